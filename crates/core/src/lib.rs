@@ -38,6 +38,7 @@ use std::collections::BTreeMap;
 
 pub mod digest;
 pub mod errno;
+pub mod findings;
 mod link;
 mod load;
 mod load_value;

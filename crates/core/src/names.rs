@@ -1,5 +1,5 @@
-//! The closed word lists of a cell's identity. Each word is spelled the same on the command line, in job files, in
-//! tables and in the result document.
+//! The closed word lists that identify a cell. Each word is spelled the same on the command line, in job files, in tables
+//! and in result documents.
 
 use std::fmt;
 
@@ -32,10 +32,11 @@ pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
         .map(|(_, word)| word)
 }
 
-/// What a closed list of words has: all of them, each as it is written, and the one that a text names.
+/// Implements a closed list of words: all of them, the text of each, and parsing. An older word that is still read stands
+/// behind the new one: `Item = "new" | "old"`.
 #[macro_export]
 macro_rules! words {
-    ($kind:literal $name:ident { $($item:ident = $text:literal,)+ }) => {
+    ($kind:literal $name:ident { $($item:ident = $text:literal $(| $old:literal)?,)+ }) => {
         impl $name {
             /// All words of the list, in their natural order.
             pub const ALL: &'static [Self] = &[$(Self::$item,)+];
@@ -57,17 +58,20 @@ macro_rules! words {
             type Err = $crate::UnknownName;
 
             fn from_str(text: &str) -> Result<Self, $crate::UnknownName> {
-                Self::ALL.iter().copied().find(|item| item.name() == text).ok_or_else(|| $crate::UnknownName {
-                    kind: $kind,
-                    given: text.to_owned(),
-                    known: Self::ALL.iter().map(|item| item.name()).collect(),
-                })
+                match text {
+                    $($text $(| $old)? => Ok(Self::$item),)+
+                    _ => Err($crate::UnknownName {
+                        kind: $kind,
+                        given: text.to_owned(),
+                        known: Self::ALL.iter().map(|item| item.name()).collect(),
+                    }),
+                }
             }
         }
     };
 }
 
-/// A closed list of words that stand in documents, too.
+/// A closed list of words that documents contain, too.
 macro_rules! names {
     ($(#[$doc:meta])* $kind:literal $name:ident { $($(#[$item_doc:meta])* $item:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -180,6 +184,18 @@ mod tests {
         let error = "unix_path".parse::<Door>().expect_err("an underscore is not a dash");
         assert!(error.to_string().contains("unknown door 'unix_path'"));
         assert!(error.known.contains(&"unix-path"));
+    }
+
+    #[test]
+    fn a_capability_has_a_new_name_for_people_and_the_old_one_in_documents_and_both_are_read() {
+        use crate::spec::Capability;
+        for old in ["told-of-close", "told-of-death"] {
+            let can: Capability = old.parse().expect("an old name");
+            assert_eq!(can.name().parse(), Ok(can));
+            assert_ne!(can.name(), old);
+            assert_eq!(serde_json::to_value(can).expect("a text"), old);
+            assert_eq!(serde_json::from_value::<Capability>(old.into()).expect("a name"), can);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! written out once, as a base of theirs.
 
 use crate::names::names;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
 /// one, so a wrong fact fails its case.
@@ -58,36 +58,58 @@ pub struct Spec {
     pub needs: &'static [&'static str],
 }
 
-names! {
-    /// What a user may want a mechanism to be able to do. Each follows from the facts of [`Spec`].
+/// What a user may require of a mechanism. Each follows from the facts of [`Spec`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Capability {
+    /// Processes can meet that share no ancestor and were handed nothing.
+    Unrelated,
+    /// Other hosts can be reached in the same way.
+    Network,
+    /// Messages keep their boundaries.
+    Boundaries,
+    /// Open descriptors can travel with a message.
+    FdPassing,
+    /// One object serves both directions.
+    TwoWay,
+    /// One object takes messages of several producers.
+    ManyProducers,
+    /// Several consumers can share one object.
+    ManyConsumers,
+    /// A fast sender waits, and nothing is lost.
+    BackPressure,
+    /// A peer that closes its end is noticed.
+    #[serde(rename = "told-of-close")]
+    NoticesClose,
+    /// A peer that dies is noticed.
+    #[serde(rename = "told-of-death")]
+    NoticesDeath,
+    /// After one side was killed and restarted, the two find each other without help.
+    Reconnect,
+    /// The receiver sees the bytes that the sender wrote, without a copy.
+    NoCopy,
+    /// One side listens at a name, and each that connects gets a connection of its own.
+    Listener,
+    /// It carries a payload, rather than only waking.
+    Payload,
+}
+
+crate::words! {
     "capability" Capability {
-        /// Processes can meet that share no ancestor and were handed nothing.
         Unrelated = "unrelated",
-        /// Other hosts can be reached in the same way.
         Network = "network",
-        /// Messages keep their boundaries.
         Boundaries = "boundaries",
-        /// Open descriptors can travel with a message.
         FdPassing = "fd-passing",
-        /// One object serves both directions.
         TwoWay = "two-way",
-        /// One object takes messages of several producers.
         ManyProducers = "many-producers",
-        /// Several consumers can share one object.
         ManyConsumers = "many-consumers",
-        /// A fast sender waits, and nothing is lost.
         BackPressure = "back-pressure",
-        /// The other end learns of an orderly end.
-        ToldOfClose = "told-of-close",
-        /// The other end learns of a death.
-        ToldOfDeath = "told-of-death",
-        /// When one end was killed and started again, the two find each other without help.
+        NoticesClose = "notices-close" | "told-of-close",
+        NoticesDeath = "notices-death" | "told-of-death",
         Reconnect = "reconnect",
-        /// The receiver sees the bytes that the sender wrote, without a copy.
         NoCopy = "no-copy",
-        /// One end listens at a name, and each that connects has a connection of its own.
         Listener = "listener",
-        /// It carries a payload, rather than waking alone.
         Payload = "payload",
     }
 }
@@ -134,8 +156,8 @@ impl Spec {
             Capability::ManyProducers => self.producers == Peers::Many,
             Capability::ManyConsumers => self.consumers == Peers::Many,
             Capability::BackPressure => self.back_pressure == BackPressure::Blocks,
-            Capability::ToldOfClose => self.on_close == OnClose::Told,
-            Capability::ToldOfDeath => self.on_death == OnClose::Told,
+            Capability::NoticesClose => self.on_close == OnClose::Told,
+            Capability::NoticesDeath => self.on_death == OnClose::Told,
             Capability::Reconnect => self.on_restart != OnRestart::HandedOver,
             // One object for each peer, at a name at which the survivor of two connects again.
             Capability::Listener => {

@@ -243,6 +243,13 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
+/// A share as percent: `2.3 %`, `17 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    format!("{percent:.*} %", usize::from(percent < 10.0))
+}
+
 /// `1 round`, `2 rounds`.
 #[must_use]
 pub fn counted(number: u64, noun: &str) -> String {

@@ -1,13 +1,16 @@
-//! Is this machine fit to measure? Looks at it, reads settings and measures for about two seconds; changes no setting.
+//! Is this machine fit for measuring? Reads settings and measures for about two seconds; changes nothing.
 
 mod moving;
 mod standing;
 
-use crate::noise::{BUSY, STEAL, percent};
+use crate::noise::{BUSY, STEAL};
 use crate::{host, needs, task};
+use ipcperf_core::Missing;
+use ipcperf_core::findings::{self, Row};
 use ipcperf_core::result::{
-    Check, DOCTOR_SCHEMA, Examination, Finding, Fitness, Host, Kernel, Rating, Tool,
+    Check, DOCTOR_SCHEMA, Examination, Finding, Fitness, Host, Kernel, Tool,
 };
+use ipcperf_core::units::percent;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
 use moving::{INTERRUPTED, Moving};
@@ -25,40 +28,36 @@ pub fn examine(tool: Tool, interrupts: Option<&Interrupts>) -> io::Result<Option
             (moving.checks(&host), moving)
         }
         Err(missing) => {
-            let check = standing::fine("NEEDS", "measuring", "impossible");
-            let consequence = format!("nothing can be measured: {}", missing.what);
-            let check = standing::so(check, Rating::Warning, &consequence, &missing.how);
-            (vec![check], Moving::default())
+            (vec![lacking(&findings::NEEDS, "impossible", &missing)], Moving::default())
         }
     };
-    checks.extend(task::pinning_objection().map(|missing| {
-        let check = standing::fine("PINNING", "pinning", "refused");
-        let consequence = format!("only --place free can be measured: {}", missing.what);
-        standing::so(check, Rating::Warning, &consequence, &missing.how)
-    }));
-    checks.extend(RunDirectory::create().err().map(|missing| {
-        let check = standing::fine("DIRECTORY", "run directory", "none");
-        let consequence = format!("what has a path cannot be measured: {}", missing.what);
-        standing::so(check, Rating::Warning, &consequence, &missing.how)
-    }));
+    let pinning = task::pinning_objection();
+    checks.extend(pinning.map(|missing| lacking(&findings::PINNING, "refused", &missing)));
+    let directory = RunDirectory::create().err();
+    checks.extend(directory.map(|missing| lacking(&findings::DIRECTORY, "none", &missing)));
     checks.extend(standing::checks(&standing::Files::here(), &host, &kernel));
     let (centre, tail) = fitness(&moving, &host);
     Ok(Some(Examination { schema: DOCTOR_SCHEMA, tool, host, kernel, checks, centre, tail }))
 }
 
-/// What stands in the way of figures on this machine, for the document of a run.
+/// A check of something that every measurement needs and this machine lacks.
+fn lacking(row: &Row, found: &str, missing: &Missing) -> Check {
+    row.noted(found, &[&format!(": {}", missing.what), &missing.how])
+}
+
+/// What disturbs measurements on this machine, for the document of a run.
 pub(crate) fn findings(host: &Host, kernel: &Kernel) -> Vec<Finding> {
     let checks = standing::checks(&standing::Files::here(), host, kernel);
     checks.iter().filter_map(Check::finding).collect()
 }
 
-/// What centres and tails may claim: each the worst of what decides it.
+/// What may be claimed about centres and tails: each by the worst of its measures.
 fn fitness(moving: &moving::Moving, host: &Host) -> (Fitness, Fitness) {
     let cpus = host.cpus_online.len().max(1) as f64;
     let stolen = moving.stolen.map(|share| (STEAL.grade(share), (STEAL.words)(share)));
     let busy = moving.busy_cpus.map(|busy| {
         let share = busy / cpus;
-        (BUSY.grade(share), format!("other programs, {} of all CPUs", percent(share)))
+        (BUSY.grade(share), format!("other programs used {} of all CPUs", percent(share)))
     });
     let limited = host.cpu_limit.as_ref().map(|_| ('D', "a CPU limit".to_owned()));
     let worst = moving.gaps.iter().map(|gap| gap.share).reduce(f64::max);
@@ -74,8 +73,8 @@ fn fitness(moving: &moving::Moving, host: &Host) -> (Fitness, Fitness) {
         rows.iter().max_by_key(|(grade, _)| *grade).map_or_else(
             || Fitness {
                 grade: "unknown".to_owned(),
-                because: "neither /proc/stat nor a CPU of its own can be had".to_owned(),
-                allows: "nothing is known: look at the spread of the rounds".to_owned(),
+                because: "neither /proc/stat nor a CPU to itself is available".to_owned(),
+                allows: "unknown: look at the spread of the rounds".to_owned(),
             },
             because,
         )
@@ -88,15 +87,15 @@ fn of_centres(grade: char) -> &'static str {
         'A' | 'B' => "all claims on medians and rates",
         'C' => "claims on medians and rates; small differences need more rounds",
         'D' => "only differences of 10 % and more",
-        _ => "no claim: figures without places and advice",
+        _ => "figures only: no ranking, no advice",
     }
 }
 
 fn of_tails(grade: char) -> &'static str {
     match grade {
-        'A' | 'B' => "all quantiles that the sample supports",
+        'A' | 'B' => "all quantiles with enough samples",
         'C' => "quantiles up to p99",
-        'D' => "no tails: from p99 on they measure the machine",
+        'D' => "no tails: p99 and above measure the machine",
         _ => "no tails: they measure the machine",
     }
 }

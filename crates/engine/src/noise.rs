@@ -1,4 +1,4 @@
-//! How disturbed a run was: findings with value, limit, consequence and remedy, and a grade that limits claims.
+//! How disturbed a run was: what it found, and a grade that limits claims. The texts of findings are in `core::findings`.
 
 mod cells;
 mod open;
@@ -11,8 +11,9 @@ use cells::{
     spread, stopped, two_modes, unstable,
 };
 use ipcperf_core::Placement;
+use ipcperf_core::findings;
 use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Status};
-use ipcperf_core::units::{counted, format_nanos};
+use ipcperf_core::units::{counted, format_nanos, percent};
 use ipcperf_stats::median;
 use ipcperf_sys::meter::Span;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,7 @@ use std::time::Duration;
 /// Below this many rounds no order statistic bounds the median at 95 %.
 const ROUNDS_FOR_AN_INTERVAL: u64 = 6;
 
-/// What the judgement needs of the run, taken before its slices are used up.
+/// What the grade and findings need from the run, taken before its slices are consumed.
 #[derive(Debug)]
 pub(crate) struct Input {
     /// Share of all CPUs' time that was stolen.
@@ -120,8 +121,8 @@ impl Input {
     }
 }
 
-/// Whether the pauses of a run are long enough together to tell how busy the CPUs were: what they lack to ten steps of the
-/// kernel's times, ns.
+/// How much longer the pauses of a run must be, all together, to show how busy the CPUs were: what they lack to ten steps of
+/// the kernel's times, ns.
 pub(crate) fn lacking(idle: &Span, tick_ns: u64) -> u64 {
     (FEWEST_STEPS * tick_ns).saturating_sub(idle.window_ns)
 }
@@ -133,8 +134,8 @@ const FEWEST_STEPS: u64 = 10;
 /// differ by 1/√6 of one (standard deviation), and twice that is taken.
 const BLUR: f64 = 0.82;
 
-/// How much of the machine others used in the pauses of the run. `None` where it cannot be told. What the steps of the
-/// kernel's times may amount to is none.
+/// How much of the machine other programs used in the pauses of the run; `None` if unknown. What rounding of the kernel's
+/// times can produce counts as nothing.
 fn busy(findings: &Findings, cpus: usize, tick_ns: u64) -> Option<f64> {
     let idle = &findings.idle;
     let busy = idle.busy_ns.filter(|_| cpus > 0 && lacking(idle, tick_ns) == 0)? as f64;
@@ -162,7 +163,7 @@ fn uneven(cells: &[CellRun]) -> Option<(usize, f64)> {
     steps.into_iter().filter_map(spread).max_by(|(_, a), (_, b)| a.total_cmp(b))
 }
 
-/// What of the bounds is missing: without it no result of that kind can be refused as impossible.
+/// Missing bounds: without them no result of that kind can be rejected as impossible.
 fn missing(bounds: &Bounds, is_unasked: bool) -> Vec<&'static str> {
     let two_cpus =
         |placement: &str| placement.parse::<Placement>().is_ok_and(Placement::is_two_cpus);
@@ -198,7 +199,12 @@ pub(crate) const STEAL: Row =
 /// Share of the time in which a spinning end was ready but not running.
 const LOAD: Row = Row {
     limits: [0.001, 0.01, 0.05, 0.15],
-    words: |share| format!("other work on the CPUs, spinning ends waited {}", percent(share)),
+    words: |share| {
+        format!(
+            "other work on the CPUs, busy-waiting processes waited {} of the time",
+            percent(share)
+        )
+    },
 };
 /// Share of all CPUs' time that others used in the pauses. Wider than the share of a spinning end: they need not be the
 /// CPUs of the ends, and a machine that runs nothing else has its own services.
@@ -209,18 +215,13 @@ pub(crate) const BUSY: Row = Row {
 /// Half of the range of the middle 80 % of the readings of a CPU's speed.
 const SPEED: Row = Row {
     limits: [0.005, 0.02, 0.05, 0.15],
-    words: |share| format!("the speed of a CPU differs by {}", percent(share)),
+    words: |share| format!("CPU speed varied by {}", percent(share)),
 };
 /// Rejected share of slices.
 const REJECTED: Row = Row {
     limits: [0.0, 0.05, 0.10, 0.25],
     words: |share| format!("{} of the slices rejected", percent(share)),
 };
-
-pub(crate) fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    format!("{percent:.*} %", usize::from(percent < 10.0))
-}
 
 impl Row {
     pub(crate) fn grade(&self, value: f64) -> char {
@@ -241,8 +242,8 @@ enum Without {
 }
 
 const NO_SPREAD: Without =
-    Without::NoGrade("how far the rounds differ is not known: that takes two rounds");
-const NO_BUSY: Without = Without::NoGrade("how busy the CPUs were is not known");
+    Without::NoGrade("the spread of the rounds is unknown: that takes two rounds");
+const NO_BUSY: Without = Without::NoGrade("the load of the CPUs is unknown");
 
 /// The grade, and what gave it its value; or that there is none, and why. No row that is not known makes an F better.
 fn graded(rows: &[(Row, Option<f64>, Without)]) -> (String, Vec<String>) {
@@ -316,135 +317,89 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     Noise { grade, causes, unread, findings, ..Noise::default() }
 }
 
-/// That the coordinator was stopped, or the whole machine.
+/// The coordinator was stopped, or the whole machine; two clocks are not read at the same moment, hence the limit of 100 ms.
 fn interrupted_by_others(input: &Input) -> impl Iterator<Item = Finding> {
-    // Two clocks are not read at the same moment.
-    const LIMIT: Duration = Duration::from_millis(100);
-    let remedy = "let it run, and repeat the run";
-    let told = |time: Duration, what: &str, consequence: &str| {
-        let [ns, limit] = [time, LIMIT].map(|time| time.as_nanos() as f64);
-        let text = format!("{what} for at least {}: {consequence}", format_nanos(ns));
-        (time > LIMIT).then(|| Finding::new("W-STOPPED", text, remedy).against(ns, limit))
-    };
-    let of_all = "what lies before it and behind it was measured at different times";
-    let own = told(input.stood, "ipcperf itself was stopped", of_all);
-    own.into_iter().chain(told(input.suspended, "the machine was suspended", of_all))
+    let pauses = [(findings::PAUSED, input.stood), (findings::SUSPENDED, input.suspended)];
+    let pauses = pauses.into_iter().map(|(row, time)| (row, time.as_nanos() as f64));
+    pauses.filter(|(row, ns)| row.is_passed(*ns)).map(|(row, ns)| row.measured(ns, &[]))
 }
 
 /// A clock that enters the kernel for each reading: of short operations hardly anything else is timed.
 fn slow_clock(input: &Input) -> Option<Finding> {
     let slowest = input.clock.before.iter().map(|one| one.p50_ns).reduce(f64::max)?;
     let call = input.null_call.filter(|call| slowest >= *call)?;
-    let text = format!(
-        "reading the clock takes {}, as long as a system call ({}): operations of less than {} are timed in batches",
-        format_nanos(slowest),
-        format_nanos(call),
-        format_nanos(20.0 * slowest),
-    );
-    let remedy =
-        "a clock source that is read without the kernel: tsc, where the CPU has a constant one";
-    Some(Finding::new("W-SLOWCLOCK", text, remedy).against(slowest, call))
+    let detail = format!(" ({} and {})", format_nanos(slowest), format_nanos(call));
+    let operations = format!("operations of less than {}", format_nanos(20.0 * slowest));
+    Some(findings::SLOWCLOCK.found(&[&detail, &operations]).against(slowest, call))
 }
 
 fn payload(input: &Input) -> Option<Finding> {
     let (id, reason) = input.invalid.first()?;
     let count = input.invalid.len();
-    let cells = counted(count as u64, "cell");
-    let text =
-        format!("{cells} without a figure because a message was wrong; first: {id}: {reason}");
-    let remedy = "nothing measured over this mechanism can be believed: report it";
-    let mut finding = Finding::new("E-PAYLOAD", text, remedy).against(count as f64, 0.0);
+    let have = if count == 1 { "has" } else { "have" };
+    let cells = format!("{} {have}", counted(count as u64, "cell"));
+    let detail = format!(" (first: {id}: {reason})");
+    let mut finding = findings::PAYLOAD.measured(count as f64, &[&cells, &detail]);
     finding.cells = input.invalid.iter().map(|(id, _)| id.clone()).collect();
     Some(finding)
 }
 
 fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
     let mut list = Vec::new();
-    if let Some(steal) = input.steal.filter(|steal| *steal > 0.01) {
-        let text = format!(
-            "the hypervisor took {:.1} % of the CPU time: tails measure the host",
-            steal * 100.0
+    for (row, share) in [(findings::STOLEN, input.steal), (findings::BUSY, input.busy)] {
+        list.extend(
+            share.filter(|share| row.is_passed(*share)).map(|share| row.measured(share, &[])),
         );
-        let remedy = "a quieter host, or more rounds";
-        list.push(Finding::new("W-STEAL", text, remedy).against(steal, 0.01));
     }
-    if let Some(busy) = input.busy.filter(|busy| *busy > BUSY.limits[2]) {
-        let text = format!("{}: they may run beside the cells, too", (BUSY.words)(busy));
-        let remedy = "stop other work, and repeat the run";
-        list.push(Finding::new("W-LOAD", text, remedy).against(busy, BUSY.limits[2]));
-    }
-    if let Some((cpu, spread)) = input.speed.filter(|(_, spread)| *spread > SPEED.limits[1]) {
-        let text = format!(
-            "the speed of CPU {cpu} differs by {} from slice to slice: its frequency changes, or its core is shared",
-            percent(spread)
-        );
-        let remedy = "a fixed frequency (governor performance, no turbo), and no work on the other thread of the core";
-        list.push(Finding::new("W-SPEED", text, remedy).against(spread, SPEED.limits[1]));
+    if let Some((cpu, spread)) =
+        input.speed.filter(|(_, spread)| findings::SPEED.is_passed(*spread))
+    {
+        list.push(findings::SPEED.measured(spread, &[&format!("CPU {cpu}")]));
     }
     for (pair, modes) in &input.pairs {
-        let text = format!(
-            "{pair}: the cache line took {} in some slices and {} in others: the CPUs were moved (a VM's are threads of its host)",
+        let detail = format!(
+            " ({} in some slices, {} in others)",
             format_nanos(modes[0]),
             format_nanos(modes[1])
         );
-        let remedy = "pin the VM's CPUs on its host";
-        list.push(Finding::new("W-TOPOLOGY", text, remedy).against(modes[1] / modes[0], 1.5));
+        list.push(findings::TOPOLOGY.measured(modes[1] / modes[0], &[pair, &detail]));
     }
     for before in &input.clock.before {
         let Some(after) = input.clock.after.iter().find(|after| after.cpu == before.cpu) else {
             continue;
         };
         let moved = (after.p50_ns - before.p50_ns).abs();
-        if moved > (0.2 * before.p50_ns).max(3.0) {
-            let text = format!(
-                "reading the clock on CPU {} took {} before the run and {} after it",
-                before.cpu,
-                format_nanos(before.p50_ns),
-                format_nanos(after.p50_ns)
-            );
-            let remedy = "frequency or neighbours changed: repeat";
-            list.push(Finding::new("W-CLOCK", text, remedy).against(moved, 3.0));
+        if moved > 0.2 * before.p50_ns && findings::CLOCK.is_passed(moved) {
+            let [first, last] = [before.p50_ns, after.p50_ns].map(format_nanos);
+            let words = [format!(" on CPU {}", before.cpu), format!(" from {first} to {last}")];
+            list.push(findings::CLOCK.measured(moved, &[&words[0], &words[1]]));
         }
     }
     if input.is_clock_lost {
-        let text =
-            "the clock after the last round was not measured: whether it changed cannot be told";
-        let remedy = "more memory and processes for this user";
-        list.push(Finding::new("W-CLOCK", text.into(), remedy));
+        list.push(findings::CLOCK_LOST.found(&[]));
     }
     list.extend(slow_clock(input));
     list.extend(interrupted_by_others(input));
     let backwards: u64 =
         input.clock.before.iter().chain(&input.clock.after).map(|one| one.negative).sum();
     if backwards > 0 {
-        let times = counted(backwards, "time");
-        let text = format!("the clock ran backwards {times}: no figure of this run can be trusted");
-        let remedy = "use another clock source";
-        list.push(Finding::new("E-CLOCK", text, remedy).against(backwards as f64, 0.0));
+        let times = format!(" {}", counted(backwards, "time"));
+        list.push(findings::BACKWARDS.measured(backwards as f64, &[&times]));
     }
     if let Some(rounds) = input.too_few {
-        let had = counted(rounds, "round");
-        let text = format!("only {had}: no confidence interval below {ROUNDS_FOR_AN_INTERVAL}");
-        let finding = Finding::new("W-FEWROUNDS", text, "a larger --budget or more --rounds");
-        list.push(finding.against(rounds as f64, ROUNDS_FOR_AN_INTERVAL as f64));
+        list.push(findings::FEWROUNDS.measured(rounds as f64, &[]));
     }
     if !input.no_bounds.is_empty() {
         let (bounds, why) = (input.no_bounds.join(", "), input.why_no_bounds.join("; "));
-        let text = format!(
-            "not measured: {bounds}{}; results that are too good to be true cannot be told",
-            if why.is_empty() { String::new() } else { format!(" ({why})") }
-        );
-        list.push(Finding::new("W-NOBOUND", text, "mend what refused them"));
+        let why = if why.is_empty() { why } else { format!(" ({why})") };
+        list.push(findings::NOBOUND.found(&[&bounds, &why]));
     }
     if !input.caches_described {
-        let text = "the kernel does not say which CPUs share a cache: the names of placements on two CPUs are a guess";
-        let remedy = "mount /sys, or name CPUs by taskset";
-        list.push(Finding::new("W-UNKNOWN-CPUS", text.into(), remedy));
+        list.push(findings::UNKNOWN_CPUS.found(&[]));
     }
     list.extend(faults(cells));
     if cfg!(debug_assertions) {
-        let text = "this is a debug build: its figures are those of slow code".into();
-        list.push(Finding::new("W-DEBUGBUILD", text, "cargo build --release"));
+        list.push(findings::DEBUGBUILD.found(&[]));
     }
     if !input.reaped.is_empty() {
         // A document may be shared, and in which directory that was is nobody's business.
@@ -453,9 +408,8 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
             None => left.clone(),
         };
         let names: Vec<String> = input.reaped.iter().map(named).collect();
-        let text = format!("removed what a killed run had left: {}", names.join(", "));
-        let value = Some(input.reaped.len() as f64);
-        list.push(Finding { value, ..Finding::new("I-REAPED", text, "") });
+        let finding = findings::REAPED.found(&[&format!(": {}", names.join(", "))]);
+        list.push(Finding { value: Some(input.reaped.len() as f64), ..finding });
     }
     list
 }

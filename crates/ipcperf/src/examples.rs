@@ -17,7 +17,7 @@ pub(crate) const RUN: &str = "Examples:
 
 pub(crate) const CHOOSE: &str = "Examples:
   ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
-  ipcperf choose -s 64,4K --can told-of-death --p99 50us --think 100us
+  ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
   ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
   ipcperf choose --can unrelated --snippet c     and a program in C to start from";
 

@@ -43,7 +43,9 @@ impl Gates {
                     [] => "no cell was measured".to_owned(),
                     causes => causes.join("; "),
                 };
-                note(&format!("--max-noise {worst} cannot tell: there is no noise grade: {why}"));
+                note(&format!(
+                    "--max-noise {worst} is undecided, because there is no noise grade: {why}"
+                ));
                 return Some(Code::CannotTell);
             }
             if grade > worst.as_str() {

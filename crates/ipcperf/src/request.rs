@@ -417,7 +417,7 @@ fn whose(registry: &Registry, setting: &str, key: &str, asked: &[&str]) -> Stop 
     let owner = owners.clone().find(|name| asked.contains(name)).or_else(|| owners.next());
     match owner {
         Some(owner) => Stop::usage(format!(
-            "--set '{setting}': of which mechanism? With several a knob has its name: {owner}.{setting}"
+            "--set '{setting}': for which mechanism? name it, for example {owner}.{setting}"
         )),
         None => Stop::usage(format!(
             "--set '{setting}': no mechanism has the knob '{key}'; 'ipcperf describe NAME' shows what there is"
@@ -557,7 +557,7 @@ mod tests {
                 &["size=1M"][..],
                 "With several a knob has its name: pipe.size=1M",
             ),
-            (&["tcp,udp"], &["size=1M"], "of which mechanism?"),
+            (&["tcp,udp"], &["size=1M"], "for which mechanism?"),
             (&["pipe,fifo"], &["zebra=1"], "no mechanism has the knob 'zebra'"),
             (&["pipe"], &["siez=1M"], "unknown knob 'pipe.siez'; did you mean 'pipe.size'?"),
             (&["pipe siez=1M"], &[], "unknown knob 'pipe.siez'; did you mean 'pipe.size'?"),

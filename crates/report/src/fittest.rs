@@ -6,7 +6,7 @@ use ipcperf_core::{Capability, Spec};
 
 /// What counts, the weightiest first. What was asked for decides nothing: all that are compared have it.
 pub(crate) const FACTS: [Capability; 4] =
-    [Capability::TwoWay, Capability::ToldOfDeath, Capability::Listener, Capability::Reconnect];
+    [Capability::TwoWay, Capability::NoticesDeath, Capability::Listener, Capability::Reconnect];
 
 /// The languages in which there should be an example to start from.
 const EXAMPLES: [Language; 2] = [Language::C, Language::Python];
@@ -52,7 +52,7 @@ pub(crate) fn fitness(spec: Option<&Spec>) -> Fitness {
     }
 }
 
-/// What of all that a mechanism has: `two-way, told-of-death, examples in C and Python`.
+/// What of all that a mechanism has: `two-way, notices-death, examples in C and Python`.
 pub(crate) fn merits(spec: &Spec) -> String {
     let fitness = fitness(Some(spec));
     let facts = FACTS.iter().zip(fitness.facts).filter(|(_, lacks)| !lacks);

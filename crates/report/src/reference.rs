@@ -31,11 +31,11 @@ const NEEDS: &[(&str, &[Capability])] = &[
     ("any two processes", &[Capability::Unrelated]),
     (
         "any two processes, told when the other dies",
-        &[Capability::Unrelated, Capability::ToldOfDeath],
+        &[Capability::Unrelated, Capability::NoticesDeath],
     ),
     (
         "any two processes, whole messages, told when the other dies",
-        &[Capability::Unrelated, Capability::Boundaries, Capability::ToldOfDeath],
+        &[Capability::Unrelated, Capability::Boundaries, Capability::NoticesDeath],
     ),
     ("any two processes, each of which may be restarted", &[Capability::Reconnect]),
     (

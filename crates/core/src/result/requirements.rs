@@ -83,7 +83,7 @@ impl Need {
         }
     }
 
-    /// How it was asked for: `told-of-death`, `--no-spin`.
+    /// How it was asked for: `notices-death`, `--no-spin`.
     #[must_use]
     pub const fn words(self) -> &'static str {
         match self {

@@ -73,7 +73,7 @@ impl Floors {
             place if place.is_free() => None,
             placement => {
                 let (_, smallest) = self.cacheline.get(&placement)?;
-                let what = "one cache line there and back";
+                let what = "a cache-line round trip";
                 // The CPUs of a guest may be moved for the length of a slice and back. Then it is no lie, but it is not
                 // this placement either.
                 let moved = || {

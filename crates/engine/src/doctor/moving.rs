@@ -1,12 +1,12 @@
-//! What changes from one moment to the next, and so is measured: load, steal, interrupts, the clock, wake-ups.
+//! What changes from moment to moment and therefore is measured: load, steal, interrupts, the clock, wake-ups.
 
-use super::standing::{fine, so};
+use super::standing::noted_if;
 use crate::job::Bound;
-use crate::noise::{BUSY, Row, STEAL, percent};
+use crate::noise::{BUSY, Row, STEAL};
 use crate::run::{Bench, Bounded};
-use ipcperf_core::Idle;
-use ipcperf_core::result::{Check, Host, Rating};
-use ipcperf_core::units::{format_nanos, significant};
+use ipcperf_core::result::{Check, Host};
+use ipcperf_core::units::{format_nanos, percent, significant};
+use ipcperf_core::{Idle, findings};
 use ipcperf_sys::clock::{Clock, monotonic_ns};
 use ipcperf_sys::qos::PollIdle;
 use ipcperf_sys::signals::Interrupts;
@@ -26,16 +26,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A gap between two readings of the clock is an interruption from here on, ns (METHOD.md), or from 20 readings on.
 const LEAST_GAP_NS: f64 = 1000.0;
 
-/// So many interrupts a second are those of the clock of any kernel (1000 Hz at most), and as many others: nothing to tell.
+/// Up to this many interrupts per second are normal: timer ticks of any kernel (1000 Hz at most), and as many others.
 const MOST_INTERRUPTS: f64 = 2000.0;
 
-/// Copies that take so many times as long are told.
+/// Copies that differ by this factor or more are reported.
 const UNEVEN: f64 = 1.1;
 
 /// Share of the time of a spinning CPU that was lost to interruptions (METHOD.md).
 pub(super) const INTERRUPTED: Row = Row {
     limits: [0.001, 0.005, 0.03, 0.10],
-    words: |share| format!("interruptions, {} of a spinning CPU", percent(share)),
+    words: |share| format!("a busy-waiting CPU was interrupted {} of the time", percent(share)),
 };
 
 /// What was measured. What could not be had is absent.
@@ -58,7 +58,7 @@ pub(super) struct Moving {
     pub(super) null_call_ns: Option<f64>,
     /// Copying a large message in and out, ns: its buffer begins a page, and as one of malloc(3).
     pub(super) copied_ns: Option<[f64; 2]>,
-    /// A futex wake-up there and back across two CPUs, ns: as the machine is, and with idle CPUs polling.
+    /// A futex wake-up round trip across two CPUs, ns: as the machine is, and with idle CPUs polling.
     pub(super) wake_ns: [Option<f64>; 2],
 }
 
@@ -200,83 +200,61 @@ impl Moving {
     fn clock_check(&self) -> Check {
         let mut found = self.clock.clone();
         if let Some(ns) = self.clock_ns {
-            found.push_str(&format!(", {} for both readings of an operation", format_nanos(ns)));
+            found.push_str(&format!(", {} for the two readings of an operation", format_nanos(ns)));
         }
-        let check = fine("CLOCK", "clock", found);
-        let Some(reason) = &self.fallback else { return check };
-        let consequence = format!(
-            "not the CPU's counter: {reason}; short operations are timed in batches and have no quantiles of their own"
-        );
-        let remedy = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource";
-        so(check, Rating::Warning, &consequence, remedy)
+        match &self.fallback {
+            None => findings::FALLBACK.fine(found),
+            Some(reason) => findings::FALLBACK.noted(found, &[&format!(" ({reason})")]),
+        }
     }
 
     fn call_check(&self) -> Option<Check> {
         let ns = self.null_call_ns?;
-        Some(fine("CALL", "system call", format!("{} for one that does nothing", format_nanos(ns))))
+        Some(findings::CALL.fine(format!("{} for one that does nothing", format_nanos(ns))))
     }
 
     fn copy_check(&self) -> Option<Check> {
         let [page, malloc] = self.copied_ns?;
         let found = format!(
-            "512 KiB in and out, page by page: {} where their buffer begins a page, {} where it begins 16 bytes behind \
-             one, as that of malloc(3)",
+            "512 KiB in and out, page by page: {} from a buffer at the start of a page, {} from 16 bytes after it, where \
+             malloc(3) puts it",
             format_nanos(page),
             format_nanos(malloc)
         );
-        let check = fine("COPY", "copying", found);
         let ratio = malloc / page;
-        if ratio < UNEVEN {
-            return Some(check);
-        }
-        let consequence = format!(
-            "where a large buffer begins is a part of what a mechanism that copies takes, of copying itself {} times",
-            significant(ratio)
-        );
-        let remedy = "ipcperf run -m pipe -s 512K --align page,malloc shows both";
-        Some(so(check, Rating::Note, &consequence, remedy))
+        Some(match ratio < UNEVEN {
+            true => findings::COPY.fine(found),
+            false => {
+                let times = format!(" (copying itself by {} times)", significant(ratio));
+                findings::COPY.noted(found, &[&times])
+            }
+        })
     }
 
     fn wake_check(&self, host: &Host) -> Option<Check> {
         let [as_is, polled] = self.wake_ns;
         let Some(as_is) = as_is else {
-            let check = fine("WAKEUP", "wake-up", "not measured");
-            let consequence = "what blocking mechanisms pay across two CPUs is not known";
             let is_possible = host.cpus_allowed.len() > 1;
-            return is_possible
-                .then(|| so(check, Rating::Note, consequence, "ipcperf doctor, again"));
+            return is_possible.then(|| findings::NO_WAKEUP.noted("not measured", &[]));
         };
-        let mut found = format!("{} there and back across two CPUs (futex)", format_nanos(as_is));
+        let mut found = format!("{} per round trip across two CPUs (futex)", format_nanos(as_is));
         if let Some(polled) = polled {
             found.push_str(&format!(", {} with idle CPUs polling", format_nanos(polled)));
         }
-        let check = fine("WAKEUP", "wake-up", found);
         let is_idle = polled.is_some_and(|polled| as_is >= 2.0 * polled);
-        let consequence = if is_idle {
-            "most of what blocking mechanisms take across two CPUs is leaving idle, not the mechanism"
-        } else {
-            "no round trip of a mechanism that blocks is shorter across two CPUs; on one CPU, or where the ends spin, it may be"
+        let row = match (polled, host.may_poll_idle) {
+            _ if is_idle => findings::WAKEUP_IDLE,
+            (None, false) => findings::WAKEUP_ROOT,
+            _ => findings::WAKEUP,
         };
-        let remedy = match (polled, host.may_poll_idle) {
-            (Some(_), true) if is_idle => "ipcperf run -m pipe --idle as-is,poll shows both",
-            (None, false) => {
-                "as root, where the kernel lets CPUs poll: ipcperf doctor shows how much of it is leaving idle"
-            }
-            _ => "ipcperf explain pipe shows where the time of a round trip goes",
-        };
-        Some(so(check, Rating::Note, consequence, remedy))
+        Some(row.noted(found, &[]))
     }
 
     fn load_check(&self, host: &Host) -> Option<Check> {
         let busy = self.busy_cpus?;
         let share = busy / host.cpus_online.len().max(1) as f64;
         let found = format!("{} of {} CPUs are busy", significant(busy), host.cpus_online.len());
-        let check = fine("LOAD", "other programs", found);
-        if share <= BUSY.limits[1] {
-            return Some(check);
-        }
-        let consequence = "they take CPU time and caches from what is measured";
-        Some(so(check, Rating::Warning, consequence, "stop them; to see which: top -o %CPU"))
+        Some(noted_if(share > BUSY.limits[1], &findings::PROGRAMS, found))
     }
 
     fn steal_check(&self, host: &Host) -> Option<Check> {
@@ -285,36 +263,23 @@ impl Moving {
             format!(", {} % since the start of the machine", significant(ever * 100.0))
         });
         let found = format!("{} % of the CPU time{ever}", significant(stolen * 100.0));
-        let check = fine("STEAL", "stolen by the host", found);
-        if stolen > STEAL.limits[1] {
-            let consequence = "tails measure the host, and so may medians";
-            return Some(so(check, Rating::Warning, consequence, "a quieter host, or more rounds"));
-        }
         if host.hypervisor.is_some() && stolen == 0.0 && self.stolen_ever == Some(0.0) {
-            let consequence = "the host does not tell what it takes: only the gaps below show it";
-            let remedy = "look from the host: its top, or virt-top";
-            return Some(so(check, Rating::Note, consequence, remedy));
+            return Some(findings::HIDDEN_STEAL.noted(found, &[]));
         }
-        Some(check)
+        Some(noted_if(stolen > STEAL.limits[1], &findings::STEAL, found))
     }
 
     fn gap_check(&self) -> Option<Check> {
         let worst = self.gaps.iter().max_by(|a, b| a.share.total_cmp(&b.share))?;
         let longest = self.gaps.iter().map(|gap| gap.longest_ns).fold(0.0, f64::max);
         let found = format!(
-            "{} % of the time of CPU {}, {} a second, the longest {}",
+            "{} % of the time of CPU {}, {} per second, the longest {}",
             significant(worst.share * 100.0),
             worst.cpu,
             significant(worst.per_second),
             format_nanos(longest)
         );
-        let check = fine("GAPS", "interruptions", found);
-        if worst.share <= INTERRUPTED.limits[1] {
-            return Some(check);
-        }
-        let consequence =
-            "an operation that is interrupted takes that much longer: quantiles above p99 show it";
-        Some(so(check, Rating::Warning, consequence, "isolated CPUs, or a quieter host"))
+        Some(noted_if(worst.share > INTERRUPTED.limits[1], &findings::GAPS, found))
     }
 
     fn interrupt_check(&self) -> Option<Check> {
@@ -326,20 +291,15 @@ impl Moving {
         if found.is_empty() {
             return None;
         }
-        let check = fine("IRQ", "interrupts a second", found.join(", "));
-        if self.interrupts.iter().all(|(_, rate)| *rate <= MOST_INTERRUPTS) {
-            return Some(check);
-        }
-        let consequence =
-            "each takes microseconds from what is measured on that CPU: tails show it";
-        let remedy = "/proc/interrupts shows which; move them: echo CPUS > /proc/irq/NUMBER/smp_affinity_list";
-        Some(so(check, Rating::Note, consequence, remedy))
+        let are_many = self.interrupts.iter().any(|(_, rate)| *rate > MOST_INTERRUPTS);
+        Some(noted_if(are_many, &findings::IRQ, found.join(", ")))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ipcperf_core::result::Rating;
 
     #[test]
     fn gaps_are_a_share_a_rate_and_a_longest() {
@@ -360,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_that_depend_on_where_a_buffer_begins_are_told() {
+    fn copies_that_depend_on_where_a_buffer_begins_are_reported() {
         let check = |malloc| {
             let moving = Moving { copied_ns: Some([20_000.0, malloc]), ..Moving::default() };
             moving.copy_check().expect("measured")
@@ -375,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn interrupts_beyond_those_of_the_clock_are_told_with_what_they_cost() {
+    fn interrupts_beyond_those_of_the_clock_are_reported_with_what_they_cost() {
         let check = |rate| {
             let moving = Moving { interrupts: vec![(0, 100.0), (1, rate)], ..Moving::default() };
             moving.interrupt_check().expect("read")
@@ -391,17 +351,17 @@ mod tests {
             let moving = Moving { wake_ns: [Some(as_is), polled], ..Moving::default() };
             let check = moving.wake_check(&Host::default()).expect("measured");
             assert!(check.rating == Rating::Note && !check.remedy.is_empty(), "{check:?}");
-            // No command is without what it must be told.
+            // Every command is complete.
             assert!(!check.remedy.contains("run --"), "{check:?}");
             check.consequence
         };
         assert!(wake(50_000.0, Some(4_000.0)).contains("leaving idle"));
         for polled in [Some(4_000.0), None] {
-            assert!(wake(5_000.0, polled).contains("no round trip"));
+            assert!(wake(5_000.0, polled).contains("the floor for blocking IPC"));
         }
         assert!(Moving::default().wake_check(&Host::default()).is_none());
         let two = Host { cpus_allowed: vec![0, 1], ..Host::default() };
-        let check = Moving::default().wake_check(&two).expect("it is told that nothing is known");
+        let check = Moving::default().wake_check(&two).expect("it says that nothing is known");
         assert_eq!((check.found.as_str(), check.rating), ("not measured", Rating::Note));
     }
 }

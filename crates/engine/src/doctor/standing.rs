@@ -1,6 +1,7 @@
-//! What stands: settings and limits of the machine that can be read at any time.
+//! Settings and limits of the machine, which can be read at any time.
 
-use ipcperf_core::result::{Check, Host, Kernel, Rating};
+use ipcperf_core::findings::{self, Row};
+use ipcperf_core::result::{Check, Host, Kernel};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, SetupError};
 use ipcperf_sys::io::uring;
@@ -40,7 +41,7 @@ impl Files {
 pub(crate) fn checks(files: &Files, host: &Host, kernel: &Kernel) -> Vec<Check> {
     let all = [
         Some(virtual_machine(host)),
-        container(host),
+        host.container.clone().map(|name| findings::CONTAINER.noted(name, &[])),
         Some(cpus(host)),
         smt(files),
         Some(frequency(host)),
@@ -60,86 +61,35 @@ pub(crate) fn checks(files: &Files, host: &Host, kernel: &Kernel) -> Vec<Check> 
     all.into_iter().flatten().collect()
 }
 
-/// A check that has nothing to complain of yet.
-pub(super) fn fine(code: &'static str, subject: &'static str, found: impl Into<String>) -> Check {
-    Check {
-        code,
-        subject,
-        found: found.into(),
-        rating: Rating::Fine,
-        consequence: String::new(),
-        remedy: String::new(),
-    }
-}
-
-/// The same with something that follows from it.
-pub(super) fn so(check: Check, rating: Rating, consequence: &str, remedy: &str) -> Check {
-    Check { rating, consequence: consequence.into(), remedy: remedy.into(), ..check }
+/// A check that is noted if this is so, and fine otherwise.
+pub(super) fn noted_if(is_so: bool, row: &Row, found: impl Into<String>) -> Check {
+    if is_so { row.noted(found, &[]) } else { row.fine(found) }
 }
 
 fn virtual_machine(host: &Host) -> Check {
-    let check = |found: &str| fine("VM", "virtual machine", found);
-    match &host.hypervisor {
-        None => check("none visible"),
-        Some(name) => so(
-            check(name),
-            Rating::Note,
-            "the host can take the CPUs away and move them, and times of its own are in every figure: trust ratios \
-             of one run, not absolute times",
-            "measure on the hardware for absolute times",
-        ),
-    }
-}
-
-fn container(host: &Host) -> Option<Check> {
-    let check = fine("CONTAINER", "container", host.container.clone()?);
-    let remedy = "docker run --security-opt seccomp=unconfined --ulimit memlock=-1 --shm-size 1g, or run outside of it";
-    Some(so(check, Rating::Note, "its limits and filters decide which mechanisms run", remedy))
+    let found = host.hypervisor.as_deref().unwrap_or("none visible");
+    noted_if(host.hypervisor.is_some(), &findings::VM, found)
 }
 
 fn cpus(host: &Host) -> Check {
     let (allowed, online) = (host.cpus_allowed.len(), host.cpus_online.len());
-    let check = fine("CPUS", "CPUs", format!("{allowed} of {online} may be used"));
-    if allowed < 2 {
-        let remedy = "a wider cpuset or affinity: taskset -c 0,1 ipcperf";
-        return so(check, Rating::Warning, "nothing can be measured on two CPUs", remedy);
-    }
-    if allowed < online {
-        let consequence = "the placements are those among these CPUs";
-        return so(check, Rating::Note, consequence, "taskset, or the cpuset of the container");
-    }
-    check
+    let found = format!("{allowed} of {online} may be used");
+    let row = if allowed < 2 { findings::ONE_CPU } else { findings::CPUS };
+    noted_if(allowed < 2 || allowed < online, &row, found)
 }
 
 fn smt(files: &Files) -> Option<Check> {
     let is_on = files.text("sys/devices/system/cpu/smt/active")? == "1";
-    let check =
-        fine("SMT", "hardware threads", if is_on { "several a core" } else { "one a core" });
-    Some(if is_on {
-        let consequence = "whatever runs on the other thread of a core slows the one that measures";
-        so(check, Rating::Note, consequence, "echo off > /sys/devices/system/cpu/smt/control")
-    } else {
-        check
-    })
+    let found = if is_on { "several per core" } else { "one per core" };
+    Some(noted_if(is_on, &findings::SMT, found))
 }
 
 fn frequency(host: &Host) -> Check {
-    let check = |found: &str| fine("FREQUENCY", "frequency", found);
-    match host.frequency.as_deref() {
-        None => so(
-            check("not visible"),
-            Rating::Note,
-            "neither turbo nor throttling can be seen; that the cost of the clock stays the same is the only sign",
-            "look from the host: cpupower frequency-info",
-        ),
-        Some(found) if found.split(", ").any(|word| word == "performance") => check(found),
-        Some(found) => so(
-            check(found),
-            Rating::Warning,
-            "after a pause a CPU runs slowly at first: blocking mechanisms look slower than they are",
-            "cpupower frequency-set -g performance",
-        ),
-    }
+    let Some(found) = &host.frequency else {
+        return findings::NO_FREQUENCY.noted("not visible", &[]);
+    };
+    let is_performance = found.split(", ").any(|word| word == "performance");
+    noted_if(!is_performance, &findings::FREQUENCY, found)
 }
 
 fn turbo(files: &Files) -> Option<Check> {
@@ -148,10 +98,9 @@ fn turbo(files: &Files) -> Option<Check> {
         .into_iter()
         .find(|(path, _, _)| files.text(&format!("{root}/{path}")).is_some())?;
     let is_on = files.text(&format!("{root}/{path}"))? == on;
-    let check = fine("TURBO", "turbo", if is_on { "on" } else { "off" });
-    let remedy = format!("echo {off} > /{root}/{path}");
-    let consequence = "the frequency depends on how many cores are busy and how warm they are";
-    Some(if is_on { so(check, Rating::Note, consequence, &remedy) } else { check })
+    let command = format!("echo {off} > /{root}/{path}");
+    let row = findings::TURBO;
+    Some(if is_on { row.noted("on", &[&command]) } else { row.fine("off") })
 }
 
 /// From which time of leaving the deepest idle state on a wake-up is mostly that; a wake-up itself takes a few us.
@@ -173,22 +122,13 @@ fn idle_states(files: &Files, host: &Host) -> Check {
     if let Some(ns) = files.text("sys/module/haltpoll/parameters/guest_halt_poll_ns") {
         found.push_str(&format!("; polls for {ns} ns before it halts"));
     }
-    let check = fine("IDLE", "idle CPUs", found);
-    let remedy = if host.may_poll_idle {
-        "ipcperf run -m pipe --idle as-is,poll shows what it costs"
-    } else {
-        "as root: ipcperf run -m pipe --idle as-is,poll shows what it costs"
-    };
-    if deepest.is_some_and(|(_, latency, _)| latency > SHALLOW_US) {
-        let consequence = "each wake-up of an idle CPU pays for leaving the state";
-        return so(check, Rating::Note, consequence, remedy);
+    let as_root = if host.may_poll_idle { "" } else { " as root" };
+    let is_deep = deepest.is_some_and(|(_, latency, _)| latency > SHALLOW_US);
+    let way = if is_deep { "leaving its sleep state" } else { "returning from the host" };
+    match is_deep || host.hypervisor.is_some() {
+        true => findings::IDLE.noted(found, &[way, as_root]),
+        false => findings::IDLE.fine(found),
     }
-    if host.hypervisor.is_some() {
-        let consequence =
-            "an idle CPU goes back to the host, and each wake-up pays for the way back";
-        return so(check, Rating::Note, consequence, remedy);
-    }
-    check
 }
 
 fn isolation(files: &Files) -> Check {
@@ -200,15 +140,8 @@ fn isolation(files: &Files) -> Check {
         .into_iter()
         .filter_map(|(name, words)| Some(format!("{} {words}", list(name)?)))
         .collect();
-    if found.is_empty() {
-        return so(
-            fine("ISOLATION", "isolated CPUs", "none"),
-            Rating::Note,
-            "ticks, interrupts and other programs reach the CPUs that measure: tails show them",
-            "isolcpus= and nohz_full= on the kernel's command line, then taskset",
-        );
-    }
-    fine("ISOLATION", "isolated CPUs", found.join(", "))
+    let words = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
+    noted_if(found.is_empty(), &findings::ISOLATION, words)
 }
 
 fn huge_pages(files: &Files) -> Check {
@@ -220,66 +153,40 @@ fn huge_pages(files: &Files) -> Check {
     let private = chosen("enabled");
     let words = |word: &Option<String>| word.clone().unwrap_or_else(|| "not visible".into());
     let found = format!("{}; shared memory: {}", words(&private), words(&chosen("shmem_enabled")));
-    let check = fine("HUGEPAGES", "huge pages", found);
-    if private.as_deref() == Some("always") {
-        let consequence = "large buffers get huge pages in some slices and not in others";
-        let remedy = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled";
-        return so(check, Rating::Note, consequence, remedy);
-    }
-    check
+    noted_if(private.as_deref() == Some("always"), &findings::HUGEPAGES, found)
 }
 
 fn mitigations(kernel: &Kernel) -> Check {
     let all = &kernel.mitigations;
     let active = all.values().filter(|state| state.starts_with("Mitigation")).count();
     let found = format!("{active} of {} known vulnerabilities are mitigated", all.len());
-    let check = fine("MITIGATIONS", "mitigations", found);
-    if active == 0 {
-        return check;
-    }
-    let consequence = "system calls and switches cost more than without: compare only machines with the same ones";
-    let remedy = "to see which: grep . /sys/devices/system/cpu/vulnerabilities/*";
-    so(check, Rating::Note, consequence, remedy)
+    noted_if(active > 0, &findings::MITIGATIONS, found)
 }
 
 fn layout(kernel: &Kernel) -> Check {
     let is_off = kernel.sysctl.get("kernel.randomize_va_space").is_some_and(|value| value == "0");
-    let check = fine("ASLR", "address layout", if is_off { "fixed" } else { "random" });
-    let consequence = "every slice has the same memory layout, good or bad";
-    let remedy = "sysctl kernel.randomize_va_space=2";
-    if is_off { so(check, Rating::Warning, consequence, remedy) } else { check }
+    noted_if(is_off, &findings::ASLR, if is_off { "fixed" } else { "random" })
 }
 
 fn cpu_limit(host: &Host) -> Check {
     match &host.cpu_limit {
-        None => fine("CPULIMIT", "CPU limit", "none"),
-        Some(limit) => so(
-            fine("CPULIMIT", "CPU limit", format!("quota and period {limit} us")),
-            Rating::Warning,
-            "when the quota is used up everything stops until the period ends, in the middle of a slice",
-            "run outside of the limited control group, or docker run without --cpus",
-        ),
+        None => findings::CPULIMIT.fine("none"),
+        Some(limit) => findings::CPULIMIT.noted(format!("quota and period {limit} us"), &[]),
     }
 }
 
 fn seccomp(files: &Files) -> Check {
     let status = files.text("proc/self/status").unwrap_or_default();
     let mode = status.lines().find_map(|line| line.strip_prefix("Seccomp:")).map(str::trim);
-    let check = |found| fine("SECCOMP", "system-call filter", found);
     match mode {
-        Some("0") => check("none"),
-        Some(_) => so(
-            check("yes (seccomp)"),
-            Rating::Note,
-            "every system call pays for the filter, and mechanisms whose calls it refuses are missing",
-            "docker run --security-opt seccomp=unconfined",
-        ),
-        None => check("not visible"),
+        Some("0") => findings::SECCOMP.fine("none"),
+        Some(_) => findings::SECCOMP.noted("yes (seccomp)", &[]),
+        None => findings::SECCOMP.fine("not visible"),
     }
 }
 
-/// A limit: the name that the kernel has for it, what it is for people, what less than this keeps from running, what that
-/// is, and enough of it as `ulimit` takes it (memory and files in KiB).
+/// A limit: the kernel's name for it, a name for people, the least that is enough, what less of it prevents, and enough of it
+/// as `ulimit` takes it (memory and files in KiB).
 type Limit = (&'static str, &'static str, u64, &'static str, &'static str);
 
 /// Limits of a process. 819,200 bytes of messages are the kernel's own default (`MQ_BYTES_MAX`); 64 descriptors and
@@ -301,13 +208,13 @@ const LIMITS: [Limit; 7] = [
         "Max locked memory",
         "locked memory",
         1 << 20,
-        "io_uring, and large messages without a copy",
+        "io_uring and large messages without a copy",
         "-l 8192",
     ),
 ];
 
-/// A limit of control groups: its file in the unified hierarchy and in that of its own, what it is for people, what less than
-/// this keeps from running, what that is, and what takes it away in both.
+/// A limit of control groups: its file in the unified hierarchy and in its own, a name for people, the least that is enough,
+/// what less of it prevents, and the value that lifts it in both.
 type GroupLimit = ([&'static str; 2], &'static str, u64, &'static str, [&'static str; 2]);
 
 /// 256 MiB is a judgement: nobody has measured what the largest messages and fans take together.
@@ -349,10 +256,13 @@ fn limits(files: &Files) -> Check {
     };
     let (mut found, mut tight) = (Vec::new(), Vec::new());
     let mut look = |words: &str, value: u64, least: u64, what: &str| {
-        found.push(format!("{words} {value}"));
+        let is_bytes =
+            ["memory", "file size", "address", "queues"].iter().any(|one| words.contains(one));
+        let shown = if is_bytes { format_size(value) } else { value.to_string() };
+        found.push(format!("{words} {shown}"));
         let is_tight = value < least;
         if is_tight {
-            tight.push(format!("{words} of {value} may keep from running: {what}"));
+            tight.push(format!("{words} of {shown} may prevent {what}"));
         }
         is_tight
     };
@@ -372,14 +282,13 @@ fn limits(files: &Files) -> Check {
         }
     }
     let found = if found.is_empty() { "none".to_owned() } else { found.join(", ") };
-    let check = fine("LIMITS", "limits", found);
-    if tight.is_empty() {
-        return check;
+    match tight.is_empty() {
+        true => findings::LIMITS.fine(found),
+        false => findings::LIMITS.noted(found, &[&tight.join("; "), &commands.join("; ")]),
     }
-    so(check, Rating::Warning, &tight.join("; "), &commands.join("; "))
 }
 
-/// Settings below the kernel's own defaults keep large messages or many channels from running.
+/// The kernel's own defaults: settings below them prevent large messages or many channels.
 const DEFAULTS: [(&str, u64); 14] = [
     ("fs.pipe-max-size", 1 << 20),
     ("fs.mqueue.msg_max", 10),
@@ -411,53 +320,36 @@ fn settings(files: &Files, kernel: &Kernel) -> Check {
         bytes("kernel.msgmax"),
         bytes("net.core.wmem_max"),
     );
-    let check = fine("SYSCTL", "largest", found);
     let is_less = |(name, default): &&(&str, u64)| value(name).is_some_and(|is| is < *default);
     let less: Vec<_> = DEFAULTS.iter().filter(is_less).collect();
     if less.is_empty() {
-        return check;
+        return findings::SYSCTL.fine(found);
     }
     let are = less.iter().filter_map(|(name, _)| Some(format!("{name}={}", value(name)?)));
-    let consequence = format!(
-        "less than the kernel's default: {}; large messages or many channels are refused",
-        are.collect::<Vec<_>>().join(", ")
-    );
-    let remedy = less.iter().map(|(name, default)| format!(" {name}={default}"));
-    so(check, Rating::Warning, &consequence, &format!("sysctl -w{}", remedy.collect::<String>()))
+    let below = format!(" (below the default: {})", are.collect::<Vec<_>>().join(", "));
+    let defaults = less.iter().map(|(name, default)| format!(" {name}={default}"));
+    let remedy = format!("sysctl -w{}", defaults.collect::<String>());
+    findings::SYSCTL.noted(found, &[&below, &remedy])
 }
 
 fn rings(files: &Files) -> Check {
-    let check = |found| fine("URING", "io_uring", found);
     match &files.no_ring {
-        None => check("allowed"),
+        None => findings::URING.fine("allowed"),
         Some(Missing { what, how }) => {
-            let consequence = format!("its mechanisms are missing: {what}");
-            so(check("refused"), Rating::Warning, &consequence, how)
+            findings::URING.noted("refused", &[&format!(": {what}"), how])
         }
     }
 }
 
-/// What a container gets that nobody gave more: too little for a ring of large messages beside others.
+/// What a container gets by default: too little for a ring of large messages besides others.
 const SMALL_SHM: u64 = 64 << 20;
 
 fn shared_memory(files: &Files) -> Check {
-    let check = |found: String| fine("SHM", "/dev/shm", found);
-    let remedy = "docker run --shm-size 1g, or mount -o remount,size=1g /dev/shm";
-    match ipcperf_sys::file::space(&files.path("dev/shm")) {
-        None => so(
-            check("missing".into()),
-            Rating::Warning,
-            "POSIX shared memory and semaphores are missing",
-            "mount -t tmpfs tmpfs /dev/shm",
-        ),
-        Some((all, free)) => {
-            let check = check(format!("{} of {} MiB are free", free >> 20, all >> 20));
-            if free > SMALL_SHM {
-                return check;
-            }
-            so(check, Rating::Warning, "large shared memory is refused", remedy)
-        }
-    }
+    let Some((all, free)) = ipcperf_sys::file::space(&files.path("dev/shm")) else {
+        return findings::NO_SHM.noted("missing", &[]);
+    };
+    let found = format!("{} of {} MiB are free", free >> 20, all >> 20);
+    noted_if(free <= SMALL_SHM, &findings::SHM, found)
 }
 
 #[cfg(test)]

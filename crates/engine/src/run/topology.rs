@@ -70,5 +70,5 @@ fn words(worst: f64, usual: f64, ns: f64) -> String {
     } else {
         "the CPUs were further apart"
     };
-    format!("E-TOPOLOGY: a cache line took {took} there and back, {normal} is usual: {what}")
+    format!("E-TOPOLOGY: a cache-line round trip took {took} instead of the usual {normal}: {what}")
 }

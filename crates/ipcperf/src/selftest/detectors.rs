@@ -28,7 +28,7 @@ const DEADLINE: &str = "deadline";
 const DIED: &str = "the worker ended";
 /// A message that came shortened.
 const TRUNCATED: &str = "a message arrived shortened";
-/// A grade of D or F because spinning ends waited for their turn: not because what they measured differs.
+/// A grade of D or F because busy-waiting processes waited for a CPU, not because their results differ.
 const NOISY: &str = "grade D or F for it";
 
 const PING: Act = Act::of("pipe 64 same-cpu");
@@ -159,7 +159,7 @@ pub(super) fn signs(set: &ResultSet) -> BTreeSet<String> {
             }
         }
     }
-    let is_cause = |cause: &String| cause.contains("spinning ends waited");
+    let is_cause = |cause: &String| cause.contains("busy-waiting processes waited");
     let noise = &set.noise;
     if ["D", "F"].contains(&noise.grade.as_str()) && noise.causes.iter().any(is_cause) {
         signs.insert(NOISY.into());

@@ -29,7 +29,7 @@ fn what_meets_the_needs_is_measured_and_the_rest_has_a_reason() {
         "{shown}"
     );
     assert!(shown.contains("not unrelated: pipe"), "{shown}");
-    assert!(shown.contains("not told-of-death: unix-dgram"), "{shown}");
+    assert!(shown.contains("not notices-death: unix-dgram"), "{shown}");
     let document = sandbox.result("c.json");
     let plan = &document["invocation"]["plan"];
     assert_eq!(plan["command"], "choose");

@@ -296,8 +296,7 @@ fn a_short_run_beside_other_work_is_never_a_quiet_one() {
             "F" => assert_eq!(code, Some(8), "{told}"),
             "none" => {
                 assert_eq!((code, rounds), (Some(9), "1"), "{told}");
-                let why =
-                    "--max-noise D cannot tell: there is no noise grade: how far the rounds differ";
+                let why = "--max-noise D is undecided, because there is no noise grade: the spread of the rounds";
                 assert!(told.starts_with(why), "{told}");
                 assert!(!noise["causes"].as_array().expect("a list").is_empty());
             }

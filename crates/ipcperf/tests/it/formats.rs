@@ -264,10 +264,10 @@ fn a_job_file_writes_below_the_current_directory_and_replaces_only_results() {
     symlink("notes.txt", at("link")).expect("a link");
     let outside = sandbox.temporary().join("x.json").display().to_string();
     for (output, part) in [
-        (outside.as_str(), "leads out of the current directory"),
-        ("../tmp/x.json", "leads out of the current directory"),
-        ("below/../../tmp/x.json", "leads out of the current directory"),
-        ("out/x.json", "leads out of the current directory"),
+        (outside.as_str(), "lies outside the current directory"),
+        ("../tmp/x.json", "lies outside the current directory"),
+        ("below/../../tmp/x.json", "lies outside the current directory"),
+        ("out/x.json", "lies outside the current directory"),
         ("notes.txt", "is not a result of ipcperf"),
         ("below/up/notes.txt", "is not a result of ipcperf"),
         ("link", "is not a result of ipcperf"),

@@ -47,7 +47,7 @@ fn a_choice_on_one_screen() {
         no_spin: true,
         p99_ns: Some(120_000.0),
         left_out: vec!["shm-ring/spin".to_owned()],
-        ..wanted(&[64], &[Unrelated, ToldOfDeath])
+        ..wanted(&[64], &[Unrelated, NoticesDeath])
     };
     insta::assert_snapshot!(written(&set, &wanted, &Style::default()), @r"
     ipcperf 0.1.0 choose, 2026-08-21T10:00:00Z: 27 of 30 cells measured, 10 rounds
@@ -56,7 +56,7 @@ fn a_choice_on_one_screen() {
     Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
 
     CHOICE for 64 B on two CPUs (same-llc)
-      Needed: unrelated, told-of-death, --no-spin, p99 of at most 120 us. Ranked by
+      Needed: unrelated, notices-death, --no-spin, p99 of at most 120 us. Ranked by
       the median time (--by has p99, cpu and throughput, too).
       fifo  72.1 us  told of death
 
@@ -399,7 +399,7 @@ fn whatever_was_measured_fits_on_one_screen_and_at_grade_f_nothing_is_chosen() {
     let strict = Requirements {
         no_spin: true,
         p99_ns: Some(140_000.0),
-        ..wanted(&[64, 4096], &[Unrelated, ToldOfDeath, BackPressure])
+        ..wanted(&[64, 4096], &[Unrelated, NoticesDeath, BackPressure])
     };
     for (what, set) in [
         ("crowded", crowded.clone()),
@@ -456,7 +456,7 @@ fn a_tie_is_explained_and_so_is_a_tail_that_is_not_there() {
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         flat.contains("It ties with pipe: the median time differs by less than 3 %")
-            && flat.contains("Chosen for what it can do (told-of-death, reconnect)."),
+            && flat.contains("Chosen for what it can do (notices-death, reconnect)."),
         "{text}"
     );
     assert!(
@@ -512,7 +512,7 @@ fn of_those_that_tie_the_fittest_is_chosen_and_all_others_are_named() {
     let text = written(&set, &plain, &Style { width: 400, ..Style::default() });
     assert!(text.contains("It ties with fifo, posix-mq and pipe: the median time"), "{text}");
     assert!(
-        text.contains("Chosen for what it can do (two-way, told-of-death, reconnect, examples in C and Python)"),
+        text.contains("Chosen for what it can do (two-way, notices-death, reconnect, examples in C and Python)"),
         "{text}"
     );
     // It is no better than what is certainly faster.

@@ -32,8 +32,8 @@ pub fn explain_word(
         }
         let title = format!("{}: {}", word.name, word.kind.names().0);
         page.paragraph(Tone::Title, "", &title)?;
-        page.paragraph(Tone::Plain, "", &sentence(word.meaning))?;
-        page.paragraph(Tone::Plain, "What to do: ", &sentence(word.advice))?;
+        page.paragraph(Tone::Plain, "", &sentence(&word.meaning))?;
+        page.paragraph(Tone::Plain, "What to do: ", &sentence(&word.advice))?;
     }
     if !found.is_empty() {
         return Ok(());
@@ -44,7 +44,7 @@ pub fn explain_word(
     for kind in Kind::ALL {
         page.line(Tone::Title, kind.names().1)?;
         for word in all().filter(|word| word.kind == kind) {
-            page.paragraph(Tone::Plain, &format!("  {:<14}  ", word.name), word.meaning)?;
+            page.paragraph(Tone::Plain, &format!("  {:<14}  ", word.name), &word.meaning)?;
         }
     }
     page.paragraph(Tone::Quiet, "", "What to do about one of them: ipcperf explain WORD")
@@ -61,8 +61,9 @@ fn reference(style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     for kind in Kind::ALL {
         writeln!(out, "\n## {}\n", kind.names().1)?;
         let words = all().filter(|word| word.kind == kind);
-        let row =
-            |word: &Word| vec![word.name.to_owned(), sentence(word.meaning), sentence(word.advice)];
+        let row = |word: &Word| {
+            vec![word.name.to_owned(), sentence(&word.meaning), sentence(&word.advice)]
+        };
         let heads = ["word", "what it says", "what to do"].map(|head| (head, false));
         markdown::grid(&Grid::of(&heads, words.map(row).collect()), style, out)?;
     }

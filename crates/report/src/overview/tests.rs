@@ -46,8 +46,8 @@ fn a_survey_on_one_screen() {
       5   unix-stream bind=path   79.0 us   118 us        -           -  19.8 us
       6   tcp                     95.0 us   142 us  16.9 us   2.81 GB/s  23.8 us
       # is 1 and the number of those that are certainly better; = ties with another;
-      ~ spins before it sleeps; * two modes, the one of more rounds is shown; no
-      room here for death, 4 KiB p50
+      ~ spins before it sleeps; * two modes, the larger one is shown; no room here
+      for death, 4 KiB p50
 
     2 cells failed or gave no accepted figure.
     Not here: posix-mq.

@@ -114,10 +114,10 @@ fn a_survey_at_80_columns() {
     A place is 1 and the number of rows that are certainly better, by one test of
     all pairs within rounds. = is a tie with some other row. Less than 3 % apart is
     a tie.
-    ~ spins briefly before it sleeps: as fast as spinning where the peer is quick,
-    and not after a pause.
-    * The rounds fall into two modes: both figures are shown where there is room,
-    the one of more rounds first, never an average.
+    ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a
+    pause.
+    * The rounds fall into two modes: both values are shown if there is room, the
+    larger mode first, never an average.
 
     NOT MEASURED
     - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
@@ -240,8 +240,8 @@ fn a_survey_at_200_columns_shows_more_statistics() {
     user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer
     slices than the rest. What the hypervisor does for this machine is in no figure.
     A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is a tie with some other row. Less than 3 % apart is a tie.
-    ~ spins briefly before it sleeps: as fast as spinning where the peer is quick, and not after a pause.
-    * The rounds fall into two modes: both figures are shown where there is room, the one of more rounds first, never an average.
+    ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a pause.
+    * The rounds fall into two modes: both values are shown if there is room, the larger mode first, never an average.
     Bounds of this machine: a futex wake there and back on same-llc 60.0 us, a cache line there and back on same-llc 130 ns, memcpy 8.40 GB/s.
 
     NOT MEASURED

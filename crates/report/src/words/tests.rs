@@ -1,4 +1,4 @@
-//! Every word that a screen shows has its row.
+//! Every word that a screen shows is explained.
 
 use super::*;
 use ipcperf_core::result::{Difference, Verdict};
@@ -10,43 +10,37 @@ fn names(kind: Kind) -> BTreeSet<String> {
     words.map(|word| word.name.to_owned()).collect()
 }
 
-/// What stands between quotes after `before` in the engine, tests apart, and looks like a code.
-fn codes(folder: &Path, before: &str, is_code: &dyn Fn(&str) -> bool, into: &mut BTreeSet<String>) {
+/// The code of the engine, tests apart.
+fn code(folder: &Path, into: &mut String) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.ends_with("tests") || path.ends_with("tests.rs") {
             continue;
         }
         if path.is_dir() {
-            codes(&path, before, is_code, into);
+            code(&path, into);
             continue;
         }
         let text = std::fs::read_to_string(&path).unwrap();
-        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        let quoted = code.split(before).skip(1).filter_map(|rest| rest.split('"').next());
-        let first = quoted.map(|text| text.split([':', ' ']).next().unwrap_or_default());
-        into.extend(first.filter(|word| is_code(word)).map(str::to_owned));
+        *into += text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     }
 }
 
-fn found(before: &str, is_code: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
-    let engine = Path::new(env!("CARGO_MANIFEST_DIR")).join("../engine/src");
-    let mut all = BTreeSet::new();
-    codes(&engine, before, is_code, &mut all);
-    all
-}
-
 #[test]
-fn every_finding_that_exists_is_explained_and_no_other() {
-    let is_code = |word: &str| {
-        let signs = word.strip_prefix("E-").or(word.strip_prefix("W-")).or(word.strip_prefix("I-"));
-        signs.is_some_and(|code| {
-            code.len() > 1 && code.chars().all(|sign| sign.is_ascii_uppercase() || sign == '-')
-        })
-    };
-    assert_eq!(found("\"", &is_code), names(Kind::Finding));
-    let is_upper = |word: &str| word.chars().all(|sign| sign.is_ascii_uppercase());
-    assert_eq!(found("fine(\"", &is_upper), names(Kind::Machine));
+fn every_row_of_the_table_of_findings_is_listed_and_raised() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let table = std::fs::read_to_string(folder.join("core/src/findings.rs")).unwrap();
+    let rows = table.split("\npub const ").skip(1).filter_map(|row| row.split_once(": Row ="));
+    let rows: Vec<&str> = rows.map(|(name, _)| name).collect();
+    assert_eq!(rows.len(), findings::ALL.len(), "{rows:?}");
+    let mut engine = String::new();
+    code(&folder.join("engine/src"), &mut engine);
+    let is_end = |sign: char| !sign.is_ascii_alphanumeric() && sign != '_';
+    let raised = engine.split("findings::").skip(1).filter_map(|rest| rest.split(is_end).next());
+    let raised: BTreeSet<&str> = raised.collect();
+    for row in rows {
+        assert!(raised.contains(row), "{row} is never raised");
+    }
 }
 
 #[test]
@@ -76,8 +70,9 @@ fn words_are_found_in_any_case_and_the_machine_with_its_severity() {
     let of = |given: &str| find(given).iter().map(|word| word.kind).collect::<Vec<_>>();
     assert_eq!(of("A"), [Kind::Grade, Kind::Column]);
     assert_eq!((of("load"), of("LOAD")), (vec![Kind::Column], vec![Kind::Machine]));
-    assert_eq!(of("w-load"), [Kind::Finding]);
-    let mut names: Vec<_> = all().map(|word| (word.name, word.kind.names())).collect();
+    assert_eq!(of("w-load"), [Kind::Finding; 2]);
+    let mut names: Vec<_> =
+        all().map(|word| (word.name, word.kind.names(), &word.meaning)).collect();
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), all().count());

@@ -1,11 +1,13 @@
 //! What a word is.
 
+use std::borrow::Cow;
+
 /// What kind of word it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Mark,
     Finding,
-    /// Something that `ipcperf doctor` looks at; as a finding of a result it has `W-` or `I-` before it.
+    /// Something that `ipcperf doctor` checks; as a finding of a result its code starts with `W-` or `I-`.
     Machine,
     Grade,
     /// Of `ipcperf compare`.
@@ -47,7 +49,7 @@ impl Kind {
             Self::Claim => ("a verdict of replicate", "Verdicts of replicate"),
             Self::Status => ("a status of a cell", "Statuses of cells"),
             Self::Column => ("a column of a table", "Columns of tables"),
-            Self::Setting => ("a part of what a cell is", "What a cell is"),
+            Self::Setting => ("a part of a cell's identity", "What identifies a cell"),
             Self::Shown => ("a word in tables and sentences", "Words in tables and sentences"),
         }
     }
@@ -58,10 +60,10 @@ impl Kind {
 pub(crate) struct Word {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// What it says, without the stop at its end.
-    pub(crate) meaning: &'static str,
+    /// What it means, without the stop at its end.
+    pub(crate) meaning: Cow<'static, str>,
     /// What to do about it, without the stop at its end.
-    pub(crate) advice: &'static str,
+    pub(crate) advice: Cow<'static, str>,
 }
 
 pub(super) const fn word(
@@ -70,5 +72,5 @@ pub(super) const fn word(
     meaning: &'static str,
     advice: &'static str,
 ) -> Word {
-    Word { name, kind, meaning, advice }
+    Word { name, kind, meaning: Cow::Borrowed(meaning), advice: Cow::Borrowed(advice) }
 }

@@ -34,7 +34,7 @@ fn a_busy_loop_in_the_middle_of_a_run_lowers_the_grade_and_is_named() {
     let noise = spinning(middle, pauses(0), 0);
     assert_eq!(noise.grade, "F");
     let [cause] = noise.causes.as_slice() else { panic!("{noise:?}") };
-    assert_eq!(cause, "other work on the CPUs, spinning ends waited 17 %");
+    assert_eq!(cause, "other work on the CPUs, busy-waiting processes waited 17 % of the time");
     assert!(noise.findings.iter().any(|finding| finding.code == "W-LOAD"));
     assert!(
         spinning([0.0, 0.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0], pauses(0), 0).grade >= "D".into()
@@ -72,7 +72,10 @@ fn no_end_waits_longer_than_it_was_watched() {
     let mut plan = plan(PatternKind::PingPong);
     plan.key.wait = Wait::Spin;
     let noise = set_of(plan, vec![slice]).noise;
-    assert_eq!(noise.causes, ["other work on the CPUs, spinning ends waited 50 %"]);
+    assert_eq!(
+        noise.causes,
+        ["other work on the CPUs, busy-waiting processes waited 50 % of the time"]
+    );
 }
 
 #[test]
@@ -94,7 +97,7 @@ fn a_busy_loop_is_seen_in_the_pauses_where_no_end_spins() {
 fn without_the_spread_of_rounds_or_the_business_of_cpus_there_is_no_grade_and_it_says_why() {
     let told = |noise: &Noise| (noise.grade.clone(), noise.causes.join("; "));
     let none = |why: &str| ("none".to_owned(), why.to_owned());
-    let no_busy = none("how busy the CPUs were is not known");
+    let no_busy = none("the load of the CPUs is unknown");
     let short = Span { window_ns: 99_000_000, busy_ns: Some(0), energy_uj: None };
     let unread = Span { busy_ns: None, ..pauses(0) };
     for idle in [short, unread] {
@@ -110,7 +113,7 @@ fn without_the_spread_of_rounds_or_the_business_of_cpus_there_is_no_grade_and_it
     let cpus = crate::host::host().cpus_online.len() as u64;
     assert_eq!(
         told(&one(pauses(0))),
-        none("how far the rounds differ is not known: that takes two rounds")
+        none("the spread of the rounds is unknown: that takes two rounds")
     );
     // Nothing that is not known makes an F better.
     let worst = told(&one(pauses(9000 * cpus)));
@@ -149,7 +152,7 @@ fn the_rows_that_decide_are_the_causes_and_no_other() {
     assert_eq!(both.grade, "C");
     let [steal, load] = both.causes.as_slice() else { panic!("{both:?}") };
     assert_eq!(steal, "steal 3.0 %");
-    assert!(load.starts_with("other work on the CPUs, spinning ends waited 2."), "{load}");
+    assert!(load.starts_with("other work on the CPUs, busy-waiting processes waited 2."), "{load}");
     let one = stolen(90_000_000 * cpus);
     assert_eq!((one.grade.as_str(), one.causes.as_slice()), ("D", &["steal 9.0 %".to_owned()][..]));
 }
@@ -192,7 +195,7 @@ fn a_round_that_was_measured_twice_is_one_of_too_few() {
     slices.push(round_trips(4, 5000, 1000));
     let (_, set) = cell_of(PatternKind::PingPong, slices, None);
     let found = set.noise.findings.iter().find(|finding| finding.code == "W-FEWROUNDS");
-    assert!(found.expect("too few").text.starts_with("only 5 rounds"));
+    assert!(found.expect("too few").text.starts_with("the run has 5 rounds"));
 }
 
 #[test]
@@ -211,5 +214,5 @@ fn a_cpu_whose_speed_changes_lowers_the_grade_and_is_named() {
     assert_eq!((steady.grade.as_str(), told(&steady)), ("A", false));
     let slow = noise(1.24);
     assert_eq!((slow.grade.as_str(), told(&slow)), ("D", true));
-    assert_eq!(slow.causes, ["the speed of a CPU differs by 12 %"]);
+    assert_eq!(slow.causes, ["CPU speed varied by 12 %"]);
 }

@@ -169,11 +169,7 @@ fn modes_within_rounds_are_told_with_the_time_they_take() {
     assert!((slow.time_share - 0.772).abs() < 0.01, "{slow:?}");
     let finding = set.noise.findings.iter().find(|finding| finding.code == "W-OPMODES");
     let finding = finding.expect("a finding");
-    assert!(
-        finding.text.contains("14 % near 10.0 us, which take 77 % of the time"),
-        "{}",
-        finding.text
-    );
+    assert!(finding.text.contains("14 % near 10.0 us in 77 % of the time"), "{}", finding.text);
     assert_eq!(finding.cells, [cell.id]);
     let plain = (0..9).map(|round| mixed(round, &[(461, 970), (10_000, 30)])).collect();
     let (cell, set) = cell_of(PatternKind::PingPong, plain, None);

@@ -35,7 +35,7 @@ fn a_slice_whose_cpus_were_on_one_core_is_left_out_by_its_own_readings() {
     let (cell, set) = placed(&readings);
     assert_eq!((cell.status, cell.messages), (Status::Ok, 99 * 200));
     let reason = cell.rounds[99].rejected.as_deref().expect("a reason");
-    assert!(reason.starts_with("E-TOPOLOGY: a cache line took 27.0 ns"), "{reason}");
+    assert!(reason.starts_with("E-TOPOLOGY: a cache-line round trip took 27.0 ns"), "{reason}");
     assert!(reason.ends_with("the CPUs were nearer, perhaps one core"), "{reason}");
     assert!(has(&set, "E-TOPOLOGY"));
     let near =
@@ -58,7 +58,7 @@ fn cpus_that_are_moved_again_and_again_are_told_as_such() {
     let (_, set) = placed(&moved);
     let finding = set.noise.findings.iter().find(|finding| finding.code == "W-TOPOLOGY");
     let text = &finding.expect("a finding").text;
-    assert!(text.contains("took 65") && text.contains("in others"), "{text}");
+    assert!(text.contains("(65") && text.contains("in others"), "{text}");
     assert!(!has(&placed(&[[65.0, 66.0]; 20]).1, "W-TOPOLOGY"));
 }
 

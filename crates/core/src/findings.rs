@@ -1,0 +1,778 @@
+//! Everything that a run or `ipcperf doctor` can find, in one table. What measures passes numbers; every text about a finding
+//! comes from its row, in documents, on screens and pages, in `ipcperf explain` and in docs/WORDS.md. A new finding is a row
+//! here, its name in the list at the end, and the line that raises it.
+
+#![expect(missing_docs, reason = "the sentence of a row says what it is")]
+
+use crate::result::{Check, Finding, Rating};
+use crate::units::{counted, format_nanos, percent};
+use Limit::{Above, Fewer, Longer, More, Share, Without};
+
+/// What a value must pass to be a finding, with its unit.
+#[derive(Clone, Copy, Debug)]
+pub enum Limit {
+    /// There is no value, or no fixed limit for it.
+    Without,
+    /// More than this share.
+    Share(f64),
+    /// A ratio above this.
+    Above(f64),
+    /// Longer than this, ns.
+    Longer(f64),
+    /// More of these than this.
+    More(u64, &'static str),
+    /// Fewer of these than this.
+    Fewer(u64, &'static str),
+}
+
+impl Limit {
+    /// The limit as a number, in the unit of the value.
+    #[must_use]
+    pub const fn number(self) -> Option<f64> {
+        match self {
+            Without => None,
+            Share(limit) | Above(limit) | Longer(limit) => Some(limit),
+            More(limit, _) | Fewer(limit, _) => Some(limit as f64),
+        }
+    }
+
+    /// A value in its unit.
+    fn value(self, value: f64) -> String {
+        match self {
+            Without | Above(_) => format!("{value:.1}"),
+            Share(_) => percent(value),
+            Longer(_) => format_nanos(value),
+            More(_, what) | Fewer(_, what) => counted(value as u64, what),
+        }
+    }
+
+    /// Any value that passes it.
+    fn any(self) -> String {
+        let limit = self.value(self.number().unwrap_or_default());
+        let than = if matches!(self, Fewer(..)) { "fewer" } else { "more" };
+        format!("{than} than {}", limit.replace(".0 %", " %"))
+    }
+}
+
+/// One thing that can be found. In the texts `{value}` is the measured value. Other braces are filled with words that the
+/// measuring code made of its numbers, in order; what they contain here is what they mean in general.
+#[derive(Debug)]
+pub struct Row {
+    /// `W-STEAL`; the prefix is the severity.
+    pub code: &'static str,
+    /// What `ipcperf doctor` examines; empty for findings of a run.
+    pub subject: &'static str,
+    /// What its value must pass.
+    pub limit: Limit,
+    sentence: &'static str,
+    consequence: &'static str,
+    remedy: &'static str,
+}
+
+const fn finding(
+    code: &'static str,
+    limit: Limit,
+    sentence: &'static str,
+    consequence: &'static str,
+    remedy: &'static str,
+) -> Row {
+    Row { code, subject: "", limit, sentence, consequence, remedy }
+}
+
+const fn check(
+    code: &'static str,
+    subject: &'static str,
+    sentence: &'static str,
+    consequence: &'static str,
+    remedy: &'static str,
+) -> Row {
+    Row { code, subject, limit: Without, sentence, consequence, remedy }
+}
+
+/// A text whose braces contain these words, or what they contain in general.
+fn filled(text: &str, value: &str, words: Option<&mut std::slice::Iter<'_, &str>>) -> String {
+    let mut words = words;
+    let mut parts = text.split('{');
+    let mut filled = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (general, rest) = part.split_once('}').unwrap_or((part, ""));
+        filled += match (general, &mut words) {
+            ("value", _) => value,
+            (_, Some(words)) => words.next().copied().unwrap_or(general),
+            (_, None) => general,
+        };
+        filled += rest;
+    }
+    filled
+}
+
+impl Row {
+    /// Whether a value passes the limit.
+    #[must_use]
+    pub fn is_passed(&self, value: f64) -> bool {
+        match self.limit {
+            Without => false,
+            Fewer(limit, _) => value < limit as f64,
+            limit => limit.number().is_some_and(|limit| value > limit),
+        }
+    }
+
+    /// It was found, and no number belongs to it.
+    #[must_use]
+    pub fn found(&self, words: &[&str]) -> Finding {
+        self.finding("", words)
+    }
+
+    /// It was found by this value.
+    #[must_use]
+    pub fn measured(&self, value: f64, words: &[&str]) -> Finding {
+        let finding = self.finding(&self.limit.value(value), words);
+        Finding { value: Some(value), limit: self.limit.number(), ..finding }
+    }
+
+    fn finding(&self, value: &str, words: &[&str]) -> Finding {
+        let mut words = words.iter();
+        let [sentence, consequence, remedy] = [self.sentence, self.consequence, self.remedy]
+            .map(|text| filled(text, value, Some(&mut words)));
+        let text = joined(sentence, &consequence);
+        debug_assert!(words.next().is_none(), "{}: more words than braces", self.code);
+        Finding::new(self.code, text, &remedy)
+    }
+
+    /// What a check is called: its code without the severity.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.subject {
+            "" => self.code,
+            _ => self.code.split_once('-').map_or(self.code, |(_, name)| name),
+        }
+    }
+
+    /// A check with nothing to complain about.
+    #[must_use]
+    pub fn fine(&self, found: impl Into<String>) -> Check {
+        Check {
+            code: self.name(),
+            subject: self.subject,
+            found: found.into(),
+            rating: Rating::Fine,
+            consequence: String::new(),
+            remedy: String::new(),
+        }
+    }
+
+    /// A check whose consequence matters.
+    #[must_use]
+    pub fn noted(&self, found: impl Into<String>, words: &[&str]) -> Check {
+        let mut words = words.iter();
+        let [consequence, remedy] =
+            [self.consequence, self.remedy].map(|text| filled(text, "", Some(&mut words)));
+        let rating = if self.code.starts_with('W') { Rating::Warning } else { Rating::Note };
+        Check { rating, consequence, remedy, ..self.fine(found) }
+    }
+
+    /// What it means in general, without the stop at its end.
+    #[must_use]
+    pub fn meaning(&self) -> String {
+        let general = |text| filled(text, &self.limit.any(), None);
+        joined(general(self.sentence), &general(self.consequence))
+    }
+
+    /// What to do about it in general, without the stop at its end.
+    #[must_use]
+    pub fn advice(&self) -> String {
+        match filled(self.remedy, "", None) {
+            nothing if nothing.is_empty() => "nothing needs to be done".to_owned(),
+            advice => advice,
+        }
+    }
+}
+
+fn joined(sentence: String, consequence: &str) -> String {
+    if consequence.is_empty() { sentence } else { format!("{sentence}: {consequence}") }
+}
+
+pub const IMPOSSIBLE: Row = finding(
+    "E-IMPOSSIBLE",
+    More(0, "slice"),
+    "{slices were} rejected because they were faster than this machine's hardware limits{}",
+    "",
+    "repeat the run, since the clock or the machine changed during it; if this persists, report a bug in ipcperf",
+);
+pub const MOVED: Row = finding(
+    "E-TOPOLOGY",
+    More(0, "slice"),
+    "{slices were} rejected because the cache-line round trip measured beside them shows that the CPUs were moved{}",
+    "",
+    "pin the CPUs of the virtual machine on its host",
+);
+pub const MIGRATE: Row = finding(
+    "E-MIGRATE",
+    More(0, "slice"),
+    "{slices were} rejected because a process was not on the CPU it was pinned to{}",
+    "",
+    "find what moves processes: cpuset managers, taskset, CPU hotplug",
+);
+pub const THROTTLE: Row = finding(
+    "E-THROTTLE",
+    More(0, "slice"),
+    "{slices were} rejected because the CPU limit of a control group stopped them{}",
+    "",
+    "raise the CPU limit (docker run without --cpus), or use a shorter --slice",
+);
+pub const CLOCKJUMP: Row = finding(
+    "E-CLOCKJUMP",
+    More(0, "slice"),
+    "{slices were} rejected because the clock jumped: the machine was paused, suspended or moved{}",
+    "",
+    "repeat the run; the other slices are valid",
+);
+pub const PAYLOAD: Row = finding(
+    "E-PAYLOAD",
+    More(0, "cell"),
+    "{cells have} no result because a message arrived with the wrong content{}",
+    "",
+    "trust nothing measured over this mechanism, and report it",
+);
+pub const BACKWARDS: Row = finding(
+    "E-CLOCK",
+    More(0, "time"),
+    "the clock ran backwards{}",
+    "no time in this run can be trusted",
+    "switch the kernel to another clock source and repeat the run",
+);
+pub const MULTIMODAL: Row = finding(
+    "W-MULTIMODAL",
+    Above(1.5),
+    "the rounds of {a cell} are bimodal{}",
+    "the larger mode is reported, never the average",
+    "compare cacheline_rtt_ns across the rounds, pin the CPUs of a virtual machine, or try --idle poll",
+);
+pub const OPMODES: Row = finding(
+    "W-OPMODES",
+    Above(1.5),
+    "{some} measurements mix fast and slow operations{}",
+    "the median hides the slow ones, so read the mean as well",
+    "{look for other work on the CPUs, try --idle poll, and measure with your program's pauses (--think)}",
+);
+pub const UNSTABLE: Row = finding(
+    "W-UNSTABLE",
+    Share(0.05),
+    "the rounds of {some} cells differ by more than 5 %{}",
+    "use the intervals, ignore the last digits",
+    "use a quieter machine, more rounds or longer slices",
+);
+pub const DRIFT: Row = finding(
+    "W-DRIFT",
+    Share(0.02),
+    "{more} cells drifted in one direction over the rounds{ than chance explains (Theil-Sen above 2 %, Mann-Kendall below 1 in 100)}",
+    "the machine was not in a steady state",
+    "let the machine warm up or cool down, and repeat the run",
+);
+pub const LOAD: Row = finding(
+    "W-LOAD",
+    Share(0.05),
+    "other work ran on the CPUs",
+    "busy-waiting processes were ready but not running {value} of the time",
+    "stop other work, or use CPUs that it does not use (taskset)",
+);
+pub const BUSY: Row = finding(
+    "W-LOAD",
+    Share(0.10),
+    "other programs used {value} of all CPUs between the rounds",
+    "they probably ran during the measurements too",
+    "stop other work, and repeat the run",
+);
+pub const LOSS: Row = finding(
+    "W-LOSS",
+    More(0, "message"),
+    "{some} messages were lost or arrived too late{}",
+    "rates count only messages that arrived, and a quantile among the lost ones has no value",
+    "use {a larger receive buffer (--set udp.rcvbuf=4M), or a mechanism that makes the sender wait}",
+);
+pub const SHORT: Row = finding(
+    "W-SHORT",
+    Without,
+    "slices of {some cells} ended before half of their planned time{}",
+    "their results rest on few operations",
+    "use longer slices and warm-ups (--slice, --warmup) on a quieter machine",
+);
+pub const QUOTA: Row = finding(
+    "W-QUOTA",
+    Without,
+    "the kernel granted less than usual{, for example small pipes, because a quota of this user is used up}",
+    "",
+    "{raise the quota that the finding names, or close what uses it up}",
+);
+pub const STOPPED: Row = finding(
+    "W-STOPPED",
+    Without,
+    "a process was stopped in {some slices}{}",
+    "means, rates and tails include the pause",
+    "find what stops processes (a shell, a debugger, a control group, the host) and repeat the run; --stall does it on purpose",
+);
+pub const PAUSED: Row = finding(
+    "W-STOPPED",
+    Longer(100e6),
+    "ipcperf itself was stopped for {value}",
+    "what came before and after was measured at different times",
+    "let ipcperf run without interruption, and repeat the run",
+);
+pub const SUSPENDED: Row = finding(
+    "W-STOPPED",
+    Longer(100e6),
+    "the machine was suspended for {value}",
+    "what came before and after was measured at different times",
+    "keep the machine awake, and repeat the run",
+);
+pub const STRANGERS: Row = finding(
+    "W-STRANGERS",
+    More(0, "connection"),
+    "{connections} from other programs reached the server of a connect cell{}",
+    "it answered them beside those that were measured",
+    "find what connects to every port of this machine, or measure in a separate network namespace",
+);
+pub const FEW_REFUSED: Row = finding(
+    "W-REFUSED",
+    More(0, "request"),
+    "{up to 1 % of the} requests failed{}",
+    "rates count only answered requests, and quantiles treat the others as infinite",
+    "{fix the error that the finding names: open files, ports, backlog or clients}",
+);
+pub const REFUSED: Row = finding(
+    "E-REFUSED",
+    More(0, "request"),
+    "{more than 1 % of the} requests failed{}",
+    "rates count only answered requests, and the exit code is 1",
+    "{fix the error that the finding names: open files, ports, backlog or clients}",
+);
+pub const BACKLOG: Row = finding(
+    "W-BACKLOG",
+    Without,
+    "connections found the TCP backlog of the server full{}",
+    "TCP retries after a second and ipcperf after 1.5 s, which lowers the rate",
+    "use {a larger backlog (--set tcp.backlog=64), or fewer clients}",
+);
+pub const SATURATED: Row = finding(
+    "W-SATURATED",
+    Without,
+    "messages came faster than they were answered in {some open loops}{}",
+    "there are no response times, which would only tell how long the slice was",
+    "use a lower --rate; the service times are valid",
+);
+pub const GENLIMIT: Row = finding(
+    "W-GENLIMIT",
+    Share(0.1),
+    "the sender itself was late by more than a tenth of the median response in {some open loops}{}",
+    "the response times include that delay",
+    "use a lower --rate, two CPUs (--place), --idle poll or a quieter machine; the service times do not include the delay",
+);
+pub const NOBOUND: Row = finding(
+    "W-NOBOUND",
+    Without,
+    "could not measure {a hardware limit of this machine}{}",
+    "implausibly good results cannot be rejected",
+    "fix the cause that the finding names",
+);
+pub const UNKNOWN_CPUS: Row = finding(
+    "W-UNKNOWN-CPUS",
+    Without,
+    "the kernel does not report which CPUs share a cache",
+    "the names of placements on two CPUs are guesses",
+    "mount /sys, or name the CPUs (--place 0,1)",
+);
+pub const STOLEN: Row = finding(
+    "W-STEAL",
+    Share(0.01),
+    "the hypervisor took {value} of the CPU time",
+    "tails measure the host",
+    "use a quieter host, or more rounds and only medians",
+);
+pub const SPEED: Row = finding(
+    "W-SPEED",
+    Share(0.02),
+    "the speed of {a CPU} varied by {value} between slices",
+    "its frequency changes, or its core is shared",
+    "fix the frequency (governor performance, no turbo), and keep the other thread of the core idle",
+);
+pub const TOPOLOGY: Row = finding(
+    "W-TOPOLOGY",
+    Above(1.5),
+    "the cache-line round trip of {a CPU pair} was bimodal{}",
+    "the CPUs were moved, since those of a virtual machine are threads of its host",
+    "pin the CPUs of the virtual machine on its host",
+);
+pub const CLOCK: Row = finding(
+    "W-CLOCK",
+    Longer(3.0),
+    "the cost of reading the clock{} changed during the run{, by more than 20 % and 3 ns}",
+    "the frequency or a neighbour changed",
+    "repeat the run",
+);
+pub const CLOCK_LOST: Row = finding(
+    "W-CLOCK",
+    Without,
+    "the clock could not be measured after the last round",
+    "a clock change would go unnoticed",
+    "allow this user more memory and processes",
+);
+pub const SLOWCLOCK: Row = finding(
+    "W-SLOWCLOCK",
+    Without,
+    "reading the clock takes as long as a system call{}",
+    "{short operations} are timed in batches",
+    "use a clock source that is read without the kernel: tsc, if the CPU has a constant one",
+);
+pub const FEWROUNDS: Row = finding(
+    "W-FEWROUNDS",
+    Fewer(6, "round"),
+    "the run has {value}",
+    "intervals and an order need 6",
+    "use a larger --budget, or more --rounds",
+);
+pub const FAULT: Row = finding(
+    "W-FAULT",
+    More(16, "page fault"),
+    "{value} occurred in one timed region{}",
+    "its tail includes first touches of memory",
+    "free memory; mechanisms that allocate for each message always show this",
+);
+pub const DEBUGBUILD: Row = finding(
+    "W-DEBUGBUILD",
+    Without,
+    "this is a debug build",
+    "debug builds are slow, so the numbers are not meaningful",
+    "build with cargo build --release",
+);
+pub const PORTS: Row = finding(
+    "I-PORTS",
+    Without,
+    "a round made more connections than there are ephemeral ports{}",
+    "each port was reused while its last connection was in TIME_WAIT at the server, which closes first",
+    "use shorter slices, or a wider net.ipv4.ip_local_port_range",
+);
+pub const REAPED: Row =
+    finding("I-REAPED", Without, "removed what a killed run had left behind{}", "", "");
+
+pub const NEEDS: Row = check(
+    "W-NEEDS",
+    "measuring",
+    "descriptors, memory, a shared page or two more processes are missing",
+    "nothing can be measured{}",
+    "{raise the limit that the check names}",
+);
+pub const PINNING: Row = check(
+    "W-PINNING",
+    "pinning",
+    "no process can be pinned to a CPU",
+    "only --place free can be measured{}",
+    "{allow sched_setaffinity in the sandbox, or use --place free}",
+);
+pub const DIRECTORY: Row = check(
+    "W-DIRECTORY",
+    "run directory",
+    "no directory can be created for a run",
+    "mechanisms with a path (FIFOs, named sockets, queues, files) cannot be measured{}",
+    "{set TMPDIR to a directory that this user may write to}",
+);
+pub const VM: Row = check(
+    "I-VM",
+    "virtual machine",
+    "this is a virtual machine",
+    "the host can take its CPUs away and move them, and adds time to everything: trust ratios within one run, not absolute times",
+    "measure on the hardware for absolute times",
+);
+pub const CONTAINER: Row = check(
+    "I-CONTAINER",
+    "container",
+    "this is a container",
+    "its limits and filters decide which mechanisms run",
+    "run outside it, or with docker run --security-opt seccomp=unconfined --ulimit memlock=-1 --shm-size 1g",
+);
+pub const ONE_CPU: Row = check(
+    "W-CPUS",
+    "CPUs",
+    "only one CPU may be used",
+    "nothing can be measured on two CPUs",
+    "allow more CPUs by cpuset or affinity: taskset -c 0,1 ipcperf",
+);
+pub const CPUS: Row = check(
+    "I-CPUS",
+    "CPUs",
+    "only some CPUs may be used",
+    "placements are chosen among these CPUs",
+    "allow more CPUs by taskset or the cpuset of the container",
+);
+pub const SMT: Row = check(
+    "I-SMT",
+    "hardware threads",
+    "each core has several hardware threads",
+    "work on one thread of a core slows the other one down",
+    "turn it off to measure: echo off > /sys/devices/system/cpu/smt/control",
+);
+pub const FREQUENCY: Row = check(
+    "W-FREQUENCY",
+    "CPU frequency",
+    "the governor is not performance",
+    "CPUs are slow at first after a pause, so blocking mechanisms look slower than they are",
+    "set the governor: cpupower frequency-set -g performance",
+);
+pub const NO_FREQUENCY: Row = check(
+    "I-FREQUENCY",
+    "CPU frequency",
+    "the governor cannot be seen",
+    "only the cost of reading the clock shows whether the frequency changes",
+    "look from the host: cpupower frequency-info",
+);
+pub const TURBO: Row = check(
+    "I-TURBO",
+    "turbo",
+    "turbo is on",
+    "the frequency depends on how many cores are busy and how warm they are",
+    "turn it off to compare: {echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo}",
+);
+pub const IDLE: Row = check(
+    "I-IDLE",
+    "idle CPUs",
+    "idle CPUs sleep deeply or return to the host",
+    "each wake-up of an idle CPU pays for {the way back}",
+    "see what it costs{}: ipcperf run -m pipe --idle as-is,poll",
+);
+pub const ISOLATION: Row = check(
+    "I-ISOLATION",
+    "isolated CPUs",
+    "no CPU is isolated",
+    "timer ticks, interrupts and other programs reach the CPUs that measure, and show in tails",
+    "isolate some with isolcpus= and nohz_full= on the kernel's command line, then use taskset",
+);
+pub const HUGEPAGES: Row = check(
+    "I-HUGEPAGES",
+    "huge pages",
+    "transparent huge pages are always on",
+    "large buffers get huge pages in some slices and not in others",
+    "let programs ask for them: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled",
+);
+pub const MITIGATIONS: Row = check(
+    "I-MITIGATIONS",
+    "mitigations",
+    "mitigations of CPU vulnerabilities are on",
+    "system calls and context switches cost more than without: compare only machines with the same mitigations",
+    "see which ones: grep . /sys/devices/system/cpu/vulnerabilities/*",
+);
+pub const ASLR: Row = check(
+    "W-ASLR",
+    "address layout",
+    "address layout is not randomised",
+    "every slice has the same memory layout, good or bad",
+    "randomise it: sysctl kernel.randomize_va_space=2",
+);
+pub const CPULIMIT: Row = check(
+    "W-CPULIMIT",
+    "CPU limit",
+    "a control group limits CPU time",
+    "once the quota is used up, everything stops until the period ends, in the middle of a slice",
+    "run outside the limited control group, or use docker run without --cpus",
+);
+pub const SECCOMP: Row = check(
+    "I-SECCOMP",
+    "system-call filter",
+    "a seccomp filter is active",
+    "every system call pays for it, and mechanisms whose calls it refuses are missing",
+    "allow all calls if you may: docker run --security-opt seccomp=unconfined",
+);
+pub const LIMITS: Row = check(
+    "W-LIMITS",
+    "limits",
+    "a limit of this process or its control group is tight",
+    "{something may not run}",
+    "{raise it with the command that the check names}",
+);
+pub const SYSCTL: Row = check(
+    "W-SYSCTL",
+    "largest",
+    "a setting of the kernel is below its default",
+    "large messages or many channels are refused{}",
+    "{restore the default with the command that the check names}",
+);
+pub const URING: Row = check(
+    "W-URING",
+    "io_uring",
+    "the kernel, a system-call filter or the limit of locked memory refuses io_uring",
+    "its mechanisms are missing{}",
+    "{allow it as the check says: sysctl kernel.io_uring_disabled=0, another seccomp profile, or a higher ulimit -l}",
+);
+pub const NO_SHM: Row = check(
+    "W-SHM",
+    "/dev/shm",
+    "/dev/shm is missing",
+    "POSIX shared memory and semaphores are missing",
+    "mount it: mount -t tmpfs tmpfs /dev/shm",
+);
+pub const SHM: Row = check(
+    "W-SHM",
+    "/dev/shm",
+    "/dev/shm is nearly full",
+    "large shared memory is refused",
+    "make it larger: docker run --shm-size 1g, or mount -o remount,size=1g /dev/shm",
+);
+pub const FALLBACK: Row = check(
+    "W-CLOCK",
+    "clock",
+    "the CPU's own counter cannot be used as the clock",
+    "short operations are timed in batches and have no quantiles{}",
+    "use the clock source tsc if the CPU has a constant one: echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource",
+);
+pub const CALL: Row = check(
+    "I-CALL",
+    "system call",
+    "the time of a system call that does nothing",
+    "no mechanism that enters the kernel is faster",
+    "compare this between machines before you compare mechanisms",
+);
+pub const COPY: Row = check(
+    "I-COPY",
+    "copying",
+    "the time to copy 512 KiB in and out depends on where the buffer begins in its page",
+    "mechanisms that copy depend on it too{}",
+    "compare both: ipcperf run -m pipe -s 512K --align page,malloc",
+);
+pub const WAKEUP: Row = check(
+    "I-WAKEUP",
+    "wake-up",
+    "the time of a wake-up round trip across two CPUs",
+    "this is the floor for blocking IPC across two CPUs",
+    "see where the time of a round trip goes: ipcperf explain pipe",
+);
+pub const WAKEUP_IDLE: Row = check(
+    "I-WAKEUP",
+    "wake-up",
+    "a wake-up takes at least twice as long as with idle CPUs polling",
+    "most of the time of blocking mechanisms across two CPUs goes into leaving idle, not into the mechanism",
+    "compare both: ipcperf run -m pipe --idle as-is,poll",
+);
+pub const WAKEUP_ROOT: Row = check(
+    "I-WAKEUP",
+    "wake-up",
+    "the time of a wake-up round trip across two CPUs, if idle CPUs may not poll",
+    "this is the floor for blocking IPC across two CPUs",
+    "see how much of it is leaving idle, as root: ipcperf doctor",
+);
+pub const NO_WAKEUP: Row = check(
+    "I-WAKEUP",
+    "wake-up",
+    "wake-ups could not be measured",
+    "the cost of blocking across two CPUs is unknown",
+    "repeat ipcperf doctor",
+);
+pub const PROGRAMS: Row = check(
+    "W-LOAD",
+    "other programs",
+    "other programs use the CPUs",
+    "they take CPU time and caches from the measurements",
+    "stop them; to see which: top -o %CPU",
+);
+pub const STEAL: Row = check(
+    "W-STEAL",
+    "stolen by the host",
+    "the host takes CPU time from this machine",
+    "tails measure the host, and medians may too",
+    "use a quieter host, or more rounds",
+);
+pub const HIDDEN_STEAL: Row = check(
+    "I-STEAL",
+    "stolen by the host",
+    "the host does not report how much CPU time it takes",
+    "only the interruptions below show it",
+    "look from the host: its top, or virt-top",
+);
+pub const GAPS: Row = check(
+    "W-GAPS",
+    "interruptions",
+    "a busy-waiting CPU is interrupted",
+    "an interrupted operation takes that much longer, which shows in quantiles above p99",
+    "isolate CPUs, or use a quieter host",
+);
+pub const IRQ: Row = check(
+    "I-IRQ",
+    "interrupts per second",
+    "the CPUs that measure handle many interrupts",
+    "each takes microseconds from the measurement on that CPU, which shows in tails",
+    "see which in /proc/interrupts, and move them: echo CPUS > /proc/irq/NUMBER/smp_affinity_list",
+);
+
+/// All of them: findings of a run, then what `ipcperf doctor` examines.
+pub const ALL: &[Row] = &[
+    IMPOSSIBLE,
+    MOVED,
+    MIGRATE,
+    THROTTLE,
+    CLOCKJUMP,
+    PAYLOAD,
+    BACKWARDS,
+    MULTIMODAL,
+    OPMODES,
+    UNSTABLE,
+    DRIFT,
+    LOAD,
+    BUSY,
+    LOSS,
+    SHORT,
+    QUOTA,
+    STOPPED,
+    PAUSED,
+    SUSPENDED,
+    STRANGERS,
+    FEW_REFUSED,
+    REFUSED,
+    BACKLOG,
+    SATURATED,
+    GENLIMIT,
+    NOBOUND,
+    UNKNOWN_CPUS,
+    STOLEN,
+    SPEED,
+    TOPOLOGY,
+    CLOCK,
+    CLOCK_LOST,
+    SLOWCLOCK,
+    FEWROUNDS,
+    FAULT,
+    DEBUGBUILD,
+    PORTS,
+    REAPED,
+    NEEDS,
+    PINNING,
+    DIRECTORY,
+    VM,
+    CONTAINER,
+    ONE_CPU,
+    CPUS,
+    SMT,
+    FREQUENCY,
+    NO_FREQUENCY,
+    TURBO,
+    IDLE,
+    ISOLATION,
+    HUGEPAGES,
+    MITIGATIONS,
+    ASLR,
+    CPULIMIT,
+    SECCOMP,
+    LIMITS,
+    SYSCTL,
+    URING,
+    NO_SHM,
+    SHM,
+    FALLBACK,
+    CALL,
+    COPY,
+    WAKEUP,
+    WAKEUP_IDLE,
+    WAKEUP_ROOT,
+    NO_WAKEUP,
+    PROGRAMS,
+    STEAL,
+    HIDDEN_STEAL,
+    GAPS,
+    IRQ,
+];
