@@ -1,8 +1,8 @@
 //! What a row can show, and in which order columns give way when the line is short.
 
+use crate::Style;
 use crate::chapters::{Chapter, Row, Section, label, marked_label};
 use crate::figures::{self, NONE, or_none};
-use crate::format::Style;
 use crate::rank::{Ratio, Yardstick};
 use crate::{text, words};
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};

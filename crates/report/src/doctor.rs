@@ -1,8 +1,8 @@
 //! Whether a machine is fit to measure, in words.
 
-use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
+use crate::{Format, Style};
 use crate::{csv, json, markdown, text};
 use ipcperf_core::result::{Check, Examination, Fitness, Rating};
 use std::io;

@@ -1,9 +1,9 @@
 //! Mechanisms, what they can do, and whether this host can run them.
 
 use crate::figures::{self, NONE};
-use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
+use crate::{Format, Style};
 use crate::{csv, json, markdown, text};
 use ipcperf_core::result::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 use ipcperf_core::{BackPressure, Family, Knob, Limit, Missing, Payload, Reach, Spec};

@@ -1,10 +1,10 @@
 //! Results for an issue or a wiki: GitHub tables.
 
+use crate::Style;
 use crate::advice::{caution, has_places};
 use crate::answers::answers;
 use crate::chapters::{chapters, keep_top};
 use crate::columns::{self, Column};
-use crate::format::Style;
 use crate::grid::Grid;
 use crate::rank::Yardstick;
 use crate::told::Told;

@@ -1,12 +1,12 @@
 //! A survey on one screen: what to use, the mechanisms that people choose between, and where the rest is.
 
+use crate::Style;
 use crate::advice::{caution, has_places, without_p99};
 use crate::answers::{Choice, choices};
 use crate::chapters::{self, Row, label, unmeasured};
 use crate::columns::Column;
 use crate::figures::{self, NONE};
 use crate::fittest::FAMILIAR;
-use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;

@@ -1,8 +1,8 @@
 //! What a self-test found, in words.
 
-use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
+use crate::{Format, Style};
 use crate::{csv, json, markdown};
 use ipcperf_core::result::{SelfTest, Trial, TrialOutcome};
 use std::io;

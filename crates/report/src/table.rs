@@ -1,11 +1,11 @@
 //! A result set on a terminal: ranked tables, what was not measured, findings, and the sentences of a survey.
 
+use crate::Style;
 use crate::advice::{caution, has_places};
 use crate::answers::answers;
 use crate::chapters::{Chapter, Row, Section, chapters, keep_top, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
-use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;

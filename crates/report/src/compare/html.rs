@@ -6,6 +6,7 @@ use super::words::{
     ratio_head, shared_reason, tally, verdict,
 };
 use crate::html::{Html, Page};
+use crate::stopped::Stopped;
 use crate::svg::{Axis, Strip, StripRow};
 use crate::text::counted;
 use ipcperf_core::result::{CellComparison, Comparison, Difference};
@@ -13,7 +14,7 @@ use std::io;
 
 pub(super) fn write(document: &Comparison, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::default();
-    page.begin(document);
+    page.begin(document.stopped().as_deref());
     fill(&mut page, document);
     let title = format!(
         "ipcperf compare: {} beside {}",

@@ -6,13 +6,13 @@ use super::words::{
     own_reason, paired, ratio, ratio_head, shared_reason, tally, verdict,
 };
 use crate::csv;
-use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::json;
 use crate::markdown::{self, escape};
 use crate::page::{Page, Tone};
 use crate::stopped;
 use crate::text::{counted, join};
+use crate::{Format, Style};
 use ipcperf_core::result::{CellComparison, Comparison, Difference, FigureComparison};
 use std::io::{self, Write};
 

@@ -1,10 +1,10 @@
 //! What the signs and columns of a table mean; only those that occur.
 
+use crate::Style;
 use crate::advice::{for_samples, no_places, samples};
 use crate::chapters::{Block, Chapter, Row, is_touched};
 use crate::columns::{self, Column};
 use crate::figures;
-use crate::format::Style;
 use crate::rank::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
 use crate::{text, words};
 use ipcperf_core::result::ResultSet;

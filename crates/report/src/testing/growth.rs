@@ -9,9 +9,9 @@ use std::io;
 
 const FEW: u64 = 100;
 /// How many times as much there is of the larger one.
-pub(crate) const TIMES: u64 = 8;
+const TIMES: u64 = 8;
 /// Eight times as many cells take eight times as long; what grew with their square would take 64 times.
-pub(crate) const MOST: f64 = 3.0 * TIMES as f64;
+const MOST: f64 = 3.0 * TIMES as f64;
 
 /// So many cells of four mechanisms at sizes of their own, of eight rounds each.
 fn document(cells: u64) -> ResultSet {
@@ -39,7 +39,7 @@ fn spent() -> f64 {
 
 /// How many times as long it takes for many cells as for few: the least of two, one beside the other, and of ten where a
 /// busy machine, whose caches are full of other things, makes it too many.
-pub(crate) fn ratio<T>(few: &T, many: &T, job: impl Fn(&T)) -> f64 {
+fn ratio<T>(few: &T, many: &T, job: impl Fn(&T)) -> f64 {
     let time = |of: &T| {
         let begin = spent();
         job(of);
@@ -92,4 +92,13 @@ fn documents_of_many_cells_take_as_long_as_they_have_cells() {
     for (what, ratio) in ratios {
         assert!(ratio < MOST, "{what}: {ratio:.1} times as long");
     }
+}
+
+#[test]
+fn a_long_word_takes_time_in_proportion_to_its_length() {
+    let of = |signs: u64| "x".repeat(signs as usize);
+    let ratio = ratio(&of(80_000), &of(80_000 * TIMES), |word| {
+        assert_eq!(crate::text::wrap("", word, 80).len(), word.len() / 80);
+    });
+    assert!(ratio < MOST, "{ratio:.1} times as long");
 }

@@ -11,10 +11,11 @@ mod rankings;
 mod tests;
 mod told;
 
+use crate::Style;
 use crate::answers::choices;
 use crate::chapters::chapters;
-use crate::format::Style;
 use crate::html::Page;
+use crate::stopped::Stopped;
 use crate::{Specs, asked, calls, pipelines, table, text};
 use cells::Anchors;
 use ipcperf_core::result::{ResultSet, Status};
@@ -33,7 +34,7 @@ const STYLE: Style = Style {
 
 pub(crate) fn render(set: &ResultSet, specs: &Specs, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::default();
-    page.begin(set);
+    page.begin(set.stopped().as_deref());
     fill(&mut page, set, specs);
     page.write(&title(set), &foot(set), out)
 }

@@ -71,7 +71,7 @@ pub struct Style {
 
 impl Style {
     /// Whether more than one screen was asked for.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.full || self.verbose
     }
 }
