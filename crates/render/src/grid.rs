@@ -88,10 +88,20 @@ impl Grid {
         limit: usize,
         unicode: bool,
     ) -> Vec<usize> {
-        // From here on a newline is one of ours.
         for cell in self.heads.iter_mut().chain(self.rows.iter_mut().flatten()) {
             *cell = text::clean(cell, unicode);
         }
+        self.narrow(always, wanted, flexible, limit)
+    }
+
+    /// The same of clean texts, in which a newline is one of ours.
+    pub fn narrow(
+        &mut self,
+        always: &[usize],
+        wanted: &[usize],
+        flexible: usize,
+        limit: usize,
+    ) -> Vec<usize> {
         let columns = self.choose(always, wanted, limit);
         let mut widths: Vec<usize> = columns.iter().map(|at| self.column_width(*at)).collect();
         let gaps = GAP * columns.len().saturating_sub(1);
@@ -108,9 +118,12 @@ impl Grid {
         for (column, width) in columns.iter().zip(widths) {
             let cells = self.rows.iter_mut().map(|row| &mut row[*column]);
             for cell in cells.chain([&mut self.heads[*column]]) {
-                if text::width(cell) > width {
-                    let edge = &cell[..cell.len() - cell.trim_start().len()];
-                    *cell = text::wrap(edge, cell, width).join("\n");
+                if cell.split('\n').any(|line| text::width(line) > width) {
+                    let wrapped = cell.split('\n').flat_map(|line| {
+                        let edge = &line[..line.len() - line.trim_start().len()];
+                        text::wrap(edge, line, width)
+                    });
+                    *cell = wrapped.collect::<Vec<_>>().join("\n");
                 }
             }
         }

@@ -6,9 +6,10 @@ use anstyle::{AnsiColor, Effects};
 use std::io;
 
 /// What a line is, for the colour that repeats it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
     /// What is not one of the others.
+    #[default]
     Plain,
     /// A heading.
     Title,
@@ -41,18 +42,21 @@ pub struct Page<'a> {
     out: &'a mut dyn io::Write,
     /// How it is laid out.
     pub style: &'a Style,
+    /// Something was written, and no empty line after it.
+    has_line: bool,
 }
 
 impl<'a> Page<'a> {
     /// On which `out` gets lines of this style.
     pub fn new(out: &'a mut dyn io::Write, style: &'a Style) -> Self {
-        Self { out, style }
+        Self { out, style, has_line: false }
     }
 
     /// One line, clipped where it is too wide.
     pub fn line(&mut self, tone: Tone, line: &str) -> io::Result<()> {
         let line = text::clean(line.trim_end(), self.style.unicode);
         let line = text::clip(&line, self.style.width, self.style.unicode);
+        self.has_line = !line.is_empty();
         if self.style.color && tone != Tone::Plain && !line.is_empty() {
             let paint = tone.style();
             writeln!(self.out, "{paint}{line}{paint:#}")
@@ -66,8 +70,17 @@ impl<'a> Page<'a> {
         lines.iter().try_for_each(|line| self.line(tone, &format!("{edge}{line}")))
     }
 
+    /// An empty line, unless there is one or nothing stands above it.
+    ///
+    /// # Errors
+    /// The page refuses the bytes.
+    pub fn gap(&mut self) -> io::Result<()> {
+        if self.has_line { self.blank() } else { Ok(()) }
+    }
+
     /// An empty line.
     pub fn blank(&mut self) -> io::Result<()> {
+        self.has_line = false;
         writeln!(self.out)
     }
 

@@ -43,7 +43,7 @@ const TABLE: &[Allowed] = &[
         inside: &["ipcperf-engine", "ipcperf-mech"],
         outside: Some(&[]),
     },
-    Allowed { package: "ipcperf-render", inside: &["ipcperf-core"], outside: Some(&["anstyle"]) },
+    Allowed { package: "ipcperf-render", inside: &["ipcperf-core"], outside: None },
     Allowed {
         package: "ipcperf-report",
         inside: &["ipcperf-core", "ipcperf-render", "ipcperf-stats"],

@@ -1,8 +1,11 @@
 //! A page that is one file: it asks nobody for anything, runs no script but its own, and is complete without it.
 
 mod digest;
+mod draw;
 mod markup;
 
+pub(crate) use draw::write;
+pub use draw::{blocks, fill};
 pub use markup::{Attributes, Html};
 
 use crate::svg;
@@ -22,6 +25,13 @@ impl Page {
     /// What it says before all else: that the document was stopped.
     pub fn begin(&mut self, stopped: Option<&str>) {
         stopped.iter().for_each(|words| self.body.say("p", &[("class", "alarm")], words));
+    }
+
+    /// An address that no section has yet.
+    fn free(&self, id: &str) -> String {
+        let is_free = |id: &String| self.sections.iter().all(|(known, _)| known != id);
+        let numbered = (2..).map(|number| format!("{id}-{number}"));
+        std::iter::once(id.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
     }
 
     /// A part with a heading of its own. `id` is its address in the page.
