@@ -51,7 +51,7 @@ pub use compare::{
     Arms, Incomparable, Recorded, Terms, at_once, compare_files, compare_live, comparison,
     factor_names, metric_of,
 };
-pub use csv::{Rows, row as csv_row, rows};
+pub use csv::{Rows, rows};
 pub use describe::describe;
 pub use doctor::doctor;
 pub use explain::{BURSTS, Needed, explain_word, needed};
@@ -68,6 +68,7 @@ pub use selftest::selftest;
 pub use specs::Specs;
 pub use words::{is_word, words};
 
+pub use ipcperf_render::csv::row as csv_row;
 pub use ipcperf_render::text::{clean, counted, in_groups};
 pub use ipcperf_render::{Format, Style};
 

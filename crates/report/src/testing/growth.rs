@@ -9,9 +9,9 @@ use std::io;
 
 const FEW: u64 = 100;
 /// How many times as much there is of the larger one.
-const TIMES: u64 = 8;
+pub(crate) const TIMES: u64 = 8;
 /// Eight times as many cells take eight times as long; what grew with their square would take 64 times.
-const MOST: f64 = 3.0 * TIMES as f64;
+pub(crate) const MOST: f64 = 3.0 * TIMES as f64;
 
 /// So many cells of four mechanisms at sizes of their own, of eight rounds each.
 fn document(cells: u64) -> ResultSet {
@@ -39,7 +39,7 @@ fn spent() -> f64 {
 
 /// How many times as long it takes for many cells as for few: the least of two, one beside the other, and of ten where a
 /// busy machine, whose caches are full of other things, makes it too many.
-fn ratio<T>(few: &T, many: &T, job: impl Fn(&T)) -> f64 {
+pub(crate) fn ratio<T>(few: &T, many: &T, job: impl Fn(&T)) -> f64 {
     let time = |of: &T| {
         let begin = spent();
         job(of);
