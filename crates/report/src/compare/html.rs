@@ -1,5 +1,6 @@
 //! A comparison as a page: the verdicts, a picture of every ratio, and what each rests on.
 
+use super::in_a_sentence;
 use super::judge::times;
 use super::words::{
     alone, at_least, basis, beside, briefly, cells, course, differing, figure, own_reason, ratio,
@@ -28,6 +29,9 @@ pub(super) fn write(document: &Comparison, out: &mut dyn io::Write) -> io::Resul
 pub(crate) fn fill(page: &mut Page, document: &Comparison) {
     page.head(|html| {
         html.headline(&format!("B beside A: {}", tally(&document.comparisons)));
+        if let Some(words) = in_a_sentence(document) {
+            html.say("p", &[], &words);
+        }
         html.list(&course(document));
     });
     if !document.comparisons.is_empty() {

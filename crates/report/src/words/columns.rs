@@ -104,7 +104,7 @@ pub(super) const COLUMNS: &[Word] = &[
     word(
         "x best",
         Column,
-        "the figure as a multiple of the best of its ranking, by the rounds of both, with its interval: it need not be the ratio of the medians",
+        "how many times worse a row is than the best of its table, within rounds, with intervals that hold for all rows together: it need not be the ratio of the medians",
         "take the interval for how sure it is",
     ),
     word(
@@ -403,6 +403,24 @@ pub(super) const COLUMNS: &[Word] = &[
         Column,
         "the same round trip with both ends on one CPU",
         "take it where both ends share one",
+    ),
+    word(
+        "dead peer",
+        Column,
+        "whether an end notices that the other one was killed: noticed, late (it may take a minute), unnoticed",
+        "where it goes unnoticed, add a timeout or a heartbeat",
+    ),
+    word(
+        "times slower",
+        Column,
+        "how many times slower a row is than the first, within rounds, with intervals that hold for all rows together; a dash is as fast, or too uncertain",
+        "take the interval for how sure it is",
+    ),
+    word(
+        "can",
+        Column,
+        "what a mechanism can do beyond carrying messages one way",
+        "look for what your program needs: ipcperf list --can NEED",
     ),
     word(
         "death",
