@@ -10,24 +10,20 @@ pub(crate) fn has_places(set: &ResultSet) -> bool {
     set.noise.grade != "F"
 }
 
-/// Why no cell has a place, where that is the noise.
+/// Why no cell has a rank, where that is the noise.
 pub(crate) fn no_places(set: &ResultSet) -> Option<String> {
-    (!has_places(set)).then(|| format!("No places: noise grade F supports no claim{}.", cause(set)))
+    (!has_places(set)).then(|| format!("Too noisy to rank: noise grade F{}.", cause(set)))
 }
 
-/// What stands before the answers, or in their place. A run gives no advice.
+/// What stands before the answers, or in their place.
 pub(crate) fn caution(set: &ResultSet) -> Option<String> {
     let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).peekable();
-    let [none, weak] = match set.invocation.plan.command.as_str() {
-        "run" => ["Noise", "At noise"],
-        _ => ["No advice: noise", "This advice is weak: at noise"],
-    };
     match set.noise.grade.as_str() {
-        "F" => Some(format!("{none} grade F supports no claim{}.", cause(set))),
+        "F" => no_places(set),
         _ if measured.peek().is_some() && measured.all(has_too_few_rounds) => Some(format!(
-            "With so few rounds no order can be given: below {FEWEST_ROUNDS} rounds all cells tie."
+            "Too few rounds to rank: with fewer than {FEWEST_ROUNDS} all count as equally fast."
         )),
-        "D" => Some(format!("{weak} grade D only large differences are certain{}.", cause(set))),
+        "D" => Some(format!("At noise grade D only large differences are certain{}.", cause(set))),
         _ => None,
     }
 }
@@ -103,11 +99,10 @@ pub(crate) fn without_p99<'a>(
     short.sort_unstable();
     let (needed, had) = *short.get(short.len() / 2)?;
     let who = match short.len() as u64 {
-        some if some == all => "No p99".to_owned(),
-        some => format!("No p99 for {some} of {all}"),
+        some if some == all => "p99".to_owned(),
+        some => format!("p99 of {some} of {all}"),
     };
-    let needed_words = text::counted(needed, "sample");
     let remedy = for_samples(set, needed, had);
-    let had = text::grouped(had);
-    Some(format!("{who}: it needs {needed_words}, a typical one of these had {had}; {remedy}"))
+    let (needed, had) = (text::grouped(needed), text::grouped(had));
+    Some(format!("{who} needs {needed} samples (had {had}): use {remedy}"))
 }

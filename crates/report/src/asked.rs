@@ -1,6 +1,6 @@
 //! What a run was made to find out: what to choose, or where the time of a round trip goes.
 
-use crate::format::Style;
+use crate::Style;
 use crate::told::Told;
 use crate::{Specs, choose, explain};
 use ipcperf_core::result::ResultSet;

@@ -3,10 +3,11 @@
 
 use crate::Specs;
 use crate::compare::lost_too_much;
-use crate::rank::{Rank, Ranking, Ratio, Reading, Yardstick, lost_its_rounds};
+use crate::rank::{Rank, Ranking, Reading, Yardstick, lost_its_rounds};
 use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};
+use ipcperf_stats::Factor;
 use std::collections::{BTreeMap, HashMap};
 
 /// All measured cells of one pattern and waiting class.
@@ -56,12 +57,12 @@ pub(crate) struct Row<'a> {
     pub(crate) is_floor: bool,
     /// What its ranking goes by.
     pub(crate) yardstick: Yardstick,
-    /// In a run: its figure as a multiple of the best of its ranking, by rounds that have both.
-    pub(crate) beside_best: Option<Ratio>,
+    /// In a run: how many times worse it is than the best of its ranking.
+    pub(crate) beside_best: Option<Factor>,
 }
 
 impl Way {
-    fn of(cell: &Cell) -> Self {
+    pub(crate) fn of(cell: &Cell) -> Self {
         // Peers and rates have a column of their own, and a curve is one table.
         let load = Load {
             peers: 0,
@@ -160,10 +161,10 @@ impl<'a> Row<'a> {
             remarks.push(format!("lost {} of {all}", text::grouped(lost)));
         }
         if lost_too_much(self.cell) && is_ranked(self.cell) {
-            remarks.iter_mut().for_each(|lost| lost.push_str(" (too many for a place)"));
+            remarks.iter_mut().for_each(|lost| lost.push_str(" (too many to rank)"));
         }
         if lost_its_rounds(self.cell) && is_ranked(self.cell) {
-            remarks.push("had too many rounds rejected for a place".to_owned());
+            remarks.push("had too many rounds rejected to rank".to_owned());
         }
         let counted: Vec<_> = events
             .iter()
@@ -285,19 +286,6 @@ pub(crate) fn keep_top(chapters: &mut [Chapter], rows: Option<usize>) {
     let ranked = chapters.iter_mut().filter(|chapter| !chapter.pattern.facts().is_open);
     let sections = ranked.flat_map(|chapter| &mut chapter.sections);
     sections.flat_map(|section| &mut section.blocks).for_each(|block| block.rows.truncate(rows));
-}
-
-/// The first ranking of round trips of messages that have a size, by blocking mechanisms: where it ran and its rows. Only
-/// this one is made: all rankings of ten thousand cells take as long as reading them.
-pub(crate) fn first<'a>(set: &'a ResultSet, specs: &Specs) -> Option<(Way, Vec<Row<'a>>)> {
-    let pattern = PatternKind::PingPong;
-    let (way, here) = ways(&measured(set, pattern, false)).pop_first()?;
-    let (_, here) = kinds(&here).into_iter().find(|((size, ..), _)| *size > 0)?;
-    let mut rows = rows(set, here.into_iter(), specs, Yardstick::of(pattern));
-    if !advice::has_places(set) {
-        rows.iter_mut().for_each(|row| row.rank = None);
-    }
-    Some((way, rows))
 }
 
 /// The rankings by CPU time, where there are rivals: every figure stands in the other tables already. A survey shows
@@ -424,14 +412,19 @@ fn rows<'a>(
     let mut placed: Vec<_> = slots.iter().map(|at| listed[*at]).collect();
     placed.sort_by_key(|(_, rank)| rank.map(|rank| rank.place));
     slots.into_iter().zip(placed).for_each(|(at, row)| listed[at] = row);
-    let best = listed.iter().find(|(_, rank)| rank.is_some()).map(|((cell, _), _)| *cell);
-    let is_run = set.invocation.plan.command == "run";
-    let best = best.filter(|_| is_run && advice::has_places(set));
+    let is_run = set.invocation.plan.command == "run" && advice::has_places(set);
+    let placed: Vec<&Cell> = listed
+        .iter()
+        .filter(|(_, rank)| is_run && rank.is_some())
+        .map(|((cell, _), _)| *cell)
+        .collect();
+    let factors =
+        placed.split_first().map(|(best, others)| yardstick.factors(best, others)).into_iter();
+    // The best itself has none.
+    let mut factors = std::iter::once(None).chain(factors.flatten());
     let row = |((cell, _), rank): ((&'a Cell, Reading), Option<Rank>)| Row {
         rank,
-        beside_best: best
-            .filter(|best| rank.is_some() && !std::ptr::eq(*best, cell))
-            .and_then(|best| yardstick.ratio(cell, best)),
+        beside_best: rank.and_then(|_| factors.next().flatten()),
         ..Row::alone(cell, yardstick)
     };
     listed.into_iter().map(row).chain(others).collect()

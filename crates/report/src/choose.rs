@@ -5,12 +5,12 @@ mod pace;
 #[cfg(test)]
 mod tests;
 
+use crate::Style;
 use crate::advice::{caution, has_places, without_p99};
 use crate::answers::{caveats, modes, ties};
 use crate::chapters::{marked_name, name};
 use crate::figures::{self, NONE};
 use crate::fittest::{FAMILIAR, merits};
-use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::{Ranking, Ratio, Yardstick};

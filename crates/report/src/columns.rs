@@ -1,9 +1,9 @@
 //! What a row can show, and in which order columns give way when the line is short.
 
+use crate::Style;
 use crate::chapters::{Chapter, Row, Section, label, marked_label};
 use crate::figures::{self, NONE, or_none};
-use crate::format::Style;
-use crate::rank::{Ratio, Yardstick};
+use crate::rank::Yardstick;
 use crate::{text, words};
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
 use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Rated, Seat};
@@ -22,7 +22,7 @@ pub(crate) enum Column {
     /// What the ranking goes by.
     Figure,
     Spread,
-    /// The figure as a multiple of the best of the ranking, with its interval.
+    /// How many times worse it is than the best of the ranking, with its interval.
     BesideBest,
     /// Of all operations, beside the median.
     Mean,
@@ -258,7 +258,7 @@ impl Column {
                 let unit = Yardstick::of(cell.key.pattern).unit(cell.key.size_bytes);
                 or_none(row.metric(), |metric| figures::spread(metric, unit))
             }
-            BesideBest => or_none(row.beside_best.as_ref(), beside_best),
+            BesideBest => or_none(row.beside_best, figures::factor),
             Mean => quantile(cell.rtt_ns.as_ref(), "mean"),
             Messages => metric(&cell.messages_per_second, figures::per_second),
             Load => or_none(cell.key.load.rate, |rate| rate.to_string()),
@@ -307,13 +307,6 @@ impl Column {
     }
 }
 
-/// `1.28 1.21-1.36`.
-fn beside_best(ratio: &Ratio) -> String {
-    let interval =
-        ratio.ci95.map(|[low, high]| format!(" {}-{}", figures::plain(low), figures::plain(high)));
-    format!("{}{}", figures::plain(ratio.value), interval.unwrap_or_default())
-}
-
 fn quantile(table: Option<&BTreeMap<String, Metric>>, name: &str) -> String {
     let Some(metric) = table.and_then(|quantiles| quantiles.get(name)) else {
         return NONE.to_owned();
@@ -355,7 +348,7 @@ pub(crate) fn other_mode_words(cell: &Cell, yardstick: Yardstick) -> Option<Stri
 }
 
 /// The mode of a metric that is not its value: value and rounds.
-fn other_mode_of(metric: &Metric) -> Option<(f64, u64)> {
+pub(crate) fn other_mode_of(metric: &Metric) -> Option<(f64, u64)> {
     let value = metric.value?;
     if metric.modes.len() < 2 {
         return None;
@@ -378,7 +371,7 @@ fn one_way(way: &result::OneWay) -> Option<String> {
 }
 
 /// Signs after the figure; the legend explains them.
-fn mark(cell: &Cell) -> &'static str {
+pub(crate) fn mark(cell: &Cell) -> &'static str {
     let is_batch = cell.timing.as_ref().is_some_and(|timing| timing.mode == "batch");
     match (cell.figure().is_some_and(|metric| metric.modes.len() > 1), is_batch) {
         (true, _) => words::TWO_MODES,

@@ -1,9 +1,9 @@
 //! A search for where one of two arms overtakes the other: its points, and what can be said of them.
 
 use crate::Specs;
+use crate::Style;
 use crate::compare::{self, Reading, between, distrust, name, pair, times};
 use crate::figures::{self, NONE};
-use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::table::{grade_words, masthead, reasons};

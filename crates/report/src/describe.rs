@@ -1,7 +1,7 @@
 //! One mechanism in full: facts, costs, knobs, pitfalls, and whether this host can run it.
 
+use crate::Style;
 use crate::figures;
-use crate::format::Style;
 use crate::list::ListRow;
 use crate::page::{Page, Tone};
 use crate::text;

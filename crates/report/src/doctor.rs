@@ -1,10 +1,10 @@
 //! Whether a machine is fit to measure, in words.
 
-use crate::format::{Format, Style};
-use crate::grid::Grid;
-use crate::page::{Page, Tone};
-use crate::{csv, json, markdown, text};
+use crate::page::Tone;
+use crate::{Format, Style, csv, text};
 use ipcperf_core::result::{Check, Examination, Fitness, Rating};
+use ipcperf_render::Output;
+use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table};
 use std::io;
 
 /// Writes an examination in one of the formats.
@@ -17,14 +17,12 @@ pub fn doctor(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let checks = &examination.checks;
-    match format {
-        Format::Table | Format::Html => table(examination, style, out),
-        Format::Markdown => in_markdown(examination, style, out),
-        Format::Json => json::document(examination, out),
-        Format::Ndjson => checks.iter().try_for_each(|check| json::object(check, out)),
-        Format::Csv => csv::render_values(checks, COLUMNS, out),
-    }
+    Output { document: examination, rows: &examination.checks, columns: COLUMNS }.write(
+        format,
+        style,
+        out,
+        |_| doc(examination),
+    )
 }
 
 const COLUMNS: &[csv::Column] = &[
@@ -36,12 +34,14 @@ const COLUMNS: &[csv::Column] = &[
     ("remedy", "/remedy"),
 ];
 
-/// The checks by what they mean, the worst first.
-const CHAPTERS: [(Rating, Tone, &str); 3] = [
-    (Rating::Warning, Tone::Doubt, "TO MEND"),
-    (Rating::Note, Tone::Plain, "TO KNOW"),
-    (Rating::Fine, Tone::Quiet, "AS IT SHOULD BE"),
-];
+/// How a rating looks, and the heading of the checks that have it.
+const fn heading(rating: Rating) -> (Tone, &'static str) {
+    match rating {
+        Rating::Warning => (Tone::Doubt, "Fix these"),
+        Rating::Note => (Tone::Plain, "Good to know"),
+        Rating::Fine => (Tone::Quiet, "OK"),
+    }
+}
 
 /// The machine in one line.
 fn machine(examination: &Examination) -> String {
@@ -72,51 +72,23 @@ fn words(check: &Check) -> String {
     words
 }
 
-fn table(examination: &Examination, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut page = Page::new(out, style);
-    page.paragraph(Tone::Title, "", &machine(examination))?;
-    for line in grades(examination) {
-        page.paragraph(Tone::Plain, "", &line)?;
-    }
-    for (rating, tone, title) in CHAPTERS {
-        let mut checks =
-            examination.checks.iter().filter(|check| check.rating == rating).peekable();
-        if checks.peek().is_none() {
-            continue;
-        }
-        page.blank()?;
-        page.line(Tone::Title, title)?;
-        for check in checks {
-            page.paragraph(tone, "- ", &words(check))?;
-        }
-    }
-    Ok(())
-}
-
-fn in_markdown(
-    examination: &Examination,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    writeln!(out, "{}\n", markdown::escape(&machine(examination), style.unicode))?;
-    for line in grades(examination) {
-        writeln!(out, "- {}", markdown::escape(&line, style.unicode))?;
-    }
-    writeln!(out)?;
-    let heads = ["", "subject", "found", "consequence", "remedy"].map(str::to_owned).to_vec();
+fn doc(examination: &Examination) -> Doc {
+    let mut doc = Doc::new(machine(examination));
+    doc.body.list(grades(examination));
     let mut checks: Vec<&Check> = examination.checks.iter().collect();
     checks.sort_by_key(|check| check.rating);
-    let row = |check: &Check| {
-        let rating = match check.rating {
-            Rating::Warning => "to mend",
-            Rating::Note => "to know",
-            Rating::Fine => "fine",
-        };
-        let cells = [rating, check.subject, &check.found, &check.consequence, &check.remedy];
-        cells.map(str::to_owned).to_vec()
-    };
-    let rows = checks.into_iter().map(row).collect();
-    markdown::grid(&Grid { heads, right: vec![false; 5], rows }, style, out)
+    let rows = checks.into_iter().map(|check| {
+        let (tone, title) = heading(check.rating);
+        let Check { subject, found, consequence, remedy, .. } = check;
+        Row::new([*subject, found, consequence, remedy]).tone(tone).group(title).card([Line::new(
+            tone,
+            words(check),
+        )
+        .after("- ")])
+    });
+    let columns = ["subject", "found", "consequence", "remedy"].map(Column::text);
+    doc.body.table(Table::new(columns, rows).layout(Layout::Cards));
+    doc
 }
 
 #[cfg(test)]
@@ -167,17 +139,17 @@ pub(crate) mod tests {
     fn the_worst_stands_first_with_its_remedy_and_nothing_hostile_gets_out() {
         insta::assert_snapshot!(shown(Format::Table), @r"
         A?[31mCPU, 2 CPUs, KVM, Linux 6.1
-        Medians and rates: C (stolen: 2.0 %): claims on medians.
-        Tails: D (stolen: 2.0 %): claims on medians.
+        - Medians and rates: C (stolen: 2.0 %): claims on medians.
+        - Tails: D (stolen: 2.0 %): claims on medians.
 
-        TO MEND
-        - frequency: powersave. Slow at first. Remedy: do | this.
+        Fix these
+          - frequency: powersave. Slow at first. Remedy: do | this.
 
-        TO KNOW
-        - frequency: KVM. The host decides.
+        Good to know
+          - frequency: KVM. The host decides.
 
-        AS IT SHOULD BE
-        - frequency: tsc.
+        OK
+          - frequency: tsc.
         ");
     }
 

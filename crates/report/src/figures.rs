@@ -2,6 +2,7 @@
 
 use ipcperf_core::result::Metric;
 use ipcperf_core::{Figure, units};
+use ipcperf_stats::Factor;
 
 /// What is printed where a figure does not exist or the sample does not support it.
 pub(crate) const NONE: &str = "-";
@@ -95,6 +96,18 @@ pub(crate) fn times(ratio: f64) -> String {
     if ratio.is_finite() { format!("{}x", plain(ratio)) } else { NONE.to_owned() }
 }
 
+/// A factor with its interval, and no more digits than that takes: `1.8x [1.6, 2.0]`, `1.08x [1.05, 1.11]`.
+pub(crate) fn factor(Factor { ratio, interval }: Factor) -> String {
+    let words = |value: f64, digits: usize| bounded(value, |value| format!("{value:.digits$}"));
+    let is_enough = |digits: &usize| {
+        let [low, high] = [interval.low, interval.high].map(|end| words(end, *digits));
+        low != high && low.parse().is_ok_and(|low: f64| low != 1.0)
+    };
+    let digits = if ratio < 9.95 { (1..3).find(is_enough).unwrap_or(2) } else { 0 };
+    let [ratio, low, high] = [ratio, interval.low, interval.high].map(|one| words(one, digits));
+    format!("{ratio}x [{low}, {high}]")
+}
+
 /// Scales of a quantity and their names, smallest first.
 pub(crate) type Unit = &'static [(f64, &'static str)];
 
@@ -183,6 +196,17 @@ mod tests {
                 assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
             }
         }
+    }
+
+    #[test]
+    fn a_factor_has_the_digits_that_its_interval_takes() {
+        let of = |ratio, low, high| {
+            factor(Factor { ratio, interval: ipcperf_stats::Interval { low, high } })
+        };
+        assert_eq!(of(1.8, 1.61, 2.04), "1.8x [1.6, 2.0]");
+        assert_eq!(of(1.08, 1.03, 1.11), "1.08x [1.03, 1.11]");
+        assert_eq!(of(1.28, 1.27, 1.29), "1.28x [1.27, 1.29]");
+        assert_eq!(of(430.2, 399.0, 460.0), "430x [399, 460]");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! Which of several that tie to take: the one that can do most of what programs come to need, by one table, which
-//! docs/METHOD.md shows; then the one that most programs are written with.
+//! Which of several equally fast mechanisms to use: the one that can do most of what programs come to need, by one table,
+//! which docs/METHOD.md shows; then the one that most programs are written with.
 
 use crate::snippet::{self, Language};
 use ipcperf_core::{Capability, Spec};

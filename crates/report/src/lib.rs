@@ -22,18 +22,14 @@ mod doctor;
 mod explain;
 mod figures;
 mod fittest;
-mod format;
 mod gate;
-mod grid;
 mod history;
-mod html;
 mod json;
 mod list;
 mod load;
 mod markdown;
 mod once;
 mod overview;
-mod page;
 mod pipelines;
 mod rank;
 mod reference;
@@ -42,11 +38,9 @@ mod selftest;
 pub mod snippet;
 mod specs;
 mod stopped;
-mod svg;
 mod table;
 #[cfg(test)]
 mod testing;
-mod text;
 mod told;
 mod web;
 mod words;
@@ -57,11 +51,10 @@ pub use compare::{
     Arms, Incomparable, Recorded, Terms, at_once, compare_files, compare_live, comparison,
     factor_names, metric_of,
 };
-pub use csv::{Rows, row as csv_row, rows};
+pub use csv::{Rows, rows};
 pub use describe::describe;
 pub use doctor::doctor;
 pub use explain::{BURSTS, Needed, explain_word, needed};
-pub use format::{Format, Style};
 pub use gate::{Limit, Outcome, Slower};
 pub use history::{CellFigure, CellFigures, Kept, Summary, Trend, kept, summary, trend};
 pub use list::{ListRow, list};
@@ -73,11 +66,16 @@ pub use reference::reference;
 pub use replication::{across, plots, replication};
 pub use selftest::selftest;
 pub use specs::Specs;
-pub use text::{clean, counted, in_groups};
 pub use words::{is_word, words};
 
+pub use ipcperf_render::csv::row as csv_row;
+pub use ipcperf_render::text::{clean, counted, in_groups};
+pub use ipcperf_render::{Format, Style};
+
 use ipcperf_core::result::{Comparison, ResultSet};
+use ipcperf_render::{grid, html, page, svg, text};
 use std::io;
+use stopped::Stopped;
 
 /// JSON Schema (2020-12) of the result document, `ipcperf.result/2`.
 pub const RESULT_SCHEMA: &str = include_str!("../../../schema/ipcperf.result-2.schema.json");
@@ -170,7 +168,7 @@ pub fn before_and_after(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut page = html::Page::default();
-    page.begin(document);
+    page.begin(document.stopped().as_deref());
     compare::fill(&mut page, document);
     web::fill(&mut page, after, specs);
     page.write(&web::title(after), &web::foot(after), out)

@@ -1,12 +1,12 @@
 //! Mechanisms, what they can do, and whether this host can run them.
 
 use crate::figures::{self, NONE};
-use crate::format::{Format, Style};
-use crate::grid::Grid;
-use crate::page::{Page, Tone};
-use crate::{csv, json, markdown, text};
+use crate::page::Tone;
+use crate::{Format, Style, csv, text};
 use ipcperf_core::result::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 use ipcperf_core::{BackPressure, Family, Knob, Limit, Missing, Payload, Reach, Spec};
+use ipcperf_render::Output;
+use ipcperf_render::doc::{Column, Doc, Line, Row, Table};
 use std::io;
 
 #[cfg(test)]
@@ -52,16 +52,14 @@ pub fn list(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    match format {
-        Format::Table | Format::Html => table(rows, style, out),
-        Format::Markdown => markdown_table(rows, style, out),
-        Format::Json => {
-            let mechanisms = rows.iter().map(entry).collect();
-            json::document(&MechanismList { schema: MECHANISMS_SCHEMA, mechanisms }, out)
-        }
-        Format::Ndjson => rows.iter().try_for_each(|row| json::object(&entry(row), out)),
-        Format::Csv => csv::render_values(rows.iter().map(entry), COLUMNS, out),
-    }
+    let mechanisms: Vec<MechanismEntry> = rows.iter().map(entry).collect();
+    let document = MechanismList { schema: MECHANISMS_SCHEMA, mechanisms };
+    Output { document: &document, rows: &document.mechanisms, columns: COLUMNS }.write(
+        format,
+        style,
+        out,
+        |_| doc(rows),
+    )
 }
 
 const COLUMNS: &[csv::Column] = &[
@@ -89,33 +87,29 @@ const COLUMNS: &[csv::Column] = &[
     ("summary", "/spec/summary"),
 ];
 
-/// Columns, and which of them stand at the right edge.
-const HEADS: &[(&str, bool)] = &[
-    ("mechanism", false),
-    ("here", false),
-    ("waits", false),
-    ("carries", false),
-    ("largest", true),
-    ("meets", false),
-    ("when full", false),
-    ("peers", false),
-    ("calls", true),
-    ("copies", true),
-    ("death", false),
-];
-
-/// What columns mean whose heads are not enough.
-const LEGEND: &[(&str, &str)] = &[
-    (
-        "meets",
-        "how two processes come by it (passing a descriptor, knowing a process of the same user, opening a name, connecting to a port)",
-    ),
-    ("calls", "system calls of both ends for one message when nobody waits"),
-    ("death", "whether the survivor is told when the other end is killed"),
-];
-
-/// Columns after the first two, the most wanted first.
-const WANTED: &[usize] = &[2, 3, 4, 5, 6, 8, 7, 9, 10];
+/// The columns, with the rank by which they give way.
+fn columns() -> Vec<Column> {
+    vec![
+        Column::text("mechanism"),
+        Column::text("here"),
+        Column::text("waits").rank(1),
+        Column::text("carries").rank(2),
+        Column::number("largest").rank(3),
+        Column::text("meets").rank(4).legend(
+            "how two processes get connected (a descriptor is passed, a process of the same user is known by its number, a \
+             name is opened, a port is connected to)",
+        ),
+        Column::text("when full").rank(5),
+        Column::text("peers").rank(7),
+        Column::number("calls")
+            .rank(6)
+            .legend("system calls of both ends for one message when nobody waits"),
+        Column::number("copies").rank(8),
+        Column::text("death")
+            .rank(9)
+            .legend("whether the other end notices that its peer was killed"),
+    ]
+}
 
 fn cells(row: &ListRow) -> Vec<String> {
     let spec = row.spec;
@@ -172,62 +166,33 @@ pub(crate) fn families(rows: &[ListRow]) -> impl Iterator<Item = (Family, Vec<&L
     })
 }
 
-fn table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut page = Page::new(out, style);
-    let cells = families(rows).flat_map(|(_, members)| members).map(cells).collect();
-    let mut grid = Grid::of(HEADS, cells);
-    let room = style.width.saturating_sub(2);
-    let chosen = grid.fit(&[0, 1], WANTED, 0, room, style.unicode);
-    let (head, lines) = grid.lines(&chosen);
-    let mut lines = lines.into_iter();
-    page.row(Tone::Quiet, "  ", &head)?;
-    for (family, members) in families(rows) {
-        page.line(Tone::Title, family.name())?;
-        for (row, line) in members.iter().zip(lines.by_ref()) {
-            let tone = if row.missing.is_some() { Tone::Quiet } else { Tone::Plain };
-            page.row(tone, "  ", &line)?;
-        }
+fn doc(rows: &[ListRow]) -> Doc {
+    if rows.is_empty() {
+        return Doc::new("No mechanism can do all of that.");
     }
     let available = rows.iter().filter(|row| row.missing.is_none()).count();
-    page.blank()?;
-    if rows.is_empty() {
-        return page.paragraph(Tone::Plain, "", "No mechanism can do all of that.");
-    }
-    let mut words = if rows.iter().all(|row| row.tried) {
+    let mut doc = Doc::new(if rows.iter().all(|row| row.tried) {
         format!("{available} of {} can run here.", rows.len())
     } else {
         format!("{} mechanisms and variants; none was tried.", rows.len())
-    };
-    for (column, meaning) in LEGEND {
-        if chosen.iter().any(|at| HEADS[*at].0 == *column) {
-            words.push_str(&format!(" {column}: {meaning}."));
-        }
-    }
-    page.paragraph(Tone::Quiet, "", &words)?;
-    for (what, names) in missing(rows) {
-        page.paragraph(Tone::Doubt, "- ", &format!("{}: {what}", text::join(&names)))?;
-    }
-    Ok(())
+    });
+    let lines = families(rows).flat_map(|(family, members)| {
+        members.into_iter().map(move |row| {
+            let tone = if row.missing.is_some() { Tone::Quiet } else { Tone::Plain };
+            Row::new(cells(row)).tone(tone).group(family.name())
+        })
+    });
+    doc.body.table(Table { groups: "family".to_owned(), ..Table::new(columns(), lines) });
+    doc.body.list(
+        missing(rows)
+            .into_iter()
+            .map(|(what, names)| Line::new(Tone::Doubt, format!("{}: {what}", text::join(&names)))),
+    );
+    doc
 }
 
 /// What is missing, each reason once with all mechanisms that lack it.
 fn missing(rows: &[ListRow]) -> Vec<(String, Vec<String>)> {
     let lacks = |row: &ListRow| Some((row.missing.as_ref()?.to_string(), row.spec.full_name()));
     text::in_groups(rows.iter().filter_map(lacks))
-}
-
-fn markdown_table(rows: &[ListRow], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let line = |row: &ListRow| [vec![row.spec.family.to_string()], cells(row)].concat();
-    let heads = [&[("family", false)][..], HEADS].concat();
-    let lines = families(rows).flat_map(|(_, members)| members).map(line).collect();
-    markdown::grid(&Grid::of(&heads, lines), style, out)?;
-    let missing = missing(rows);
-    if !missing.is_empty() {
-        writeln!(out)?;
-    }
-    for (what, names) in missing {
-        let item = format!("{}: {what}", text::join(&names));
-        writeln!(out, "- {}", markdown::escape(&item, style.unicode))?;
-    }
-    Ok(())
 }

@@ -1,10 +1,10 @@
 //! Results for an issue or a wiki: GitHub tables.
 
+use crate::Style;
 use crate::advice::{caution, has_places};
 use crate::answers::answers;
 use crate::chapters::{chapters, keep_top};
 use crate::columns::{self, Column};
-use crate::format::Style;
 use crate::grid::Grid;
 use crate::rank::Yardstick;
 use crate::told::Told;
@@ -240,11 +240,11 @@ mod tests {
 
         A round trip is there and back, never halved. +/- is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
 
-        mean is that of all operations, as other tools print it: far from p50, some are of another kind.
+        mean far from p50 means two kinds of round trips: see the findings.
 
-        user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer slices than the rest. What the hypervisor does for this machine is in no figure.
+        user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer slices than the rest. Hypervisor CPU time is not included.
 
-        A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is a tie with some other row. Less than 3 % apart is a tie.
+        # is the rank: 1 + how many rows are certainly better, by one test of all pairs within rounds. = is as good as some other row, as far as this run can tell; so are all less than 3 % apart.
 
         ## Not measured
 
@@ -252,13 +252,13 @@ mod tests {
 
         ## Findings
 
-        - Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
+        - Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
         - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
         ## What to use
 
-        - Small messages, blocking: fifo and pipe (a tie), 72.1 us and 71.5 us for a round trip of 64 B on two CPUs (same-llc); runner-up tcp, 95.0 us.
-        - Cheapest in CPU: fifo and pipe (a tie), 18.0 us and 17.9 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up tcp, 23.8 us.
+        - Small messages, blocking: fifo and pipe (equally good), 72.1 us and 71.5 us for a round trip of 64 B on two CPUs (same-llc); runner-up tcp, 95.0 us.
+        - Cheapest in CPU: fifo and pipe (equally good), 18.0 us and 17.9 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up tcp, 23.8 us.
         - A socket that unrelated processes can connect to: tcp, 95.0 us for a round trip of 64 B on two CPUs (same-llc), 1.33x the best of any kind (pipe, 71.5 us); nothing else of its kind was measured. Without a socket, by name: fifo, 72.1 us.
         - What idle polling would make of the blocking rows on two CPUs was not measured: this user may not hold /dev/cpu_dma_latency.
         ");

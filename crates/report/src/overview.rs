@@ -1,37 +1,106 @@
-//! A survey on one screen: what to use, the mechanisms that people choose between, and where the rest is.
+//! A survey on one screen: what to use and why, what the obvious others cost, and the mechanisms that people choose between.
 
 use crate::advice::{caution, has_places, without_p99};
-use crate::answers::{Choice, choices};
-use crate::chapters::{self, Row, label, unmeasured};
-use crate::columns::Column;
-use crate::figures::{self, NONE};
-use crate::fittest::FAMILIAR;
-use crate::format::Style;
-use crate::grid::Grid;
+use crate::answers::{Basis, Contest, Survey, caveats};
+use crate::chapters::{
+    Row as Alone, Way, is_comparable, is_floor, label, marked_label, unmeasured,
+};
+use crate::columns::{Column as Figures, mark, other_mode_of};
+use crate::figures::{self, NONE, or_none};
+use crate::fittest::{FACTS, FAMILIAR, fitness};
 use crate::page::{Page, Tone};
-use crate::rank::Yardstick;
+use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds};
 use crate::table::{grade_words, masthead};
-use crate::{Specs, text, words};
+use crate::{Format, Specs, Style, text, words};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
-use ipcperf_core::{OnClose, PatternKind, Placement};
+use ipcperf_core::{BackPressure, Capability, OnClose, PatternKind, Placement, Spec, Wait};
+use ipcperf_render::doc::{Cell as Words, Column, Doc, Layout, Line, Row, Table};
+use ipcperf_stats::{FEWEST_ROUNDS, Factor};
 use std::io;
 
 #[cfg(test)]
 mod tests;
 
-/// Most rows of the table: with all that stands around it a screen of 40 lines.
-const ROWS: usize = 12;
+/// Most rows of the table, where one in two modes counts twice: with all that stands around it a screen of 40 lines.
+const ROWS: usize = 8;
 
-/// Left edge of what stands under a heading.
-const EDGE: &str = "  ";
+/// What everybody asks about: they have a row even where they were not measured.
+const ALWAYS: [&str; 2] = ["unix-stream", "tcp"];
+
+/// How many of those that are as fast as the first have their names in a sentence.
+const NAMED: usize = 3;
 
 /// Whether a set is shown this way: a survey, unless all of it was asked for.
 pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
-    let is_survey = set.invocation.plan.command == "survey" && set.pipelines.is_empty();
-    is_survey && !style.is_whole()
+    is_survey(set) && set.pipelines.is_empty() && !style.is_whole()
 }
 
-/// The first lines of one screen: what ran where, and how quiet it was.
+pub(crate) fn is_survey(set: &ResultSet) -> bool {
+    set.invocation.plan.command == "survey"
+}
+
+/// A mechanism of the table, by its default variant and knobs.
+struct Shown<'a> {
+    base: &'a str,
+    spec: Option<&'static Spec>,
+    /// Its cell, where it was measured.
+    cell: Option<&'a Cell>,
+    /// Why it was not.
+    why: String,
+    standing: Standing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Standing {
+    /// The one to use.
+    First,
+    /// As fast as the first, as far as the run can tell.
+    AsFast,
+    /// Certainly slower than the first.
+    Slower(Option<Factor>),
+    /// Not in the ranking.
+    Unranked,
+}
+
+/// What the screen is made of.
+struct Overview<'a> {
+    set: &'a ResultSet,
+    specs: &'a Specs<'a>,
+    survey: Survey<'a>,
+    /// Round trips of those that sleep while they wait.
+    contest: Option<Contest<'a>>,
+    rows: Vec<Shown<'a>>,
+}
+
+/// The screen; `link` has the address of a cell in a page.
+pub(crate) fn doc(set: &ResultSet, specs: &Specs, link: &dyn Fn(&Cell) -> Option<String>) -> Doc {
+    let overview = Overview::of(set, specs);
+    let mut doc = Doc::new(overview.headline());
+    doc.body.lines(overview.reason());
+    if let Some(caution) = caution(set).filter(|_| has_places(set)) {
+        doc.body.say(Tone::Doubt, caution);
+    }
+    doc.body.space();
+    doc.body.table(overview.others());
+    doc.body.space();
+    doc.body.table(overview.table(link));
+    for note in overview.notes() {
+        doc.body.say(Tone::Quiet, note);
+    }
+    doc.body.space();
+    doc.body.lines(overview.next());
+    doc.body.space();
+    for line in masthead(set) {
+        doc.body.say(Tone::Quiet, line);
+    }
+    // At D and F the caution names the grade and its causes.
+    if !matches!(set.noise.grade.as_str(), "D" | "F") {
+        doc.body.say(Tone::Quiet, grade_words(&set.noise));
+    }
+    doc
+}
+
+/// The first lines of the screen of a choice: what ran where, and how quiet it was.
 pub(crate) fn head(page: &mut Page, set: &ResultSet) -> io::Result<()> {
     for line in masthead(set) {
         page.paragraph(Tone::Quiet, "", &line)?;
@@ -49,309 +118,610 @@ pub(crate) fn render(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut page = Page::new(out, style);
-    head(&mut page, set)?;
-    let choices = choices(set, specs);
-    what_to_use(&mut page, set, &choices)?;
-    let shown = table(&mut page, set, specs, &choices)?;
-    absent(&mut page, set)?;
-    rest(&mut page, set, &choices, shown)
+    doc(set, specs, &|_| None).write(Format::Table, style, out)
 }
 
-fn what_to_use(page: &mut Page, set: &ResultSet, choices: &[Choice]) -> io::Result<()> {
-    page.blank()?;
-    let usual = choices.iter().find(|choice| choice.size > 0);
-    let title = usual.map(|usual| {
-        let size = figures::size(usual.size);
-        format!(": {size} there and back {}, unless said", usual.basis)
-    });
-    page.paragraph(Tone::Title, "", &format!("WHAT TO USE{}", title.unwrap_or_default()))?;
-    if let Some(caution) = caution(set) {
-        page.paragraph(Tone::Doubt, EDGE, &caution)?;
-    }
-    let column = |of: &dyn Fn(&Choice) -> usize| choices.iter().map(of).max().unwrap_or(0);
-    let names: Vec<String> = choices.iter().map(|choice| label(choice.cell)).collect();
-    let widest = names.iter().map(|name| text::width(name)).max().unwrap_or(0).min(24);
-    let purposes = column(&|choice| choice.purpose.len());
-    let figures = column(&|choice| choice.figure.len());
-    for (choice, name) in choices.iter().zip(&names) {
-        let name = text::clean(name, page.style.unicode);
-        let gap = " ".repeat(widest.saturating_sub(text::width(&name)));
-        let (purpose, figure) = (choice.purpose, &choice.figure);
-        let first = format!("{EDGE}{purpose:purposes$}  {name}{gap}  {figure:>figures$}  ");
-        page.paragraph(Tone::Plain, &first, &notes(choice, usual).join("; "))?;
-    }
-    Ok(())
-}
-
-/// What differs from what the heading says, then what whoever takes it should know.
-pub(crate) fn notes(choice: &Choice, usual: Option<&Choice>) -> Vec<String> {
-    let is_said = |is_usual: &dyn Fn(&Choice) -> bool| usual.is_some_and(is_usual);
-    let size = (choice.size > 0 && !is_said(&|usual| usual.size == choice.size))
-        .then(|| figures::size(choice.size));
-    let basis = (!is_said(&|usual| usual.basis == choice.basis)).then(|| choice.basis.clone());
-    size.into_iter().chain(basis).chain(choice.notes.iter().cloned()).collect()
-}
-
-/// The mechanisms that people choose between.
-pub(crate) struct Familiar<'a> {
-    /// Where and how they ran.
-    pub(crate) way: String,
-    pub(crate) grid: Grid,
-    /// The cell of each row.
-    pub(crate) cells: Vec<&'a Cell>,
-    /// Which rows nothing is certainly better than.
-    pub(crate) is_best: Vec<bool>,
-}
-
-/// The rows of the first ranking of round trips: those that are chosen, those that everybody knows, then the best of the
-/// others, in the order of that ranking.
-pub(crate) fn familiar<'a>(
+/// One cell for each mechanism: the default variant with its usual knobs, if it was measured.
+fn one_of_each<'a>(
     set: &'a ResultSet,
     specs: &Specs,
-    choices: &[Choice],
-    unicode: bool,
-) -> Option<Familiar<'a>> {
-    let (way, rows) = chapters::first(set, specs)?;
-    let is_chosen = |row: &&Row| choices.iter().any(|one| label(one.cell) == label(row.cell));
-    let is_familiar = |row: &&Row| FAMILIAR.contains(&row.cell.key.mechanism.as_str());
-    let all: Vec<&Row> = rows.iter().filter(|row| !row.is_floor).collect();
-    let mut order: Vec<usize> = (0..all.len()).collect();
-    order.sort_by_key(|at| (!is_chosen(&all[*at]), !is_familiar(&all[*at])));
-    order.truncate(ROWS);
-    order.sort_unstable();
-    let rows: Vec<&Row> = order.into_iter().map(|at| all[at]).collect();
-    let views = views(set, &rows.first()?.cell.key);
-    let mut grid = Grid {
-        heads: views.iter().map(|view| view.head.clone()).collect(),
-        right: views.iter().map(|view| view.is_number).collect(),
-        rows: Vec::new(),
+    basis: &Basis,
+    size: u64,
+) -> Vec<(&'a str, &'a Cell)> {
+    let carries = |cell: &Cell| {
+        let spec = specs(&cell.key.mechanism);
+        spec.is_none_or(|spec| spec.back_pressure != BackPressure::Overwrites)
     };
-    for row in &rows {
-        let words = |view: &View| text::clean(&view.of(set, specs, row), unicode);
-        grid.rows.push(views.iter().map(words).collect());
-    }
-    Some(Familiar {
-        way: way.words(),
-        grid,
-        cells: rows.iter().map(|row| row.cell).collect(),
-        is_best: rows.iter().map(|row| row.rank.is_some_and(|rank| rank.place == 1)).collect(),
-    })
-}
-
-impl Familiar<'_> {
-    /// The columns beside mechanism and figure that say something, the most wanted first.
-    pub(crate) fn wanted(&self) -> Vec<usize> {
-        let has_figures = |at: &usize| self.grid.rows.iter().any(|row| row[*at] != NONE);
-        (3..self.grid.heads.len()).filter(has_figures).collect()
-    }
-}
-
-/// Writes the table and returns how many mechanisms it shows.
-fn table(page: &mut Page, set: &ResultSet, specs: &Specs, choices: &[Choice]) -> io::Result<usize> {
-    let Some(mut shown) = familiar(set, specs, choices, page.style.unicode) else {
-        return Ok(0);
+    let is_here = |cell: &&Cell| {
+        let key = &cell.key;
+        (key.pattern, key.size_bytes) == (PatternKind::PingPong, size)
+            && basis.has(cell)
+            && key.load.is_plain()
+            && !key.wait.burns_cpu()
+            && !is_floor(&key.mechanism, specs)
+            && carries(cell)
     };
-    let room = page.style.width.saturating_sub(EDGE.len());
-    let wanted = shown.wanted();
-    let columns = shown.grid.fit(&[0, 1, 2], &wanted, 1, room, page.style.unicode);
-    let (head, lines) = shown.grid.lines(&columns);
-    page.blank()?;
-    page.paragraph(Tone::Title, "", &format!("BLOCKING MECHANISMS, {}", shown.way))?;
-    page.row(Tone::Quiet, EDGE, &head)?;
-    for (is_best, line) in shown.is_best.iter().zip(lines) {
-        page.row(if *is_best { Tone::Best } else { Tone::Plain }, EDGE, &line)?;
-    }
-    legend(page, &shown.grid, &columns)?;
-    if let Some(why) = without_p99(set, shown.cells.iter().copied()) {
-        page.paragraph(Tone::Quiet, EDGE, &why)?;
-    }
-    Ok(shown.cells.len())
-}
-
-/// One column: what it shows of a mechanism.
-struct View<'a> {
-    head: String,
-    is_number: bool,
-    shows: Shows<'a>,
-}
-
-enum Shows<'a> {
-    /// Of the row itself.
-    Own(Column),
-    /// The figure of the cell that has pattern, size and place of this one, and all else of the row.
-    Other(&'a CellKey),
-    /// Whether an end is told if the other one dies.
-    Death,
-}
-
-/// The columns, the most wanted first.
-fn views<'a>(set: &'a ResultSet, base: &CellKey) -> Vec<View<'a>> {
-    let own = |head: &str, column: Column| View {
-        head: head.to_owned(),
-        is_number: column.is_number(),
-        shows: Shows::Own(column),
+    let usual = |cell: &&Cell| {
+        let is_default = specs(&cell.key.mechanism).is_none_or(|spec| spec.default);
+        let has_knobs = cell.knobs.values().any(|knob| knob.requested.is_some());
+        (cell.status != Status::Ok, lost_its_rounds(cell), !is_default, has_knobs)
     };
-    let other = |head, key: &'a CellKey| View { head, is_number: true, shows: Shows::Other(key) };
-    let measured =
-        move || set.cells.iter().filter(|cell| cell.status == Status::Ok).map(|cell| &cell.key);
-    let is_alike =
-        |key: &&CellKey| key.load.is_plain() && (key.touch, key.idle) == (base.touch, base.idle);
-    let is_here = |key: &&CellKey| is_alike(key) && key.placement == base.placement;
-    let size = figures::size(base.size_bytes);
-    let mut views = vec![
-        own("#", Column::Rank),
-        own("mechanism", Column::Mechanism),
-        own(&format!("{size} p50"), Column::Figure),
-        own("p99", Column::Quantile("p99")),
-    ];
-    let one = measured().filter(is_alike).find(|key| {
-        key.placement == Placement::SameCpu
-            && base.placement != Placement::SameCpu
-            && (key.pattern, key.size_bytes) == (base.pattern, base.size_bytes)
-    });
-    let larger = measured()
-        .filter(is_here)
-        .filter(|key| key.pattern == base.pattern && key.size_bytes > base.size_bytes);
-    let streams = measured().filter(is_here).filter(|key| key.pattern == PatternKind::Stream);
-    views.extend(one.map(|key| other("one CPU".to_owned(), key)));
-    views.extend(
-        streams
-            .max_by_key(|key| key.size_bytes)
-            .map(|key| other(format!("{} rate", figures::size(key.size_bytes)), key)),
-    );
-    views.push(own("CPU/msg", Column::Cpu));
-    views.push(View { head: "death".to_owned(), is_number: false, shows: Shows::Death });
-    views.extend(
-        larger
-            .max_by_key(|key| key.size_bytes)
-            .map(|key| other(format!("{} p50", figures::size(key.size_bytes)), key)),
-    );
-    views
+    let cells = set.cells.iter().filter(is_here).map(|cell| (base(&cell.key.mechanism), cell));
+    let groups = text::in_groups(cells).into_iter();
+    groups.filter_map(|(base, cells)| Some((base, cells.into_iter().min_by_key(usual)?))).collect()
 }
 
-impl View<'_> {
-    fn of(&self, set: &ResultSet, specs: &Specs, row: &Row) -> String {
-        match &self.shows {
-            Shows::Own(column) => column.cell(row, true),
-            Shows::Death => match specs(&row.cell.key.mechanism).map(|spec| spec.on_death) {
-                Some(OnClose::Told) => "told",
-                Some(OnClose::Late) => "late",
-                Some(OnClose::Undetected) => "no",
-                None => NONE,
+/// The mechanism without its variant.
+fn base(name: &str) -> &str {
+    name.split('/').next().unwrap_or(name)
+}
+
+impl<'a> Overview<'a> {
+    fn of(set: &'a ResultSet, specs: &'a Specs<'a>) -> Self {
+        let survey = Survey::of(set, specs);
+        let (mut contest, mut rows) = (None, Vec::new());
+        if let Some(all) = survey.small_contest(|_| true) {
+            let each = one_of_each(set, specs, &all.basis, all.size);
+            let is_in = |cell: &Cell| each.iter().any(|(_, one)| std::ptr::eq(*one, cell));
+            contest = survey.small_contest(|entry| is_in(entry.cell));
+            rows = contest.as_ref().map_or_else(Vec::new, |contest| rows_of(contest, &each, specs));
+        }
+        Self { set, specs, survey, contest, rows }
+    }
+
+    fn spec(&self, cell: &Cell) -> Option<&'static Spec> {
+        (self.specs)(&cell.key.mechanism)
+    }
+
+    /// The one to use.
+    fn first(&self) -> Option<&Shown<'a>> {
+        self.rows.iter().find(|row| row.standing == Standing::First && has_places(self.set))
+    }
+
+    fn headline(&self) -> String {
+        if !has_places(self.set) {
+            return caution(self.set).unwrap_or_default();
+        }
+        let Some((first, cell)) = self.first().and_then(|row| Some((row, row.cell?))) else {
+            return "No round trip of a message was measured.".to_owned();
+        };
+        let cpu = cell.cpu_ns_per_message.as_ref().and_then(|cost| cost.figure().value);
+        let cpu = cpu.map(|cpu| format!(", {} CPU per message", figures::nanos(cpu)));
+        let gloss = if first.base.starts_with("unix-") { " (a UNIX socket)" } else { "" };
+        let name = label(cell);
+        format!("USE {name}{gloss}: {} round trip{}", value(cell), cpu.unwrap_or_default())
+    }
+
+    /// Why this one.
+    fn reason(&self) -> Option<Line> {
+        let first = self.first()?;
+        let contest = self.contest.as_ref()?;
+        let (behind, as_fast): (Vec<_>, Vec<_>) =
+            contest.ordered()[1..].iter().partition(|one| contest.is_behind(one));
+        let words = match (as_fast.as_slice(), behind.first()) {
+            ([], None) => "Nothing else of its kind was measured.".to_owned(),
+            ([], Some(next)) => {
+                let factor = ROUND_TRIP.factors(first.cell?, &[next.cell]).pop().flatten();
+                let how = factor.map_or_else(
+                    || format!("{} takes {}", next.name, contest.figure(next)),
+                    |factor| format!("{} is {} slower", next.name, figures::factor(factor)),
+                );
+                format!("Certainly faster than all others here: {how}.")
             }
-            .to_owned(),
-            Shows::Other(like) => {
-                let key = CellKey {
-                    pattern: like.pattern,
-                    size_bytes: like.size_bytes,
-                    placement: like.placement,
-                    cpus: like.cpus.clone(),
-                    ..row.cell.key.clone()
+            (as_fast, _) => {
+                let mut known: Vec<_> = as_fast.iter().collect();
+                known.sort_by_key(|one| custom(base(&one.cell.key.mechanism)));
+                let names: Vec<&str> =
+                    known.iter().map(|one| base(&one.cell.key.mechanism)).collect();
+                let verb = if names.len() == 1 { "is" } else { "are" };
+                let others = as_fast.iter().map(|one| one.cell);
+                let why = self.merits(first, others).unwrap_or_else(|| "is the usual one".into());
+                format!("{} {verb} as fast here; {} {why}.", some(&names), first.base)
+            }
+        };
+        Some(Line::new(Tone::Plain, words).after("    "))
+    }
+
+    /// What the first has that some of these lack.
+    fn merits(&self, first: &Shown, others: impl Iterator<Item = &'a Cell>) -> Option<String> {
+        let others: Vec<Option<&Spec>> = others.map(|cell| self.spec(cell)).collect();
+        let lacks =
+            |fact: &Capability| others.iter().any(|spec| !spec.is_some_and(|one| one.can(*fact)));
+        let facts = FACTS.iter().filter(|fact| first.spec.is_some_and(|spec| spec.can(**fact)));
+        let facts = facts.filter(|fact| lacks(fact)).map(|fact| match fact {
+            Capability::TwoWay => "is two-way".to_owned(),
+            Capability::ToldOfDeath => "notices a dead peer".to_owned(),
+            Capability::Listener => "has a listener".to_owned(),
+            Capability::Reconnect => "reconnects after a restart".to_owned(),
+            other => format!("has {other}"),
+        });
+        Some(text::join(&facts.collect::<Vec<_>>())).filter(|words| !words.is_empty())
+    }
+
+    /// What else people ask for: one line each.
+    fn others(&self) -> Table {
+        let mut lines: Vec<[String; 3]> = Vec::new();
+        if has_places(self.set) {
+            lines.extend(self.instead("TCP instead", "tcp", "to reach another host"));
+            lines.extend(self.instead("UNIX socket instead", "unix-stream", ""));
+            lines.extend(self.unrelated());
+            lines.extend(self.choice(
+                "busy-wait, 2 CPUs",
+                self.survey.spinning_contest(),
+                ROUND_TRIP,
+            ));
+            lines.extend(self.large());
+            lines.extend(self.choice("signal, no data", self.survey.wake_up_contest(), ROUND_TRIP));
+        }
+        let columns = [Column::text(""), Column::number(""), Column::text("")];
+        let table = Table::new(columns, lines.into_iter().map(Row::new));
+        Table { label: "Instead".to_owned(), ..table.layout(Layout::Flow) }
+    }
+
+    fn instead(&self, purpose: &str, base: &str, when: &str) -> Option<[String; 3]> {
+        let row = self.rows.iter().find(|row| row.base == base)?;
+        let (figure, note) = match (row.standing, row.cell) {
+            (Standing::First, _) => return None,
+            (_, None) => (NONE.to_owned(), row.why.clone()),
+            (Standing::AsFast, _) => ("as fast".to_owned(), String::new()),
+            (Standing::Slower(Some(factor)), _) => {
+                let words = figures::factor(factor);
+                let (ratio, interval) = words.split_once(' ')?;
+                (format!("{ratio} slower"), interval.to_owned())
+            }
+            (Standing::Slower(None), Some(cell)) => {
+                let why = match is_two_mode(cell) || self.first()?.cell.is_some_and(is_two_mode) {
+                    true => "two modes".to_owned(),
+                    false => format!("fewer than {FEWEST_ROUNDS} common rounds"),
                 };
-                let is_it = |cell: &&Cell| {
-                    cell.key == key
-                        && cell.status == Status::Ok
-                        && cell.requested() == row.cell.requested()
-                };
-                let Some(cell) = set.cells.iter().find(is_it) else { return NONE.to_owned() };
-                let yardstick = Yardstick::of(cell.key.pattern);
-                Column::Figure.cell(&Row::alone(cell, yardstick), true)
+                (value(cell), format!("slower; no factor: {why}"))
+            }
+            (Standing::Unranked, Some(cell)) => {
+                (value(cell), "too many rounds rejected to rank it".to_owned())
+            }
+        };
+        let when = Some(when.to_owned()).filter(|when| !when.is_empty() && row.cell.is_some());
+        let notes: Vec<String> =
+            Some(note).filter(|note| !note.is_empty()).into_iter().chain(when).collect();
+        Some([purpose.to_owned(), figure, notes.join("; ")])
+    }
+
+    /// For processes that have no parent in common, where the first is not for them.
+    fn unrelated(&self) -> Option<[String; 3]> {
+        let first = self.first()?.cell?;
+        let contest = self.survey.small_contest(Survey::is_for_unrelated)?;
+        let is_first = contest.ordered().iter().any(|one| std::ptr::eq(one.cell, first));
+        let line = || self.choice("unrelated processes", Some(contest), ROUND_TRIP);
+        (!is_first).then(line).flatten()
+    }
+
+    /// The winner of a contest: figure, name and what one should know.
+    fn choice(
+        &self,
+        purpose: &str,
+        contest: Option<Contest<'a>>,
+        yardstick: Yardstick,
+    ) -> Option<[String; 3]> {
+        let contest = contest?;
+        let cell = contest.winner().cell;
+        let mut notes = vec![label(cell)];
+        // That a peer's death is noticed is what one expects.
+        let spec = self.spec(cell);
+        notes.extend(caveats(cell, spec.filter(|spec| spec.on_death != OnClose::Told)));
+        if self.contest.as_ref().is_some_and(|usual| usual.basis != contest.basis) {
+            notes.push(contest.basis.words());
+        }
+        Some([purpose.to_owned(), value_of(cell, yardstick), notes.join(", ")])
+    }
+
+    /// The fastest stream, beside that of a UNIX socket.
+    fn large(&self) -> Option<[String; 3]> {
+        let contest = self.survey.large_contest()?;
+        let yardstick = Yardstick::of(PatternKind::Stream);
+        let (size, winner) = (figures::size(contest.size), contest.winner().cell);
+        let socket =
+            contest.ordered()[1..].iter().find(|one| one.cell.key.mechanism == "unix-stream");
+        let beside = socket.and_then(|socket| {
+            if !contest.is_behind(socket) {
+                return Some(", as fast as a UNIX socket".to_owned());
+            }
+            let factor = yardstick.factors(winner, &[socket.cell]).pop()??;
+            let words = figures::factor(factor);
+            Some(format!(", {} a UNIX socket", words.split(' ').next()?))
+        });
+        let mut line = self.choice("big messages", Some(contest), yardstick)?;
+        line[2].push_str(&format!(" ({size}{})", beside.unwrap_or_default()));
+        Some(line)
+    }
+
+    fn table(&self, link: &dyn Fn(&Cell) -> Option<String>) -> Table {
+        let Some(contest) = &self.contest else { return Table::default() };
+        let is_ranked = has_places(self.set);
+        let of = |name| Figures::Quantile(name);
+        let has_p99 = self.rows.iter().any(|row| row.own(of("p99")) != NONE);
+        let larger = self.elsewhere(contest, |key, base| {
+            key.pattern == PatternKind::PingPong && key.size_bytes > contest.size && base
+        });
+        let one_cpu = self.elsewhere(contest, |key, _| {
+            (key.pattern, key.size_bytes) == (PatternKind::PingPong, contest.size)
+                && key.placement == Placement::SameCpu
+                && !contest.basis.placement.is_one_cpu()
+        });
+        let stream =
+            self.elsewhere(contest, |key, base| key.pattern == PatternKind::Stream && base);
+        let p50 = |key: Option<&CellKey>| format!("{} p50", size_of(key));
+        let mut columns: Vec<(Column, Vec<String>)> = Vec::new();
+        let mut add = |column: Column, words: &dyn Fn(&Shown<'a>) -> String| {
+            let words: Vec<String> = self.rows.iter().map(words).collect();
+            // A column without any figure gives its room to the next.
+            if column.rank == 0 || words.iter().any(|words| words != NONE && !words.is_empty()) {
+                columns.push((column, words));
+            }
+        };
+        add(Column::text(format!("{} round trip", in_words(contest.size))), &|row| {
+            row.cell.map_or_else(|| row.base.to_owned(), marked_label)
+        });
+        add(Column::number("p50"), &|row| row.own(Figures::Figure).replace(words::TWO_MODES, ""));
+        if has_p99 {
+            add(Column::number("p99").rank(1), &|row| row.own(of("p99")));
+        } else {
+            add(Column::number(p50(larger)).rank(1), &|row| self.at(row, larger));
+        }
+        add(Column::number("one CPU").rank(2), &|row| self.at(row, one_cpu));
+        add(Column::number(size_of(stream)).rank(3), &|row| self.at(row, stream));
+        add(Column::number("CPU/msg").rank(4), &|row| row.own(Figures::Cpu));
+        add(Column::text("dead peer").rank(5), &|row| {
+            or_none(row.spec, |spec| {
+                match spec.on_death {
+                    OnClose::Told => "noticed",
+                    OnClose::Late => "late",
+                    OnClose::Undetected => "unnoticed",
+                }
+                .to_owned()
+            })
+        });
+        if is_ranked {
+            add(Column::number("times slower").rank(6), &|row| match row.standing {
+                Standing::Slower(Some(factor)) => figures::factor(factor),
+                _ => NONE.to_owned(),
+            });
+        }
+        if has_p99 {
+            add(Column::number(p50(larger)).rank(7), &|row| self.at(row, larger));
+        }
+        add(Column::text("can").rank(if is_ranked { 8 } else { 1 }), &|row| or_none(row.spec, can));
+        if is_ranked {
+            add(Column::text(""), &|row| {
+                (if row.standing == Standing::AsFast { "=" } else { "" }).to_owned()
+            });
+        }
+        let (columns, words): (Vec<Column>, Vec<Vec<String>>) = columns.into_iter().unzip();
+        let rows = self.rows.iter().enumerate().map(|(at, row)| {
+            let mut cells: Vec<Words> =
+                words.iter().map(|column| Words::from(column[at].as_str())).collect();
+            if let (Some(cell), Some(name)) = (row.cell, cells[0].0.first_mut()) {
+                name.link = link(cell);
+            }
+            // Of two modes both figures are shown.
+            let own = row.cell.map(|cell| Alone::alone(cell, ROUND_TRIP));
+            if let Some(own) = own.filter(Alone::is_two_mode) {
+                let mode = Figures::Figure.second(&own).replace(words::TWO_MODES, "");
+                let rounds = format!("or {}", Figures::Mechanism.second(&own).trim());
+                for (cell, words) in cells.iter_mut().zip([rounds, mode]) {
+                    *cell = std::mem::take(cell).below(Tone::Plain, words);
+                }
+            }
+            let tone = match row.standing {
+                Standing::First | Standing::AsFast if is_ranked => Tone::Best,
+                Standing::Unranked if is_ranked => Tone::Quiet,
+                _ => Tone::Plain,
+            };
+            let family = row.spec.filter(|_| !is_ranked).map(|spec| spec.family.to_string());
+            Row { tone, group: family.unwrap_or_default(), cells, ..Row::default() }
+        });
+        Table {
+            label: "What people choose between".to_owned(),
+            groups: "family".to_owned(),
+            ..Table::new(columns, rows)
+        }
+    }
+
+    /// The largest of the keys at which rows have another figure; `is_it` is told whether it ran as those of the table.
+    fn elsewhere(
+        &self,
+        contest: &Contest,
+        is_it: impl Fn(&CellKey, bool) -> bool,
+    ) -> Option<&'a CellKey> {
+        let basis = &contest.basis;
+        let cells = self.set.cells.iter().filter(|cell| cell.status == Status::Ok);
+        let alike = cells.filter(|cell| {
+            let key = &cell.key;
+            key.load.is_plain() && (key.touch, key.idle) == (basis.touch, basis.idle)
+        });
+        let fit = alike.filter(|cell| is_it(&cell.key, basis.has(cell)));
+        fit.map(|cell| &cell.key).max_by_key(|key| key.size_bytes)
+    }
+
+    /// The figure of the cell with pattern, size and place of this key, and all else of the row.
+    fn at(&self, row: &Shown, like: Option<&CellKey>) -> String {
+        let figure = || {
+            let (own, like) = (row.cell?, like?);
+            let key = CellKey {
+                pattern: like.pattern,
+                size_bytes: like.size_bytes,
+                placement: like.placement,
+                cpus: like.cpus.clone(),
+                ..own.key.clone()
+            };
+            let is_it = |cell: &&Cell| {
+                cell.key == key && cell.status == Status::Ok && cell.requested() == own.requested()
+            };
+            let cell = self.set.cells.iter().find(is_it)?;
+            Some(value_of(cell, Yardstick::of(cell.key.pattern)))
+        };
+        figure().unwrap_or_else(|| NONE.to_owned())
+    }
+
+    /// What stands below the table: its marks, and what is missing in it.
+    fn notes(&self) -> Vec<String> {
+        let set = self.set;
+        let cells = || self.rows.iter().filter_map(|row| row.cell);
+        let is_ranked = has_places(set);
+        let mut notes = Vec::new();
+        if is_ranked && self.rows.iter().any(|row| row.standing == Standing::AsFast) {
+            notes.push("= as fast as the first row, as far as this run can tell".to_owned());
+        }
+        if cells().any(|cell| cell.key.wait == Wait::SpinThenBlock) {
+            notes.push(format!(
+                "{} spins before it sleeps: fast only if the peer answers at once",
+                words::BRIEFLY
+            ));
+        }
+        if cells().any(is_two_mode) {
+            notes.push("or in: two modes".to_owned());
+        }
+        if cells().any(|cell| mark(cell) == words::BATCH) {
+            notes.push(format!("{} timed in batches", words::BATCH));
+        }
+        let mut lines = vec![notes.join("; ")];
+        lines.extend(
+            self.rows
+                .iter()
+                .filter(|row| row.cell.is_none())
+                .map(|row| format!("{}: {}", row.base, row.why.trim_end_matches('.'))),
+        );
+        lines.extend(
+            cells()
+                .filter(|cell| lost_its_rounds(cell) && is_ranked)
+                .map(|cell| format!("{}: too many rounds rejected to rank it", label(cell))),
+        );
+        lines.extend(without_p99(set, cells()));
+        lines.extend(cells().next().map(|cell| Way::of(cell).words()));
+        lines.retain(|line| !line.is_empty());
+        lines
+    }
+
+    /// What to type next, and what is not on this screen.
+    fn next(&self) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let mut say = |lead: &str, words: String| {
+            lines.push(Line::new(Tone::Plain, words).after(format!("{lead:12}")));
+        };
+        match self.first() {
+            Some(first) => {
+                say("Your case:", "ipcperf choose -s 4K --rate 20k".to_owned());
+                let others = || self.rows.iter().filter(|row| row.standing != Standing::First);
+                let tcp = others().find(|row| row.base == "tcp" && row.cell.is_some());
+                let other = tcp.or_else(|| others().find(|row| row.cell.is_some()));
+                if let Some(other) = other {
+                    say("A or B:", format!("ipcperf compare {} {}", first.base, other.base));
+                }
+            }
+            None if has_places(self.set) => {}
+            None => say("Fix first:", "ipcperf doctor".to_owned()),
+        }
+        let mut measured: Vec<&str> = self
+            .set
+            .cells
+            .iter()
+            .filter(|cell| cell.status == Status::Ok)
+            .map(|cell| base(&cell.key.mechanism))
+            .collect();
+        measured.sort_unstable();
+        measured.dedup();
+        let shown = self.rows.iter().filter(|row| row.cell.is_some()).count();
+        let more = match measured.len().saturating_sub(shown) {
+            0 => String::new(),
+            more => format!("{}, ", text::counted(more as u64, "more mechanism")),
+        };
+        let findings = text::counted(self.set.noise.findings.len() as u64, "finding");
+        say("Everything:", format!("ipcperf report FILE --full ({more}{findings})"));
+        let (missing, failed) = absent(self.set);
+        if failed > 0 {
+            let cells = text::counted(failed as u64, "cell");
+            say("Failed:", format!("{cells} gave no accepted figure"));
+        }
+        if !missing.is_empty() {
+            say("Missing:", missing.join(", "));
+        }
+        lines
+    }
+}
+
+/// The rows of the table, the first one first.
+fn rows_of<'a>(
+    contest: &Contest<'a>,
+    each: &[(&'a str, &'a Cell)],
+    specs: &Specs,
+) -> Vec<Shown<'a>> {
+    let set_apart = contest.ordered();
+    let at = |cell: &Cell| set_apart.iter().position(|one| std::ptr::eq(one.cell, cell));
+    let measured = |(_, cell): &(&str, &Cell)| {
+        cell.status == Status::Ok && is_comparable(cell) && cell.figure().is_some()
+    };
+    // The best first, and what is not in the ranking last.
+    let mut candidates: Vec<&(&str, &Cell)> = each.iter().filter(|one| measured(one)).collect();
+    candidates.sort_by_key(|(_, cell)| at(cell).unwrap_or(usize::MAX));
+    let is_one = |base: &'static str| move |one: &&&(&str, &Cell)| one.0 == base;
+    let fastest = contest.fastest().cell;
+    let mut chosen: Vec<&(&str, &Cell)> = candidates.iter().take(1).copied().collect();
+    for name in ALWAYS.into_iter().chain(["pipe"]) {
+        chosen.extend(candidates.iter().find(is_one(name)).copied());
+    }
+    chosen.extend(candidates.iter().find(|one| std::ptr::eq(one.1, fastest)).copied());
+    let mut chosen = text::each_once(chosen.into_iter().map(|one| one.0));
+    // Then one of each family, and what most programs are written with.
+    let family = |base: &str| {
+        let cell = each.iter().find(|one| one.0 == base)?.1;
+        specs(&cell.key.mechanism).map(|spec| spec.family)
+    };
+    let lacking =
+        ALWAYS.iter().filter(|name| !candidates.iter().any(|one| one.0 == **name)).count();
+    let lines = |chosen: &[&str]| {
+        let is_double =
+            |base: &&&str| candidates.iter().any(|one| one.0 == **base && is_two_mode(one.1));
+        chosen.len() + chosen.iter().filter(is_double).count()
+    };
+    while lines(&chosen) + lacking < ROWS {
+        let families: Vec<_> = chosen.iter().map(|base| family(base)).collect();
+        let rest = candidates.iter().filter(|one| !chosen.contains(&one.0));
+        let next = rest.min_by_key(|(base, cell)| {
+            (families.contains(&family(base)), custom(base), at(cell).unwrap_or(usize::MAX))
+        });
+        let Some(next) = next else { break };
+        chosen.push(next.0);
+    }
+    let mut rows: Vec<Shown> = Vec::new();
+    for (base, cell) in candidates.iter().filter(|one| chosen.contains(&one.0)) {
+        let place = at(cell);
+        let standing = match place {
+            Some(0) => Standing::First,
+            Some(at) if contest.is_behind(&set_apart[at]) => Standing::Slower(None),
+            Some(_) => Standing::AsFast,
+            None => Standing::Unranked,
+        };
+        rows.push(Shown {
+            base,
+            spec: specs(&cell.key.mechanism),
+            cell: Some(cell),
+            why: String::new(),
+            standing,
+        });
+    }
+    // Those that are as fast as the first by their fitness, the others by their figures.
+    rows.sort_by_key(|row| match row.standing {
+        Standing::First => (0, None),
+        Standing::AsFast => (1, Some(fitness(row.spec))),
+        Standing::Slower(_) => (2, None),
+        Standing::Unranked => (3, None),
+    });
+    let ranked: Vec<&Cell> = rows
+        .iter()
+        .filter(|row| row.standing != Standing::Unranked)
+        .filter_map(|row| row.cell)
+        .collect();
+    if let Some((first, others)) = ranked.split_first() {
+        let factors = ROUND_TRIP.factors(first, others);
+        for (row, factor) in rows[1..].iter_mut().zip(factors) {
+            if row.standing == Standing::Slower(None) {
+                row.standing = Standing::Slower(factor.filter(|factor| factor.interval.low > 1.0));
             }
         }
     }
-}
-
-/// What the marks that are shown mean.
-pub(crate) fn marks(grid: &Grid, columns: &[usize]) -> Vec<String> {
-    let shows =
-        |mark: char| grid.rows.iter().any(|row| columns.iter().any(|at| row[*at].contains(mark)));
-    let ranks = grid.rows.iter().any(|row| row[0] != NONE);
-    let placeless = grid.rows.iter().any(|row| row[0] == NONE);
-    let marks = [
-        (ranks, "# is 1 and the number of those that are certainly better"),
-        (ranks && shows('='), "= ties with another"),
-        (ranks && placeless, "- in #: too many messages lost or rounds rejected for a place"),
-        (shows('~'), "~ spins before it sleeps"),
-        (shows('*'), words::ONE_OF_TWO),
-        (shows('^'), "^ timed in batches"),
-    ];
-    marks.iter().filter(|(is_shown, _)| *is_shown).map(|(_, text)| (*text).to_owned()).collect()
-}
-
-fn legend(page: &mut Page, grid: &Grid, columns: &[usize]) -> io::Result<()> {
-    let hidden: Vec<&str> = (0..grid.heads.len())
-        .filter(|at| !columns.contains(at) && grid.rows.iter().any(|row| row[*at] != NONE))
-        .map(|at| grid.heads[at].as_str())
-        .collect();
-    let mut words = marks(grid, columns).join("; ");
-    if !hidden.is_empty() {
-        words.push_str(&format!("; no room here for {}", hidden.join(", ")));
+    for base in ALWAYS.into_iter().filter(|name| !chosen.contains(name)) {
+        let cell = each.iter().find(|one| one.0 == base).map(|one| one.1);
+        let why = cell
+            .map_or("not part of this run", |cell| cell.reason.as_deref().unwrap_or("no figure"));
+        let spec = specs(base);
+        rows.push(Shown {
+            base,
+            spec,
+            cell: None,
+            why: why.to_owned(),
+            standing: Standing::Unranked,
+        });
     }
-    match words.trim_start_matches("; ") {
-        "" => Ok(()),
-        words => page.paragraph(Tone::Quiet, EDGE, words),
+    rows
+}
+
+impl Shown<'_> {
+    /// What a column of tables shows of it.
+    fn own(&self, column: Figures) -> String {
+        self.cell.map_or_else(
+            || NONE.to_owned(),
+            |cell| column.cell(&crate::chapters::Row::alone(cell, ROUND_TRIP), true),
+        )
     }
 }
 
-/// What was not measured.
-fn absent(page: &mut Page, set: &ResultSet) -> io::Result<()> {
-    let mut lacking: Vec<String> = Vec::new();
+/// How usual it is: less is more usual.
+fn custom(base: &str) -> usize {
+    FAMILIAR.iter().position(|known| *known == base).unwrap_or(FAMILIAR.len())
+}
+
+/// `pipe, fifo, posix-mq and 4 more`.
+fn some(names: &[&str]) -> String {
+    let mut named: Vec<String> = names.iter().take(NAMED).map(|name| (*name).to_owned()).collect();
+    if names.len() > NAMED {
+        named.push(format!("{} more", names.len() - NAMED));
+    }
+    text::join(&named)
+}
+
+/// `two-way, listener`: what a mechanism can do of what programs come to need.
+fn can(spec: &Spec) -> String {
+    let facts = FACTS.iter().filter(|fact| **fact != Capability::ToldOfDeath && spec.can(**fact));
+    let words: Vec<String> = facts.map(ToString::to_string).collect();
+    if words.is_empty() { NONE.to_owned() } else { words.join(", ") }
+}
+
+/// `64-byte`, `4 KiB`.
+fn in_words(size: u64) -> String {
+    if size < 1024 { format!("{size}-byte") } else { figures::size(size) }
+}
+
+fn size_of(key: Option<&CellKey>) -> String {
+    key.map(|key| figures::size(key.size_bytes)).unwrap_or_default()
+}
+
+fn is_two_mode(cell: &Cell) -> bool {
+    cell.figure().is_some_and(|metric| metric.modes.len() > 1)
+}
+
+/// The round trip of a cell.
+fn value(cell: &Cell) -> String {
+    value_of(cell, ROUND_TRIP)
+}
+
+/// The figure of a cell, `16.2 us`; of two modes both, `58.0 us or 1.90 us`.
+fn value_of(cell: &Cell, yardstick: Yardstick) -> String {
+    let words = |value| yardstick.words(value, cell.key.size_bytes);
+    let Some(metric) = yardstick.metric(cell) else { return NONE.to_owned() };
+    match (metric.value, other_mode_of(metric)) {
+        (Some(value), Some((other, _))) => format!("{} or {}", words(value), words(other)),
+        (Some(value), None) => format!("{}{}", words(value), mark(cell)),
+        (None, _) => NONE.to_owned(),
+    }
+}
+
+/// The mechanisms that this machine lacks, and how many cells failed.
+fn absent(set: &ResultSet) -> (Vec<String>, usize) {
+    let mut missing: Vec<String> = Vec::new();
     let mut failed = 0;
     for group in unmeasured(set) {
         match group.status {
-            Status::Unavailable => lacking.extend(group.mechanisms),
+            Status::Unavailable => missing.extend(group.mechanisms),
             Status::Skipped => {}
             _ => failed += group.cells,
         }
     }
     // One that was only not reached may be here.
-    let is_lacking = |name: &String| {
+    let is_missing = |name: &String| {
         let mut cells = set.cells.iter().filter(|cell| cell.key.mechanism == *name);
         cells.all(|cell| cell.status == Status::Unavailable)
     };
-    lacking.retain(is_lacking);
-    lacking.sort();
-    lacking.dedup();
-    page.blank()?;
-    if failed > 0 {
-        let cells = text::counted(failed as u64, "cell");
-        page.paragraph(Tone::Bad, "", &format!("{cells} failed or gave no accepted figure."))?;
-    }
-    if !lacking.is_empty() {
-        page.paragraph(Tone::Quiet, "", &format!("Not here: {}.", lacking.join(", ")))?;
-    }
-    Ok(())
-}
-
-/// Where everything else is, and what to type next.
-fn rest(page: &mut Page, set: &ResultSet, choices: &[Choice], shown: usize) -> io::Result<()> {
-    let mut measured: Vec<&str> = set
-        .cells
-        .iter()
-        .filter(|cell| cell.status == Status::Ok)
-        .map(|cell| cell.key.mechanism.as_str())
-        .collect();
-    measured.sort_unstable();
-    measured.dedup();
-    let more = measured.len().saturating_sub(shown);
-    let findings = text::counted(set.noise.findings.len() as u64, "finding");
-    let more = match more {
-        0 => "All figures".to_owned(),
-        1 => "1 more mechanism, all figures".to_owned(),
-        more => format!("{more} more mechanisms, all figures"),
-    };
-    let words = format!("{more}, {findings}: ipcperf report FILE --full");
-    page.paragraph(Tone::Plain, "", &words)?;
-    let sized = choices.iter().filter(|choice| choice.size > 0).take(2);
-    let names = text::each_once(sized.map(|choice| choice.cell.key.mechanism.as_str()));
-    match names.as_slice() {
-        [] if has_places(set) => Ok(()),
-        [] => page.paragraph(Tone::Plain, "", "Next, what disturbs this machine: ipcperf doctor"),
-        names => {
-            let next =
-                format!("Next, at a size of your own: ipcperf run -m {} -s 4K", names.join(","));
-            page.paragraph(Tone::Plain, "", &next)
-        }
-    }
+    missing.retain(is_missing);
+    missing.sort();
+    missing.dedup();
+    (missing, failed)
 }

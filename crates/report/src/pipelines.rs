@@ -1,7 +1,7 @@
 //! Pipelines of programs: what moved, how fast, and what each program took for it.
 
+use crate::Style;
 use crate::figures;
-use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::text;

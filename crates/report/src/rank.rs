@@ -4,7 +4,7 @@ use crate::compare::p99_of;
 use crate::figures;
 use ipcperf_core::result::{Cell, ClockFacts, Metric, Round};
 use ipcperf_core::{Figure, PatternKind, map_of};
-use ipcperf_stats::{Evidence, FEWEST_ROUNDS, Order, modes};
+use ipcperf_stats::{Evidence, FEWEST_ROUNDS, Factor, Order, beside_first, modes};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -121,8 +121,23 @@ impl Yardstick {
         Some(Ratio { value: evidence.ratio(), ci95: interval.map(|one| [one.low, one.high]) })
     }
 
+    /// How many times worse each of the others is than the first cell: more than 1 is worse, of times and of rates. The
+    /// intervals hold together. `None` with fewer than six common rounds, and where the rounds of either fall into two
+    /// modes, of which no factor is true.
+    pub(crate) fn factors(self, first: &Cell, others: &[&Cell]) -> Vec<Option<Factor>> {
+        let is_one = |cell: &Cell| self.metric(cell).is_none_or(|metric| metric.modes.len() < 2);
+        let cells: Vec<&Cell> = std::iter::once(first).chain(others.iter().copied()).collect();
+        let mut rows = logarithms(self, &cells);
+        for (cell, row) in cells.iter().zip(&mut rows) {
+            if !is_one(cell) {
+                row.fill(None);
+            }
+        }
+        beside_first(&rows)
+    }
+
     /// Whether more is better.
-    const fn is_rate(self) -> bool {
+    pub(crate) const fn is_rate(self) -> bool {
         matches!(self, Self::Own(Figure::Throughput | Figure::Requests))
     }
 
@@ -229,7 +244,8 @@ impl Ranking {
     /// grows with the square of the number of cells up to 256, as [`Order::of`] says; beyond that only looking up the
     /// verdicts does.
     pub(crate) fn of(yardstick: Yardstick, cells: &[(&Cell, Reading)]) -> Self {
-        let mut rows = logarithms(yardstick, cells);
+        let mut rows =
+            logarithms(yardstick, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
         let is_split = |cell: usize| cells[cell].1.is_split();
         let of_all = (0..cells.len()).any(is_split).then(|| Order::of(&rows));
         for cell in (0..cells.len()).filter(|cell| is_split(*cell)) {
@@ -280,9 +296,9 @@ impl Ranking {
 }
 
 /// The figures of the rounds as the joint test takes them: logarithms, less is better.
-fn logarithms(yardstick: Yardstick, cells: &[(&Cell, Reading)]) -> Vec<Vec<Option<f64>>> {
+fn logarithms(yardstick: Yardstick, cells: &[&Cell]) -> Vec<Vec<Option<f64>>> {
     let rounds = |cell: &Cell| map_of(yardstick.rounds(cell));
-    let rows: Vec<BTreeMap<u64, f64>> = cells.iter().map(|(cell, _)| rounds(cell)).collect();
+    let rows: Vec<BTreeMap<u64, f64>> = cells.iter().map(|cell| rounds(cell)).collect();
     let mut numbers: Vec<u64> = rows.iter().flat_map(BTreeMap::keys).copied().collect();
     numbers.sort_unstable();
     numbers.dedup();

@@ -10,10 +10,10 @@ mod screen;
 mod words;
 
 use crate::csv::cell as csv_cell;
-use crate::format::{Format, Style};
 use crate::json;
 use crate::page::{Page, Tone};
 use crate::stopped;
+use crate::{Format, Style};
 use ipcperf_core::result::Replication;
 use std::io::{self, Write};
 

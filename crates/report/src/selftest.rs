@@ -1,11 +1,14 @@
 //! What a self-test found, in words.
 
-use crate::format::{Format, Style};
-use crate::grid::Grid;
-use crate::page::{Page, Tone};
-use crate::{csv, json, markdown};
+use crate::page::Tone;
+use crate::{Format, Style, csv};
 use ipcperf_core::result::{SelfTest, Trial, TrialOutcome};
+use ipcperf_render::Output;
+use ipcperf_render::doc::{Column, Doc, Row, Table};
 use std::io;
+
+const COLUMNS: &[csv::Column] =
+    &[("name", "/name"), ("about", "/about"), ("outcome", "/outcome"), ("found", "/found")];
 
 /// Writes a self-test in one of the formats.
 ///
@@ -17,24 +20,12 @@ pub fn selftest(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    match format {
-        Format::Table | Format::Html => table(test, style, out),
-        Format::Markdown => {
-            let heads = ["", "check", "found"].map(str::to_owned).to_vec();
-            let row = |Trial { name, outcome, found, .. }: &Trial| {
-                vec![words(*outcome).1.to_owned(), name.clone(), found.clone()]
-            };
-            let rows = test.checks.iter().map(row).collect();
-            markdown::grid(&Grid { heads, right: vec![false; 3], rows }, style, out)?;
-            writeln!(out, "\n{}", markdown::escape(&test.conclusion, style.unicode))
-        }
-        Format::Json => json::document(test, out),
-        Format::Ndjson => test.checks.iter().try_for_each(|check| json::object(check, out)),
-        Format::Csv => {
-            let columns = ["/name", "/about", "/outcome", "/found"].map(|path| (&path[1..], path));
-            csv::render_values(&test.checks, &columns, out)
-        }
-    }
+    Output { document: test, rows: &test.checks, columns: COLUMNS }.write(
+        format,
+        style,
+        out,
+        |_| doc(test),
+    )
 }
 
 fn words(outcome: TrialOutcome) -> (Tone, &'static str) {
@@ -45,15 +36,15 @@ fn words(outcome: TrialOutcome) -> (Tone, &'static str) {
     }
 }
 
-fn table(test: &SelfTest, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut page = Page::new(out, style);
-    let widest = test.checks.iter().map(|check| check.name.len()).max().unwrap_or(0);
-    for Trial { name, outcome, found, .. } in &test.checks {
+fn doc(test: &SelfTest) -> Doc {
+    let mut doc = Doc::new(&test.conclusion);
+    let rows = test.checks.iter().map(|Trial { name, outcome, found, .. }| {
         let (tone, word) = words(*outcome);
-        page.paragraph(tone, &format!("{word:11}  {name:widest$}  "), found)?;
-    }
-    page.blank()?;
-    page.paragraph(Tone::Title, "", &test.conclusion)
+        Row::new([word, name, found]).tone(tone)
+    });
+    let columns = ["", "check", "found"].map(Column::text);
+    doc.body.table(Table { flexible: 2, ..Table::new(columns, rows) });
+    doc
 }
 
 #[cfg(test)]
@@ -97,12 +88,12 @@ pub(crate) mod tests {
     #[test]
     fn a_check_is_a_line_and_one_sentence_closes() {
         insta::assert_snapshot!(shown(Format::Table), @r"
+        Do not believe the numbers of this machine.
+                     check         found
         passed       timer-linear  1.5 % more work took 1.4 % longer
         FAILED       payload       a ?[31mchanged byte was | not told
         cannot tell  recovery-p99  the machine is too disturbed to decide this now: the
                                    grade is F, and p99 differs by 40 %
-
-        Do not believe the numbers of this machine.
         ");
     }
 

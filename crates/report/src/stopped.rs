@@ -1,8 +1,8 @@
 //! What every screen, page and Markdown begins with of a document that was stopped before its plan was done.
 
-use crate::format::{Format, Style};
 use crate::markdown::escape;
 use crate::page::{Page, Tone};
+use crate::{Format, Style};
 use ipcperf_core::result::{Comparison, Replication, ResultSet, Side};
 use std::io::{self, Write};
 

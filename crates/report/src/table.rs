@@ -1,11 +1,11 @@
 //! A result set on a terminal: ranked tables, what was not measured, findings, and the sentences of a survey.
 
+use crate::Style;
 use crate::advice::{caution, has_places};
 use crate::answers::answers;
 use crate::chapters::{Chapter, Row, Section, chapters, keep_top, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
-use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
@@ -196,7 +196,7 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<Vec<Column>> {
         .map(|at| grid.heads[at].as_str())
         .collect();
     if !hidden.is_empty() {
-        let words = format!("No room here for {}.", hidden.join(", "));
+        let words = format!("hidden at {} columns: {}", style.width, hidden.join(", "));
         page.paragraph(Tone::Quiet, "  ", &words)?;
     }
     Ok(chosen.into_iter().map(|at| all[at]).collect())
@@ -329,7 +329,7 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
     format!("{severity} {}: {text}{more}.{remedy}", finding.code)
 }
 
-/// `Noise grade D: steal 9.1 % (A is quiet, F supports no claim; not known: load, speed).`
+/// `Noise grade D: steal 9.1 % (A is quiet, F is too noisy to compare; not known: load, speed).`
 pub(crate) fn grade_words(noise: &Noise) -> String {
     let causes = match text::join(&noise.causes) {
         causes if causes.is_empty() => String::new(),
@@ -345,7 +345,7 @@ pub(crate) fn grade_words(noise: &Noise) -> String {
         [] => String::new(),
         unread => format!("; not known: {}", unread.join(", ")),
     };
-    format!("Noise grade {grade}{causes} (A is quiet, F supports no claim{unread}).")
+    format!("Noise grade {grade}{causes} (A is quiet, F is too noisy to compare{unread}).")
 }
 
 fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {

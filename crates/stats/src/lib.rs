@@ -39,7 +39,7 @@ pub use evidence::Evidence;
 pub use fairness::jain;
 pub use histogram::{Histogram, Sample, quantile_of_buckets};
 pub use modes::{Mode, Split};
-pub use order::Order;
+pub use order::{Factor, Order, beside_first};
 pub use quantile::{Needed, across_rounds, quantile_interval, support};
 pub use rng::Rng;
 pub use verdict::{FEWEST_ROUNDS, Judgement, MARGIN, Rule, benjamini_hochberg, holm};

@@ -19,7 +19,8 @@
 //! pattern that changes its sign. Of pairs a factor of 1.2 apart it found 8 % under such bursts, and this test 47 %. That
 //! no more than 2 % of tables order what is equal is shown by simulation, `tests/it/order.rs`.
 
-use crate::estimate::median_of_sorted;
+use crate::compare::ratio_of;
+use crate::estimate::{Interval, median_of_sorted};
 use crate::rng::Rng;
 use crate::verdict::FEWEST_ROUNDS;
 use std::cmp::Ordering;
@@ -91,6 +92,59 @@ impl Order {
             None => verdict(b, a) == Some(Ordering::Greater),
         }
     }
+}
+
+/// A ratio and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factor {
+    /// The geometric mean over the common rounds.
+    pub ratio: f64,
+    /// What holds for all factors of a table together, at 95 %.
+    pub interval: Interval,
+}
+
+/// Each row but the first as a multiple of the first; rows as [`Order::of`] takes them. `None` where the two have fewer
+/// than six common rounds.
+///
+/// The intervals hold together: in at most 5 of 100 tables any of them misses. Each is as many of its own standard errors
+/// wide as the most extreme row of a table of noise has in all but 1 of 64 such tables. Nothing is clipped here: clipped
+/// to twice the median difference, intervals of eight rows and eight rounds held together in 88 of 100 tables.
+#[must_use]
+pub fn beside_first(rows: &[Vec<Option<f64>>]) -> Vec<Option<Factor>> {
+    let Some((first, others)) = rows.split_first() else { return Vec::new() };
+    let rounds = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let patterns = Patterns::of(rounds);
+    let (mut sums, mut most_extreme) = (Vec::new(), vec![0.0_f64; patterns.count()]);
+    let mut beside = |row: &Vec<Option<f64>>| {
+        let difference = |at: usize| Some(row.get(at)?.as_ref()? - first.get(at)?.as_ref()?);
+        let common: Vec<_> =
+            (0..rounds).map(|at| difference(at).filter(|one| one.is_finite())).collect();
+        let n = common.iter().flatten().count();
+        if n < FEWEST_ROUNDS {
+            return None;
+        }
+        let mean = common.iter().flatten().sum::<f64>() / n as f64;
+        let noise: Vec<f64> = common.iter().map(|one| one.map_or(0.0, |one| one - mean)).collect();
+        let square: f64 = noise.iter().map(|noise| noise * noise).sum();
+        // Less is nothing but errors of rounding.
+        if square > 1e-20 * n as f64 * mean * mean {
+            patterns.sums(&noise, &mut sums);
+            for (most, sum) in most_extreme.iter_mut().zip(&sums) {
+                *most = most.max(extremeness(sum * sum / square, n));
+            }
+        }
+        Some((mean, square, n))
+    };
+    let found: Vec<_> = others.iter().map(&mut beside).collect();
+    most_extreme.sort_unstable_by(|a, b| b.total_cmp(a));
+    let limit = most_extreme.get(patterns.allowed()).copied().unwrap_or(0.0);
+    let factor = |(mean, square, rounds): (f64, f64, usize)| {
+        let (n, most) = (rounds as f64, as_extreme(limit, rounds));
+        let half = (most * square / (n * (n - most))).sqrt();
+        let interval = Interval { low: ratio_of(mean - half), high: ratio_of(mean + half) };
+        half.is_finite().then(|| Factor { ratio: ratio_of(mean), interval })
+    };
+    found.into_iter().map(|one| one.and_then(factor)).collect()
 }
 
 /// A pair of cells that can be compared.
@@ -195,8 +249,7 @@ fn as_extreme(extremeness: f64, rounds: usize) -> f64 {
 /// of 64 patterns of signs. The least extreme pair comes first.
 fn rare(rows: &[Vec<Option<f64>>], pairs: &[Pair], differences: &mut Differences) -> Vec<bool> {
     let patterns = Patterns::of(differences.values.len());
-    // The actual pattern counts as one.
-    let allowed = (patterns.count() / TABLES).max(1) - 1;
+    let allowed = patterns.allowed();
     let mut sums = Vec::new();
     // By number of common rounds: the largest square for each pattern, of all pairs up to this one.
     let mut largest: Vec<(usize, Vec<f64>)> = Vec::new();
@@ -248,6 +301,11 @@ impl Patterns {
             0 => 0,
             rounds => 1 << (rounds.min(ALL_PATTERNS) - 1),
         }
+    }
+
+    /// In how many of them the noise may be more extreme than what is certain; the actual pattern counts as one.
+    fn allowed(&self) -> usize {
+        (self.count() / TABLES).max(1) - 1
     }
 
     /// The sum of the values under each pattern.
@@ -361,6 +419,40 @@ mod tests {
         let both = [1.0, 3.0, 1.01, 3.01, 0.99, 1.0, 2.99, 1.02, 3.0];
         let order = Order::of(&rows(&[&between, &both]));
         assert!(!order.is_below(0, 1) && !order.is_below(1, 0));
+    }
+
+    #[test]
+    fn a_factor_takes_six_common_rounds() {
+        for rounds in 1..=20 {
+            let factors = beside_first(&[row(0.0, 1, rounds), row(0.5, 2, rounds)]);
+            let factor = factors[0].filter(|one| one.interval.contains(0.5_f64.exp()));
+            assert_eq!(factor.is_some(), rounds >= FEWEST_ROUNDS, "{rounds}: {factors:?}");
+        }
+        let exact = beside_first(&rows(&[&[1.0; 6], &[1.5; 6]]))[0].unwrap();
+        let ratio = 0.5_f64.exp();
+        assert_eq!(exact, Factor { ratio, interval: Interval { low: ratio, high: ratio } });
+        assert!(beside_first(&[]).is_empty() && beside_first(&[Vec::new()]).is_empty());
+        assert_eq!(beside_first(&[Vec::new(), Vec::new()]), [None]);
+    }
+
+    /// Eight rows that are equal but for noise, of which one slice in twelve is hit by a burst.
+    #[test]
+    fn intervals_of_a_table_hold_together_in_95_of_100_tables() {
+        for (rounds, tables) in [(6, 1000), (8, 1000), (12, 200)] {
+            let mut rng = Rng::from_seed(7);
+            let mut value = || {
+                let burst = if rng.below(12) == 0 { 8.0 } else { 0.0 };
+                Some(rng.normal() + burst)
+            };
+            let mut held = 0;
+            for _ in 0..tables {
+                let rows: Vec<Vec<_>> =
+                    (0..8).map(|_| (0..rounds).map(|_| value()).collect()).collect();
+                let all = beside_first(&rows);
+                held += usize::from(all.iter().flatten().all(|one| one.interval.contains(1.0)));
+            }
+            assert!(held * 100 >= tables * 95, "{rounds} rounds: {held} of {tables}");
+        }
     }
 
     #[test]

@@ -45,9 +45,10 @@ const TABLE: &[Allowed] = &[
         inside: &["ipcperf-engine", "ipcperf-mech"],
         outside: Some(&[]),
     },
+    Allowed { package: "ipcperf-render", inside: &["ipcperf-core"], outside: None },
     Allowed {
         package: "ipcperf-report",
-        inside: &["ipcperf-core", "ipcperf-stats"],
+        inside: &["ipcperf-core", "ipcperf-render", "ipcperf-stats"],
         outside: None,
     },
     Allowed {

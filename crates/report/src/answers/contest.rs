@@ -9,15 +9,15 @@ use ipcperf_core::result::{Cell, ClockFacts};
 use ipcperf_core::{Idle, Placement, Spec, Touch, Wait};
 
 /// A measured cell that may win something, and the facts of its mechanism where this build knows them.
-pub(super) struct Entry<'a> {
-    pub(super) cell: &'a Cell,
-    pub(super) spec: Option<&'static Spec>,
+pub(crate) struct Entry<'a> {
+    pub(crate) cell: &'a Cell,
+    pub(crate) spec: Option<&'static Spec>,
 }
 
 /// Whether an end sleeps as soon as it has nothing to do. One that spins first is as fast as one that only spins while
 /// the peer answers at once, and no faster than the others after a pause: back to back it would win every question about
 /// those that block.
-pub(super) fn sleeps_at_once(cell: &Cell) -> bool {
+pub(crate) fn sleeps_at_once(cell: &Cell) -> bool {
     !cell.key.wait.burns_cpu() && cell.key.wait != Wait::SpinThenBlock
 }
 
@@ -81,10 +81,10 @@ fn spoken(cell: &Cell) -> String {
 }
 
 /// A contestant.
-pub(super) struct Contestant<'a> {
-    pub(super) name: String,
-    pub(super) reading: Reading,
-    pub(super) cell: &'a Cell,
+pub(crate) struct Contestant<'a> {
+    pub(crate) name: String,
+    pub(crate) reading: Reading,
+    pub(crate) cell: &'a Cell,
     fitness: Fitness,
     /// Where it is in the ranking.
     at: usize,
@@ -94,16 +94,16 @@ pub(super) struct Contestant<'a> {
 
 /// Contestants under one basis and at one size: first those than which nobody is certainly better, the fittest first, then
 /// the rest by their figures. Never empty.
-pub(super) struct Contest<'a> {
+pub(crate) struct Contest<'a> {
     yardstick: Yardstick,
-    pub(super) basis: Basis,
-    pub(super) size: u64,
+    pub(crate) basis: Basis,
+    pub(crate) size: u64,
     ordered: Vec<Contestant<'a>>,
     ranking: Ranking,
 }
 
 impl<'a> Contest<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         entries: Vec<&Entry<'a>>,
         clock: &ClockFacts,
         yardstick: Yardstick,
@@ -134,13 +134,23 @@ impl<'a> Contest<'a> {
         (!ordered.is_empty()).then_some(Self { yardstick, basis, size, ordered, ranking })
     }
 
+    /// All of them, the winner first.
+    pub(crate) fn ordered(&self) -> &[Contestant<'a>] {
+        &self.ordered
+    }
+
+    /// Whether the winner is certainly better than it.
+    pub(crate) fn is_behind(&self, one: &Contestant) -> bool {
+        self.ranking.is_better(self.winner().at, one.at)
+    }
+
     /// Of those that tie with the best figure, the fittest.
-    pub(super) fn winner(&self) -> &Contestant<'a> {
+    pub(crate) fn winner(&self) -> &Contestant<'a> {
         &self.ordered[0]
     }
 
     /// The best figure.
-    pub(super) fn fastest(&self) -> &Contestant<'a> {
+    pub(crate) fn fastest(&self) -> &Contestant<'a> {
         let order = |a: &&Contestant, b: &&Contestant| {
             self.yardstick.order(a.reading.value, b.reading.value)
         };
@@ -149,7 +159,7 @@ impl<'a> Contest<'a> {
     }
 
     /// The winner and all others than which nobody is certainly better.
-    pub(super) fn best(&self) -> Vec<&Contestant<'a>> {
+    pub(crate) fn best(&self) -> Vec<&Contestant<'a>> {
         self.ordered.iter().filter(|contestant| contestant.is_best).collect()
     }
 
@@ -170,13 +180,13 @@ impl<'a> Contest<'a> {
         std::iter::once(first).chain(tied).collect()
     }
 
-    fn figure(&self, contestant: &Contestant) -> String {
+    pub(crate) fn figure(&self, contestant: &Contestant) -> String {
         let words = self.yardstick.words(contestant.reading.value, self.size);
         let modes = modes_words(contestant.cell, self.yardstick);
         format!("{words}{modes}")
     }
 
-    /// `pipe, 71.5 us`, or `pipe and fifo (a tie), 71.5 us and 72.0 us`.
+    /// `pipe, 71.5 us`, or `pipe and fifo (equally good), 71.5 us and 72.0 us`.
     pub(super) fn winner_words(&self) -> String {
         self.words(&self.best())
     }
@@ -191,7 +201,7 @@ impl<'a> Contest<'a> {
         if best.len() <= NAMED {
             let names: Vec<String> = best.iter().map(|one| one.name.clone()).collect();
             let figures: Vec<String> = best.iter().map(|one| self.figure(one)).collect();
-            return format!("{} (a tie), {}", text::join(&names), text::join(&figures));
+            return format!("{} (equally good), {}", text::join(&names), text::join(&figures));
         }
         // Of many those that readers know say more than those that come next.
         let mut known: Vec<&&Contestant> = rest.iter().collect();
@@ -204,7 +214,7 @@ impl<'a> Contest<'a> {
         };
         let [from, to] = [best.iter().min_by(order), best.iter().max_by(order)]
             .map(|one| one.map_or_else(String::new, |one| self.figure(one)));
-        format!("{own}, in a tie with {} ({from} to {to})", text::join(&names))
+        format!("{own}; as good are {} ({from} to {to})", text::join(&names))
     }
 
     /// `runner-up fifo, 80.1 us`.

@@ -117,7 +117,7 @@ fn of_bounds(set: &ResultSet) -> Option<Answer> {
     });
     let (pair, as_is, polled) = both?;
     let comparison = Comparison {
-        what: format!("a futex wake-up there and back on two CPUs ({})", pair.placement),
+        what: format!("a futex wake-up round trip on two CPUs ({})", pair.placement),
         mechanism: None,
         as_is: figures::nanos(as_is.median),
         polled: figures::nanos(polled.median),

@@ -9,15 +9,14 @@ mod idle;
 mod tests;
 
 pub use answer::{Answer, Question};
-pub(crate) use choice::{Choice, caveats, modes, ties};
-pub(crate) use contest::Basis;
+pub(crate) use choice::{caveats, modes, ties};
+pub(crate) use contest::{Basis, Contest, Entry, sleeps_at_once};
 
 use crate::Specs;
 use crate::advice::has_places;
 use crate::chapters::{is_comparable, is_floor};
 use crate::figures;
 use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds};
-use contest::{Contest, Entry, sleeps_at_once};
 use ipcperf_core::result::{ClockFacts, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
@@ -29,7 +28,10 @@ use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
 /// those that tie the fittest is named first. None at noise grade F.
 #[must_use]
 pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
-    let Some(survey) = Survey::of(set, specs) else { return Vec::new() };
+    if !has_places(set) {
+        return Vec::new();
+    }
+    let survey = Survey::of(set, specs);
     [
         survey.small(),
         survey.spin_then_sleep(),
@@ -45,12 +47,8 @@ pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
     .collect()
 }
 
-/// The same for the purposes that most readers have, in one line each.
-pub(crate) fn choices<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Choice<'a>> {
-    Survey::of(set, specs).map(|survey| survey.choices(specs)).unwrap_or_default()
-}
-
-struct Survey<'a> {
+/// The cells that may win something.
+pub(crate) struct Survey<'a> {
     entries: Vec<Entry<'a>>,
     /// Cells that were asked for more than their pattern.
     loaded: Vec<Entry<'a>>,
@@ -58,8 +56,7 @@ struct Survey<'a> {
 }
 
 impl<'a> Survey<'a> {
-    /// The cells that may win something; `None` where the noise supports no claim.
-    fn of(set: &'a ResultSet, specs: &Specs) -> Option<Self> {
+    pub(crate) fn of(set: &'a ResultSet, specs: &Specs) -> Self {
         let all: Vec<Entry> = set
             .cells
             .iter()
@@ -70,24 +67,12 @@ impl<'a> Survey<'a> {
             .collect();
         // What is sent after a pause or in any other way of its own only stands beside what the questions are about.
         let (entries, loaded) = all.into_iter().partition(|entry| entry.cell.key.load.is_plain());
-        has_places(set).then_some(Self { entries, loaded, clock: &set.clock })
+        Self { entries, loaded, clock: &set.clock }
     }
 
-    fn choices(&self, specs: &Specs) -> Vec<Choice<'a>> {
-        let by_name =
-            self.small_contest(|entry| reach(entry).is_some_and(|reach| reach != Reach::Related));
-        let rate = Yardstick::of(PatternKind::Stream);
-        let asked = [
-            ("found by name", by_name, ROUND_TRIP),
-            ("parent and child", self.small_contest(|_| true), ROUND_TRIP),
-            ("large messages", self.large_contest(), rate),
-            ("ends may spin", self.spinning_contest(), ROUND_TRIP),
-            ("wake-ups only", self.wake_up_contest(), ROUND_TRIP),
-        ];
-        let choice = |(purpose, contest, yardstick): (_, Option<Contest<'a>>, _)| {
-            Some(Choice::of(purpose, &contest?, yardstick, specs))
-        };
-        asked.into_iter().filter_map(choice).collect()
+    /// Whether unrelated processes can meet over it as it was measured.
+    pub(crate) fn is_for_unrelated(entry: &Entry) -> bool {
+        reach(entry).is_some_and(|reach| reach != Reach::Related)
     }
 
     /// Cells of one question on its basis, best first.
@@ -115,7 +100,10 @@ impl<'a> Survey<'a> {
         Contest::new(of_size.collect(), self.clock, yardstick, basis, size)
     }
 
-    fn small_contest(&self, is_eligible: impl Fn(&Entry) -> bool) -> Option<Contest<'a>> {
+    pub(crate) fn small_contest(
+        &self,
+        is_eligible: impl Fn(&Entry) -> bool,
+    ) -> Option<Contest<'a>> {
         let is_data = |entry: &Entry| sleeps_at_once(entry.cell) && is_eligible(entry);
         self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, is_data)
     }
@@ -172,7 +160,7 @@ impl<'a> Survey<'a> {
             })?;
         let best = contest.winner().cell;
         let sentence = format!(
-            "If each end may spin briefly before it sleeps: {} for a round trip of {} {}{}; {}. {}",
+            "If busy-waiting briefly is fine: {} for a round trip of {} {}{}; {}. {}",
             contest.winner_words(),
             format_size(contest.size),
             contest.basis.words(),
@@ -184,7 +172,7 @@ impl<'a> Survey<'a> {
     }
 
     /// A stream leaves no pause in which an end could fall asleep, so that what spins before it sleeps may win here.
-    fn large_contest(&self) -> Option<Contest<'a>> {
+    pub(crate) fn large_contest(&self) -> Option<Contest<'a>> {
         let rate = Yardstick::of(PatternKind::Stream);
         self.contest(PatternKind::Stream, rate, SizeChoice::Large, |entry| {
             !entry.cell.key.wait.burns_cpu()
@@ -203,7 +191,7 @@ impl<'a> Survey<'a> {
         Some(contest.answer(Question::LargeBlocking, sentence))
     }
 
-    fn spinning_contest(&self) -> Option<Contest<'a>> {
+    pub(crate) fn spinning_contest(&self) -> Option<Contest<'a>> {
         self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, |entry| {
             entry.cell.key.wait.burns_cpu()
         })
@@ -212,7 +200,7 @@ impl<'a> Survey<'a> {
     fn spinning(&self) -> Option<Answer> {
         let contest = self.spinning_contest()?;
         let sentence = format!(
-            "If each end may burn a CPU: {} for a round trip of {} {}; {}.",
+            "If busy-waiting is fine: {} for a round trip of {} {}; {}.",
             contest.winner_words(),
             format_size(contest.size),
             contest.basis.words(),
@@ -236,7 +224,7 @@ impl<'a> Survey<'a> {
         Some(contest.answer(Question::CheapestCpu, sentence))
     }
 
-    fn wake_up_contest(&self) -> Option<Contest<'a>> {
+    pub(crate) fn wake_up_contest(&self) -> Option<Contest<'a>> {
         self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Wake, |entry| {
             sleeps_at_once(entry.cell)
         })
@@ -245,7 +233,7 @@ impl<'a> Survey<'a> {
     fn wake_up(&self) -> Option<Answer> {
         let contest = self.wake_up_contest()?;
         let sentence = format!(
-            "Only to wake the other side: {} there and back {}; {}.",
+            "Signalling without data: {} for a round trip {}; {}.",
             contest.winner_words(),
             contest.basis.words(),
             contest.runner_up_words(),
@@ -262,7 +250,7 @@ impl<'a> Survey<'a> {
                     && sleeps_at_once(entry.cell)
                     && entry.cell.key.size_bytes == all.size
                     && all.basis.has(entry.cell)
-                    && reach(entry).is_some_and(|reach| reach != Reach::Related)
+                    && Self::is_for_unrelated(entry)
                     && is_eligible(entry)
             });
             Contest::new(entries.collect(), self.clock, ROUND_TRIP, all.basis.clone(), all.size)
@@ -274,7 +262,7 @@ impl<'a> Survey<'a> {
         let price = if sockets.winner().name == best.name {
             "the best of any kind".to_owned()
         } else if all.is_best(&sockets.winner().name) {
-            format!("in a tie with the best of any kind ({}, {figure})", best.name)
+            format!("as fast as the best of any kind ({}, {figure})", best.name)
         } else {
             format!("{} the best of any kind ({}, {figure})", figures::times(ratio), best.name)
         };

@@ -53,12 +53,12 @@ fn a_choice_on_one_screen() {
     ipcperf 0.1.0 choose, 2026-08-21T10:00:00Z: 27 of 30 cells measured, 10 rounds
     of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
-    Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
+    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
 
     CHOICE for 64 B on two CPUs (same-llc)
       Needed: unrelated, notices-death, --no-spin, p99 of at most 120 us. Ranked by
       the median time (--by has p99, cpu and throughput, too).
-      fifo  72.1 us  told of death
+      fifo  72.1 us  notices a dead peer
 
     64 B: THE CHOICE AND THE PARETO FRONT (p99, CPU, rate)
       mechanism      p50     p99  CPU/msg      rate
@@ -142,7 +142,7 @@ fn a_page_says_the_choice_first_and_has_what_the_screen_has() {
     noisy.noise.grade = "F".to_owned();
     let text = page(&noisy, &wanted);
     assert!(text.contains("<h1>No choice for 64\u{a0}B and 64\u{a0}KiB"), "{text}");
-    assert!(text.contains("<p class=\"alarm\">No advice: noise grade F supports no claim"));
+    assert!(text.contains("<p class=\"alarm\">Too noisy to rank: noise grade F"));
 }
 
 /// All who can be chosen, those that spin beside others as well.
@@ -421,7 +421,10 @@ fn whatever_was_measured_fits_on_one_screen_and_at_grade_f_nothing_is_chosen() {
                 let changes = text.contains("WHAT WOULD CHANGE IT");
                 assert_eq!(text.contains("Next: ") || is_none, changes, "{what}: {text}");
                 if what == "F" {
-                    assert!(text.contains("No advice") && !text.contains("Next:"), "{text}");
+                    assert!(
+                        text.contains("Too noisy to rank") && !text.contains("Next:"),
+                        "{text}"
+                    );
                 }
             }
         }
@@ -455,17 +458,14 @@ fn a_tie_is_explained_and_so_is_a_tail_that_is_not_there() {
     let text = written(&set(cells), &wanted(&[64], &[]), &Style::default());
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        flat.contains("It ties with pipe: the median time differs by less than 3 %")
+        flat.contains("It is as fast as pipe: the median time differs by less than 3 %")
             && flat.contains("Chosen for what it can do (notices-death, reconnect)."),
         "{text}"
     );
-    assert!(
-        flat.contains("No p99: it needs 2,000 samples, a typical one of these had 400;"),
-        "{text}"
-    );
+    assert!(flat.contains("p99 needs 2,000 samples (had 400): use "), "{text}");
     let apart = [cell("pipe", 64, TWO).rtt(70_000.0, 300.0), cell("tcp", 64, TWO).rtt(9e5, 300.0)];
     let text = written(&set(apart.to_vec()), &wanted(&[64], &[]), &Style::default());
-    assert!(!text.contains("A tie:") && !text.contains("No p99"), "{text}");
+    assert!(!text.contains("A tie:") && !text.contains("p99 needs"), "{text}");
 }
 
 #[test]
@@ -510,7 +510,7 @@ fn of_those_that_tie_the_fittest_is_chosen_and_all_others_are_named() {
     let plain = wanted(&[64], &[]);
     assert_eq!(order(&set, &plain), ["tcp", "fifo", "posix-mq", "pipe"]);
     let text = written(&set, &plain, &Style { width: 400, ..Style::default() });
-    assert!(text.contains("It ties with fifo, posix-mq and pipe: the median time"), "{text}");
+    assert!(text.contains("It is as fast as fifo, posix-mq and pipe: the median time"), "{text}");
     assert!(
         text.contains("Chosen for what it can do (two-way, notices-death, reconnect, examples in C and Python)"),
         "{text}"
@@ -533,7 +533,7 @@ fn one_that_blocks_is_chosen_and_the_best_that_spins_has_a_line_of_its_own() {
     let plain = wanted(&[64], &[]);
     assert_eq!(order(&all, &plain), ["tcp", "pipe"]);
     let text = written(&all, &plain, &style);
-    let line = "If ends may spin: shm-ring/spin, 210 ns; burns both CPUs; not told of death (-m shm-ring/spin)";
+    let line = "If ends may spin: shm-ring/spin, 210 ns; 100 % of both CPUs; peer death goes unnoticed (-m shm-ring/spin)";
     assert!(text.contains(line), "{text}");
     // They stand in no table and no list of those that block.
     assert_eq!(text.matches("/spin").count(), 2, "{text}");

@@ -1,11 +1,13 @@
 //! A comparison as a page: the verdicts, a picture of every ratio, and what each rests on.
 
+use super::in_a_sentence;
 use super::judge::times;
 use super::words::{
     alone, at_least, basis, beside, briefly, cells, course, differing, figure, own_reason, ratio,
     ratio_head, shared_reason, tally, verdict,
 };
 use crate::html::{Html, Page};
+use crate::stopped::Stopped;
 use crate::svg::{Axis, Strip, StripRow};
 use crate::text::counted;
 use ipcperf_core::result::{CellComparison, Comparison, Difference};
@@ -13,7 +15,7 @@ use std::io;
 
 pub(super) fn write(document: &Comparison, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::default();
-    page.begin(document);
+    page.begin(document.stopped().as_deref());
     fill(&mut page, document);
     let title = format!(
         "ipcperf compare: {} beside {}",
@@ -27,6 +29,9 @@ pub(super) fn write(document: &Comparison, out: &mut dyn io::Write) -> io::Resul
 pub(crate) fn fill(page: &mut Page, document: &Comparison) {
     page.head(|html| {
         html.headline(&format!("B beside A: {}", tally(&document.comparisons)));
+        if let Some(words) = in_a_sentence(document) {
+            html.say("p", &[], &words);
+        }
         html.list(&course(document));
     });
     if !document.comparisons.is_empty() {

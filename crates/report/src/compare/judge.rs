@@ -167,10 +167,6 @@ impl<'a> Found<'a> {
 }
 
 /// The verdicts of a family of pairs.
-pub(crate) fn judge(pairs: Vec<Pair<'_>>, adjustment: Adjustment) -> Vec<FigureComparison> {
-    adjusted(pairs.into_iter().map(Found::of).collect(), adjustment)
-}
-
 fn adjusted(found: Vec<Found<'_>>, adjustment: Adjustment) -> Vec<FigureComparison> {
     let is_judged = |one: &Found<'_>| one.doubt.is_none();
     let values = |one: &Found<'_>| one.judgement.filter(|_| is_judged(one)).map(|one| one.p);

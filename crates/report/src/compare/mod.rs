@@ -23,5 +23,5 @@ pub(crate) use html::fill;
 pub(crate) use judge::{between, percent, times};
 pub use live::{Arms, compare_live};
 pub use render::comparison;
-pub(crate) use sentence::{name, pair, sentences};
+pub(crate) use sentence::{comparison as in_a_sentence, name, pair, sentences};
 pub(crate) use words::{by_metric, differing};

@@ -1,18 +1,18 @@
 //! A comparison for people and programs.
 
-use super::html;
 use super::words::{
     BESIDE, alone, at_least, basis, beside, briefly, cells, course, differing, figure, moved,
     own_reason, paired, ratio, ratio_head, shared_reason, tally, verdict,
 };
+use super::{html, in_a_sentence};
 use crate::csv;
-use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::json;
 use crate::markdown::{self, escape};
 use crate::page::{Page, Tone};
 use crate::stopped;
 use crate::text::{counted, join};
+use crate::{Format, Style};
 use ipcperf_core::result::{CellComparison, Comparison, Difference, FigureComparison};
 use std::io::{self, Write};
 
@@ -67,7 +67,10 @@ fn table(document: &Comparison, page: &mut Page<'_>) -> io::Result<()> {
         page.paragraph(Tone::Title, "", &format!("Only in {letter}:"))?;
         only.iter().try_for_each(|cell| page.paragraph(Tone::Plain, "- ", cell))?;
     }
-    Ok(())
+    in_a_sentence(document).map_or(Ok(()), |words| {
+        page.blank()?;
+        page.paragraph(Tone::Title, "", &words)
+    })
 }
 
 /// So many cells are shown where nothing is claimed of more.
@@ -178,7 +181,7 @@ fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Re
         writeln!(out, "\nOnly in {letter}:\n")?;
         only.iter().try_for_each(|cell| writeln!(out, "- {}", plain(cell)))?;
     }
-    Ok(())
+    in_a_sentence(document).map_or(Ok(()), |words| writeln!(out, "\n{}", plain(&words)))
 }
 
 /// One line for each figure of each cell.

@@ -1,18 +1,20 @@
-//! What the rounds of a run say in one sentence: one cell beside another, or the best beside the rest.
+//! What a run or a comparison says in one sentence, which people copy.
 
 use super::figure::{Reading, lacking, own_by_round};
-use super::judge::{Pair, between, judge, percent, times};
+use super::judge::{Pair, percent};
 use crate::Specs;
+use crate::advice::has_places;
 use crate::chapters::is_comparable;
+use crate::figures;
 use crate::fittest::fitness;
+use crate::rank::{Ranking, Yardstick, lost_its_rounds};
 use crate::text::{in_groups, join};
-use ipcperf_core::result::{Adjustment, Cell, Difference, FigureComparison, ResultSet, Status};
+use ipcperf_core::result::{
+    Cell, CellComparison, ClockFacts, Comparison, Difference, ResultSet, Status,
+};
 use ipcperf_core::units::format_size;
-use ipcperf_core::{Figure, Offered, OptionSet, Placement};
-use ipcperf_stats::{Evidence, FEWEST_ROUNDS, MARGIN};
-
-/// With more cells beside each other a table says more than a sentence.
-const MOST_CELLS: usize = 6;
+use ipcperf_core::{Offered, OptionSet, Placement};
+use ipcperf_stats::{Evidence, FEWEST_ROUNDS, Factor, Interval, MARGIN};
 
 /// More sentences than this are no summary.
 const MOST_SENTENCES: usize = 4;
@@ -41,32 +43,17 @@ pub(crate) fn name(cell: &Cell) -> String {
     words.join(" ")
 }
 
-/// ` at 64 B on two CPUs`.
+/// ` (64 B, two CPUs)`.
 fn place(cell: &Cell) -> String {
-    let size = match cell.key.size_bytes {
-        0 => String::new(),
-        size => format!(" at {}", format_size(size)),
-    };
+    let size = Some(cell.key.size_bytes).filter(|size| *size > 0).map(format_size);
     let cpus = match cell.key.placement {
-        place if place.is_one_cpu() => " on one CPU",
-        Placement::Free => " on any CPUs",
-        Placement::OneEnd { .. } => " with one end pinned",
-        _ => " on two CPUs",
+        place if place.is_one_cpu() => "one CPU",
+        Placement::Free => "any CPUs",
+        Placement::OneEnd { .. } => "one end pinned",
+        _ => "two CPUs",
     };
-    let load = cell.key.load.words();
-    let load = if load.is_empty() { String::new() } else { format!(" ({})", load.join(", ")) };
-    format!("{size}{cpus}{load}")
-}
-
-/// What B does beside A: `takes 1.28x [1.21, 1.36] as long as`.
-pub(super) fn relation(one: &FigureComparison, figure: Figure) -> Option<String> {
-    let (ratio, ci) = (one.ratio.value?, one.ratio.ci95?);
-    let told = format!("{} {}", times(ratio), between(ci));
-    Some(match figure {
-        Figure::Time => format!("takes {told} as long as"),
-        Figure::Throughput => format!("moves {told} as much as"),
-        Figure::Requests => format!("answers {told} as many requests as"),
-    })
+    let words = size.into_iter().chain([cpus.to_owned()]).chain(cell.key.load.words());
+    format!(" ({})", words.collect::<Vec<_>>().join(", "))
 }
 
 /// The figures that speak for two cells, in the rounds that count for both.
@@ -90,11 +77,11 @@ pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
     }
 }
 
-/// The sentences of a run, or the one that says why there is none; nothing where there is nothing to compare, where a
-/// table says more, or where the noise is too much.
+/// The sentences of a run: of each group of cells that can be compared the best beside the nearest that is certainly slower,
+/// or why there is none. Nothing where there is nothing to compare.
 #[must_use]
 pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
-    if set.invocation.plan.command != "run" || set.noise.grade == "F" {
+    if set.invocation.plan.command != "run" {
         return Vec::new();
     }
     // Shares of what each mechanism does at most are no common load.
@@ -103,141 +90,147 @@ pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
     let has_figure = |cell: &&Cell| cell.figure().is_some_and(|figure| figure.value.is_some());
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified);
     let measured = measured.filter(is_common).filter(has_figure).filter(|one| is_comparable(one));
+    let measured = measured.filter(|cell| !lost_its_rounds(cell));
     let mut frames = in_groups(measured.map(|cell| (frame(cell), cell)));
-    frames.retain(|(_, cells)| (2..=MOST_CELLS).contains(&cells.len()));
-    let told: Vec<String> = frames.iter().filter_map(|(_, cells)| sentence(cells, specs)).collect();
-    match told.len() {
-        0 => unsaid(&frames.iter().map(|(_, cells)| cells.as_slice()).collect::<Vec<_>>()),
-        1..=MOST_SENTENCES => return told,
-        many => frames.iter().flat_map(|(_, cells)| cells).next().map(|cell| {
-            let key = &cell.key;
-            format!(
-                "{many} groups of cells differ, too many for sentences; of one: ipcperf report FILE -p {} -s {} \
+    frames.retain(|(_, cells)| cells.len() > 1);
+    match frames.as_slice() {
+        [] => Vec::new(),
+        [..] if !has_places(set) => {
+            vec![format!("Too noisy to compare: noise grade {}.", set.noise.grade)]
+        }
+        few if few.len() <= MOST_SENTENCES => {
+            few.iter().map(|(_, cells)| sentence(cells, specs, &set.clock)).collect()
+        }
+        many => {
+            let key = &many[0].1[0].key;
+            vec![format!(
+                "{} groups of cells were compared, too many for sentences; of one: ipcperf report FILE -p {} -s {} \
                  --place {}",
-                key.pattern, key.size_bytes, key.placement
-            )
-        }),
-    }
-    .into_iter()
-    .collect()
-}
-
-/// Why nothing is said of these groups of cells.
-fn unsaid(groups: &[&[&Cell]]) -> Option<String> {
-    let short = |cells: &&[&Cell]| {
-        let had = cells.iter().map(|cell| own_by_round(cell).len()).min()?;
-        Some((fewest(cells.len()), had)).filter(|(needed, had)| had < needed)
-    };
-    let (first, all) = (groups.first()?, groups.iter().map(short).collect::<Option<Vec<_>>>());
-    Some(match all.and_then(|all| all.into_iter().min()) {
-        Some((needed, had)) => format!(
-            "Which is faster is not said: that takes {needed} rounds at the least, and {had} count (--rounds)."
-        ),
-        None if groups.len() == 1 && first.len() == 2 => format!(
-            "{} and {} cannot be told apart{}: more --rounds may.",
-            name(first[0]),
-            name(first[1]),
-            place(first[0])
-        ),
-        None => "None of these can certainly be told from the best: more --rounds may.".to_owned(),
-    })
-}
-
-/// How many rounds it takes at the least to tell something for certain of so many cells: fewer orders of the rounds are
-/// possible than would leave each of all pairs a chance of its share of 5 %.
-fn fewest(cells: usize) -> usize {
-    let pairs = cells * (cells - 1) / 2;
-    (FEWEST_ROUNDS..64).find(|rounds| 40 * pairs <= 1 << rounds).unwrap_or(64)
-}
-
-fn sentence(cells: &[&Cell], specs: &Specs) -> Option<String> {
-    match cells {
-        [a, b] => two(a, b),
-        several if (3..=MOST_CELLS).contains(&several.len()) => best(several, specs),
-        _ => None,
-    }
-}
-
-/// Those that are certainly slower than one of them, adjusted for all pairs.
-fn slower_than<'a>(first: &Cell, cells: &[&'a Cell]) -> Vec<(&'a Cell, FigureComparison)> {
-    let (mut pairs, mut arms) = (Vec::new(), Vec::new());
-    for (at, one) in cells.iter().enumerate() {
-        for other in &cells[at + 1..] {
-            // The first is always A, so that its comparisons are told one way.
-            let (a, b) = if other.id == first.id { (other, one) } else { (one, other) };
-            pairs.push(pair(a, b));
-            arms.push((*a, *b));
+                many.len(),
+                key.pattern,
+                key.size_bytes,
+                key.placement
+            )]
         }
     }
-    let judged = arms.into_iter().zip(judge(pairs, Adjustment::Holm));
-    judged
-        .filter(|((a, _), one)| a.id == first.id && one.verdict == Difference::Slower)
-        .map(|((_, b), one)| (b, one))
-        .collect()
 }
 
-/// The second beside the first, or the first beside the second where that is the worse one.
-fn two(a: &Cell, b: &Cell) -> Option<String> {
-    let figure = a.key.pattern.facts().figure;
-    let told = |a: &Cell, b: &Cell| {
-        let one = judge(vec![pair(a, b)], Adjustment::Holm).pop()?;
-        let relation = relation(&one, figure)?;
-        let words = format!("{} {relation} {}{}, within rounds.", name(b), name(a), place(a));
-        Some((one.verdict, words))
+/// `unix-stream is 1.8x [1.6, 2.0] faster than tcp (64 B, two CPUs)`: the fittest of the best beside the nearest that is
+/// certainly slower, or why nothing is said.
+fn sentence(cells: &[&Cell], specs: &Specs, clock: &ClockFacts) -> String {
+    let place = place(cells[0]);
+    let yardstick = Yardstick::of(cells[0].key.pattern);
+    let read = |cell: &&'_ Cell| yardstick.reading(cell, clock);
+    let cells: Vec<(&Cell, _)> =
+        cells.iter().filter_map(|cell| Some((*cell, read(cell)?))).collect();
+    let ranking = Ranking::of(yardstick, &cells);
+    let ranks = ranking.ranks();
+    let order = |a: &usize, b: &usize| yardstick.order(cells[*a].1.value, cells[*b].1.value);
+    let fit = |at: &usize| fitness(specs(&cells[*at].0.key.mechanism));
+    let of_best = (0..cells.len()).filter(|at| ranks[*at].place == 1);
+    let Some(first) = of_best.min_by(|a, b| fit(a).cmp(&fit(b)).then_with(|| order(a, b))) else {
+        return "Nothing to compare: no cell has a figure.".to_owned();
     };
-    let (verdict, words) = told(a, b)?;
-    match verdict {
-        // Told so that a time is longer and a rate is larger than 1.
-        Difference::Slower if figure == Figure::Time => Some(words),
-        Difference::Faster if figure != Figure::Time => Some(words),
-        Difference::Slower | Difference::Faster => told(b, a).map(|(_, words)| words),
-        Difference::None => Some(format!(
-            "{} and {} do not differ by more than {}{}.",
-            name(a),
-            name(b),
-            percent(MARGIN),
-            place(a)
-        )),
-        Difference::CannotTell => None,
+    let (behind, as_fast): (Vec<usize>, Vec<usize>) =
+        (0..cells.len()).filter(|at| *at != first).partition(|at| ranking.is_better(first, *at));
+    let others: Vec<&Cell> = behind.iter().chain(&as_fast).map(|at| cells[*at].0).collect();
+    let factors = yardstick.factors(cells[first].0, &others);
+    let winner = name(cells[first].0);
+    let names: Vec<String> = as_fast.iter().map(|at| name(cells[*at].0)).collect();
+    let Some(nearest) = (0..behind.len()).min_by(|a, b| order(&behind[*a], &behind[*b])) else {
+        return no_winner(&winner, &names, &place, factors[0], yardstick, &cells);
+    };
+    let slower = name(cells[behind[nearest]].0);
+    let how = match factors[nearest].filter(|factor| factor.interval.low > 1.0) {
+        Some(factor) => {
+            format!("{winner} is {} faster than {slower}{place}", figures::factor(factor))
+        }
+        None => {
+            format!("{winner} is faster than {slower}{place}; by how much is too uncertain to say")
+        }
+    };
+    match names.as_slice() {
+        [] => format!("{how}."),
+        [one] => format!("{how}; {one} is as fast."),
+        several if several.len() <= 3 => format!("{how}; {} are as fast.", join(several)),
+        several => format!("{how}; {} others are as fast.", several.len()),
     }
 }
 
-/// The best beside each of the rest, adjusted for all pairs it was chosen from; of those that cannot be told from the best
-/// figure, the fittest.
-fn best(cells: &[&Cell], specs: &Specs) -> Option<String> {
-    let figure = cells.first()?.key.pattern.facts().figure;
-    let centre = |cell: &Cell| cell.figure().and_then(|one| one.value);
-    let better =
-        |one: f64, other: f64| if figure == Figure::Time { one < other } else { one > other };
-    let mut fastest = *cells.first()?;
-    for cell in cells {
-        if better(centre(cell)?, centre(fastest)?) {
-            fastest = cell;
+/// Why none of these is the fastest.
+fn no_winner(
+    first: &str,
+    others: &[String],
+    place: &str,
+    factor: Option<Factor>,
+    yardstick: Yardstick,
+    cells: &[(&Cell, crate::rank::Reading)],
+) -> String {
+    let rounds = cells.iter().map(|(cell, _)| own_by_round(cell).len()).min().unwrap_or(0);
+    if cells.iter().any(|(cell, _)| !yardstick.orders(cell)) {
+        return format!(
+            "Too few rounds to compare{place}: it takes {FEWEST_ROUNDS}, and {rounds} count (--rounds)."
+        );
+    }
+    let [other] = others else {
+        return format!(
+            "None is certainly slower than {first}{place}: more --rounds may tell them apart."
+        );
+    };
+    let is_within = |one: &Factor| {
+        one.interval.low >= 1.0 / (1.0 + MARGIN) && one.interval.high <= 1.0 + MARGIN
+    };
+    match factor.filter(is_within) {
+        Some(_) => format!("{first} is as fast as {other} to within {}{place}.", percent(MARGIN)),
+        None => {
+            format!("{first} is as fast as {other}{place}, as far as {rounds} rounds can tell.")
         }
     }
-    let slower = slower_than(fastest, cells);
-    let is_tied = |cell: &&&Cell| !slower.iter().any(|(known, _)| known.id == cell.id);
-    let fit = |cell: &&&Cell| (fitness(specs(&cell.key.mechanism)), cell.id != fastest.id);
-    let first = cells.iter().filter(is_tied).min_by_key(fit).copied()?;
-    let worse = slower_than(first, cells);
-    let ((second, how), rest) = worse.split_first()?;
-    let mut parts = vec![format!(
-        "{} {} {}{}, within rounds",
-        name(second),
-        relation(how, figure)?,
-        name(first),
-        place(first)
-    )];
-    for (cell, one) in rest {
-        let (ratio, ci) = (one.ratio.value?, one.ratio.ci95?);
-        parts.push(format!("{} {} {}", name(cell), times(ratio), between(ci)));
+}
+
+/// The sentence of a comparison: the faster side beside the slower one, of the cell that differs most, or why there is none.
+#[must_use]
+pub(crate) fn comparison(document: &Comparison) -> Option<String> {
+    let least = |one: &&CellComparison| one.primary.at_least.unwrap_or(0.0);
+    let cells = &document.comparisons;
+    let most = cells.iter().max_by(|a, b| least(a).total_cmp(&least(b)))?;
+    let one = &most.primary;
+    if cells.len() > 1 && one.at_least.is_none() {
+        return Some(format!("No certain difference in any of {} cells.", cells.len()));
     }
-    let is_open =
-        |cell: &&&Cell| cell.id != first.id && !worse.iter().any(|(known, _)| known.id == cell.id);
-    let open: Vec<String> = cells.iter().filter(is_open).map(|cell| name(cell)).collect();
-    let rest = match open.as_slice() {
+    let (a, b): (Vec<&str>, Vec<&str>) = (most.a.split(' ').collect(), most.b.split(' ').collect());
+    let common = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let place = match a[a.len() - common..].join(" ") {
+        place if place.is_empty() => place,
+        place => format!(" ({place})"),
+    };
+    // Of two documents or programs it is the sides that differ.
+    let side = |own: &[&str], names: &[String]| match own.len() - common {
+        0 => join(names),
+        count => own[..count].join(" "),
+    };
+    let (a, b) = (side(&a, &document.a.names), side(&b, &document.b.names));
+    let (faster, slower) = if one.verdict == Difference::Faster { (&b, &a) } else { (&a, &b) };
+    let words = match one.verdict {
+        Difference::Faster | Difference::Slower => {
+            let (ratio, [low, high]) = (one.ratio.value?, one.ratio.ci95?);
+            let times = |ratio: f64| ratio.max(1.0 / ratio);
+            let interval =
+                Interval { low: times(low).min(times(high)), high: times(low).max(times(high)) };
+            let factor = figures::factor(Factor { ratio: times(ratio), interval });
+            format!("{faster} is {factor} faster than {slower}{place}")
+        }
+        Difference::None => {
+            format!("{b} is as fast as {a} to within {}{place}", percent(one.margin))
+        }
+        Difference::CannotTell => {
+            format!("Cannot tell whether {b} or {a} is faster{place}: {}", one.reason)
+        }
+    };
+    let confounded = match document.confounded_by.as_slice() {
         [] => String::new(),
-        names => format!("; {} cannot be told from {}", join(names), name(first)),
+        names => format!("; they also differ in {}", join(names)),
     };
-    Some(format!("{}{rest}.", parts.join(", ")))
+    let most = if cells.len() > 1 { "Largest difference: " } else { "" };
+    Some(format!("{most}{}{confounded}.", words.trim_end_matches('.')))
 }

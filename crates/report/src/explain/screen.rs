@@ -2,11 +2,11 @@
 
 use super::parts::{Part as PartOf, Rounds, Trip, beyond, figure};
 use crate::Specs;
+use crate::Style;
 use crate::advice::has_places;
 use crate::chapters::label;
 use crate::compare::name;
 use crate::figures::{self, NONE};
-use crate::format::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::rank::Yardstick;

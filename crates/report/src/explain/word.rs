@@ -1,10 +1,10 @@
 //! What a word of the output means, for a terminal and as a document.
 
-use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::markdown;
 use crate::page::{Page, Tone};
 use crate::words::{Kind, Word, all, find};
+use crate::{Format, Style};
 use std::io;
 
 /// The text with a capital at its beginning.

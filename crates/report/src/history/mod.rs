@@ -10,8 +10,8 @@ pub use list::{Kept, kept};
 pub use summary::{CellFigure, CellFigures, Summary, summary};
 pub use trend::{Trend, trend};
 
-use crate::format::{Format, Style};
 use crate::grid::Grid;
+use crate::{Format, Style};
 use crate::{csv, json, markdown};
 use serde::Serialize;
 use std::io::{self, Write};

@@ -11,6 +11,7 @@ fn written(format: Format, style: &Style) -> String {
 #[test]
 fn at_80_columns_by_family() {
     insta::assert_snapshot!(written(Format::Table, &Style::default()), @r"
+    11 of 12 can run here.
       mechanism       here  waits            carries   largest  meets    when full
     floor
       null            yes   block            wake-ups      0 B  by fd    -
@@ -29,10 +30,9 @@ fn at_80_columns_by_family() {
     shared-memory
       shm-ring/spin   yes   spin             messages        -  by fd    blocks
       shm-ring/futex  yes   spin-then-block  messages        -  by fd    blocks
-
-    11 of 12 can run here. meets: how two processes come by it (passing a
-    descriptor, knowing a process of the same user, opening a name, connecting to a
-    port).
+    hidden at 80 columns: peers, calls, copies, death
+    meets: how two processes get connected (a descriptor is passed, a process of the
+    same user is known by its number, a name is opened, a port is connected to).
     - posix-mq: no POSIX message queues in this kernel; boot a kernel with
       CONFIG_POSIX_MQUEUE
     ");
@@ -42,6 +42,7 @@ fn at_80_columns_by_family() {
 fn at_40_columns_it_still_says_what_runs_here() {
     let style = Style { width: 40, ..Style::default() };
     insta::assert_snapshot!(written(Format::Table, &style), @r"
+    11 of 12 can run here.
       mechanism       here  waits
     floor
       null            yes   block
@@ -60,8 +61,9 @@ fn at_40_columns_it_still_says_what_runs_here() {
     shared-memory
       shm-ring/spin   yes   spin
       shm-ring/futex  yes   spin-then-block
-
-    11 of 12 can run here.
+    hidden at 40 columns: carries, largest,
+    meets, when full, peers, calls, copies,
+    death
     - posix-mq: no POSIX message queues in
       this kernel; boot a kernel with
       CONFIG_POSIX_MQUEUE

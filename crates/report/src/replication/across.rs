@@ -2,10 +2,10 @@
 
 use super::words::{bare, brief, deciding, is_artefact, with_interval};
 use crate::csv;
-use crate::format::{Format, Style};
 use crate::grid::Grid;
 use crate::markdown::{self, escape};
 use crate::page::{Page, Tone};
+use crate::{Format, Style};
 use crate::{table, text};
 use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
 use std::io::{self, Write};

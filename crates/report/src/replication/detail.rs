@@ -5,7 +5,7 @@ use super::words::{
     accepted, errata, errata_words, formula, is_artefact, lacks, modes, rows_of, table_title,
     tested_rows, together, with_interval,
 };
-use crate::format::Style;
+use crate::Style;
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::told::{self, Line};

@@ -9,6 +9,7 @@ use super::words::{
 };
 use crate::grid::Grid;
 use crate::html::{Html, Page};
+use crate::stopped::Stopped;
 use crate::table;
 use ipcperf_core::result::{
     ClaimResult, Published, Replication, StudyResult, TableResult, Verdict,
@@ -18,7 +19,7 @@ use std::io;
 /// Writes it.
 pub(super) fn write(document: &Replication, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::default();
-    page.begin(document);
+    page.begin(document.stopped().as_deref());
     page.head(|html| {
         let names: Vec<&str> = document.studies.iter().map(|study| study.name.as_str()).collect();
         html.headline(&format!("Measured again: {}", names.join(", ")));

@@ -7,7 +7,7 @@ use super::words::{
     FOUND, TESTED, TOLD, Told, course, failures, found, groups, heading, here, legend, table_notes,
     table_title, tested, total,
 };
-use crate::format::Style;
+use crate::Style;
 use crate::grid::Grid;
 use crate::markdown::{self, escape};
 use ipcperf_core::result::{ClaimResult, Replication, StudyResult};

@@ -1,10 +1,10 @@
 //! What the signs and columns of a table mean; only those that occur.
 
+use crate::Style;
 use crate::advice::{for_samples, no_places, samples};
 use crate::chapters::{Block, Chapter, Row, is_touched};
 use crate::columns::{self, Column};
 use crate::figures;
-use crate::format::Style;
 use crate::rank::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
 use crate::{text, words};
 use ipcperf_core::result::ResultSet;
@@ -38,13 +38,11 @@ pub(crate) fn legend_lines(
         "A round trip is there and back, never halved. {spread} is half of the 95 % interval over rounds.{cost}"
     ));
     if rows.iter().any(|row| spread_words(row) == figures::NONE && has_too_few_rounds(row.cell)) {
-        lines.push(format!("- in {spread}: there is no interval below {FEWEST_ROUNDS} rounds."));
+        lines.push(format!("- in {spread}: an interval takes {FEWEST_ROUNDS} rounds."));
     }
     if has(Column::Mean) && rows.iter().any(|row| Column::Mean.cell(row, true) != figures::NONE) {
-        lines.push(
-            "mean is that of all operations, as other tools print it: far from p50, some are of another kind."
-                .to_owned(),
-        );
+        lines
+            .push("mean far from p50 means two kinds of round trips: see the findings.".to_owned());
     }
     lines.extend(costs(chapters, shown));
     let legends = rows.iter().map(|row| row.cell.key.pattern.facts().legend);
@@ -69,8 +67,8 @@ pub(crate) fn legend_lines(
     }
     if has(Column::BesideBest) {
         lines.push(
-            "x best is the figure as a multiple of the best of its ranking, by the rounds of both, with the 95 % interval of \
-             this pair alone."
+            "x best is how many times worse a row is than the best of its table, within rounds. The 95 % intervals hold for \
+             all rows together."
                 .to_owned(),
         );
     }
@@ -114,16 +112,16 @@ fn missing_quantile(set: &ResultSet, rows: &[&Row], names: &[&str]) -> String {
     };
     match rows.iter().find_map(lacks) {
         Some((name, (needed, had))) => format!(
-            "the sample is too small; the first, {name}, needs {} and had {}: {}.",
-            text::counted(needed, "sample"),
+            "too few samples; {name} needs {} (had {}): use {}.",
+            text::grouped(needed),
             text::grouped(had),
             for_samples(set, needed, had)
         ),
-        None => "the sample is too small to support one.".to_owned(),
+        None => "too few samples.".to_owned(),
     }
 }
 
-/// What a place is, and why there is none.
+/// What a rank is, and why there is none.
 fn places(set: &ResultSet, blocks: &[&Block]) -> Vec<String> {
     let ranked = |block: &&Block| block.rows.iter().filter(|row| row.rank.is_some()).count() > 1;
     let rivals: Vec<&Row> =
@@ -132,13 +130,13 @@ fn places(set: &ResultSet, blocks: &[&Block]) -> Vec<String> {
     let mut lines: Vec<String> = no_places(set).filter(|_| has_rivals).into_iter().collect();
     if rivals.iter().any(|row| row.rank.is_some_and(|rank| rank.is_tied)) {
         lines.push(
-            "A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is \
-             a tie with some other row. Less than 3 % apart is a tie."
+            "# is the rank: 1 + how many rows are certainly better, by one test of all pairs within rounds. = is as good as \
+             some other row, as far as this run can tell; so are all less than 3 % apart."
                 .to_owned(),
         );
     }
     if rivals.iter().any(|row| row.rank.is_some() && has_too_few_rounds(row.cell)) {
-        lines.push(format!("No order can be given with fewer than {FEWEST_ROUNDS} rounds."));
+        lines.push(format!("No ranking with fewer than {FEWEST_ROUNDS} rounds."));
     }
     let is_mixed = |block: &&Block| {
         let alone = block.rows.iter().filter(|row| row.rank.is_some());
@@ -150,7 +148,7 @@ fn places(set: &ResultSet, blocks: &[&Block]) -> Vec<String> {
     let clock = mixed.map(|row| clock_share(row.cell, &set.clock)).fold(0.0, f64::max);
     if clock > 0.0 {
         lines.push(format!(
-            "Figures without ^ have up to {} of reading the clock in them; what this explains is a tie with one that has ^.",
+            "Figures without ^ include up to {} of reading the clock, which makes no difference to one that has ^.",
             figures::nanos(clock)
         ));
     }
@@ -224,11 +222,7 @@ fn costs(chapters: &[Chapter], shown: &[Column]) -> Option<String> {
     } else {
         ""
     };
-    let guest = if cost.excludes_hypervisor {
-        " What the hypervisor does for this machine is in no figure."
-    } else {
-        ""
-    };
+    let guest = if cost.excludes_hypervisor { " Hypervisor CPU time is not included." } else { "" };
     let parts = match shown.contains(&Column::User) {
         true => format!(" user and system are the parts of CPU/msg{split}."),
         false => String::new(),
@@ -266,10 +260,10 @@ fn bounds(rows: &[&Row]) -> Option<String> {
         let value = figures::of(row.cell.key.pattern.facts().figure, bound.value, 1);
         Some(match bound.name.as_str() {
             "cacheline_rtt_ns" => {
-                format!("a cache line there and back on {:#} {value}", row.cell.key.placement)
+                format!("a cache-line round trip on {:#} {value}", row.cell.key.placement)
             }
             "futex_wake_rtt_ns" => {
-                format!("a futex wake there and back on {:#} {value}", row.cell.key.placement)
+                format!("a futex wake-up round trip on {:#} {value}", row.cell.key.placement)
             }
             name => format!("{name} {value}"),
         })

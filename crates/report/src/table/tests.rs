@@ -59,7 +59,7 @@ fn a_survey_at_80_columns() {
        size  #   mechanism                       p50   +/-      p99  CPU/msg
        64 B  1   shm-ring/spin                210 ns  1.4%   315 ns  52.5 ns
              2   pipe/spin                   2.11 us  1.4%  3.17 us   528 ns
-      No room here for mean, p90, max, switches, syscalls.
+      hidden at 80 columns: mean, p90, max, switches, syscalls
 
     THROUGHPUT, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
@@ -72,7 +72,7 @@ fn a_survey_at_80_columns() {
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
        size  #  mechanism           rate   +/-  messages  CPU/msg  switches
       1 MiB  1  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1
-      No room here for syscalls.
+      hidden at 80 columns: syscalls
 
     CPU PER MESSAGE OF A ROUND TRIP, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
@@ -94,7 +94,7 @@ fn a_survey_at_80_columns() {
        size  #   mechanism                  CPU/msg   +/-     user   system  machine
        64 B  1   shm-ring/spin              52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns
              2   pipe/spin                   528 ns  1.0%   106 ns   422 ns   633 ns
-      No room here for switches, preempted, faults, syscalls, p50.
+      hidden at 80 columns: switches, preempted, faults, syscalls, p50
 
     CPU PER MESSAGE OF A STREAM, BLOCKING MECHANISMS
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
@@ -102,22 +102,22 @@ fn a_survey_at_80_columns() {
       1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us  2.81 GB/s
              2  unix-stream   807 us  1.0%  161 us   645 us   968 us  2.60 GB/s
              3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms  1.39 GB/s
-      No room here for switches, preempted, faults, syscalls.
+      hidden at 80 columns: switches, preempted, faults, syscalls
 
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
     direction.
     user and system are the parts of CPU/msg (an estimate: this kernel divides CPU
     time by ticks). machine is the busy time of all CPUs for one message, less what
-    they are busy anyway; it needs longer slices than the rest. What the hypervisor
-    does for this machine is in no figure.
-    A place is 1 and the number of rows that are certainly better, by one test of
-    all pairs within rounds. = is a tie with some other row. Less than 3 % apart is
-    a tie.
-    ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a
-    pause.
-    * The rounds fall into two modes: both values are shown if there is room, the
-    larger mode first, never an average.
+    they are busy anyway; it needs longer slices than the rest. Hypervisor CPU time
+    is not included.
+    # is the rank: 1 + how many rows are certainly better, by one test of all pairs
+    within rounds. = is as good as some other row, as far as this run can tell; so
+    are all less than 3 % apart.
+    ~ spins briefly before it sleeps: as fast as spinning where the peer is quick,
+    and not after a pause.
+    * The rounds fall into two modes: both figures are shown where there is room,
+    the one of more rounds first, never an average.
 
     NOT MEASURED
     - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
@@ -125,31 +125,31 @@ fn a_survey_at_80_columns() {
       waits for the scheduler and measures its time slice
 
     FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
+    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
     WHAT TO USE
-    - Small messages, blocking: fifo and pipe (a tie), 72.1 us and 71.5 us for a
-      round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9 us.
-      With both ends on one CPU it is fifo and pipe (a tie), 6.35 us and 6.31 us as
-      well.
-    - If each end may spin briefly before it sleeps: shm-ring/futex (spins briefly,
-      then sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip
-      of 64 B on two CPUs (same-llc), mean 60.9 us; nothing else of its kind was
-      measured. That holds back to back; after a pause, in which the ends fall
-      asleep, nothing was measured (--think).
+    - Small messages, blocking: fifo and pipe (equally good), 72.1 us and 71.5 us
+      for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9
+      us. With both ends on one CPU it is fifo and pipe (equally good), 6.35 us and
+      6.31 us as well.
+    - If busy-waiting briefly is fine: shm-ring/futex (spins briefly, then sleeps),
+      58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip of 64 B on two
+      CPUs (same-llc), mean 60.9 us; nothing else of its kind was measured. That
+      holds back to back; after a pause, in which the ends fall asleep, nothing was
+      measured (--think).
     - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs
       (same-llc); runner-up unix-stream, 2.60 GB/s.
-    - If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on
-      two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    - Cheapest in CPU: fifo and pipe (a tie), 18.0 us and 17.9 us of CPU time for a
-      message of 64 B (both ends together, blocking) on two CPUs (same-llc);
+    - If busy-waiting is fine: shm-ring/spin, 210 ns for a round trip of 64 B on two
+      CPUs (same-llc); runner-up pipe/spin, 2.11 us.
+    - Cheapest in CPU: fifo and pipe (equally good), 18.0 us and 17.9 us of CPU time
+      for a message of 64 B (both ends together, blocking) on two CPUs (same-llc);
       runner-up unix-stream, 19.0 us.
     - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0
       us for a round trip of 64 B on two CPUs (same-llc), 1.11x the best of any kind
       (pipe, 71.5 us); runner-up tcp, 95.0 us. Without a socket, by name: fifo, 72.1
       us.
-    - Only to wake the other side: futex, 66.0 us there and back on two CPUs
+    - Signalling without data: futex, 66.0 us for a round trip on two CPUs
       (same-llc); runner-up eventfd, 70.0 us.
     - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes
       4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
@@ -236,33 +236,33 @@ fn a_survey_at_200_columns_shows_more_statistics() {
              3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms         1          0       0         2  1.39 GB/s
 
     A round trip is there and back, never halved. ± is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
-    mean is that of all operations, as other tools print it: far from p50, some are of another kind.
+    mean far from p50 means two kinds of round trips: see the findings.
     user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer
-    slices than the rest. What the hypervisor does for this machine is in no figure.
-    A place is 1 and the number of rows that are certainly better, by one test of all pairs within rounds. = is a tie with some other row. Less than 3 % apart is a tie.
-    ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a pause.
-    * The rounds fall into two modes: both values are shown if there is room, the larger mode first, never an average.
-    Bounds of this machine: a futex wake there and back on same-llc 60.0 us, a cache line there and back on same-llc 130 ns, memcpy 8.40 GB/s.
+    slices than the rest. Hypervisor CPU time is not included.
+    # is the rank: 1 + how many rows are certainly better, by one test of all pairs within rounds. = is as good as some other row, as far as this run can tell; so are all less than 3 % apart.
+    ~ spins briefly before it sleeps: as fast as spinning where the peer is quick, and not after a pause.
+    * The rounds fall into two modes: both figures are shown where there is room, the one of more rounds first, never an average.
+    Bounds of this machine: a futex wake-up round trip on same-llc 60.0 us, a cache-line round trip on same-llc 130 ns, memcpy 8.40 GB/s.
 
     NOT MEASURED
     - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
     - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one CPU waits for the scheduler and measures its time slice
 
     FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
+    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
     WHAT TO USE
-    - Small messages, blocking: fifo and pipe (a tie), 72.1 us and 71.5 us for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9 us. With both ends on one CPU it is fifo and pipe (a
-      tie), 6.35 us and 6.31 us as well.
-    - If each end may spin briefly before it sleeps: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip of 64 B on two CPUs (same-llc), mean 60.9
-      us; nothing else of its kind was measured. That holds back to back; after a pause, in which the ends fall asleep, nothing was measured (--think).
+    - Small messages, blocking: fifo and pipe (equally good), 72.1 us and 71.5 us for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9 us. With both ends on one CPU it is fifo and
+      pipe (equally good), 6.35 us and 6.31 us as well.
+    - If busy-waiting briefly is fine: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip of 64 B on two CPUs (same-llc), mean 60.9 us; nothing
+      else of its kind was measured. That holds back to back; after a pause, in which the ends fall asleep, nothing was measured (--think).
     - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs (same-llc); runner-up unix-stream, 2.60 GB/s.
-    - If each end may burn a CPU: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    - Cheapest in CPU: fifo and pipe (a tie), 18.0 us and 17.9 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up unix-stream, 19.0 us.
+    - If busy-waiting is fine: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
+    - Cheapest in CPU: fifo and pipe (equally good), 18.0 us and 17.9 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up unix-stream, 19.0 us.
     - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.11x the best of any kind (pipe, 71.5 us); runner-up tcp, 95.0 us.
       Without a socket, by name: fifo, 72.1 us.
-    - Only to wake the other side: futex, 66.0 us there and back on two CPUs (same-llc); runner-up eventfd, 70.0 us.
+    - Signalling without data: futex, 66.0 us for a round trip on two CPUs (same-llc); runner-up eventfd, 70.0 us.
     - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes 4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
     ");
 }
@@ -283,8 +283,8 @@ fn a_small_set_at_40_columns_drops_columns() {
       64 B  1=  pipe       71.5 us  1.7%
             1=  fifo       72.1 us  2.1%
             3   tcp        95.0 us  0.9%
-      No room here for mean, p90, p99, max,
-      CPU/msg, switches, syscalls.
+      hidden at 40 columns: mean, p90, p99,
+      max, CPU/msg, switches, syscalls
 
     CPU PER MESSAGE OF A ROUND TRIP,
     BLOCKING MECHANISMS
@@ -294,22 +294,21 @@ fn a_small_set_at_40_columns_drops_columns() {
       64 B  1=  pipe       17.9 us  1.0%
             1=  fifo       18.0 us  1.0%
             3   tcp        23.8 us  1.0%
-      No room here for user, system,
+      hidden at 40 columns: user, system,
       machine, switches, preempted, faults,
-      syscalls, p50.
+      syscalls, p50
 
     A round trip is there and back, never
     halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of
     both ends for one message in one
     direction.
-    What the hypervisor does for this
-    machine is in no figure.
-    A place is 1 and the number of rows that
-    are certainly better, by one test of all
-    pairs within rounds. = is a tie with
-    some other row. Less than 3 % apart is a
-    tie.
+    Hypervisor CPU time is not included.
+    # is the rank: 1 + how many rows are
+    certainly better, by one test of all
+    pairs within rounds. = is as good as
+    some other row, as far as this run can
+    tell; so are all less than 3 % apart.
 
     NOT MEASURED
     - unavailable: posix-mq: no POSIX
@@ -317,19 +316,20 @@ fn a_small_set_at_40_columns_drops_columns() {
 
     FINDINGS
     Noise grade B: steal 0.4 % (A is quiet,
-    F supports no claim).
+    F is too noisy to compare).
     - warning W-STEAL: 0.4 % of the time was
       stolen. Remedy: use a quiet machine.
 
     WHAT TO USE
     - Small messages, blocking: fifo and
-      pipe (a tie), 72.1 us and 71.5 us for
-      a round trip of 64 B on two CPUs
-      (same-llc); runner-up tcp, 95.0 us.
-    - Cheapest in CPU: fifo and pipe (a
-      tie), 18.0 us and 17.9 us of CPU time
-      for a message of 64 B (both ends
-      together, blocking) on two CPUs
+      pipe (equally good), 72.1 us and 71.5
+      us for a round trip of 64 B on two
+      CPUs (same-llc); runner-up tcp, 95.0
+      us.
+    - Cheapest in CPU: fifo and pipe
+      (equally good), 18.0 us and 17.9 us of
+      CPU time for a message of 64 B (both
+      ends together, blocking) on two CPUs
       (same-llc); runner-up tcp, 23.8 us.
     - A socket that unrelated processes can
       connect to: tcp, 95.0 us for a round
@@ -357,16 +357,15 @@ fn one_cell() {
     both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
       size  mechanism      p50    +/-     mean      p90      p99  CPU/msg  switches
       64 B  pipe       5.00 ms  <0.1%  5.25 ms  5.50 ms  7.50 ms  1.25 ms         1
-      No room here for max, syscalls.
+      hidden at 80 columns: max, syscalls
 
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
     direction.
-    mean is that of all operations, as other tools print it: far from p50, some are
-    of another kind.
+    mean far from p50 means two kinds of round trips: see the findings.
 
     FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
+    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
@@ -380,7 +379,7 @@ fn no_cells() {
     No cell was measured.
 
     FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
+    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
@@ -408,13 +407,12 @@ fn an_interrupted_run_with_cells_of_every_status() {
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
       size  mechanism      p50   +/-     mean      p90     p99  CPU/msg  switches
       64 B  pipe       71.0 us  0.7%  74.5 us  78.1 us  106 us  17.8 us         1
-      No room here for max, syscalls.
+      hidden at 80 columns: max, syscalls
 
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
     direction.
-    mean is that of all operations, as other tools print it: far from p50, some are
-    of another kind.
+    mean far from p50 means two kinds of round trips: see the findings.
 
     NOT MEASURED
     - unavailable: posix-mq on same-llc: no POSIX message queues
@@ -424,7 +422,7 @@ fn an_interrupted_run_with_cells_of_every_status() {
     - skipped: futex on same-llc: the run was interrupted
 
     FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
+    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
@@ -446,16 +444,15 @@ fn a_sweep_of_one_mechanism() {
        4 KiB  pipe       75.1 us   0.7%  78.9 us   113 us  18.8 us         1
       64 KiB  pipe        137 us   0.4%   143 us   205 us  34.1 us         1
        1 MiB  pipe       1.12 ms  <0.1%  1.18 ms  1.68 ms   280 us         1
-      No room here for p90, max, syscalls.
+      hidden at 80 columns: p90, max, syscalls
 
     A round trip is there and back, never halved. +/- is half of the 95 % interval
     over rounds. CPU/msg is the CPU time of both ends for one message in one
     direction.
-    mean is that of all operations, as other tools print it: far from p50, some are
-    of another kind.
+    mean far from p50 means two kinds of round trips: see the findings.
 
     FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F supports no claim).
+    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
     - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }

@@ -93,3 +93,12 @@ fn documents_of_many_cells_take_as_long_as_they_have_cells() {
         assert!(ratio < MOST, "{what}: {ratio:.1} times as long");
     }
 }
+
+#[test]
+fn a_long_word_takes_time_in_proportion_to_its_length() {
+    let of = |signs: u64| "x".repeat(signs as usize);
+    let ratio = ratio(&of(80_000), &of(80_000 * TIMES), |word| {
+        assert_eq!(crate::text::wrap("", word, 80).len(), word.len() / 80);
+    });
+    assert!(ratio < MOST, "{ratio:.1} times as long");
+}

@@ -9,10 +9,11 @@ use crate::svg;
 use crate::text;
 use ipcperf_core::Figure;
 use ipcperf_core::result::{Cell, CpuCost, Metric, ResultSet, Status};
+use ipcperf_render::doc::anchor;
 use std::collections::HashMap;
 
-/// Longest address, in letters.
-const LONGEST: usize = 96;
+/// Longest part of an identity in an address, in letters: with a number it is within what an address takes.
+const LONGEST: usize = 52;
 
 /// Where in the page each cell is: its identity in letters that an address takes.
 pub(super) struct Anchors {
@@ -20,26 +21,20 @@ pub(super) struct Anchors {
     by_id: HashMap<String, String>,
 }
 
-/// `c-pipe-ping-pong-64b-same-llc`.
-fn address(id: &str) -> String {
-    let sign = |sign: char| match sign.to_ascii_lowercase() {
-        fit @ ('a'..='z' | '0'..='9' | '.' | '_') => fit,
-        _ => '-',
-    };
-    format!("c-{}", id.chars().take(LONGEST).map(sign).collect::<String>())
-}
-
 impl Anchors {
     pub(super) fn of(set: &ResultSet) -> Self {
-        // How many cells have an address already.
         let mut taken: HashMap<String, usize> = HashMap::new();
         let mut anchors = Self { by_cell: HashMap::new(), by_id: HashMap::new() };
         for cell in &set.cells {
-            let base = address(&cell.id);
-            let count = taken.entry(base.clone()).or_default();
-            *count += 1;
-            // No address of a cell has such a sign in it.
-            let own = if *count == 1 { base } else { format!("{base}~{count}") };
+            // `c-pipe-ping-pong-64b-same-llc`.
+            let base = anchor(&format!("c-{}", text::clip(&cell.id, LONGEST, false)));
+            let mut own = base.clone();
+            while taken.contains_key(&own) {
+                let count = taken.entry(base.clone()).or_default();
+                *count += 1;
+                own = format!("{base}-{count}");
+            }
+            taken.insert(own.clone(), 1);
             anchors.by_id.entry(cell.id.clone()).or_insert_with(|| own.clone());
             anchors.by_cell.insert(std::ptr::from_ref(cell), own);
         }

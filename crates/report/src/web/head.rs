@@ -2,18 +2,18 @@
 
 use super::cells::Anchors;
 use crate::advice::{caution, has_places};
-use crate::answers::{Choice, answers};
+use crate::answers::answers;
 use crate::chapters::{Block, Chapter, Row, label};
 use crate::fittest::fitness;
-use crate::html::{Html, Page};
+use crate::html::{Html, blocks};
 use crate::rank::Yardstick;
 use crate::{Specs, crossover, figures, overview, table, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Spread};
 
-/// Rankings whose best is told where there is no advice.
+/// Most rankings whose best is shown.
 const RANKINGS: usize = 6;
 
-/// One answer: to which question, who it is, with which figure, and what one should know.
+/// The best of a ranking: of which one, its name and figure, and what one should know.
 struct Card {
     purpose: String,
     name: String,
@@ -22,50 +22,40 @@ struct Card {
     notes: Vec<String>,
 }
 
-pub(super) fn answer(
+/// What to use, and the answer to each question in a sentence.
+pub(super) fn survey(html: &mut Html, set: &ResultSet, specs: &Specs, anchors: &Anchors) {
+    let doc = overview::doc(set, specs, &|cell| anchors.link(cell));
+    html.headline(&doc.headline);
+    blocks(html, &doc.body);
+    let all: Vec<String> = answers(set, specs).into_iter().map(|answer| answer.sentence).collect();
+    if !all.is_empty() {
+        html.fold("The same in sentences", false, |html| html.list(&all));
+    }
+}
+
+/// What a run says, and the best of its rankings.
+pub(super) fn run(
     html: &mut Html,
     set: &ResultSet,
     specs: &Specs,
     chapters: &[Chapter],
-    choices: &[Choice],
     anchors: &Anchors,
 ) {
-    let is_survey = !choices.is_empty();
     let sentences = crossover::answer(set, specs);
-    let headline = match sentences.first().filter(|_| !is_survey) {
-        Some(sentence) => sentence.trim_end_matches('.').to_owned(),
-        None if is_survey => "What to use".to_owned(),
-        None => "What was measured".to_owned(),
-    };
-    html.headline(&headline);
-    let usual = choices.iter().find(|choice| choice.size > 0).filter(|_| is_survey);
-    if let Some(usual) = usual {
-        let size = figures::size(usual.size);
-        html.say("p", &[], &format!("{size} there and back {}, unless said.", usual.basis));
-    }
-    for sentence in sentences.iter().skip(1).filter(|_| !is_survey) {
-        html.say("p", &[], sentence);
-    }
+    let headline = sentences.first().map_or("What was measured", |one| one.trim_end_matches('.'));
+    html.headline(headline);
+    sentences.iter().skip(1).for_each(|sentence| html.say("p", &[], sentence));
     masthead(html, set);
     if let Some(caution) = caution(set) {
         html.say("p", &[("class", "alarm")], &caution);
     }
-    let cards: Vec<Card> = match is_survey {
-        true => choices.iter().map(|choice| of_choice(choice, usual, anchors)).collect(),
-        false => {
-            let best = chapters.iter().filter(|_| has_places(set));
-            best.filter_map(|chapter| self::best(chapter, specs, anchors)).take(RANKINGS).collect()
-        }
-    };
+    let best = chapters.iter().filter(|_| has_places(set));
+    let cards: Vec<Card> =
+        best.filter_map(|chapter| self::best(chapter, specs, anchors)).take(RANKINGS).collect();
     if !cards.is_empty() {
         html.within("dl", &[("class", "answers")], |html| {
             cards.iter().for_each(|card| card.put(html))
         });
-    }
-    if is_survey {
-        let all: Vec<String> =
-            answers(set, specs).into_iter().map(|answer| answer.sentence).collect();
-        html.fold("The same in sentences", false, |html| html.list(&all));
     }
 }
 
@@ -73,16 +63,6 @@ pub(super) fn answer(
 pub(super) fn masthead(html: &mut Html, set: &ResultSet) {
     for line in table::masthead(set) {
         html.say("p", &[("class", "soft")], &line);
-    }
-}
-
-fn of_choice(choice: &Choice, usual: Option<&Choice>, anchors: &Anchors) -> Card {
-    Card {
-        purpose: choice.purpose.to_owned(),
-        name: label(choice.cell),
-        link: anchors.link(choice.cell),
-        figure: choice.figure.clone(),
-        notes: overview::notes(choice, usual),
     }
 }
 
@@ -99,7 +79,7 @@ fn best(chapter: &Chapter, specs: &Specs, anchors: &Anchors) -> Option<Card> {
     let value = row.metric()?.value?;
     let ties = Some(firsts().count()).filter(|ties| *ties > 1);
     let size = figures::size(row.cell.key.size_bytes);
-    let tie = ties.map(|ties| format!("{ties}-way tie"));
+    let tie = ties.map(|ties| format!("{} as fast", text::counted(ties as u64 - 1, "other")));
     Some(Card {
         purpose: table::title(chapter),
         name: label(row.cell),
@@ -128,47 +108,6 @@ fn anchored(html: &mut Html, link: Option<&str>, words: &str) {
         Some(link) => html.say("a", &[("href", &format!("#{link}"))], words),
         None => html.words(words),
     }
-}
-
-/// The table of an overview.
-pub(super) fn familiar(
-    page: &mut Page,
-    set: &ResultSet,
-    specs: &Specs,
-    choices: &[Choice],
-    anchors: &Anchors,
-) {
-    if set.invocation.plan.command != "survey" {
-        return;
-    }
-    let Some(shown) = overview::familiar(set, specs, choices, true) else { return };
-    let columns: Vec<usize> = [0, 1, 2].into_iter().chain(shown.wanted()).collect();
-    page.section("choice", "What people choose between", |html| {
-        html.say("p", &[("class", "soft")], &format!("Blocking mechanisms, {}.", shown.way));
-        let right: Vec<&str> =
-            shown.grid.right.iter().map(|right| if *right { "n" } else { "t" }).collect();
-        let head = |html: &mut Html| {
-            for at in &columns {
-                html.say("th", &[("scope", "col"), ("class", right[*at])], &shown.grid.heads[*at]);
-            }
-        };
-        html.rows("What people choose between", head, |html| {
-            let rows = shown.grid.rows.iter().zip(&shown.cells).zip(&shown.is_best);
-            for ((row, cell), is_best) in rows {
-                let class = if *is_best { "best" } else { "other" };
-                html.within("tr", &[("class", class)], |html| {
-                    for at in &columns {
-                        html.within("td", &[("class", right[*at])], |html| match at {
-                            1 => anchored(html, anchors.link(cell).as_deref(), &row[*at]),
-                            _ => html.words(&row[*at]),
-                        });
-                    }
-                });
-            }
-        });
-        let marks = overview::marks(&shown.grid, &columns).join("; ");
-        html.say("p", &[("class", "soft small")], &marks);
-    });
 }
 
 pub(super) fn machine(html: &mut Html, set: &ResultSet, anchors: &Anchors) {
@@ -218,10 +157,9 @@ fn facts(html: &mut Html, set: &ResultSet) {
     for pair in &set.bounds.pairs {
         let cpus: Vec<String> = pair.cpus.iter().map(ToString::to_string).collect();
         let name = format!("CPU {} ({})", text::join(&cpus), pair.placement);
-        let line =
-            spread(&pair.cacheline_rtt_ns).map(|ns| format!("cache line there and back {ns}"));
+        let line = spread(&pair.cacheline_rtt_ns).map(|ns| format!("cache-line round trip {ns}"));
         let wake =
-            spread(&pair.futex_wake_rtt_ns).map(|ns| format!("futex wake there and back {ns}"));
+            spread(&pair.futex_wake_rtt_ns).map(|ns| format!("futex wake-up round trip {ns}"));
         let both: Vec<String> = line.into_iter().chain(wake).collect();
         fact(html, &name, &both.join(", "));
     }

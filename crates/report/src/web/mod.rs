@@ -11,11 +11,11 @@ mod rankings;
 mod tests;
 mod told;
 
-use crate::answers::choices;
+use crate::Style;
 use crate::chapters::chapters;
-use crate::format::Style;
 use crate::html::Page;
-use crate::{Specs, asked, calls, pipelines, table, text};
+use crate::stopped::Stopped;
+use crate::{Specs, asked, calls, overview, pipelines, table, text};
 use cells::Anchors;
 use ipcperf_core::result::{ResultSet, Status};
 use std::io;
@@ -33,7 +33,7 @@ const STYLE: Style = Style {
 
 pub(crate) fn render(set: &ResultSet, specs: &Specs, out: &mut dyn io::Write) -> io::Result<()> {
     let mut page = Page::default();
-    page.begin(set);
+    page.begin(set.stopped().as_deref());
     fill(&mut page, set, specs);
     page.write(&title(set), &foot(set), out)
 }
@@ -51,8 +51,6 @@ pub(crate) fn title(set: &ResultSet) -> String {
 pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
     let anchors = Anchors::of(set);
     let chapters = chapters(set, specs);
-    let is_survey = set.invocation.plan.command == "survey";
-    let choices = if is_survey { choices(set, specs) } else { Vec::new() };
     match asked::told(set, specs, &STYLE) {
         Some(told) => {
             page.head(|html| {
@@ -62,9 +60,11 @@ pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
             });
             told::fill(page, &told);
         }
-        None => page.head(|html| head::answer(html, set, specs, &chapters, &choices, &anchors)),
+        None if overview::is_survey(set) => {
+            page.head(|html| head::survey(html, set, specs, &anchors));
+        }
+        None => page.head(|html| head::run(html, set, specs, &chapters, &anchors)),
     }
-    head::familiar(page, set, specs, &choices, &anchors);
     page.section("machine", "Machine", |html| head::machine(html, set, &anchors));
     charts::fill(page, set, &chapters, &anchors);
     programs(page, set);

@@ -104,7 +104,7 @@ pub(super) const COLUMNS: &[Word] = &[
     word(
         "x best",
         Column,
-        "the ratio to the best row of the ranking, from the rounds of both, with its interval; it need not equal the ratio of the medians",
+        "how many times worse a row is than the best of its table, within rounds; the intervals hold for all rows together, so it need not equal the ratio of the medians",
         "use the interval to see how certain it is",
     ),
     word(
@@ -403,6 +403,24 @@ pub(super) const COLUMNS: &[Word] = &[
         Column,
         "the same round trip with both sides on one CPU",
         "use it if your processes share a CPU",
+    ),
+    word(
+        "dead peer",
+        Column,
+        "whether an end notices that the other one was killed: noticed, late (it may take a minute), unnoticed",
+        "where it goes unnoticed, add a timeout or a heartbeat",
+    ),
+    word(
+        "times slower",
+        Column,
+        "how many times slower a row is than the first, within rounds; the intervals hold for all rows together; a dash is as fast, or too uncertain",
+        "use the interval to see how certain it is",
+    ),
+    word(
+        "can",
+        Column,
+        "what a mechanism can do beyond carrying messages one way",
+        "look for what your program needs: ipcperf list --can NEED",
     ),
     word(
         "death",

@@ -1,11 +1,13 @@
 //! A page that is one file: it asks nobody for anything, runs no script but its own, and is complete without it.
 
 mod digest;
+mod draw;
 mod markup;
 
-pub(crate) use markup::Html;
+pub(crate) use draw::write;
+pub use draw::{blocks, fill};
+pub use markup::{Attributes, Html};
 
-use crate::stopped::Stopped;
 use crate::svg;
 use std::io;
 
@@ -14,22 +16,26 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Sections under each other, with a list of them at the top.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Page {
+pub struct Page {
     sections: Vec<(String, String)>,
     body: Html,
 }
 
 impl Page {
     /// What it says before all else: that the document was stopped.
-    pub(crate) fn begin(&mut self, document: &impl Stopped) {
-        document
-            .stopped()
-            .iter()
-            .for_each(|words| self.body.say("p", &[("class", "alarm")], words));
+    pub fn begin(&mut self, stopped: Option<&str>) {
+        stopped.iter().for_each(|words| self.body.say("p", &[("class", "alarm")], words));
+    }
+
+    /// An address that no section has yet.
+    fn free(&self, id: &str) -> String {
+        let is_free = |id: &String| self.sections.iter().all(|(known, _)| known != id);
+        let numbered = (2..).map(|number| format!("{id}-{number}"));
+        std::iter::once(id.to_owned()).chain(numbered).find(is_free).unwrap_or_default()
     }
 
     /// A part with a heading of its own. `id` is its address in the page.
-    pub(crate) fn section(&mut self, id: &str, title: &str, fill: impl FnOnce(&mut Html)) {
+    pub fn section(&mut self, id: &str, title: &str, fill: impl FnOnce(&mut Html)) {
         self.sections.push((id.to_owned(), title.to_owned()));
         self.body.within("section", &[("id", id)], |html| {
             html.say("h2", &[], title);
@@ -38,7 +44,7 @@ impl Page {
     }
 
     /// What stands above the first section.
-    pub(crate) fn head(&mut self, fill: impl FnOnce(&mut Html)) {
+    pub fn head(&mut self, fill: impl FnOnce(&mut Html)) {
         self.body.within("div", &[("class", "top")], fill);
     }
 
@@ -46,12 +52,7 @@ impl Page {
     ///
     /// # Errors
     /// `out` refuses the bytes.
-    pub(crate) fn write(
-        self,
-        title: &str,
-        foot: &[String],
-        out: &mut dyn io::Write,
-    ) -> io::Result<()> {
+    pub fn write(self, title: &str, foot: &[String], out: &mut dyn io::Write) -> io::Result<()> {
         let style = svg::theme() + STYLE;
         let policy = format!(
             "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'",

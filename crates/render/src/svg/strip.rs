@@ -5,26 +5,32 @@ use crate::text;
 
 /// A cell.
 #[derive(Clone, Debug)]
-pub(crate) struct StripRow {
-    pub(crate) label: String,
+pub struct StripRow {
+    /// Its name.
+    pub label: String,
     /// Where in the page it leads.
-    pub(crate) link: Option<String>,
+    pub link: Option<String>,
     /// In their order.
-    pub(crate) rounds: Vec<f64>,
-    pub(crate) value: f64,
-    pub(crate) interval: Option<[f64; 2]>,
+    pub rounds: Vec<f64>,
+    /// The median over rounds.
+    pub value: f64,
+    /// Its 95 % interval.
+    pub interval: Option<[f64; 2]>,
     /// The figure as it is written.
-    pub(crate) words: String,
-    pub(crate) is_best: bool,
+    pub words: String,
+    /// It is drawn as the best.
+    pub is_best: bool,
 }
 
 /// Cells under each other over one logarithmic axis.
 #[derive(Clone, Debug)]
-pub(crate) struct Strip {
+pub struct Strip {
     /// What it shows, in words.
-    pub(crate) label: String,
-    pub(crate) axis: Axis,
-    pub(crate) rows: Vec<StripRow>,
+    pub label: String,
+    /// Along which all rows are drawn.
+    pub axis: Axis,
+    /// From top to bottom.
+    pub rows: Vec<StripRow>,
 }
 
 const WIDTH: f64 = super::NARROW;
@@ -34,7 +40,7 @@ const TOP: f64 = 22.0;
 
 impl Strip {
     /// A part of a page.
-    pub(crate) fn inline(&self) -> String {
+    pub fn inline(&self) -> String {
         let values = self.rows.iter().flat_map(|row| {
             let ends = row.interval.into_iter().flatten();
             row.rounds.iter().copied().chain([row.value]).chain(ends)
@@ -100,7 +106,7 @@ const SPARK: [f64; 2] = [72.0, 18.0];
 const FLAT: f64 = 1.05;
 
 /// The rounds of a cell from left to right, without axes; `None` where there are fewer than two.
-pub(crate) fn spark(rounds: &[f64], label: &str) -> Option<String> {
+pub fn spark(rounds: &[f64], label: &str) -> Option<String> {
     let [width, height] = SPARK;
     let usable: Vec<f64> = rounds.iter().copied().filter(|value| *value > 0.0).collect();
     let least = usable.iter().copied().fold(f64::INFINITY, f64::min);

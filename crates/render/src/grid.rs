@@ -14,16 +14,18 @@ const HANG: &str = "  ";
 
 /// Heads and rows of text.
 #[derive(Clone)]
-pub(crate) struct Grid {
-    pub(crate) heads: Vec<String>,
+pub struct Grid {
+    /// The names of the columns.
+    pub heads: Vec<String>,
     /// Which columns stand at the right edge.
-    pub(crate) right: Vec<bool>,
-    pub(crate) rows: Vec<Vec<String>>,
+    pub right: Vec<bool>,
+    /// A text for each column.
+    pub rows: Vec<Vec<String>>,
 }
 
 impl Grid {
     /// Of columns with their heads, and which of them stand at the right edge.
-    pub(crate) fn of(columns: &[(&str, bool)], rows: Vec<Vec<String>>) -> Self {
+    pub fn of(columns: &[(&str, bool)], rows: Vec<Vec<String>>) -> Self {
         let columns = columns.iter().map(|(head, right)| ((*head).to_owned(), *right));
         let (heads, right) = columns.unzip();
         Self { heads, right, rows }
@@ -41,7 +43,7 @@ impl Grid {
 
     /// The columns that fit into `limit`: all of `always`, then those of `wanted` in turn until one does not fit.
     /// Left to right.
-    pub(crate) fn choose(&self, always: &[usize], wanted: &[usize], limit: usize) -> Vec<usize> {
+    pub fn choose(&self, always: &[usize], wanted: &[usize], limit: usize) -> Vec<usize> {
         let mut columns = always.to_vec();
         for column in wanted {
             columns.push(*column);
@@ -55,7 +57,7 @@ impl Grid {
     }
 
     /// All columns from `first` on, in as many blocks as the limit takes, each behind column 0: none is left out.
-    pub(crate) fn blocks(&self, first: usize, limit: usize) -> Vec<Vec<usize>> {
+    pub fn blocks(&self, first: usize, limit: usize) -> Vec<Vec<usize>> {
         let mut blocks = Vec::new();
         let mut next = first;
         while next < self.heads.len() {
@@ -71,14 +73,14 @@ impl Grid {
     }
 
     /// Where a column begins in a line of these columns.
-    pub(crate) fn left_edge(&self, columns: &[usize], column: usize) -> usize {
+    pub fn left_edge(&self, columns: &[usize], column: usize) -> usize {
         let before = columns.iter().take_while(|other| **other != column);
         before.map(|other| self.column_width(*other) + GAP).sum()
     }
 
     /// What [`choose`](Self::choose) chooses. Where even `always` is too wide, texts go on in the next line, those of
     /// column `flexible` first: nothing is cut off.
-    pub(crate) fn fit(
+    pub fn fit(
         &mut self,
         always: &[usize],
         wanted: &[usize],
@@ -86,10 +88,20 @@ impl Grid {
         limit: usize,
         unicode: bool,
     ) -> Vec<usize> {
-        // From here on a newline is one of ours.
         for cell in self.heads.iter_mut().chain(self.rows.iter_mut().flatten()) {
             *cell = text::clean(cell, unicode);
         }
+        self.narrow(always, wanted, flexible, limit)
+    }
+
+    /// The same of clean texts, in which a newline is one of ours.
+    pub fn narrow(
+        &mut self,
+        always: &[usize],
+        wanted: &[usize],
+        flexible: usize,
+        limit: usize,
+    ) -> Vec<usize> {
         let columns = self.choose(always, wanted, limit);
         let mut widths: Vec<usize> = columns.iter().map(|at| self.column_width(*at)).collect();
         let gaps = GAP * columns.len().saturating_sub(1);
@@ -106,9 +118,12 @@ impl Grid {
         for (column, width) in columns.iter().zip(widths) {
             let cells = self.rows.iter_mut().map(|row| &mut row[*column]);
             for cell in cells.chain([&mut self.heads[*column]]) {
-                if text::width(cell) > width {
-                    let edge = &cell[..cell.len() - cell.trim_start().len()];
-                    *cell = text::wrap(edge, cell, width).join("\n");
+                if cell.split('\n').any(|line| text::width(line) > width) {
+                    let wrapped = cell.split('\n').flat_map(|line| {
+                        let edge = &line[..line.len() - line.trim_start().len()];
+                        text::wrap(edge, line, width)
+                    });
+                    *cell = wrapped.collect::<Vec<_>>().join("\n");
                 }
             }
         }
@@ -118,7 +133,7 @@ impl Grid {
     /// All columns, each at least as wide as `least` says, in as few lines as that takes: of those that are too wide
     /// together the one gives way by which the rows grow least, and among these the widest. Newlines in cells are ours.
     /// Whether they fit; if not, nothing is changed.
-    pub(crate) fn flow(&mut self, least: &[usize], limit: usize) -> bool {
+    pub fn flow(&mut self, least: &[usize], limit: usize) -> bool {
         let count = self.heads.len();
         let limit = limit.saturating_sub(GAP * count.saturating_sub(1));
         if least.iter().sum::<usize>() > limit {
@@ -174,7 +189,7 @@ impl Grid {
     }
 
     /// The lines of the head, then those of each row.
-    pub(crate) fn lines(&self, columns: &[usize]) -> (Vec<String>, Vec<Vec<String>>) {
+    pub fn lines(&self, columns: &[usize]) -> (Vec<String>, Vec<Vec<String>>) {
         let widths: Vec<usize> = columns.iter().map(|at| self.column_width(*at)).collect();
         let lines = |row: &Vec<String>| {
             let cells: Vec<Vec<&str>> =

@@ -5,13 +5,13 @@ use crate::svg::escape;
 
 /// A part of a page.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Html(String);
+pub struct Html(String);
 
 /// Attributes with their values; an empty value stands for a bare attribute, an empty name for none.
-pub(crate) type Attributes<'a> = &'a [(&'a str, &'a str)];
+pub type Attributes<'a> = &'a [(&'a str, &'a str)];
 
 impl Html {
-    pub(super) fn into_text(self) -> String {
+    pub(crate) fn into_text(self) -> String {
         self.0
     }
 
@@ -40,7 +40,7 @@ impl Html {
     }
 
     /// An element with others in it.
-    pub(crate) fn within<T>(
+    pub fn within<T>(
         &mut self,
         tag: &str,
         attributes: Attributes<'_>,
@@ -53,12 +53,12 @@ impl Html {
     }
 
     /// An element with a text in it.
-    pub(crate) fn say(&mut self, tag: &str, attributes: Attributes<'_>, words: &str) {
+    pub fn say(&mut self, tag: &str, attributes: Attributes<'_>, words: &str) {
         self.within(tag, attributes, |html| html.words(words));
     }
 
     /// What the page says, in which no line ends between a number and its unit.
-    pub(crate) fn headline(&mut self, words: &str) {
+    pub fn headline(&mut self, words: &str) {
         let mut line = String::with_capacity(words.len());
         for (at, word) in words.split(' ').enumerate() {
             let is_number = line.ends_with(|sign: char| sign.is_ascii_digit());
@@ -72,22 +72,23 @@ impl Html {
     }
 
     /// An element that has no end, such as `meta`.
-    pub(super) fn alone(&mut self, tag: &str, attributes: Attributes<'_>) {
+    pub(crate) fn alone(&mut self, tag: &str, attributes: Attributes<'_>) {
         self.open(tag, attributes);
         self.0.push('\n');
     }
 
-    pub(crate) fn words(&mut self, words: &str) {
+    /// A text.
+    pub fn words(&mut self, words: &str) {
         self.0.push_str(&escape(words));
     }
 
     /// A picture, which [`crate::svg`] has drawn: its texts went through the same gate.
-    pub(crate) fn picture(&mut self, drawn: &str) {
+    pub fn picture(&mut self, drawn: &str) {
         self.0.push_str(drawn);
     }
 
     /// The page's own script or style, which has no text of a document in it.
-    pub(super) fn own(&mut self, tag: &str, source: &str) {
+    pub(crate) fn own(&mut self, tag: &str, source: &str) {
         self.open(tag, &[]);
         self.0.push_str(source);
         self.0.push_str("</");
@@ -95,12 +96,12 @@ impl Html {
         self.0.push_str(">\n");
     }
 
-    pub(super) fn append(&mut self, other: Self) {
+    pub(crate) fn append(&mut self, other: Self) {
         self.0.push_str(&other.0);
     }
 
     /// A list; nothing where there are no items.
-    pub(crate) fn list(&mut self, items: &[String]) {
+    pub fn list(&mut self, items: &[String]) {
         if items.is_empty() {
             return;
         }
@@ -108,13 +109,7 @@ impl Html {
     }
 
     /// A table of texts in a frame of its own that scrolls, so that the page never does.
-    pub(crate) fn table(
-        &mut self,
-        label: &str,
-        heads: &[String],
-        right: &[bool],
-        rows: &[Vec<String>],
-    ) {
+    pub fn table(&mut self, label: &str, heads: &[String], right: &[bool], rows: &[Vec<String>]) {
         let class = |at: usize| if right.get(at) == Some(&true) { "n" } else { "t" };
         let head = |html: &mut Self| {
             for (at, head) in heads.iter().enumerate() {
@@ -133,7 +128,7 @@ impl Html {
     }
 
     /// The same of the cells of its head and of whole rows.
-    pub(crate) fn rows(
+    pub fn rows(
         &mut self,
         label: &str,
         head: impl FnOnce(&mut Self),
@@ -148,14 +143,14 @@ impl Html {
     }
 
     /// A frame that scrolls by itself; by keyboard, too.
-    pub(crate) fn frame(&mut self, label: &str, fill: impl FnOnce(&mut Self)) {
+    pub fn frame(&mut self, label: &str, fill: impl FnOnce(&mut Self)) {
         let attributes =
             [("class", "frame"), ("tabindex", "0"), ("role", "region"), ("aria-label", label)];
         self.within("div", &attributes, fill);
     }
 
     /// What is shown when it is asked for.
-    pub(crate) fn fold(&mut self, title: &str, is_open: bool, fill: impl FnOnce(&mut Self)) {
+    pub fn fold(&mut self, title: &str, is_open: bool, fill: impl FnOnce(&mut Self)) {
         let attributes: Attributes<'_> = if is_open { &[("open", "")] } else { &[] };
         self.within("details", attributes, |html| {
             html.say("summary", &[], title);
@@ -164,13 +159,7 @@ impl Html {
     }
 
     /// A chart with what it is and how to read it.
-    pub(crate) fn figure(
-        &mut self,
-        title: &str,
-        note: &str,
-        drawn: &str,
-        fill: impl FnOnce(&mut Self),
-    ) {
+    pub fn figure(&mut self, title: &str, note: &str, drawn: &str, fill: impl FnOnce(&mut Self)) {
         self.within("figure", &[], |html| {
             html.within("figcaption", &[], |html| {
                 html.say("h3", &[], title);

@@ -5,56 +5,69 @@ use crate::text;
 
 /// What the numbers of one direction are.
 #[derive(Clone, Debug)]
-pub(crate) struct Axis {
-    pub(crate) name: String,
+pub struct Axis {
+    /// What it is of.
+    pub name: String,
     /// How a number at it is written.
-    pub(crate) words: fn(f64) -> String,
+    pub words: fn(f64) -> String,
     /// Numbers of its own with their words; none: round numbers.
-    pub(crate) ticks: Vec<(f64, String)>,
+    pub ticks: Vec<(f64, String)>,
     /// Large numbers come first.
-    pub(crate) is_reversed: bool,
+    pub is_reversed: bool,
 }
 
 /// One place of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Spot {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) interval: Option<[f64; 2]>,
+pub struct Spot {
+    /// Along the horizontal axis.
+    pub x: f64,
+    /// Along the vertical axis.
+    pub y: f64,
+    /// The 95 % interval of `y`.
+    pub interval: Option<[f64; 2]>,
 }
 
 /// What belongs to one name.
 #[derive(Clone, Debug)]
-pub(crate) struct Trace {
-    pub(crate) label: String,
+pub struct Trace {
+    /// Its name.
+    pub label: String,
     /// Where in the page it leads.
-    pub(crate) link: Option<String>,
+    pub link: Option<String>,
     /// It has a colour, a shape and its name below the axis; the others are context.
-    pub(crate) is_named: bool,
+    pub is_named: bool,
     /// All its places are marked, not its end alone: they are what was measured, and the line only leads the eye.
-    pub(crate) is_marked: bool,
-    pub(crate) spots: Vec<Spot>,
+    pub is_marked: bool,
+    /// From left to right.
+    pub spots: Vec<Spot>,
 }
 
 /// A place that has words of its own.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Mark {
-    pub(crate) x: f64,
-    pub(crate) y: f64,
-    pub(crate) words: String,
+pub struct Mark {
+    /// Along the horizontal axis.
+    pub x: f64,
+    /// Along the vertical axis.
+    pub y: f64,
+    /// Above it.
+    pub words: String,
 }
 
 /// Two logarithmic axes and what lies between them.
 #[derive(Clone, Debug)]
-pub(crate) struct Plane {
+pub struct Plane {
     /// What it shows, in words.
-    pub(crate) label: String,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
-    pub(crate) traces: Vec<Trace>,
+    pub label: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// What is drawn.
+    pub traces: Vec<Trace>,
     /// Corners of the line below and left of which nothing lies.
-    pub(crate) front: Vec<[f64; 2]>,
-    pub(crate) marks: Vec<Mark>,
+    pub front: Vec<[f64; 2]>,
+    /// Places with words.
+    pub marks: Vec<Mark>,
 }
 
 const WIDTH: f64 = super::NARROW;
@@ -67,7 +80,7 @@ const SHAPE: f64 = 16.0;
 
 impl Axis {
     /// Round numbers along it.
-    pub(crate) fn plain(name: impl Into<String>, words: fn(f64) -> String) -> Self {
+    pub fn plain(name: impl Into<String>, words: fn(f64) -> String) -> Self {
         Self { name: name.into(), words, ticks: Vec::new(), is_reversed: false }
     }
 
@@ -82,7 +95,7 @@ impl Axis {
 
 impl Plane {
     /// A part of a page.
-    pub(crate) fn inline(&self) -> String {
+    pub fn inline(&self) -> String {
         let spots = || self.traces.iter().flat_map(|trace| &trace.spots);
         // Context has no intervals that one sees.
         let seen = self.traces.iter().filter(|trace| trace.is_named);

@@ -13,13 +13,13 @@ mod matrix;
 mod plane;
 mod strip;
 
-pub(crate) use matrix::Matrix;
-pub(crate) use plane::{Axis, Mark, Plane, Spot, Trace};
-pub(crate) use strip::{Strip, StripRow, spark};
+pub use matrix::Matrix;
+pub use plane::{Axis, Mark, Plane, Spot, Trace};
+pub use strip::{Strip, StripRow, spark};
 
 /// How figures are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A line for each series.
     #[default]
     Lines,
@@ -29,38 +29,47 @@ pub(crate) enum Kind {
 
 /// One figure of a series.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Point {
-    pub(crate) here: Option<f64>,
-    pub(crate) interval: Option<[f64; 2]>,
-    pub(crate) published: Option<f64>,
+pub struct Point {
+    /// What was measured here.
+    pub here: Option<f64>,
+    /// Its 95 % interval.
+    pub interval: Option<[f64; 2]>,
+    /// What was published.
+    pub published: Option<f64>,
 }
 
 /// What has one name, one colour and one shape.
 #[derive(Clone, Debug)]
-pub(crate) struct Series {
-    pub(crate) label: String,
+pub struct Series {
+    /// Its name.
+    pub label: String,
     /// One for each head.
-    pub(crate) points: Vec<Point>,
+    pub points: Vec<Point>,
 }
 
 /// A picture.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Chart {
-    pub(crate) kind: Kind,
-    pub(crate) title: String,
+pub struct Chart {
+    /// Lines or bars.
+    pub kind: Kind,
+    /// What it shows.
+    pub title: String,
     /// Lines under the title, smaller.
-    pub(crate) notes: Vec<String>,
+    pub notes: Vec<String>,
     /// At the horizontal axis.
-    pub(crate) x: String,
+    pub x: String,
     /// At the vertical axis.
-    pub(crate) unit: String,
+    pub unit: String,
     /// Along the horizontal axis.
-    pub(crate) heads: Vec<String>,
-    pub(crate) series: Vec<Series>,
+    pub heads: Vec<String>,
+    /// What is drawn.
+    pub series: Vec<Series>,
     /// Rules before a head, with words: what is another from there on.
-    pub(crate) rules: Vec<(usize, String)>,
-    pub(crate) log_x: bool,
-    pub(crate) log_y: bool,
+    pub rules: Vec<(usize, String)>,
+    /// The horizontal axis is logarithmic, where all heads are numbers.
+    pub log_x: bool,
+    /// The vertical axis is logarithmic.
+    pub log_y: bool,
 }
 
 const WIDTH: f64 = 760.0;
@@ -92,7 +101,7 @@ const COLOURS: [(&str, &str); 7] = [
 ];
 
 /// A text of an SVG file or a page: nothing of it is markup, and nothing a terminal obeys.
-pub(crate) fn escape(words: &str) -> String {
+pub fn escape(words: &str) -> String {
     let mut escaped = String::new();
     for sign in text::clean(words, true).chars() {
         match sign {
@@ -366,7 +375,7 @@ fn style() -> String {
 }
 
 /// The theme of a page: custom properties, and the rules of its charts over them.
-pub(crate) fn theme() -> String {
+pub fn theme() -> String {
     let of = |is_dark: bool| {
         paints(is_dark).map(|(name, value)| format!("--{name}:{value};")).collect::<String>()
     };
@@ -380,12 +389,12 @@ pub(crate) fn theme() -> String {
 
 impl Chart {
     /// The file.
-    pub(crate) fn svg(&self) -> String {
+    pub fn svg(&self) -> String {
         self.drawn(true)
     }
 
     /// A part of a page, which has the theme and says above it what the title and the notes do.
-    pub(crate) fn inline(&self) -> String {
+    pub fn inline(&self) -> String {
         self.drawn(false)
     }
 

@@ -70,8 +70,14 @@ pub struct Style {
 }
 
 impl Style {
+    /// Of a page, which has room for everything.
+    #[must_use]
+    pub fn page() -> Self {
+        Self { unicode: true, verbose: true, full: true, ..Self::default() }
+    }
+
     /// Whether more than one screen was asked for.
-    pub(crate) fn is_whole(&self) -> bool {
+    pub fn is_whole(&self) -> bool {
         self.full || self.verbose
     }
 }

@@ -4,14 +4,15 @@ use super::{Canvas, Scale, escape, wide};
 
 /// Figures by row and column, stronger where there is more.
 #[derive(Clone, Debug)]
-pub(crate) struct Matrix {
+pub struct Matrix {
     /// What it shows, in words.
-    pub(crate) label: String,
+    pub label: String,
     /// What rows and columns are.
-    pub(crate) axes: [String; 2],
-    pub(crate) heads: Vec<String>,
+    pub axes: [String; 2],
+    /// The names of rows and columns.
+    pub heads: Vec<String>,
     /// A row for each head, with a figure and its words for each.
-    pub(crate) rows: Vec<Vec<Option<(f64, String)>>>,
+    pub rows: Vec<Vec<Option<(f64, String)>>>,
 }
 
 const WIDTH: f64 = super::NARROW;
@@ -23,7 +24,7 @@ const WORDED: usize = 5;
 
 impl Matrix {
     /// A part of a page.
-    pub(crate) fn inline(&self) -> String {
+    pub fn inline(&self) -> String {
         let count = self.heads.len().max(1) as f64;
         let side = ((WIDTH - LEFT - 8.0) / count).min(84.0);
         let tall = side.min(44.0);

@@ -1,0 +1,191 @@
+//! A document as a page.
+
+use super::{Attributes, Html, Page};
+use crate::doc::{
+    Block, Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Place, Row, Section, Table,
+    anchor,
+};
+use crate::page::Tone;
+use std::io;
+
+/// Writes it.
+pub(crate) fn write(doc: &Doc, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut page = Page::default();
+    fill(&mut page, doc);
+    let title = if doc.title.is_empty() { &doc.headline } else { &doc.title };
+    let mut foot = doc.foot.clone();
+    foot.push("This page is one file and asks nobody for anything.".to_owned());
+    page.write(title, &foot, out)
+}
+
+/// Puts a document on a page, which may have something else below it.
+pub fn fill(page: &mut Page, doc: &Doc) {
+    page.begin(doc.stopped.as_deref());
+    let is_section = |block: &Block| matches!(block, Block::Section(one) if !one.is_folded);
+    let first = doc.body.0.iter().position(is_section).unwrap_or(doc.body.0.len());
+    let (top, rest) = doc.body.0.split_at(first);
+    page.head(|html| {
+        if !doc.headline.is_empty() {
+            html.headline(&doc.headline);
+        }
+        draw(html, top);
+    });
+    for block in rest {
+        match block {
+            Block::Section(section) if !section.is_folded => {
+                let id = page.free(&address(section));
+                page.section(&id, &section.title, |html| draw(html, &section.body.0));
+            }
+            other => page.head(|html| draw(html, std::slice::from_ref(other))),
+        }
+    }
+}
+
+fn address(section: &Section) -> String {
+    if section.anchor.is_empty() { anchor(&section.title) } else { anchor(&section.anchor) }
+}
+
+/// Puts blocks into an element; charts that follow each other stand side by side.
+pub fn blocks(html: &mut Html, blocks: &Blocks) {
+    draw(html, &blocks.0);
+}
+
+fn draw(html: &mut Html, blocks: &[Block]) {
+    let are_charts = |a: &Block, b: &Block| matches!((a, b), (Block::Chart(_), Block::Chart(_)));
+    for blocks in blocks.chunk_by(are_charts) {
+        if let Some(Block::Chart(first)) = blocks.first() {
+            let is_wide = matches!(first.picture, None | Some(Picture::Chart(_)));
+            let class = if is_wide { "charts wide" } else { "charts" };
+            html.within("div", &[("class", class)], |html| {
+                blocks.iter().for_each(|one| block(html, one));
+            });
+        } else {
+            blocks.iter().for_each(|one| block(html, one));
+        }
+    }
+}
+
+fn block(html: &mut Html, block: &Block) {
+    match block {
+        Block::Say(line) if line.tone == Tone::Title => html.say("h3", &[], &line.whole()),
+        Block::Say(line) => {
+            let class = match line.tone {
+                Tone::Bad | Tone::Doubt => "alarm",
+                tone => class(tone),
+            };
+            html.within("p", &[("class", class)], |html| words(html, line));
+        }
+        Block::List(items) => html.within("ul", &[], |html| {
+            for item in items {
+                html.within("li", &[("class", class(item.tone))], |html| words(html, item));
+            }
+        }),
+        Block::Facts(facts) => html.within("dl", &[("class", "facts")], |html| {
+            for (name, value) in facts {
+                html.say("dt", &[], name);
+                html.say("dd", &[], value);
+            }
+        }),
+        Block::Table(table) => self::table(html, table),
+        Block::Chart(chart) => self::chart(html, chart),
+        Block::Section(section) if section.is_folded => {
+            html.fold(&section.title, false, |html| draw(html, &section.body.0));
+        }
+        Block::Section(section) => {
+            html.say("h3", &[("id", &address(section))], &section.title);
+            draw(html, &section.body.0);
+        }
+        Block::Space => {}
+    }
+}
+
+/// How a tone looks in a list or a table.
+fn class(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain | Tone::Title => "plain",
+        Tone::Best => "good",
+        Tone::Quiet => "soft",
+        Tone::Bad => "bad",
+        Tone::Doubt => "doubt",
+    }
+}
+
+/// All of a line, which may lead somewhere.
+fn words(html: &mut Html, line: &Line) {
+    let whole = line.whole();
+    match &line.link {
+        Some(link) => html.say("a", &[("href", &format!("#{}", anchor(link)))], &whole),
+        None => html.words(&whole),
+    }
+}
+
+fn chart(html: &mut Html, chart: &Chart) {
+    let Some(picture) = &chart.picture else {
+        return html.within("figure", &[("class", "full")], |html| {
+            html.within("figcaption", &[], |html| html.say("h3", &[], &chart.title));
+            draw(html, &chart.figures.0);
+        });
+    };
+    html.figure(&chart.title, &chart.note, &picture.inline(), |html| {
+        if !chart.figures.is_empty() {
+            html.fold("In figures", false, |html| draw(html, &chart.figures.0));
+        }
+    });
+}
+
+fn table(html: &mut Html, table: &Table) {
+    // What a terminal draws in characters is a picture of the page.
+    let is_shown = |column: &Column| column.place != Place::Characters;
+    let columns = || table.columns.iter().filter(|column| is_shown(column));
+    let count = columns().count().to_string();
+    let side = |column: &Column| if column.is_number { "n" } else { "t" };
+    let head = |html: &mut Html| {
+        for column in columns() {
+            html.say("th", &[("scope", "col"), ("class", side(column))], &column.head);
+        }
+    };
+    let row = |html: &mut Html, row: &Row| {
+        let class = if row.tone == Tone::Best { "best" } else { class(row.tone) };
+        html.within("tr", &[("class", class)], |html| {
+            let cells = table.columns.iter().zip(&row.cells);
+            for (column, cell) in cells.filter(|(column, _)| is_shown(column)) {
+                let head = ("data-head", column.head.as_str());
+                let attributes: Attributes<'_> = match column.head.as_str() {
+                    "" => &[("class", side(column))],
+                    _ => &[("class", side(column)), head],
+                };
+                html.within("td", attributes, |html| self::cell(html, cell));
+            }
+        });
+    };
+    let body = |html: &mut Html| {
+        for (group, rows) in table.grouped() {
+            if !group.is_empty() {
+                let attributes = [("colspan", count.as_str()), ("scope", "rowgroup")];
+                html.within("tr", &[], |html| html.say("th", &attributes, group));
+            }
+            rows.iter().for_each(|one| row(html, one));
+        }
+    };
+    // Columns of text are too many for a telephone: there a row stands one cell below the other.
+    let is_text = matches!(table.layout, Layout::Flow | Layout::Cards);
+    let class = if is_text { "stack" } else { "plain" };
+    html.within("div", &[("class", class)], |html| html.rows(&table.label, head, body));
+    if let Some(words) = table.legend(|_| true) {
+        html.say("p", &[("class", "soft small")], &words);
+    }
+}
+
+/// The first line as it is, others smaller below it.
+fn cell(html: &mut Html, cell: &Cell) {
+    for (at, line) in cell.0.iter().enumerate() {
+        match (at, line.tone) {
+            (0, Tone::Plain) => words(html, line),
+            (0, tone) => html.within("span", &[("class", class(tone))], |html| words(html, line)),
+            (_, tone) => {
+                let class = if tone == Tone::Plain { "was" } else { class(tone) };
+                html.within("div", &[("class", class)], |html| words(html, line));
+            }
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Rendering: what a document says, drawn for a terminal, as Markdown or as a page.
+//!
+//! Nothing here knows what ipcperf measures. Every text may come from a file that somebody else wrote, so none is trusted
+//! to be short, printable or free of markup.
+#![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect"))]
+
+pub mod csv;
+pub mod doc;
+mod format;
+pub mod grid;
+pub mod html;
+pub mod json;
+pub mod markdown;
+mod output;
+pub mod page;
+pub mod svg;
+pub mod terminal;
+pub mod text;
+
+pub use format::{Format, Style};
+pub use output::Output;
+
+use std::io;
+
+impl doc::Doc {
+    /// Draws it for people: for a terminal, where the format is none of Markdown or a page.
+    ///
+    /// # Errors
+    /// `out` refuses the bytes.
+    pub fn write(&self, format: Format, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+        match format {
+            Format::Markdown => markdown::write(self, style, out),
+            Format::Html => html::write(self, out),
+            _ => terminal::write(self, style, out),
+        }
+    }
+}

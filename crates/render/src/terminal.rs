@@ -1,0 +1,218 @@
+//! A document on a terminal.
+
+use crate::Style;
+use crate::doc::{Block, Blocks, Cell, Doc, Layout, Place, Row, Table};
+use crate::grid::Grid;
+use crate::page::{Page, Tone};
+use crate::text;
+use std::io;
+
+/// Before all that stands under a heading.
+const EDGE: &str = "  ";
+
+/// Before what stands above a row.
+const ABOVE: &str = "  -- ";
+
+/// The least widths of columns that flow: of the first, of figures, of other texts.
+const FIRST: usize = 20;
+const FIGURE: usize = 22;
+const TEXT: usize = 13;
+
+/// The least width of the last fixed column of a table in blocks.
+const FIXED: usize = 18;
+
+/// Writes it.
+pub(crate) fn write(doc: &Doc, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut page = Page::new(out, style);
+    if let Some(stopped) = &doc.stopped {
+        page.paragraph(Tone::Bad, "", stopped)?;
+    }
+    if !doc.headline.is_empty() {
+        page.paragraph(Tone::Title, "", &doc.headline)?;
+    }
+    blocks(&mut page, &doc.body, "")
+}
+
+/// Draws blocks on a page that has other things, too.
+///
+/// # Errors
+/// The page refuses the bytes.
+pub fn blocks(page: &mut Page<'_>, blocks: &Blocks, edge: &str) -> io::Result<()> {
+    blocks.0.iter().try_for_each(|block| self::block(page, block, edge))
+}
+
+fn block(page: &mut Page<'_>, block: &Block, edge: &str) -> io::Result<()> {
+    match block {
+        Block::Say(line) => page.paragraph(line.tone, &format!("{edge}{}", line.lead), &line.words),
+        Block::List(items) => items.iter().try_for_each(|item| {
+            page.paragraph(item.tone, &format!("{edge}- {}", item.lead), &item.words)
+        }),
+        Block::Facts(facts) => {
+            let names = facts.iter().map(|(name, _)| text::width(name));
+            let widest = names.max().unwrap_or(0).min(page.style.width / 3);
+            facts.iter().try_for_each(|(name, value)| {
+                page.paragraph(Tone::Plain, &format!("{edge}{name:widest$}  "), value)
+            })
+        }
+        Block::Table(table) => self::table(page, table, edge),
+        Block::Chart(chart) if chart.figures.is_empty() => Ok(()),
+        Block::Chart(chart) => {
+            page.gap()?;
+            page.paragraph(Tone::Title, edge, &chart.title)?;
+            blocks(page, &chart.figures, edge)
+        }
+        Block::Section(section) => {
+            page.gap()?;
+            page.paragraph(Tone::Title, "", &section.title)?;
+            blocks(page, &section.body, EDGE)
+        }
+        Block::Space => page.gap(),
+    }
+}
+
+/// The columns that stand side by side.
+fn beside(table: &Table) -> Vec<usize> {
+    let all = 0..table.columns.len();
+    all.filter(|at| table.columns[*at].place != Place::Above).collect()
+}
+
+/// Clean texts, in which a newline is one of ours.
+fn grid(table: &Table, unicode: bool) -> Grid {
+    let clean = |words: &str| text::clean(words, unicode);
+    let of =
+        |cell: &Cell| cell.0.iter().map(|line| clean(&line.whole())).collect::<Vec<_>>().join("\n");
+    let row = |row: &Row| {
+        let mut cells: Vec<String> = row.cells.iter().map(of).collect();
+        cells.resize(table.columns.len(), String::new());
+        cells
+    };
+    Grid {
+        heads: table.columns.iter().map(|column| clean(&column.head)).collect(),
+        right: table.columns.iter().map(|column| column.is_number).collect(),
+        rows: table.rows.iter().map(row).collect(),
+    }
+}
+
+fn table(page: &mut Page<'_>, table: &Table, edge: &str) -> io::Result<()> {
+    let inner = if table.has_groups() { format!("{edge}{EDGE}") } else { edge.to_owned() };
+    let style = *page.style;
+    let room = style.width.saturating_sub(inner.len());
+    let mut grid = grid(table, style.unicode);
+    let all = beside(table);
+    match table.layout {
+        Layout::GiveWay => {
+            let (always, mut wanted): (Vec<usize>, Vec<usize>) =
+                all.iter().partition(|at| table.columns[**at].rank == 0);
+            wanted.sort_by_key(|at| table.columns[*at].rank);
+            let columns = grid.narrow(&always, &wanted, table.flexible, room);
+            rows(page, table, &grid, &columns, [edge, &inner])?;
+            let hidden = all.iter().filter(|at| !columns.contains(at));
+            let hidden: Vec<&str> = hidden.map(|at| table.columns[*at].head.as_str()).collect();
+            if !hidden.is_empty() {
+                let words = format!("hidden at {} columns: {}", style.width, hidden.join(", "));
+                page.paragraph(Tone::Quiet, edge, &words)?;
+            }
+            legend(page, table, &columns, edge)
+        }
+        Layout::Blocks(fixed) => {
+            let spare = if fixed > 1 { FIXED } else { 0 };
+            for mut columns in grid.blocks(fixed, room.saturating_sub(spare)) {
+                columns.splice(1..1, 1..fixed);
+                let mut block = grid.clone();
+                block.narrow(&columns, &[], fixed - 1, room);
+                rows(page, table, &block, &columns, [edge, &inner])?;
+            }
+            legend(page, table, &all, edge)
+        }
+        Layout::Flow => {
+            let least = least(table, &grid);
+            if !grid.flow(&least, room) {
+                return cards(page, table, [edge, &inner]);
+            }
+            rows(page, table, &grid, &all, [edge, &inner])?;
+            legend(page, table, &all, edge)
+        }
+        Layout::Cards => cards(page, table, [edge, &inner]),
+    }
+}
+
+fn legend(page: &mut Page<'_>, table: &Table, columns: &[usize], edge: &str) -> io::Result<()> {
+    let words = table.legend(|at| columns.contains(&at));
+    words.map_or(Ok(()), |words| page.paragraph(Tone::Quiet, edge, &words))
+}
+
+/// The least widths with which a table can be read. A figure stays in one line, but for a very long one.
+fn least(table: &Table, grid: &Grid) -> Vec<usize> {
+    let widest = |at: usize, split: fn(&str) -> Vec<&str>| {
+        let cells = grid.rows.iter().map(|row| row[at].as_str()).chain([grid.heads[at].as_str()]);
+        cells.flat_map(split).map(text::width).max().unwrap_or(0)
+    };
+    let word = |at: usize| widest(at, |cell| cell.split_whitespace().collect());
+    let columns = table.columns.iter().enumerate();
+    let of = columns.map(|(at, column)| match at {
+        _ if column.is_number => widest(at, |cell| cell.lines().collect()).min(FIGURE),
+        0 => word(at).clamp(FIRST, 2 * FIRST),
+        _ => word(at).min(TEXT),
+    });
+    of.collect()
+}
+
+/// The head and the rows of these columns, each group below its heading.
+fn rows(
+    page: &mut Page<'_>,
+    table: &Table,
+    grid: &Grid,
+    columns: &[usize],
+    [edge, inner]: [&str; 2],
+) -> io::Result<()> {
+    let (head, lines) = grid.lines(columns);
+    if columns.iter().any(|at| !table.columns[*at].head.is_empty()) {
+        page.row(Tone::Quiet, inner, &head)?;
+    }
+    let mut lines = lines.iter();
+    for (group, rows) in table.grouped() {
+        if !group.is_empty() {
+            page.paragraph(Tone::Title, edge, group)?;
+        }
+        for (row, lines) in rows.iter().zip(lines.by_ref()) {
+            let above = table.columns.iter().zip(&row.cells);
+            for (_, cell) in above.filter(|(column, _)| column.place == Place::Above) {
+                for line in &cell.0 {
+                    page.paragraph(line.tone, &format!("{inner}{ABOVE}"), &line.whole())?;
+                }
+            }
+            page.row(row.tone, inner, lines)?;
+        }
+    }
+    Ok(())
+}
+
+/// Each row as a paragraph.
+fn cards(page: &mut Page<'_>, table: &Table, [edge, inner]: [&str; 2]) -> io::Result<()> {
+    for (group, rows) in table.grouped() {
+        if !group.is_empty() {
+            page.gap()?;
+            page.paragraph(Tone::Title, edge, group)?;
+        }
+        for row in rows {
+            for line in &row.card {
+                page.paragraph(line.tone, &format!("{inner}{}", line.lead), &line.words)?;
+            }
+            if row.card.is_empty() {
+                page.paragraph(row.tone, inner, &card(table, row))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// `first cell: second head: second cell; ...`.
+fn card(table: &Table, row: &Row) -> String {
+    let cells = table.columns.iter().zip(&row.cells).filter(|(_, cell)| !cell.0.is_empty());
+    let words = cells.enumerate().map(|(at, (column, cell))| match column.head.as_str() {
+        "" => cell.text("; "),
+        _ if at == 0 => cell.text("; "),
+        head => format!("{head}: {}", cell.text("; ")),
+    });
+    words.collect::<Vec<_>>().join("; ")
+}
