@@ -440,7 +440,10 @@ pub(crate) fn refused(error: OptionError) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::named as texts;
+
+    fn texts<T: ToString>(all: &[T]) -> Vec<String> {
+        all.iter().map(ToString::to_string).collect()
+    }
 
     #[test]
     fn other_names_in_use_mean_what_their_users_mean() {

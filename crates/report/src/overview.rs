@@ -230,7 +230,7 @@ impl<'a> Overview<'a> {
         let facts = FACTS.iter().filter(|fact| first.spec.is_some_and(|spec| spec.can(**fact)));
         let facts = facts.filter(|fact| lacks(fact)).map(|fact| match fact {
             Capability::TwoWay => "is two-way".to_owned(),
-            Capability::ToldOfDeath => "notices a dead peer".to_owned(),
+            Capability::NoticesDeath => "notices a dead peer".to_owned(),
             Capability::Listener => "has a listener".to_owned(),
             Capability::Reconnect => "reconnects after a restart".to_owned(),
             other => format!("has {other}"),
@@ -670,7 +670,7 @@ fn some(names: &[&str]) -> String {
 
 /// `two-way, listener`: what a mechanism can do of what programs come to need.
 fn can(spec: &Spec) -> String {
-    let facts = FACTS.iter().filter(|fact| **fact != Capability::ToldOfDeath && spec.can(**fact));
+    let facts = FACTS.iter().filter(|fact| **fact != Capability::NoticesDeath && spec.can(**fact));
     let words: Vec<String> = facts.map(ToString::to_string).collect();
     if words.is_empty() { NONE.to_owned() } else { words.join(", ") }
 }
