@@ -1,6 +1,5 @@
 //! The reference of all mechanisms as one Markdown document. It holds facts of the mechanisms and none of a host.
 
-use crate::describe::facts;
 use crate::figures::{self, NONE};
 use crate::grid::Grid;
 use crate::list::{ListRow, carries, families, meets};
@@ -15,50 +14,50 @@ const HEADS: &[(&str, bool)] = &[
     ("waits", false),
     ("carries", false),
     ("largest", true),
-    ("meets", false),
-    ("producers-consumers", false),
+    ("connects", false),
+    ("senders-receivers", false),
     ("when full", false),
     ("calls", true),
     ("copies", true),
-    ("passes descriptors", false),
-    ("told of close", false),
-    ("told of death", false),
+    ("descriptors", false),
+    ("close", false),
+    ("death", false),
     ("after a restart", false),
 ];
 
-/// What is often needed, and what it takes. All of them carry bytes of the user's.
+/// Common needs and the capabilities that meet them. All of these carry the user's bytes.
 const NEEDS: &[(&str, &[Capability])] = &[
-    ("any two processes", &[Capability::Unrelated]),
+    ("unrelated processes", &[Capability::Unrelated]),
     (
-        "any two processes, told when the other dies",
+        "unrelated processes, notices a dead peer",
         &[Capability::Unrelated, Capability::NoticesDeath],
     ),
     (
-        "any two processes, whole messages, told when the other dies",
+        "unrelated processes, whole messages, notices a dead peer",
         &[Capability::Unrelated, Capability::Boundaries, Capability::NoticesDeath],
     ),
-    ("any two processes, each of which may be restarted", &[Capability::Reconnect]),
+    ("unrelated processes, each may restart", &[Capability::Reconnect]),
     (
-        "whole messages, and a sender that waits while nobody receives",
+        "whole messages, the sender waits if nobody receives",
         &[Capability::Boundaries, Capability::BackPressure],
     ),
     (
         "many senders, whole messages",
         &[Capability::ManyProducers, Capability::Boundaries, Capability::BackPressure],
     ),
-    ("many receivers that share the work", &[Capability::ManyConsumers, Capability::BackPressure]),
-    ("descriptors handed over", &[Capability::FdPassing]),
+    ("many receivers share the work", &[Capability::ManyConsumers, Capability::BackPressure]),
+    ("passes descriptors", &[Capability::FdPassing]),
     ("no copy of the payload", &[Capability::NoCopy]),
-    ("the other process on another host some day", &[Capability::Network]),
+    ("the peer may move to another host", &[Capability::Network]),
 ];
 
-/// Which mechanisms have what is often needed, by their facts alone.
+/// Which mechanisms meet common needs, by their facts alone.
 fn chooser(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(
         out,
-        "## Which have what I need?\n\n\
-         By facts alone; how fast each is depends on the machine, and `ipcperf choose` measures it there. `ipcperf list \
-         --can NEED,NEED` answers for any set of needs.\n"
+        "## Which meet my needs?\n\n\
+         By facts alone; `ipcperf choose` measures how fast they are on your machine. `ipcperf list --can NEED,NEED` \
+         answers for any set of needs.\n"
     )?;
     let row = |(need, capabilities): &(&str, &[Capability])| {
         let has = |row: &&ListRow| {
@@ -69,14 +68,14 @@ fn chooser(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
         let words: Vec<&str> = capabilities.iter().map(|one| one.name()).collect();
         vec![(*need).to_owned(), words.join(","), have.join(", ")]
     };
-    let heads = ["need", "for --can", "mechanisms"].map(|head| (head, false));
+    let heads = ["need", "--can", "mechanisms"].map(|head| (head, false));
     let all = NEEDS.iter().map(row).collect();
     markdown::grid(&Grid::of(&heads, all), &Style::default(), out)?;
     writeln!(out)
 }
 
-/// Writes the reference: which mechanisms have what is often needed, an overview, then every mechanism with its variants, knobs and pitfalls. The same rows give
-/// the same bytes on every host; what a row says of its host is left out.
+/// Writes the reference: what a reader needs to choose. `ipcperf describe` has the rest. The same rows give the same bytes
+/// on every host; what a row says of its host is left out.
 ///
 /// # Errors
 /// `out` refuses the bytes.
@@ -85,39 +84,43 @@ pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "# Mechanisms\n")?;
     writeln!(
         out,
-        "{} in {}, as the program itself declares them: written by `cargo xtask docs`, shown by `ipcperf list` and \
-         `ipcperf describe NAME`, tried by the conformance suite ([CONFORMANCE.md](CONFORMANCE.md)). What is left out \
-         on purpose is in [not-covered.md](not-covered.md).\n",
+        "{} of {}, as the program declares them: written by `cargo xtask docs`, tested by the conformance suite \
+         ([CONFORMANCE.md](CONFORMANCE.md)). `ipcperf describe NAME` has all facts, knobs, pitfalls and manual pages. \
+         [not-covered.md](not-covered.md) says what is left out.\n",
         text::counted(rows.len() as u64, "variant"),
         text::counted(names.len() as u64, "mechanism")
     )?;
-    writeln!(
-        out,
-        "- **largest**: the largest message where the mechanism itself sets it; \"host\": a setting of the host does."
-    )?;
-    writeln!(
-        out,
-        "- **meets**: how two processes come by it: handed a descriptor, knowing a process of the same user, opening \
-         a name, connecting to a port."
-    )?;
-    writeln!(
-        out,
-        "- **calls**: system calls of both ends for one message when nobody waits; a dash where polls depend on timing."
-    )?;
-    writeln!(out, "- **copies**: of the payload, from the sender's bytes to the receiver's.\n")?;
     chooser(rows, out)?;
+    writeln!(
+        out,
+        "## Columns\n\n\
+         - A row has the facts of the default variant; the lists name the others.\n\
+         - **largest**: the largest message if the mechanism limits it; \"host\": a setting of the host does.\n\
+         - **connects**: how two processes connect: by an inherited or passed descriptor (fd), a process number (pid), a \
+         name, or a port.\n\
+         - **calls**: system calls of both ends per message if nobody waits; a dash if polls depend on timing.\n\
+         - **copies**: of the payload, from the sender's bytes to the receiver's.\n\
+         - **close**, **death**: whether an end notices that its peer has closed or died.\n\
+         - **after a restart** of its peer an end goes on, reopens its own end, or must be handed a new one.\n"
+    )?;
     for (family, members) in families(rows) {
+        let variants: Vec<Vec<&ListRow>> = mechanisms(members.iter().copied())
+            .iter()
+            .map(|name| members.iter().copied().filter(|row| row.spec.name == *name).collect())
+            .collect();
         writeln!(out, "## {family}\n")?;
-        let rows = members.iter().map(|row| cells(row.spec)).collect();
-        markdown::grid(&Grid::of(HEADS, rows), &Style::default(), out)?;
+        let facts = variants.iter().filter_map(|rows| standard(rows)).map(|row| cells(row.spec));
+        markdown::grid(&Grid::of(HEADS, facts.collect()), &Style::default(), out)?;
         writeln!(out)?;
-        for name in mechanisms(members.iter().copied()) {
-            let variants: Vec<&ListRow> =
-                members.iter().copied().filter(|row| row.spec.name == name).collect();
-            mechanism(name, &variants, out)?;
-        }
+        variants.iter().try_for_each(|rows| mechanism(rows, out))?;
+        writeln!(out)?;
     }
     Ok(())
+}
+
+/// The default variant, or the first.
+fn standard<'a>(variants: &[&'a ListRow]) -> Option<&'a ListRow> {
+    variants.iter().find(|row| row.spec.default).or(variants.first()).copied()
 }
 
 /// Names of mechanisms, each once, in the order of the list.
@@ -167,46 +170,28 @@ fn cells(spec: &Spec) -> Vec<String> {
     ]
 }
 
-fn mechanism(name: &str, variants: &[&ListRow], out: &mut dyn io::Write) -> io::Result<()> {
-    writeln!(out, "### {name}\n")?;
-    for ListRow { spec, .. } in variants {
-        let standard = if spec.default && variants.len() > 1 { " (default)" } else { "" };
-        writeln!(out, "- **{}**{standard}: {}", spec.full_name(), escape(spec.summary, true))?;
-    }
-    writeln!(out)?;
-    let stands = variants.iter().find(|row| row.spec.default).or(variants.first());
-    let Some(ListRow { spec, knobs, .. }) = stands else { return Ok(()) };
-    for (label, words) in facts(spec, own_limit(spec).as_ref()) {
-        if label != "waits" {
-            writeln!(out, "- {label}: {}", escape(&words, true))?;
+/// One line: what it is, the pitfall that stands first, and the names of other variants and of knobs.
+fn mechanism(variants: &[&ListRow], out: &mut dyn io::Write) -> io::Result<()> {
+    let Some(ListRow { spec, .. }) = standard(variants) else { return Ok(()) };
+    let words = spec.pitfalls.first().map_or_else(String::new, |first| format!(" {first}"));
+    write!(
+        out,
+        "- **{}**: {}{}",
+        spec.full_name(),
+        escape(spec.summary, true),
+        escape(&words, true)
+    )?;
+    let others = variants.iter().filter(|row| row.spec.variant != spec.variant);
+    let knobs = variants.iter().flat_map(|row| row.knobs);
+    let knobs = text::each_once(knobs.map(|knob| format!("{}.{}", spec.name, knob.name)));
+    for (head, names) in
+        [("Variants", others.map(|row| row.spec.full_name()).collect()), ("Knobs", knobs)]
+    {
+        if !names.is_empty() {
+            write!(out, " {head}: {}.", names.join(", "))?;
         }
     }
-    writeln!(out)?;
-    if !knobs.is_empty() {
-        writeln!(out, "| knob | takes | default | |\n| --- | --- | --- | --- |")?;
-        for knob in *knobs {
-            let cells = [
-                format!("{name}.{}", knob.name),
-                knob.kind.to_string(),
-                knob.default.to_owned(),
-                knob.help.to_owned(),
-            ];
-            markdown::row(&cells, &Style::default(), out)?;
-        }
-        writeln!(out)?;
-    }
-    let of = |list: fn(&Spec) -> &[&'static str]| {
-        text::each_once(variants.iter().flat_map(|row| list(row.spec).iter().copied()))
-    };
-    let needs = of(|spec| spec.needs);
-    if !needs.is_empty() {
-        writeln!(out, "Needs: {}.\n", escape(&needs.join("; "), true))?;
-    }
-    writeln!(out, "Pitfalls:\n")?;
-    for pitfall in of(|spec| spec.pitfalls) {
-        writeln!(out, "- {}", escape(pitfall, true))?;
-    }
-    writeln!(out, "\nManual pages: {}.\n", of(|spec| spec.manual).join(", "))
+    writeln!(out)
 }
 
 #[cfg(test)]
@@ -219,20 +204,19 @@ mod tests {
     }
 
     #[test]
-    fn every_variant_knob_and_pitfall_is_there_and_every_mechanism_once() {
+    fn every_variant_and_knob_is_there_and_every_mechanism_once() {
         let rows = sample::list();
         let text = written(&rows);
         for row in &rows {
-            let name = row.spec.full_name();
-            assert!(text.contains(&format!("\n| {name} | ")), "{name}: {text}");
-            assert!(text.contains(&format!("\n- **{name}**")), "{name}: {text}");
-            assert_eq!(text.matches(&format!("\n### {}\n", row.spec.name)).count(), 1, "{text}");
-            for pitfall in row.spec.pitfalls {
-                assert!(text.contains(&escape(pitfall, true)), "{pitfall}");
-            }
+            assert!(text.contains(&row.spec.full_name()), "{text}");
             for knob in row.knobs {
                 assert!(text.contains(&format!("{}.{}", row.spec.name, knob.name)), "{text}");
             }
+        }
+        for row in rows.iter().filter(|row| row.spec.default) {
+            let name = row.spec.full_name();
+            assert_eq!(text.matches(&format!("\n| {name} | ")).count(), 1, "{name}: {text}");
+            assert_eq!(text.matches(&format!("\n- **{name}**")).count(), 1, "{name}: {text}");
         }
     }
 

@@ -30,14 +30,14 @@ pub struct CellKey {
     pub size_bytes: u64,
     /// Where the ends run.
     pub placement: Placement,
-    /// The CPUs of lead and follow in even rounds (swapped in odd rounds, but for CPUs that were named); empty for `free`, and
-    /// where one end alone is pinned.
+    /// CPUs of lead and follow in even rounds (swapped in odd rounds unless they were named); empty for `free` or if only
+    /// one end is pinned.
     pub cpus: Vec<usize>,
     /// What idle CPUs do.
     pub idle: Idle,
     /// What happens to the payload.
     pub touch: Touch,
-    /// What the pattern is asked to do beyond that; absent where nothing is.
+    /// Load options; absent if there are none.
     #[serde(default, skip_serializing_if = "Load::is_plain")]
     pub load: Load,
 }
@@ -87,7 +87,7 @@ impl CellKey {
     }
 }
 
-/// The thing that gets a number. A metric that the pattern does not have is absent.
+/// What gets a number. A metric that the pattern does not have is absent.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(extend(
@@ -95,7 +95,7 @@ impl CellKey {
     "then" = {"required": ["reason"]}
 )))]
 pub struct Cell {
-    /// All of its identity in words: `pipe ping-pong 64B same-llc`.
+    /// The identity in words: `pipe ping-pong 64B same-llc`.
     pub id: String,
     /// What is measured, where and how.
     #[serde(flatten)]
@@ -110,16 +110,16 @@ pub struct Cell {
     /// How operations were timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
-    /// Its slices, as columns: under each key the list of its values, one for each round; empty where there is none.
+    /// Slices as columns: a list of values under each key, one per slice; empty if there are none.
     #[serde(serialize_with = "columns::serialize", deserialize_with = "columns::deserialize")]
     #[cfg_attr(feature = "schema", schemars(with = "Round"))]
     pub rounds: Vec<Round>,
-    /// Messages of all accepted rounds; of a round trip both.
+    /// Messages of all accepted rounds; a round trip counts as two.
     pub messages: u64,
     /// Messages of all accepted rounds that never arrived (lossy mechanisms).
     #[serde(default)]
     pub lost: u64,
-    /// What the mechanism counted beside its messages in all accepted rounds, both ends together: "torn reads".
+    /// Events that the mechanism counted in all accepted rounds, both ends together: "torn reads".
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub events: BTreeMap<String, u64>,
     /// Every accepted round carries its proof. Never for the floor, which moves nothing.
@@ -129,14 +129,14 @@ pub struct Cell {
     /// last message. `mean` is the median over rounds of the mean of all operations of a round, in batch timing too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ns: Option<BTreeMap<String, Metric>>,
-    /// The modes that the single operations of `rtt_ns` fall into, the fastest first; absent where there is one only, and
-    /// in batch timing. `modes` of `p50` are those of whole rounds.
+    /// Modes of the single operations of `rtt_ns`, fastest first; absent with one mode and in batch timing. `modes` of
+    /// `p50` are modes of whole rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operation_modes: Vec<OperationMode>,
-    /// The way from lead to follow by itself, where that was asked for. Never half of a round trip.
+    /// One way from lead to follow, with `--one-way`. Never half of a round trip.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub one_way_ns: Option<OneWay>,
-    /// Open loop: from when the message was really sent until its reply, in the same form.
+    /// Open loop: from when the message was sent until its reply, in the same form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service_ns: Option<BTreeMap<String, Metric>>,
     /// Open loop, and ping-pong with pauses: how late the sender was while no earlier reply was due, `p50` and `p99` of
@@ -149,8 +149,8 @@ pub struct Cell {
     /// Open loop: messages answered per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub achieved_per_second: Option<Metric>,
-    /// Open loop: round trips per second of a closed loop, measured before the rounds, once for all cells that differ in
-    /// nothing but their load. A rate in percent is a share of it.
+    /// Open loop: peak rate of a closed loop, measured once before the rounds for all cells that differ only in load. A
+    /// rate in percent is a share of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_per_second: Option<Metric>,
     /// Payload bytes that arrived, per second.
@@ -159,34 +159,31 @@ pub struct Cell {
     /// Messages that arrived, per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_per_second: Option<Metric>,
-    /// How the peers of a fan-in or fan-out fared.
+    /// Shares and calls of the peers of a fan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan: Option<Fan>,
-    /// Of connections for single requests: what became of the requests.
+    /// Requests of the pattern `connect`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect: Option<Connections>,
     /// CPU time of both processes, per message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_message: Option<CpuCost>,
-    /// Busy time of all CPUs while the messages moved, less what they are busy when this run does nothing, per message, ns:
-    /// the processes and what the kernel did for them elsewhere (soft interrupts, kernel threads). Of all rounds
-    /// together; no value where the total is too small for the kernel's 10 ms steps.
+    /// Busy time of all CPUs above the idle baseline, per message, ns, including soft interrupts and kernel threads. Of all
+    /// rounds together; no value if the total is too small for the kernel's 10 ms steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine_cpu_ns_per_message: Option<Metric>,
-    /// Energy of all processor packages per message, less what they draw when this run does nothing, nJ.
+    /// Energy of all processor packages above the idle baseline, per message, nJ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_nj_per_message: Option<Metric>,
-    /// System calls of sender and receiver together when nobody waits, as the mechanism declares; `null` where the
-    /// number of polls depends on timing.
+    /// System calls of both ends per message if nobody waits, as declared; `null` if polls depend on timing.
     pub syscalls_per_message: Option<f64>,
-    /// Voluntary and involuntary switches of both processes, per message. Like all counts below those of all rounds over
-    /// the messages of all rounds: in most rounds a rare event does not happen, so that a median would be 0. They have
-    /// no interval.
+    /// Voluntary and involuntary switches of both processes, per message. This and the counts below are totals of all
+    /// rounds over their messages, without interval: the median of a rare event would be 0.
     pub context_switches_per_message: Option<f64>,
-    /// Those of them in which an end waited.
+    /// Switches in which an end waited.
     #[serde(default)]
     pub voluntary_switches_per_message: Option<f64>,
-    /// Those of them in which an end was preempted.
+    /// Switches in which an end was preempted.
     #[serde(default)]
     pub involuntary_switches_per_message: Option<f64>,
     /// Page faults of both processes, per message.
@@ -196,13 +193,13 @@ pub struct Cell {
     /// readable or not pinned.
     #[serde(default)]
     pub ipis_per_message: Option<f64>,
-    /// What was done to every message and undone, and what that costs by itself.
+    /// The transform of messages and its cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transform: Option<TransformCost>,
-    /// What the system calls of both ends took, in a slice of its own that yields nothing else.
+    /// Times of single system calls, from a slice of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<CallTimes>,
-    /// The bound this cell is measured against and how many times it the cell takes (or reaches).
+    /// The bound of this cell, and the cell's ratio to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<BoundRatio>,
 }
@@ -248,7 +245,7 @@ pub struct CallTimes {
     /// Why there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Median of a call that does nothing, timed like the others, ns: what the clock and the trap cost is in each of them.
+    /// Median of a null call timed likewise, ns: the cost of clock and trap in each.
     #[serde(default)]
     pub empty_call_ns: Option<f64>,
     /// Of the lead.
@@ -263,7 +260,7 @@ pub struct CallTimes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallTime {
-    /// How many for each message that the end sends, or receives where those are more.
+    /// Calls per message that the end sends, or receives if those are more.
     pub per_message: f64,
     /// Median, ns.
     pub median_ns: f64,
@@ -271,7 +268,7 @@ pub struct CallTime {
     pub mean_ns: f64,
 }
 
-/// How far a cell is from what the machine allows.
+/// The machine's limit beside a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BoundRatio {
@@ -291,18 +288,18 @@ pub struct KnobReading {
     pub requested: Option<KnobValue>,
     /// As read back from the kernel; `null` if nothing was opened.
     pub effective: Option<KnobValue>,
-    /// Why the kernel granted less than it mostly does to who asks for nothing; absent where it did not.
+    /// Why the kernel granted less than usual; absent if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shortage: Option<Shortage>,
 }
 
-/// Less than usual, by a quota of the user.
+/// Less than usual because of a quota of the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shortage {
-    /// What it mostly is.
+    /// The usual value.
     pub usual: u64,
-    /// Which quota, and what it is.
+    /// The quota and its value.
     pub reason: String,
     /// What raises it.
     pub remedy: String,
@@ -345,8 +342,8 @@ pub struct Timing {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuCost {
-    /// Of both processes, ns: median over rounds of what a round used for each of its messages. Absent in documents of
-    /// older builds, where the parts are sums over all rounds and `ci95` belongs to another figure than theirs.
+    /// Both processes, ns: median over rounds. Absent in documents of older builds, where the parts are sums over all
+    /// rounds and `ci95` belongs to another value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
     /// Of the lead process, ns.
@@ -357,15 +354,14 @@ pub struct CpuCost {
     pub user: f64,
     /// System share of both, ns.
     pub system: f64,
-    /// User and system share are an estimate, because the kernel samples at ticks which of them runs (or does not say
-    /// how it counts); their sum is exact.
+    /// User and system share are estimates, because the kernel samples at ticks (or does not say how it counts); their sum
+    /// is exact.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub split_is_approximate: bool,
-    /// This machine is a guest: what the hypervisor spends on its behalf (interrupts it passes on, halts and wake-ups of
-    /// virtual CPUs) is in no figure.
+    /// The machine is a guest: CPU time of the hypervisor on its behalf is not included.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub excludes_hypervisor: bool,
-    /// The ends wait by polling, so that their CPU time is the time the exchange takes, whatever it costs.
+    /// The ends wait by polling, so their CPU time is the duration of the exchange.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spinning: bool,
     /// 95 % interval of `total` over rounds.
@@ -411,13 +407,12 @@ pub struct Round {
     /// Why the slice does not count; absent when accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<String>,
-    /// CPUs of lead and follow; empty for `free`, and where one end alone is pinned.
+    /// CPUs of lead and follow; empty for `free` or if only one end is pinned.
     pub cpus: Vec<usize>,
-    /// Messages measured; of a round trip both.
+    /// Messages measured; a round trip counts as two.
     pub messages: u64,
-    /// Messages that arrived while costs were counted (CPU time, switches, faults, interrupts, the machine): also those
-    /// that lead in and drain out, which the figures leave out; of a round trip both. Absent in documents of older
-    /// versions, which divided costs by `messages`.
+    /// Messages that arrived while costs were counted, including dropped first ones and the drain: the divisor of costs.
+    /// Absent in documents of older versions, which divided by `messages`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub moved: Option<u64>,
     /// Payload bytes of these messages.
@@ -425,23 +420,21 @@ pub struct Round {
     /// Messages that never arrived.
     #[serde(default)]
     pub lost: u64,
-    /// What the mechanism counted beside its messages, both ends together.
+    /// Events that the mechanism counted, both ends together.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub events: BTreeMap<String, u64>,
-    /// Operations whose answer never came: quantiles count them as longer than any, and the histogram does not have them.
+    /// Operations without an answer: slower than any in quantiles, and not in the histogram.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unanswered: u64,
     /// Length of the timed region.
     pub elapsed_ns: f64,
-    /// How long it was meant to be, ns; absent where a number of operations was asked for, and in documents of older
-    /// versions.
+    /// Planned length, ns; absent if operations were counted, and in documents of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_ns: Option<f64>,
-    /// Median round trip of this slice, ns; in batch timing the median of the means of its batches.
+    /// Median round trip of this slice, ns; in batch timing the median of batch means.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50_ns: Option<f64>,
-    /// Mean round trip of this slice, ns; in batch timing too it is that of all operations. Absent where an answer never
-    /// came.
+    /// Mean of all round trips of this slice, ns, in batch timing too. Absent if an answer never came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// Messages per second that arrived inside both sides' steady window.
@@ -453,23 +446,23 @@ pub struct Round {
     /// Open loop: messages answered per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub achieved_per_second: Option<f64>,
-    /// Open loop: messages came faster than they were answered, so that no response time stands for the slice.
+    /// Open loop: messages came faster than they were answered, so the slice has no response time.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub saturated: bool,
-    /// Single round trips of this slice; absent in batch timing. Of a fan, single calls of its peers.
+    /// Single round trips of this slice, or calls of a fan's peers; absent in batch timing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub histogram: Option<HistogramData>,
     /// What each peer of a fan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan: Option<FanRound>,
-    /// That an end stood still. Absent where none did, and in documents of older versions.
+    /// An end that was stopped. Absent if none was, and in documents of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standstill: Option<Standstill>,
     /// CPU time in the timed region.
     pub cpu_ns: SideCpu,
     /// What disturbed it.
     pub covariates: Covariates,
-    /// That two processes moved every message.
+    /// Evidence that two processes moved every message.
     pub proof: Proof,
 }
 
@@ -518,7 +511,7 @@ pub struct SideCpu {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Covariates {
-    /// Median round trip of one cache line between the CPUs of this slice just before it, ns; only on two CPUs.
+    /// Median round trip of a cache line between the slice's CPUs just before it, ns; only on two CPUs.
     #[serde(default)]
     pub cacheline_rtt_ns: Option<f64>,
     /// The same just after it; absent in documents of older builds.
@@ -530,7 +523,7 @@ pub struct Covariates {
     /// Time stolen by the hypervisor from all CPUs, ns (10 ms steps).
     #[serde(default)]
     pub steal_ns: Option<u64>,
-    /// Length of the windows in which the whole machine was watched, ns: the timed region and a little around it.
+    /// Length of the windows in which the machine was observed, ns: the timed region and a little around it.
     #[serde(default)]
     pub machine_window_ns: u64,
     /// Busy time of all CPUs in these windows, ns (10 ms steps).
@@ -566,8 +559,8 @@ pub struct SideCovariates {
     /// CPU at the end of the slice.
     #[serde(default)]
     pub cpu: Option<usize>,
-    /// The speed of that CPU: what a step of a calculation takes that waits for the step before it, ns, on average of just
-    /// before and just after the timed region. Where both ends share a CPU only the lead has it.
+    /// Speed of that CPU: time of one step of a dependent calculation, ns, mean of before and after the timed region. If
+    /// both ends share a CPU only the lead has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_ns: Option<f64>,
 }

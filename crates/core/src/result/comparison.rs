@@ -136,7 +136,7 @@ pub struct Side {
     /// How many of the runs were stopped before their plan was done.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub interrupted: u64,
-    /// What measured.
+    /// The program that measured.
     pub tool: Tool,
 }
 

@@ -6,7 +6,7 @@ use crate::names::Axis;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What measured.
+/// The program that measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tool {
@@ -26,11 +26,11 @@ pub struct Invocation {
     pub argv: Vec<String>,
     /// Seed of every random choice.
     pub seed: u64,
-    /// What was going to be done.
+    /// The plan.
     pub plan: Plan,
 }
 
-/// What was going to be done.
+/// The plan.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Plan {
@@ -40,30 +40,30 @@ pub struct Plan {
     pub cells: u64,
     /// Rounds.
     pub rounds: u64,
-    /// Timed length of a slice, ms; 0 where `samples` are counted.
+    /// Length of a slice, ms; 0 with `samples`.
     pub slice_ms: f64,
-    /// Warm-up before it, ms; 0 where `warmup_operations` are counted.
+    /// Warm-up, ms; 0 with `warmup_operations`.
     pub warmup_ms: f64,
-    /// Samples of a slice, in place of a time; absent where it goes by time.
+    /// Samples per slice; absent if slices have a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples: Option<u64>,
-    /// Operations of the warm-up, in place of a time; absent where it goes by time.
+    /// Operations of the warm-up; absent if it has a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup_operations: Option<u64>,
-    /// Operations of a sample; absent where the warm-up decided.
+    /// Operations per sample; absent if the warm-up decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batch: Option<u64>,
     /// Predicted duration, s.
     pub expected_s: f64,
-    /// What `choose` was asked for; absent elsewhere.
+    /// Requirements of `choose`; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirements: Option<Requirements>,
-    /// What was searched for, where cells were chosen by what others had shown (`--crossover`); absent elsewhere.
+    /// The search of `--crossover`; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crossover: Option<Crossover>,
 }
 
-/// A search for where one of two arms overtakes the other. Its points are the cells of the document.
+/// A search for where one of two arms overtakes the other. The cells are its points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Crossover {
@@ -73,7 +73,7 @@ pub struct Crossover {
     pub b: String,
     /// What grows.
     pub over: Axis,
-    /// How many points were going to be looked at, at the most: what is certain at each is adjusted for all of them.
+    /// Largest number of points; certainty at each is adjusted for all of them.
     pub most_points: u64,
 }
 
@@ -127,12 +127,12 @@ pub struct Kernel {
     pub mitigations: BTreeMap<String, String>,
     /// Settings that change IPC.
     pub sysctl: BTreeMap<String, String>,
-    /// Knobs of which it granted less than usual, since a quota of the user was used up: `pipe.size` is `8K in place of
-    /// 64K`. Absent where there are none.
+    /// Knobs granted below their usual value because a quota was used up: `pipe.size` is `8K in place of 64K`. Absent if
+    /// there are none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub quotas: BTreeMap<String, String>,
-    /// How it divides CPU time into user and system: `tick` (whichever runs at a clock tick), `precise` (at every change
-    /// between them), `unknown`.
+    /// How it divides CPU time into user and system: `tick` (sampled at clock ticks), `precise` (at every change),
+    /// `unknown`.
     #[serde(default)]
     pub cpu_accounting: String,
 }
@@ -156,7 +156,7 @@ pub struct ClockFacts {
     pub after: Vec<ClockReading>,
 }
 
-/// Cost of timing nothing at all, on one CPU: what is inside every per-operation figure (never subtracted).
+/// Cost of an empty measurement on one CPU, contained in every per-operation time (never subtracted).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockReading {
@@ -255,13 +255,13 @@ pub struct Noise {
     pub unread: Vec<String>,
     /// Warnings as data, worst first.
     pub findings: Vec<Finding>,
-    /// What the settings and limits of the machine mean for the figures, as `ipcperf doctor` says it.
+    /// Findings about settings and limits of the machine, as `ipcperf doctor` reports them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<Finding>,
-    /// How many CPUs' worth of time the machine was busy while this run did nothing, between the slices.
+    /// CPUs' worth of busy time while this run did nothing, between the slices.
     #[serde(default)]
     pub idle_busy_cpus: Option<f64>,
-    /// What the processor packages drew meanwhile, W.
+    /// Power of the processor packages meanwhile, W.
     #[serde(default)]
     pub idle_watts: Option<f64>,
 }

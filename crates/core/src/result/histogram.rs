@@ -15,7 +15,7 @@ pub struct HistogramData {
     pub max: u64,
     /// Sum of all, ps.
     pub sum: u64,
-    /// The buckets that are not empty, as a text: docs/RESULTS.md says how it is read.
+    /// Non-empty buckets as a text; docs/RESULTS.md has a function that reads it.
     #[cfg_attr(feature = "schema", schemars(with = "String"))]
     pub buckets: Buckets,
 }

@@ -6,23 +6,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Metric {
-    /// The figure; `null` when the data do not support one.
+    /// The value; `null` if the data do not support one.
     pub value: Option<f64>,
     /// 95 % confidence interval over rounds, low and high.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Why a value or interval is missing, or of what means a value is the median. `saturated`: messages came faster than
-    /// they were answered. `lost`: the quantile falls among messages that never arrived, or the mean of too many rounds
-    /// contains one.
+    /// Why a value or interval is missing, or that the value is a median of batch means. `saturated`: messages came faster
+    /// than they were answered. `lost`: the quantile falls among messages that never arrived, or the mean of too many
+    /// rounds contains one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How it was formed: `rounds` (median over rounds of the slice's statistic), `merged` (quantile of all accepted
-    /// rounds together), `exact` (extreme of all), `calibrated` (found out before the rounds), `answers` (of yes or no:
-    /// `modes` has the rounds that said 0 and 1).
+    /// How it was computed: `rounds` (median over rounds), `merged` (quantile of all accepted rounds together), `exact`
+    /// (extreme of all), `calibrated` (measured before the rounds), `answers` (yes or no: `modes` has the rounds that said
+    /// 0 and 1).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// Present when the rounds fall into two modes; `value` is then that of the mode with more rounds (the slower one
-    /// in a draw), never a mixture.
+    /// Present if the rounds have two modes; `value` is then the mode with more rounds (the slower one if equal), never a
+    /// mixture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Mode>,
 }
@@ -41,7 +41,7 @@ impl Metric {
 pub struct Mode {
     /// Median of its rounds.
     pub value: f64,
-    /// How many rounds fell into it.
+    /// Number of its rounds.
     pub rounds: u64,
 }
 
@@ -51,9 +51,9 @@ pub struct Mode {
 pub struct OperationMode {
     /// Median of its operations, ns.
     pub value: f64,
-    /// How many of all operations fell into it, of 1.
+    /// Share of all operations, of 1.
     pub share: f64,
-    /// How much of the time of all operations they took, of 1.
+    /// Share of the time of all operations, of 1.
     pub time_share: f64,
     /// Rounds in which at least 5 % of the operations fell into it.
     pub rounds: u64,

@@ -71,7 +71,7 @@ pub struct ResultSet {
     /// The run was stopped before its plan was done; what was measured is here.
     #[serde(default)]
     pub interrupted: bool,
-    /// What measured.
+    /// The program that measured.
     pub tool: Tool,
     /// What was asked for.
     pub invocation: Invocation,
@@ -87,7 +87,7 @@ pub struct ResultSet {
     pub noise: Noise,
     /// The numbers.
     pub cells: Vec<Cell>,
-    /// Programs that nobody here wrote (`run --exec`); a run has these or cells.
+    /// Programs of others (`run --exec`); a run has these or cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pipelines: Vec<Pipeline>,
 }

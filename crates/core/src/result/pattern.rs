@@ -13,14 +13,14 @@ use std::collections::BTreeMap;
 pub struct Fan {
     /// How many peers.
     pub peers: u64,
-    /// Jain's index over what each peer moved while all were at work, from 1/n (one had everything) to 1 (all alike).
+    /// Jain's index over messages of each peer while all were active, from 1/n (one had everything) to 1 (equal).
     pub jain: Metric,
-    /// Share of the peer that moved least, of 1.
+    /// Smallest share of a peer, of 1.
     pub least_share: Metric,
-    /// Share of the peer that moved most, of 1.
+    /// Largest share of a peer, of 1.
     pub most_share: Metric,
-    /// How long one call of a peer took, waiting included: a send of a producer in a fan-in, a receive of a consumer
-    /// in a fan-out. `min`, `p50` to `p99.999` and `max` as of a round trip, ns, of a sample of the calls.
+    /// Duration of one call of a peer, waiting included: a send in a fan-in, a receive in a fan-out. `min`, `p50` to
+    /// `p99.999` and `max`, ns, of a sample of the calls.
     pub call_ns: BTreeMap<String, Metric>,
 }
 
@@ -36,61 +36,61 @@ pub struct FanRound {
     pub pids: Vec<u32>,
 }
 
-/// Requests that each took a connection of its own. A message of such a cell is an answered request, and one that is
-/// lost is a request that failed; the two add up to those asked.
+/// Requests with a connection each. A message is an answered request, a lost one a failed request; together they are those
+/// asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Connections {
     /// Clients at the same time.
     pub conns: u64,
-    /// What they are: `threads` of one process, or `processes`.
+    /// `threads` of one process, or `processes`.
     #[cfg_attr(feature = "schema", schemars(with = "crate::names::Crowd"))]
     pub clients: String,
     /// How the server waits: `accept`, `epoll`.
     #[cfg_attr(feature = "schema", schemars(with = "crate::names::Serving"))]
     pub server: String,
-    /// How many could wait at the server.
+    /// Connections that can wait at the server.
     pub backlog: u64,
     /// Requests of all accepted rounds.
     pub asked: u64,
-    /// Those with the right answer.
+    /// Requests with the right answer.
     pub answered: u64,
-    /// Those that nobody took (`ECONNREFUSED`); part of the errors.
+    /// Requests refused with `ECONNREFUSED`; part of `errors`.
     pub refused: u64,
-    /// Connects that were tried again.
+    /// Repeated connects.
     pub retried: u64,
-    /// Requests that were asked again over a new connection, because nothing had come for a second and a half; over TCP only.
+    /// Requests sent again over a new connection after 1.5 s without an answer; TCP only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resent: u64,
-    /// Times that a connection found no room at a server, of everybody in this network namespace; over TCP only.
+    /// Connections that found the backlog full, of all programs in this network namespace; TCP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overflows: Option<u64>,
-    /// Segments of connections that begin which TCP sent again, likewise.
+    /// Connection requests that TCP sent again, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub syn_resent: Option<u64>,
-    /// Those that failed, by the name of the error.
+    /// Failed requests by the name of the error.
     #[serde(default)]
     pub errors: BTreeMap<String, u64>,
-    /// What went wrong at the server, by the name of the error; `stranger`: connections that no client had made.
+    /// Errors at the server by name; `stranger`: connections that no client had made.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub server_errors: BTreeMap<String, u64>,
     /// Requests answered per second.
     pub requests_per_second: Metric,
-    /// From before the socket is made until after it is closed, ns. A request that failed counts as one that took for
-    /// ever: a quantile that falls on it has no value.
+    /// From before the socket is created until after it is closed, ns. A failed request counts as infinitely long: a
+    /// quantile that falls on it has no value.
     pub request_ns: BTreeMap<String, Metric>,
-    /// Making the socket, ns.
+    /// Creating the socket, ns.
     pub socket_ns: BTreeMap<String, Metric>,
     /// Connecting, ns.
     pub connect_ns: BTreeMap<String, Metric>,
-    /// From then until the first byte has come, ns.
+    /// From then until the first byte arrived, ns.
     pub first_byte_ns: BTreeMap<String, Metric>,
     /// Closing, ns.
     pub close_ns: BTreeMap<String, Metric>,
-    /// Connections in TIME_WAIT, of everybody: before the first round and after the last; over TCP only.
+    /// Connections in TIME_WAIT, of all programs, before the first round and after the last; TCP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_wait: Option<BeforeAfter>,
-    /// Ports that the kernel hands out, and how many were used; over TCP only.
+    /// Ephemeral ports and how many were in use; TCP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_ports: Option<EphemeralPorts>,
 }
@@ -105,7 +105,7 @@ pub struct BeforeAfter {
     pub after: u64,
 }
 
-/// Ports for those who connect without naming one.
+/// Ephemeral ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EphemeralPorts {
@@ -113,39 +113,38 @@ pub struct EphemeralPorts {
     pub first: u16,
     /// The last.
     pub last: u16,
-    /// How many were in use, by everybody.
+    /// Ports in use by all programs.
     pub in_use: BeforeAfter,
 }
 
-/// The way of a message from the lead, before it is written, to the follow, when it has been looked at.
+/// One way of a message, from before the lead writes it until the follow has read it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OneWay {
-    /// `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns; empty where it is refused.
+    /// `min`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns; empty if there is a `reason`.
     #[serde(default)]
     pub quantiles: BTreeMap<String, Metric>,
-    /// How far every one of them may be off, because the difference of two CPUs' counters is known only so well, ns; 0
-    /// with both ends on one CPU.
+    /// Possible error of each, from the offset between two CPUs' counters, ns; 0 with both ends on one CPU.
     pub bound_ns: Option<f64>,
-    /// Why there are no figures.
+    /// Why there are no values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// A transform of the payload. The figures of its cell contain it; here it is by itself, without any mechanism.
+/// A transform of the payload. The cell's times contain it; here it is measured alone.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TransformCost {
-    /// Which.
+    /// Its name.
     pub name: Transform,
-    /// What does it, at which setting.
+    /// Library and setting.
     pub library: String,
-    /// Bytes of a message over those it is changed into.
+    /// Bytes of a message divided by its transformed bytes.
     pub ratio: f64,
-    /// Bytes that the mechanism moves for a message: the longest changed one, its length, and the stamp.
+    /// Bytes moved per message: the longest transformed one, its length, and the stamp.
     pub wire_bytes: u64,
-    /// Changing a message, ns.
+    /// Transforming a message, ns.
     pub compress_ns: f64,
-    /// Changing it back and comparing it, ns.
+    /// Restoring and comparing it, ns.
     pub decompress_ns: f64,
 }

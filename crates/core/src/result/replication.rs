@@ -166,7 +166,7 @@ pub struct Replication {
     /// It was stopped before it was done.
     #[serde(default)]
     pub interrupted: bool,
-    /// What measured.
+    /// The program that measured.
     pub tool: Tool,
     /// What was asked for.
     pub invocation: Invocation,
