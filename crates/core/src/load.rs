@@ -1,5 +1,5 @@
-//! What a pattern is asked to do beyond moving messages of one size: part of a cell's identity. What there is to ask
-//! for is a key, with its row for flags, help and job files, and a field.
+//! What a pattern does beyond moving messages of one size: part of a cell's identity. Each option is a key, with its row
+//! for flags, help and job files, and a field.
 
 use crate::load_value::{
     Align, Arrivals, LoadError, MOST_PEERS, Offered, PEERS, PayloadFile, Transform, count, nanos,
@@ -60,86 +60,82 @@ struct Row {
 impl LoadKey {
     const fn row(self) -> Row {
         let (values, default, help) = match self {
-            Self::Think => (
-                "TIMES",
-                None,
-                "Ping-pong: how long the lead sleeps before each round trip: 0,10us,1ms [default: 0]",
-            ),
+            Self::Think => {
+                ("TIMES", None, "Ping-pong: pause before each round trip: 0,10us,1ms [default: 0]")
+            }
             Self::Rate => (
                 "RATES",
                 Some("10%..95%"),
-                "Rate: messages due per second: 50k; or shares of the closed loop's rate: 25%,50%, 10%..95% \
+                "Rate: messages per second: 50k; or percentages of the closed-loop rate: 25%,50%, 10%..95% \
                  [default: 10%..95%]",
             ),
             Self::Arrivals => (
                 "ARRIVALS",
                 Some("poisson"),
-                "Rate: when messages are due: poisson, constant [default: poisson]",
+                "Rate: how messages are spaced in time [default: poisson]",
             ),
             Self::Stall => (
                 "TIMES",
                 None,
-                "Rate and ping-pong: stop the follow for so long once in each slice, to see what a load hides: 100ms",
+                "Rate and ping-pong: freeze the responding process for this long once per slice, to test how the load model shows it: 100ms",
             ),
             Self::Burst => (
                 "COUNTS",
                 Some("16"),
-                "Burst: messages sent back to back before the lead waits: 1,8,64 [default: 16]",
+                "Burst: messages sent back to back before waiting for the answer: 1,8,64 [default: 16]",
             ),
             Self::Window => (
                 "COUNTS",
                 None,
-                "Stream: messages under way before the sender waits for a credit [default: as the mechanism itself \
-                 stops it]",
+                "Stream: messages in flight before the sender waits for a credit [default: as many as the mechanism allows]",
             ),
             Self::Packet => (
                 "SIZES",
                 None,
-                "Ping-pong, stream, burst: messages go in packets of so many bytes, 8 of them a head: 6500,64K \
-                 [default: whole]",
+                "Ping-pong, stream, burst: split messages into packets of this size, with an 8-byte header each: 6500,64K \
+                 [default: no split]",
             ),
             Self::Conns => (
                 "COUNTS",
                 None,
-                "Connect: clients at the same time, threads of one process: 1,5,10 [default: 1]",
+                "Connect: concurrent clients (threads of one process): 1,5,10 [default: 1]",
             ),
             Self::Peers => (
                 "COUNTS",
                 None,
-                "Fan-in: producers; fan-out: consumers; 1 to 64: 1,2,4,8 [default: 4]",
+                "Fan-in: producers; fan-out: consumers, 1 to 64: 1,2,4,8 [default: 4]",
             ),
             Self::Transform => (
                 "NAMES",
                 None,
-                "What is done to every message and undone: none, gzip, lz4, zstd, crc32 [default: none]",
+                "Transform each message before sending and undo it on arrival [default: none]",
             ),
             Self::OneWay => (
                 "",
                 None,
-                "Ping-pong: time the way from lead to follow by itself, too, where the clocks of both CPUs can be \
-                 compared",
+                "Ping-pong: also time one direction alone, if the clocks of both CPUs are comparable",
             ),
             Self::Reply => (
                 "SIZES",
                 None,
-                "Request: bytes of an answer: 4,64K [default: as many as the question has]",
+                "Request: size of the answer: 4,64K [default: the size of the request]",
             ),
             Self::Inflight => (
                 "COUNTS",
                 Some("1"),
-                "Request: how many are under way, each timed by itself: 1,8,64 [default: 1]",
+                "Request: requests in flight, each timed separately: 1,8,64 [default: 1]",
             ),
             Self::Payload => (
                 "FILES",
                 None,
-                "Cut messages from this file, for --transform and --touch full; several are told apart: \
-                 log.json,photo.jpg [default: made from the size]",
+                "Take message contents from this file, for --transform and --touch full; several files make several cells: \
+                 log.json,photo.jpg [default: generated]",
             ),
             Self::Align => (
                 "PLACES",
                 None,
-                "Where a message begins in the end's own buffer: cacheline (a multiple of 64 bytes, another one in each slice), \
-                 page, malloc (16 bytes behind a page), or so many bytes behind a page, 0 to 4095 [default: cacheline]",
+                "Alignment of messages in each side's own buffer: cacheline (a multiple of 64 bytes that varies by slice), page, \
+                 malloc (16 bytes after a page start), or 0 to 4095 bytes after a page start [default: cacheline]",
             ),
         };
         Row { values, default, help }
@@ -346,26 +342,23 @@ impl Load {
     pub fn objection(&self, spec: &Spec, own: u64) -> Option<Missing> {
         let is_wake = spec.wake_word().is_some();
         if self.packet > 0 && (is_wake || spec.is_floor()) {
-            let what = "moves no bytes that could be cut into packets";
+            let what = "moves no bytes that could be split into packets";
             return Some(Missing::new(what, "no packets"));
         }
         if self.payload.is_some() && (is_wake || spec.is_floor()) {
             return Some(Missing::new("carries no content", "no payload"));
         }
         if self.window > 0 && spec.is_floor() {
-            let what = "the floor moves nothing, and no credits either";
+            let what = "the floor moves nothing, not even credits";
             return Some(Missing::new(what, "no window"));
         }
         if self.reply > 0 && is_wake {
-            return Some(Missing::new(
-                "a wake-up has one size, there and back",
-                "no reply of its own",
-            ));
+            return Some(Missing::new("a wake-up and its answer have one size", "no --reply"));
         }
         if self.inflight > 1
             && matches!(spec.back_pressure, BackPressure::Drops | BackPressure::Overwrites)
         {
-            let what = "what may be lost has one request under way: a lost answer would look like one that is late";
+            let what = "it may lose messages, so that only one request can be in flight: a lost answer would look like a late one";
             return Some(Missing::new(
                 what,
                 "--inflight 1, or a mechanism that makes the sender wait",
@@ -373,9 +366,10 @@ impl Load {
         }
         let (key, asked) = self.under_way()?;
         (own > 0 && asked > own).then(|| {
-            let kept = if own == 1 { "one message".to_owned() } else { format!("{own} messages") };
+            let kept =
+                if own == 1 { "one message is".to_owned() } else { format!("{own} messages are") };
             Missing::new(
-                format!("of --{key} {asked} only {kept} at a time would be sure to arrive"),
+                format!("only {kept} sure to arrive at a time, --{key} {asked} asks for more"),
                 format!("--{key} {own}, or a mechanism that makes the sender wait"),
             )
         })

@@ -308,15 +308,14 @@ fn objection(
     let shares = placement.is_one_cpu() || (placement.is_free() && host.topology.cpus.len() < 2);
     if entry.spec.wait.burns_cpu() && shares {
         return Ok(Some(Missing::new(
-            "two spinning ends on one CPU only wait for each other's time slice to end",
+            "two busy-waiting processes cannot share one CPU",
             "place them on two CPUs",
         )));
     }
     if entry.spec.wait.burns_cpu() && matches!(placement, Placement::OneEnd { .. }) {
         return Ok(Some(Missing::new(
-            "the scheduler may put the end that is not pinned on the CPU of the other one, and two spinning ends on one \
-             CPU only wait for each other's time slice to end",
-            "name a CPU for each end, as 0,1",
+            "the scheduler may put both processes on one CPU, which two busy-waiting processes cannot share",
+            "name a CPU for each, as 0,1",
         )));
     }
     if key.idle == Idle::Poll
@@ -472,17 +471,17 @@ mod tests {
         let found = objections(&request(), &host(2));
         assert_eq!(found.len(), 4);
         assert_eq!(found[0], ("sample ping-pong 64B same-cpu".into(), String::new()));
-        assert!(found[2].1.contains("wait for each other's time slice"), "{found:?}");
+        assert!(found[2].1.contains("cannot share one CPU"), "{found:?}");
         assert_eq!(found[3].1, "");
         // Not pinned, but there is only one place to be.
         let free = Request { placements: vec![Placement::Free], ..request() };
-        assert!(objections(&free, &host(1))[1].1.contains("time slice"));
+        assert!(objections(&free, &host(1))[1].1.contains("cannot share one CPU"));
         assert_eq!(objections(&free, &host(2))[1].1, "");
         let named = |lead, follow| Request {
             placements: vec![Placement::Cpus { lead, follow }],
             ..request()
         };
-        assert!(objections(&named(1, 1), &host(2))[1].1.contains("time slice"));
+        assert!(objections(&named(1, 1), &host(2))[1].1.contains("cannot share one CPU"));
         assert_eq!(objections(&named(1, 0), &host(2))[1].1, "");
     }
 
@@ -493,8 +492,7 @@ mod tests {
                 Request { placements: vec![Placement::OneEnd { seat, cpu: 1 }], ..request() };
             let found = objections(&alone, &host(2));
             assert_eq!(found[0].1, "", "{found:?}");
-            let why =
-                "the scheduler may put the end that is not pinned on the CPU of the other one";
+            let why = "the scheduler may put both processes on one CPU";
             assert!(found[1].1.contains(why) && found[1].1.contains("as 0,1"), "{found:?}");
             let planned = cells(&alone, &host(2)).expect("good knobs");
             assert!(planned.iter().all(|cell| cell.key.cpus.is_empty()));
@@ -559,9 +557,15 @@ mod tests {
         assert!(under_way(load(1 << 20, 0), 0).is_none(), "it stops the sender itself");
         assert!(under_way(load(0, 0), 1).is_none());
         let told = under_way(load(17, 0), 16).expect("refused").to_string();
-        assert!(told.contains("--window 17 only 16 messages"), "{told}");
+        assert!(
+            told.contains("only 16 messages are sure to arrive at a time, --window 17 asks"),
+            "{told}"
+        );
         let told = under_way(load(0, 2), 1).expect("refused").to_string();
-        assert!(told.contains("--burst 2 only one message"), "{told}");
+        assert!(
+            told.contains("only one message is sure to arrive at a time, --burst 2 asks"),
+            "{told}"
+        );
     }
 
     #[test]

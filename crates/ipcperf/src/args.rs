@@ -1,23 +1,29 @@
-//! What can be typed. What it means is worked out in `request`.
+//! Commands and flags: their names, values and help are declared here, and job files, manual pages and completions follow.
+//! `request` works out what they mean.
 
 use crate::examples;
 use crate::loads::LoadArgs;
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
-use ipcperf_core::{Capability, PatternKind};
-use std::ffi::OsString;
+use crate::packed::STUDY_NAMES;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use ipcperf_core::result::Goal;
+use ipcperf_core::{Axis, Capability, Family, Idle, PatternKind, Placement, Touch};
+use ipcperf_report::Format;
+use ipcperf_report::snippet::Language;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-/// Measures inter-process communication on Linux: every mechanism two processes on a host can use, with proof that
-/// the data really moved, and says which one to use.
+/// Measures every way two processes on one Linux host can exchange data, proves that the data really moved, and says
+/// which one to use.
 ///
-/// Without a command it runs the survey: every mechanism this machine has, in about a minute.
+/// Without a command, ipcperf runs the survey: every mechanism this machine has, in about a minute.
 #[derive(Debug, Parser)]
 #[command(name = "ipcperf", version = crate::build::VERSION, max_term_width = 100, args_conflicts_with_subcommands = true)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 internal error or a failed cell, 2 usage, 3 nothing could run here, or nothing meets what choose was asked for, \
-4 a document of another kind or version, or documents that cannot be compared, 5 a measurement was invalid, \
-6 slower than --fail-on allows, 7 a figure that --fail-if forbids, 8 noisier than --max-noise allows, \
-9 a gate that cannot tell, 130 interrupted (what was measured is written)."
+    after_help = "Exit codes: 0 success, 1 internal error or failed cell, 2 usage error, 3 nothing could run here or nothing meets the requirements of choose, \
+4 document of another kind or version, or not comparable, 5 invalid measurement, \
+6 slower than --fail-on allows, 7 a --fail-if condition is met, 8 noisier than --max-noise allows, \
+9 a gate is undecided, 130 interrupted (results so far are written)."
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -34,77 +40,77 @@ pub(crate) enum Command {
     /// Measure chosen mechanisms, patterns, sizes and placements
     #[command(after_help = examples::RUN)]
     Run(Box<RunArgs>),
-    /// Say which mechanism to use for what is needed: measured here in a minute, or read from a result
+    /// Recommend a mechanism for your requirements, from a one-minute measurement or from a result
     #[command(after_help = examples::CHOOSE)]
     Choose(Box<ChooseArgs>),
     /// List the mechanisms and whether this machine has them
     #[command(after_help = examples::LIST)]
     List(ListArgs),
-    /// Describe one mechanism: facts, knobs, costs, pitfalls
+    /// Describe one mechanism: facts, knobs (tunable settings), costs, pitfalls
     #[command(after_help = examples::DESCRIBE)]
     Describe(DescribeArgs),
-    /// Say where the time of a round trip goes, or what a word of the output means: a mark, finding, grade or verdict
+    /// Break down the time of a round trip, or explain a word of the output: a mark, finding, grade or verdict
     #[command(after_help = examples::EXPLAIN)]
     Explain(Box<ExplainArgs>),
-    /// Say whether the second of two cells, builds or results is faster, slower, no different, or that it cannot be told
+    /// Compare two cells (measurements), builds or results: faster, slower, the same, or undecided
     #[command(after_help = examples::COMPARE)]
     Compare(Box<CompareArgs>),
-    /// Run published experiments again, beside what was published, claim by claim
+    /// Rerun published experiments and check their claims one by one
     #[command(after_help = examples::REPLICATE)]
     Replicate(ReplicateArgs),
-    /// Show a result file again, in any format
+    /// Show a result file in any format
     #[command(after_help = examples::REPORT)]
     Report(ReportArgs),
-    /// List what was kept with --keep, show it, follow a cell through it, remove it
+    /// Manage saved results: list, show, plot a cell over time, delete
     #[command(after_help = examples::HISTORY)]
     History(HistoryArgs),
-    /// Look whether this machine is fit to measure: what is in the way, what it means, what to do; changes no setting
+    /// Check this machine for measurement problems and suggest fixes (read-only)
     #[command(after_help = examples::DOCTOR)]
     Doctor(DoctorArgs),
-    /// Test the measuring itself on this machine, in less than a minute: what is known comes out, what is wrong is found
+    /// Verify ipcperf on this machine in under a minute: known delays are measured, injected faults are detected
     #[command(after_help = examples::SELFTEST)]
     Selftest(SelftestArgs),
     /// Print the JSON Schema of a document
     #[command(after_help = examples::SCHEMA)]
     Schema {
-        /// Which: result, comparison, replication, mechanisms, doctor, selftest
+        /// The document: result, comparison, replication, mechanisms, doctor, selftest
         #[arg(default_value = "result")]
         document: String,
     },
-    /// Remove what killed runs of this user left behind
+    /// Remove files and kernel objects left behind by killed runs of this user
     Clean,
-    /// Print shell completions: of commands, flags, mechanisms, patterns, placements and knobs
+    /// Print shell completions for commands, flags, mechanisms, patterns, placements and knobs
     #[command(after_help = examples::COMPLETIONS)]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
-    /// Print a manual page (roff), or write all of them
+    /// Print a manual page (roff), or write all of them to a folder
     #[command(after_help = examples::MAN)]
     Man(ManArgs),
-    /// Print docs/MECHANISMS.md: the facts of all mechanisms, nothing of this machine
+    /// Print docs/MECHANISMS.md: the facts of all mechanisms, independent of this machine
     #[command(hide = true)]
     Reference,
 }
 
-/// Where results go and how they look; common to everything that measures.
+/// Where results go and how they look; shared by all commands that measure.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct OutputArgs {
     /// Result file; '-' prints the document to standard output [default: ipcperf-UTC.json here]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Also keep the document as the latest of this name in the user's data directory: @NAME then stands for it, and
-    /// @NAME~1 for the one kept before it ('ipcperf history')
+    /// Also save the result as NAME; refer to it as @NAME, to the previous one as @NAME~1 ('ipcperf history' lists
+    /// them)
     #[arg(long, value_name = "NAME")]
     pub(crate) keep: Option<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
     #[command(flatten)]
     pub(crate) tables: TableArgs,
-    /// Only results: no progress, no notes
+    /// Print only results: no progress, no notes
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// No progress line, even on a terminal
+    /// Show no progress line, even on a terminal
     #[arg(long)]
     pub(crate) no_progress: bool,
 }
@@ -112,13 +118,13 @@ pub(crate) struct OutputArgs {
 /// How results look.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct LookArgs {
-    /// Format of standard output: table, markdown, csv, json, ndjson, html [default: table]
-    #[arg(long, value_name = "FORMAT")]
+    /// Output format [default: table]
+    #[arg(long, value_name = "FORMAT", value_parser = Words::of(Format::ALL, Format::name))]
     pub(crate) format: Option<String>,
-    /// Colours
+    /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: ColorChoice,
-    /// All findings instead of the worst five, all cells of a comparison, and all columns in markdown
+    /// Show all findings instead of the worst five, all cells of a comparison, and all columns in Markdown
     #[arg(short, long)]
     pub(crate) verbose: bool,
 }
@@ -126,17 +132,17 @@ pub(crate) struct LookArgs {
 /// How much of a result is shown.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct TableArgs {
-    /// All tables, findings and sentences of a survey or a study, rather than one screen
+    /// Show all tables, findings and explanations of a survey or study, not just one screen
     #[arg(long)]
     pub(crate) full: bool,
-    /// Show each row as a multiple of the machine's own limit for it
+    /// Show each row as a multiple of the hardware limit measured on this machine
     #[arg(long)]
     pub(crate) versus_bound: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// If standard output is a terminal and NO_COLOR is not set
+    /// On a terminal, unless NO_COLOR is set
     #[default]
     Auto,
     /// Always
@@ -145,33 +151,33 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
-/// Conditions that end a run with a code of their own.
+/// Conditions under which a run fails with an exit code of its own.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct GateArgs {
-    /// Exit 7 if this is certainly so of any cell, 9 if that cannot be told (repeatable): 'p99 > 50us', 'rate < 100k/s'.
-    /// Figures: min, mean, p50 to p99.999, max, rate, throughput, cpu
+    /// Exit 7 if any cell certainly meets this condition, 9 if undecided (repeatable): 'p99 > 50us', 'rate < 100k/s'.
+    /// Metrics: min, mean, p50 to p99.999, max, rate, throughput, cpu
     #[arg(long, value_name = "CONDITION")]
     pub(crate) fail_if: Vec<String>,
-    /// Exit 8 if the noise grade is worse: A, B, C, D
-    #[arg(long, value_name = "GRADE")]
+    /// Exit 8 if the noise grade is worse
+    #[arg(long, value_name = "GRADE", value_parser = Words(vec!["A", "B", "C", "D"]))]
     pub(crate) max_noise: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct SurveyArgs {
-    /// How long it may take: 20s, 60s, 10m
+    /// Time limit for the whole run: 20s, 60s, 10m
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: String,
-    /// Only these mechanisms: pipe,'unix-stream bind=path','tcp/*',all [default: those that stand for their kind]
+    /// Measure only these mechanisms: pipe,'unix-stream bind=path','tcp/*',all [default: the default variant of each, and busy-waiting shared memory]
     #[arg(short, long, value_name = "NAMES", conflicts_with = "all")]
     pub(crate) mechanism: Vec<String>,
-    /// Every variant, not only the default one of each mechanism and what spins in shared memory
+    /// Measure every variant, not only each mechanism's default and the busy-waiting shared-memory ones
     #[arg(long)]
     pub(crate) all: bool,
-    /// Seed of every random choice [default: a random one, recorded in the result]
+    /// Seed for all random choices [default: random, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Print the plan and the time it needs, measure nothing
+    /// Print the plan and its expected duration without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -180,51 +186,51 @@ pub(crate) struct SurveyArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// What is needed, and how much time there is to find it.
+/// The requirements, and how much time there is to measure.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct ChooseArgs {
     /// Message sizes: 64, 4K, lists 1,64,4K [default: 64]
     #[arg(short, long, value_name = "SIZES")]
     pub(crate) size: Vec<String>,
-    /// Messages come at this rate, answered or not: 20k, 1000/s [default: each waits for the answer to the one before]
+    /// Open loop: messages per second, whether or not earlier ones are answered: 20k, 1000/s [default: closed loop]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
-    /// The pause before each round trip: 100us [default: none]
+    /// Pause before each round trip: 100us [default: none]
     #[arg(long, value_name = "TIME")]
     pub(crate) think: Option<String>,
-    #[arg(long, value_name = "CAPABILITIES", help = can("It must be able to do all of this"))]
+    /// Capabilities that the mechanism must have
+    #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
     pub(crate) can: Vec<String>,
-    /// No end may spin while it waits, not even briefly
+    /// Exclude busy-waiting, even brief
     #[arg(long)]
     pub(crate) no_spin: bool,
-    /// The longest p99: 50us
+    /// Highest acceptable p99: 50us
     #[arg(long, value_name = "TIME")]
     pub(crate) p99: Option<String>,
-    /// What decides among those that meet all of it: p50, p99, cpu, throughput [default: p50]
-    #[arg(long, value_name = "FIGURE")]
+    /// Metric that ranks the mechanisms which meet all requirements [default: p50]
+    #[arg(long, value_name = "METRIC", value_parser = Words::of(Goal::ALL, Goal::name))]
     pub(crate) by: Option<String>,
-    /// Choose among these mechanisms, and show all of them: pipe,'unix-stream bind=path','tcp/*',all [default: those of a
-    /// survey]
+    /// Choose among these mechanisms and show all of them: pipe,'unix-stream bind=path','tcp/*',all [default: those of
+    /// the survey]
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Vec<String>,
-    /// Placement: same-cpu, smt, same-llc, cross-llc, cross-node, free, two CPUs, as 0,1, or one end pinned alone, as 0,free
-    /// [default: two close cores]
-    #[arg(long, value_name = "PLACE")]
+    /// CPU placement: one of the words below (llc is the last-level cache, free is unpinned), two CPU numbers (0,1), or
+    /// only one side pinned (0,free) [default: two close cores]
+    #[arg(long, value_name = "PLACE", value_parser = places())]
     pub(crate) place: Option<String>,
-    /// Also print a complete program for the mechanism that is chosen: c, rust, python ('ipcperf describe NAME --snippet'
-    /// prints it alone)
-    #[arg(long, value_name = "LANGUAGE")]
+    /// Also print a complete example program for the chosen mechanism (the same as 'ipcperf describe NAME --snippet')
+    #[arg(long, value_name = "LANGUAGE", value_parser = Words::of(Language::ALL, Language::name))]
     pub(crate) snippet: Option<String>,
-    /// Choose by this result, and measure nothing
+    /// Use this result instead of measuring
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["budget", "seed", "dry_run", "output", "keep", "fail_if", "max_noise"])]
     pub(crate) from: Option<PathBuf>,
-    /// How long it may take: 20s, 60s, 10m
+    /// Time limit for the whole run: 20s, 60s, 10m
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: String,
-    /// Seed of every random choice [default: a random one, recorded in the result]
+    /// Seed for all random choices [default: random, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Print the plan and the time it needs, measure nothing
+    /// Print the plan and its expected duration without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -233,53 +239,79 @@ pub(crate) struct ChooseArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// A list as it was typed, with commas or with its flag again and again; `None` where it was not.
+/// A list as it was typed, comma-separated or with a repeated flag; `None` if it was not typed.
 pub(crate) fn typed(lists: &[String]) -> Option<String> {
     (!lists.is_empty()).then(|| lists.join(","))
 }
 
-/// The words of a list.
-pub(crate) fn named<T: ToString>(all: &[T]) -> Vec<String> {
-    all.iter().map(ToString::to_string).collect()
+/// The words of a value: help lists them and shells complete them. Other texts are accepted as well, since a value may be a
+/// list, and the code that reads it names the nearest word.
+#[derive(Clone)]
+pub(crate) struct Words(pub(crate) Vec<&'static str>);
+
+impl Words {
+    pub(crate) fn of<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Self {
+        Self(all.iter().copied().map(name).collect())
+    }
 }
 
-fn patterns() -> String {
-    let names = named(PatternKind::ALL).join(", ");
-    format!("Patterns: {names} [default: {}]", PatternKind::default())
+impl TypedValueParser for Words {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.0.iter().map(|word| PossibleValue::new(*word))))
+    }
 }
 
-fn can(what: &str) -> String {
-    format!("{what}: {}", named(Capability::ALL).join(", "))
+fn patterns() -> Words {
+    Words::of(PatternKind::ALL, PatternKind::name)
+}
+
+fn places() -> Words {
+    Words(Placement::words().collect())
 }
 
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct RunArgs {
-    /// Mechanisms, as -m takes them; or a job file (TOML) with the same names as the long flags, which win over it. What
-    /// is no mechanism, contains '/' or ends in .toml is a file. The paths in a job stay below the current directory
+    /// Mechanisms, as for -m, or a job file (TOML) whose keys are the long flags; flags override it. An argument that
+    /// is not a mechanism and contains '/' or ends in .toml is a file. Paths in a job file must stay below the current
+    /// directory
     #[arg(value_name = "MECHANISM|JOB.toml")]
     pub(crate) mechanisms: Vec<OsString>,
-    /// Repeat the plan of a result: the same cells, rounds, times and seed
+    /// Repeat a result's plan: the same cells, rounds, times and seed
     #[arg(long, value_name = "RESULT.json")]
     pub(crate) from: Option<PathBuf>,
-    /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for everything; with knobs: 'pipe size=1M'
+    /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for all mechanisms; with knobs: 'pipe
+    /// size=1M'
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Vec<String>,
-    #[arg(short, long, value_name = "PATTERNS", help = patterns())]
+    /// Patterns [default: ping-pong]
+    #[arg(short, long, value_name = "PATTERNS", value_parser = patterns())]
     pub(crate) pattern: Vec<String>,
     /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
     #[arg(short, long, value_name = "SIZES")]
     pub(crate) size: Vec<String>,
-    /// Placements: same-cpu, smt, same-llc, cross-llc, cross-node, free, the CPUs of lead and follow, as 0,1, one end pinned
-    /// alone, as 0,free or free,0, or pairs: every two CPUs [default: same-cpu and two close cores]
-    #[arg(long, value_name = "PLACES")]
+    /// CPU placements: the words below (llc is the last-level cache, free is unpinned), the CPUs of lead (the side that
+    /// starts) and follow (the side that answers) as 0,1, only one side pinned (0,free or free,0), or pairs (every pair
+    /// of CPUs) [default: same-cpu and two close cores]
+    #[arg(long, value_name = "PLACES", value_parser = places())]
     pub(crate) place: Vec<String>,
-    /// Knobs: pipe.size=1M, or size=1M where there is one mechanism (repeatable; see 'ipcperf describe')
+    /// Set a knob: pipe.size=1M, or size=1M if there is one mechanism (repeatable; 'ipcperf describe' lists them)
     #[arg(long, value_name = "MECHANISM.KNOB=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Idle policies: as-is, poll (poll holds /dev/cpu_dma_latency at 0) [default: as-is]
-    #[arg(long, value_name = "POLICIES")]
+    /// What idle CPUs do; poll keeps them awake through /dev/cpu_dma_latency [default: as-is]
+    #[arg(long, value_name = "POLICIES", value_parser = Words::of(Idle::ALL, Idle::name))]
     pub(crate) idle: Vec<String>,
-    /// Search for where one of two mechanisms overtakes the other as something grows (--over). Each may have knobs: 'pipe
+    /// Find where one of two mechanisms overtakes the other as a parameter grows (--over). Each may have knobs: 'pipe
     /// size=1M'
     #[arg(
         long,
@@ -289,58 +321,58 @@ pub(crate) struct RunArgs {
         conflicts_with_all = ["mechanism", "mechanisms", "exec", "from"]
     )]
     pub(crate) crossover: Vec<String>,
-    /// With --crossover: what grows: size, conns, rate, think; -s, --conns, --rate or --think list where to look first
-    #[arg(long, value_name = "AXIS", requires = "crossover")]
+    /// With --crossover: the parameter that grows; -s, --conns, --rate or --think list the first points
+    #[arg(long, value_name = "AXIS", requires = "crossover", value_parser = Words::of(Axis::ALL, Axis::name))]
     pub(crate) over: Option<String>,
-    /// What happens to the payload: none, header, cacheline, full, copy [default: cacheline]
-    #[arg(long, value_name = "TOUCH")]
+    /// How each side touches the payload [default: cacheline]
+    #[arg(long, value_name = "TOUCH", value_parser = Words::of(Touch::ALL, Touch::name))]
     pub(crate) touch: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
-    /// A program to run, without a shell, in place of mechanisms: 'head -c 1G /dev/zero'. Repeated, each reads what the
-    /// one before it writes; ',' in place of a program begins another pipeline
+    /// Run a program (without a shell) instead of a mechanism: 'head -c 1G /dev/zero'. Repeat it to build a pipeline;
+    /// ',' starts another pipeline
     #[arg(long, value_name = "PROGRAM ARGS")]
     pub(crate) exec: Vec<String>,
-    /// With --exec: how long one run may take before it is killed [default: 60s]
+    /// With --exec: kill a run that takes longer than this [default: 60s]
     #[arg(long, value_name = "TIME")]
     pub(crate) deadline: Option<String>,
-    /// With --exec: also count system calls by ptrace, in rounds of their own that yield no times
+    /// With --exec: also count system calls with ptrace, in separate untimed rounds
     #[arg(long)]
     pub(crate) trace_calls: bool,
-    /// With -m: also time each system call of both ends, in a slice of its own after all rounds that yields nothing else
+    /// With -m: also time each system call of both sides, in a separate slice after all rounds
     #[arg(long)]
     pub(crate) time_calls: bool,
-    /// Run the programs that a job file names
+    /// Allow running the programs that a job file names
     #[arg(long)]
     pub(crate) allow_exec: bool,
-    /// How many rounds; a 95 % interval needs 6 [default: 12]
+    /// Number of rounds (each measures every cell once); a 95 % interval needs 6 [default: 12]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,
-    /// Timed length of a slice [default: 100ms]
+    /// Timed length of a slice (one measurement of one cell) [default: 100ms]
     #[arg(long, value_name = "TIME")]
     pub(crate) slice: Option<String>,
-    /// Exactly so many samples of a slice, however long they take: round trips, messages of a stream, bursts, requests; with
-    /// --batch batches of round trips
+    /// Exact number of samples per slice, however long they take: round trips, streamed messages, bursts, requests;
+    /// with --batch, batches of round trips
     #[arg(long, value_name = "N", conflicts_with = "slice")]
     pub(crate) samples: Option<u64>,
-    /// Warm-up before it [default: 20ms]
+    /// Warm-up before each slice [default: 20ms]
     #[arg(long, value_name = "TIME")]
     pub(crate) warmup: Option<String>,
-    /// Warm-up of exactly so many operations, however long they take
+    /// Exact number of warm-up operations, however long they take
     #[arg(long, value_name = "N", conflicts_with = "warmup")]
     pub(crate) warmup_ops: Option<u64>,
-    /// Round trips of one sample, timed together: above 1 there are no quantiles of single ones [default: 1, and more where
-    /// one is too short for the clock]
+    /// Round trips timed together as one sample; above 1 there are no quantiles of single round trips [default: 1, or
+    /// more if one is too short for the clock]
     #[arg(long, value_name = "N")]
     pub(crate) batch: Option<u64>,
-    /// Also write every operation that was timed to this file, a line each: iters, ns, round, cell, separated by tabs; '-'
+    /// Also write every timed operation to this file, one per line: iters, ns, round, cell, separated by tabs; '-'
     /// prints them instead of a table
     #[arg(long, value_name = "FILE")]
     pub(crate) raw: Option<PathBuf>,
-    /// Seed of every random choice [default: a random one, recorded in the result]
+    /// Seed for all random choices [default: random, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Print the plan and the time it needs, measure nothing
+    /// Print the plan and its expected duration without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -349,21 +381,22 @@ pub(crate) struct RunArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// What is compared, how, and what may come of it.
+/// What to compare, and how.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
-    /// Two mechanisms, measured side by side as by --live; or two result files, the old one (A) and the new one (B):
-    /// @NAME is one that is kept, @last the latest of them. What is no mechanism, contains '/' or ends in .json is a file
+    /// Two mechanisms to measure side by side (as --live does), or two result files, the old one (A) and the new one
+    /// (B); @NAME is a saved result, @last the latest. An argument that is not a mechanism and contains '/' or ends in
+    /// .json is a file
     #[arg(value_name = "A B")]
     pub(crate) arms: Vec<OsString>,
-    /// A result file of A (repeatable, with --new)
+    /// Result file for A (repeatable, with --new)
     #[arg(long, value_name = "FILE", requires = "new", conflicts_with = "arms")]
     pub(crate) old: Vec<PathBuf>,
-    /// A result file of B (repeatable, with --old)
+    /// Result file for B (repeatable, with --old)
     #[arg(long, value_name = "FILE", requires = "old", conflicts_with = "arms")]
     pub(crate) new: Vec<PathBuf>,
-    /// Measure two cells side by side: 'pipe 64 same-cpu' 'unix-stream 64 same-cpu'. A cell is a mechanism, then in any
-    /// order size, placement, pattern, and key=value: a knob, idle, touch, or what 'ipcperf run' has as a flag
+    /// Measure two cells side by side: 'pipe 64 same-cpu' 'unix-stream 64 same-cpu'. CELL: 'MECHANISM [SIZE]
+    /// [PLACEMENT] [PATTERN] [KEY=VALUE]...', where KEY is a knob or a flag of 'ipcperf run'
     #[arg(
         long,
         value_names = ["CELL A", "CELL B"],
@@ -371,98 +404,98 @@ pub(crate) struct CompareArgs {
         conflicts_with_all = ["arms", "old", "new"]
     )]
     pub(crate) live: Vec<String>,
-    /// With one cell: let this other build of ipcperf measure it as B
+    /// With one cell: measure it with this other ipcperf build as B
     #[arg(long, value_name = "PATH")]
     pub(crate) live_binary: Option<PathBuf>,
-    #[arg(short, long, value_name = "PATTERN", help = patterns())]
+    /// Side by side: the pattern [default: ping-pong]
+    #[arg(short, long, value_name = "PATTERN", value_parser = patterns())]
     pub(crate) pattern: Option<String>,
-    /// Side by side: how many rounds [default: 20 to 400, enough to find 5 % as far as the pilot can say]
+    /// Side by side: number of rounds [default: 20 to 400, enough to detect 5 % according to a pilot run]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,
-    /// Side by side: how long the rounds may take, in place of their number
+    /// Side by side: total time of the rounds, instead of their number
     #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
     pub(crate) time: Option<String>,
-    /// Side by side: timed length of a slice, of which p99 wants 2,000 operations [default: 20ms for closed loops of round trips
-    /// and bursts, else 100ms]
+    /// Side by side: timed length of a slice; p99 needs 2,000 operations in it [default: 20ms for closed-loop round
+    /// trips and bursts, else 100ms]
     #[arg(long, value_name = "TIME")]
     pub(crate) slice: Option<String>,
-    /// Side by side: seed of every random choice [default: a random one, recorded in the result]
+    /// Side by side: seed for all random choices [default: random, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Differences up to this do not matter [default: 1%]
+    /// Ignore differences up to this size [default: 1%]
     #[arg(long, value_name = "SHARE")]
     pub(crate) margin: Option<String>,
-    /// What A and B may differ in, because it is what you compare: kernel, cpu, mitigations, tool (separated by commas)
+    /// Differences between A and B that you compare on purpose: kernel, cpu, mitigations, tool (comma-separated)
     #[arg(long, value_name = "FACTORS")]
     pub(crate) factor: Option<String>,
-    /// Compare what must not be compared as well, and claim nothing of it
+    /// Also show cells that are not comparable, without a verdict
     #[arg(long)]
     pub(crate) force: bool,
-    /// Of many cells claim more than holds for all of them together: of these claims 1 in 20 may be false
-    /// (Benjamini-Hochberg in place of Holm)
+    /// Exploratory: report more differences, of which about 1 in 20 may be false (Benjamini-Hochberg instead of Holm)
     #[arg(long, conflicts_with = "fail_on")]
     pub(crate) explore: bool,
-    /// Exit 6 if a cell is certainly slower by more than this, 9 if that cannot be told (repeatable): slower:5%, or of its
-    /// tail p99:slower:10%
+    /// Exit 6 if a cell is certainly slower by more than this, 9 if undecided (repeatable): slower:5%, or for the tail
+    /// p99:slower:10%
     #[arg(long, value_name = "slower:SHARE")]
     pub(crate) fail_on: Vec<String>,
-    /// Write the comparison as a document (JSON) to this file; '-' prints it instead of a table
+    /// Write the comparison to this file (JSON); '-' prints it instead of a table
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
-    /// Only results: no progress, no notes
+    /// Print only results: no progress, no notes
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// No progress line, even on a terminal
+    /// Show no progress line, even on a terminal
     #[arg(long)]
     pub(crate) no_progress: bool,
 }
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ReplicateArgs {
-    /// The study: inferno, qiita, wisconsin, baeldung, marhubi, or the path of a study file [default: all five]
-    #[arg(value_name = "STUDY")]
+    /// A published study, or a study file [default: all five studies]
+    #[arg(value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()))]
     pub(crate) study: Option<String>,
-    /// How much of it: smoke (the whole matrix in a minute), quick (five minutes), full (the published counts)
+    /// How thorough: smoke (the whole matrix in a minute), quick (five minutes), full (the published counts)
     #[arg(long, value_name = "SCALE", default_value = "smoke")]
     pub(crate) scale: String,
-    /// How many rounds; an interval needs 6 [default: as the study says]
+    /// Number of rounds; an interval needs 6 [default: set by the study]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(crate) rounds: Option<u64>,
-    /// How long it may take: rounds are cut to fit, then the scale, and what was cut is said: 10m, 1h
+    /// Time limit: 10m, 1h; rounds are reduced to fit, then the scale, and the output says so
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
-    /// Only these claims, and only what they need (repeatable, or with commas): s4.c1
+    /// Check only these claims and measure only what they need (repeatable or comma-separated): s4.c1
     #[arg(long, value_name = "CLAIM")]
     pub(crate) only: Vec<String>,
-    /// Set a parameter of the study (repeatable): of all arms that have it (samples=5000), of a kind of work
-    /// (cell.slice=20ms) or of one arm (pipes.samples=100)
+    /// Set a study parameter (repeatable): for all arms (the things compared) that have it (samples=5000), for a kind
+    /// of arm (cell.slice=20ms) or for one arm (pipes.samples=100)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
-    /// Write the file of a study to STUDY.toml, to be read or changed, and measure nothing; -o names another file
-    #[arg(long, value_name = "STUDY", conflicts_with_all = ["study", "across", "only", "set", "budget", "files", "csv", "plots", "keep"])]
+    /// Write a study's file to STUDY.toml, or to the file named by -o, without measuring
+    #[arg(long, value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()), conflicts_with_all = ["study", "across", "only", "set", "budget", "files", "csv", "plots", "keep"])]
     pub(crate) export: Option<String>,
-    /// Show which claims hold where, by result files of several machines or days, and measure nothing
+    /// Show which claims hold in these results from several machines or days, without measuring
     #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "files", "csv", "plots", "keep"])]
     pub(crate) across: Vec<PathBuf>,
-    /// Run the programs that a study file names
+    /// Allow running the programs that a study file names
     #[arg(long)]
     pub(crate) allow_exec: bool,
-    /// Of qiita: also run the author's own two files, server.rb and client.rb in this folder, which takes minutes in every
-    /// round; Ruby, celluloid-io and parallel must be installed
+    /// With qiita: also run the author's server.rb and client.rb from this folder, which takes minutes per round and
+    /// needs Ruby with celluloid-io and parallel
     #[arg(long, value_name = "DIR")]
     pub(crate) files: Option<PathBuf>,
-    /// Also write files in the original's own format into this folder
+    /// Also write files in the original's format into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,
-    /// Also draw the figures of the original again, with ours beside them, into this folder (SVG)
+    /// Also redraw the original's charts, with the values measured here, into this folder (SVG)
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
-    /// Seed of every random choice [default: a random one, recorded in the result]
+    /// Seed for all random choices [default: random, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Print what would be measured, measure nothing
+    /// Print what would be measured, without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -471,10 +504,11 @@ pub(crate) struct ReplicateArgs {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ListArgs {
-    /// Only these families: stream, datagram, queue, wake-up, shared-memory, by-reference, kernel-copy, io-uring, bus
-    #[arg(long, value_name = "FAMILIES")]
+    /// List only these families
+    #[arg(long, value_name = "FAMILIES", value_parser = Words::of(Family::ALL, Family::name))]
     pub(crate) family: Vec<String>,
-    #[arg(long, value_name = "CAPABILITIES", help = can("Only what can do all of this"))]
+    /// List only mechanisms with all of these capabilities
+    #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
     pub(crate) can: Vec<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
@@ -487,8 +521,8 @@ pub(crate) struct ListArgs {
 pub(crate) struct DescribeArgs {
     /// The mechanism: pipe, unix-stream/spin
     pub(crate) name: String,
-    /// Print a complete program that sends a message there and back: c, rust, python
-    #[arg(long, value_name = "LANGUAGE", conflicts_with = "format")]
+    /// Print a complete program that makes a round trip
+    #[arg(long, value_name = "LANGUAGE", value_parser = Words::of(Language::ALL, Language::name), conflicts_with = "format")]
     pub(crate) snippet: Option<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
@@ -496,42 +530,42 @@ pub(crate) struct DescribeArgs {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ManArgs {
-    /// The command whose page is printed [default: that of ipcperf itself]
+    /// The command whose page to print [default: ipcperf itself]
     pub(crate) command: Option<String>,
-    /// Write the pages of all commands into this folder
+    /// Write the pages of all commands to this folder
     #[arg(long, value_name = "DIR", conflicts_with = "command")]
     pub(crate) dir: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ExplainArgs {
-    /// A mechanism, or two to explain their difference: unix-stream pipe; or a word: W-LOSS, '~', grade, SLOWER [default:
-    /// all words]
+    /// A mechanism; two mechanisms, to explain their difference (unix-stream pipe); or a word of the output (W-LOSS,
+    /// '~', grade, SLOWER) [default: list all words]
     #[arg(value_name = "NAME", num_args = 0..=2)]
     pub(crate) names: Vec<String>,
-    /// Show the explanation that a result file holds, and measure nothing
+    /// Show the explanation stored in a result file instead of measuring
     #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["names", "what_if", "size", "place", "set", "budget", "seed", "dry_run", "output", "keep"])]
     pub(crate) from: Option<PathBuf>,
-    /// Also change one thing at a time, wait variant, knob, placement, idle policy or alignment of buffers, and rank what
-    /// that does (-v: all of it)
+    /// Also change one thing at a time (wait variant, knob, placement, idle policy, buffer alignment) and rank the
+    /// effects (-v shows all of them)
     #[arg(long)]
     pub(crate) what_if: bool,
     /// Message size [default: 64]
     #[arg(short, long, value_name = "SIZE")]
     pub(crate) size: Option<String>,
-    /// Placements [default: same-cpu and two close cores]
-    #[arg(long, value_name = "PLACES")]
+    /// CPU placements [default: same-cpu and two close cores]
+    #[arg(long, value_name = "PLACES", value_parser = places())]
     pub(crate) place: Vec<String>,
-    /// Knobs: unix-stream.bind=path (repeatable; see 'ipcperf describe')
+    /// Set a knob: unix-stream.bind=path (repeatable; 'ipcperf describe' lists them)
     #[arg(long, value_name = "MECHANISM.KNOB=VALUE")]
     pub(crate) set: Vec<String>,
-    /// How long it may take [default: 40s]
+    /// Time limit for the whole run [default: 40s]
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
-    /// Seed of every random choice [default: a random one, recorded in the result]
+    /// Seed for all random choices [default: random, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Print the plan and the time it needs, measure nothing
+    /// Print the plan and its expected duration without measuring
     #[arg(long)]
     pub(crate) dry_run: bool,
     #[command(flatten)]
@@ -546,39 +580,40 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct SelftestArgs {
-    /// Only the checks whose names begin so: timer,clock
+    /// Run only the checks whose names start with one of these: timer,clock
     #[arg(long, value_name = "CHECKS")]
     pub(crate) only: Option<String>,
-    /// Lets something go wrong in every check: then one of them fails
+    /// Inject this fault into every check, so that one of them fails
     #[arg(long, value_name = "FAULT", hide = true)]
     pub(crate) inject: Option<String>,
-    /// Does not hear what detectors tell: then each of their checks fails
+    /// Ignore what detectors report, so that each of their checks fails
     #[arg(long, hide = true)]
     pub(crate) blind: bool,
     #[command(flatten)]
     pub(crate) look: LookArgs,
-    /// Only results: no progress, no notes
+    /// Print only results: no progress, no notes
     #[arg(short, long)]
     pub(crate) quiet: bool,
-    /// No progress line, even on a terminal
+    /// Show no progress line, even on a terminal
     #[arg(long)]
     pub(crate) no_progress: bool,
 }
 
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct ReportArgs {
-    /// A result file; '-' reads standard input, @NAME is one that is kept, @last the latest of them. Several are shown below
-    /// each other; two become a page of before and after (html), and any number of them, of any machines, one CSV file.
-    /// What is no result among several is left out and named (the exit code stays 0 as long as one is)
+    /// A result file; '-' reads standard input, @NAME is a saved result, @last the latest. Several are shown one after
+    /// another; as html, two make a before-and-after page; as csv, all make one table. Among several files, those that
+    /// are not results are skipped and named (exit code 0 if at least one is a result)
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// What a row of a CSV file is about
+    /// What a CSV row stands for
     #[arg(long, value_enum)]
     pub(crate) rows: Option<RowChoice>,
-    /// Of a replication: also draw the figures of the original again, with ours beside them, into this folder (SVG)
+    /// For a replication: also redraw the original's charts, with the values measured here, into this folder (SVG)
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
-    /// Write to this file instead of standard output. Its ending says the format: .txt, .md, .csv, .json, .ndjson, .html
+    /// Write to this file instead of standard output; its extension sets the format: .txt, .md, .csv, .json, .ndjson,
+    /// .html
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -591,13 +626,13 @@ pub(crate) struct ReportArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RowChoice {
-    /// A cell: what its rounds come to
+    /// A cell, summarised over its rounds
     Cells,
     /// One round of a cell
     Rounds,
 }
 
-/// What is done with documents that are kept.
+/// What to do with saved results.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct HistoryArgs {
     #[command(subcommand)]
@@ -606,58 +641,59 @@ pub(crate) struct HistoryArgs {
 
 #[derive(Clone, Debug, Subcommand)]
 pub(crate) enum HistoryCommand {
-    /// List the documents, the latest first (the default)
+    /// List saved results, latest first (the default)
     List {
-        /// Only those of this name
+        /// List only results saved under this name
         #[arg(value_name = "@NAME")]
         name: Option<String>,
         #[command(flatten)]
         look: LookArgs,
     },
-    /// Show a document, as 'ipcperf report' does
+    /// Show a saved result, like 'ipcperf report'
     Show(ReportArgs),
-    /// Show how a cell fared from one document to the next, with what changed between them: the kernel, the microcode
+    /// Show one measurement over time, with what changed in between, such as the kernel or microcode
     Trend {
-        /// The cell, as documents name it ('pipe ping-pong 64B same-cpu') or as 'compare --live' takes it ('pipe same-cpu')
+        /// The cell, as results name it ('pipe ping-pong 64B same-cpu') or as for 'compare --live' ('pipe same-cpu')
         #[arg(value_name = "CELL")]
         cell: String,
-        /// Only the documents of this name
+        /// Use only results saved under this name
         #[arg(value_name = "@NAME")]
         name: Option<String>,
-        /// Write to this file instead of standard output. Its ending says the format: .txt, .md, .csv, .json, .ndjson, .html
+        /// Write to this file instead of standard output; its extension sets the format: .txt, .md, .csv, .json,
+        /// .ndjson, .html
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
         #[command(flatten)]
         look: LookArgs,
     },
-    /// Remove documents
+    /// Delete saved results
     Rm {
-        /// What they are called: @nightly the latest of that name, @nightly~1 the one before it
+        /// The results: @nightly is the latest of that name, @nightly~1 the one before it
         #[arg(value_name = "@NAME", required = true)]
         names: Vec<String>,
-        /// All documents of these names
+        /// Delete all results saved under these names
         #[arg(long)]
         all: bool,
     },
 }
 
-/// Which cells of a result are shown; places are those among them.
+/// Which cells of a result to show; ranks are computed among these.
 #[derive(Clone, Debug, Default, ClapArgs)]
-#[command(next_help_heading = "Only these cells")]
+#[command(next_help_heading = "Show only these cells")]
 pub(crate) struct OnlyArgs {
     /// Mechanisms: pipe,'unix-stream/*'
     #[arg(short, long, value_name = "NAMES")]
     pub(crate) mechanism: Vec<String>,
     /// Patterns: ping-pong,stream
-    #[arg(short, long, value_name = "PATTERNS")]
+    #[arg(short, long, value_name = "PATTERNS", value_parser = patterns(), hide_possible_values = true)]
     pub(crate) pattern: Vec<String>,
     /// Message sizes: 64,4K
     #[arg(short, long, value_name = "SIZES")]
     pub(crate) size: Vec<String>,
     /// Placements: same-cpu,same-llc
-    #[arg(long, value_name = "PLACEMENTS")]
+    #[arg(long, value_name = "PLACEMENTS", value_parser = places(), hide_possible_values = true)]
     pub(crate) place: Vec<String>,
-    /// The first rows of each ranking
+    /// Show only this many rows of each ranking
     #[arg(long, value_name = "ROWS")]
     pub(crate) top: Option<usize>,
 }

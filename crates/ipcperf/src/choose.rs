@@ -69,7 +69,7 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
     let by = match given.as_slice() {
         [] => Goal::default(),
         [one] => *one,
-        _ => return Err(Stop::usage("--by: one figure decides")),
+        _ => return Err(Stop::usage("--by takes one metric")),
     };
     let mut load = Load::default();
     if let Some(given) = &args.think {
@@ -85,7 +85,7 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
     }
     let rate_per_second = match load.rate {
         Some(Offered::OfPeak(_)) => {
-            let why = "a share of the peak is another rate for each mechanism; give messages per second, like 20k";
+            let why = "a percentage means a different rate for each mechanism; give messages per second, like 20k";
             return Err(Stop::usage(format!("--rate: {why}")));
         }
         Some(Offered::PerSecond(rate)) => Some(rate),

@@ -92,7 +92,7 @@ pub(crate) fn run(
     let least = rounds_for_points(most_points);
     if rounds < least {
         return Err(Stop::usage(format!(
-            "--rounds: {rounds} rounds make nothing certain where up to {most_points} points are looked at; at least {least}"
+            "--rounds: {rounds} rounds are too few for a search over up to {most_points} points; use at least {least}"
         )));
     }
     let settings = settings(args, rounds)?;
@@ -152,7 +152,7 @@ fn list(args: &RunArgs, axis: Axis, pattern: &str) -> Result<Vec<u64>, Stop> {
             let points = loads(&given, &patterns, Touch::CacheLine)?.into_iter().map(of);
             points.collect::<Option<Vec<u64>>>().ok_or_else(|| {
                 Stop::usage(
-                    "--rate: a search goes over messages per second (like 1k,10k), not over shares",
+                    "--rate: a search needs messages per second (like 1k,10k), not percentages",
                 )
             })?
         }

@@ -18,5 +18,5 @@ pub(crate) fn stays_below(path: &Path) -> bool {
 
 /// Why such a path is refused, and the words that one types if it is meant.
 pub(crate) fn leads_out(what: &str, path: &str, flag: &str) -> String {
-    format!("{what} '{path}' leads out of the current directory; type it if it is meant: {flag}")
+    format!("{what} '{path}' lies outside the current directory; to allow it, type: {flag}")
 }

@@ -110,7 +110,7 @@ fn cells(registry: &Registry, index: &Index, words: &str) -> Result<Vec<Found>, 
     let found = ids.map(|id| match index.with(&id) {
         documents if documents.is_empty() => {
             let known = index.cells();
-            let listed = "no kept document has it";
+            let listed = "no saved result has it";
             Err(unknown("cell", &id, known.iter().map(String::as_str), listed))
         }
         documents => Ok((id, documents)),

@@ -1,5 +1,5 @@
-//! Job files: the flags of `ipcperf run` as TOML, with the same names. What there is to say, and what its values are,
-//! says the command line: a key becomes the words that its flag is typed with.
+//! Job files: the flags of `ipcperf run` as TOML, with the same names. Keys and values are those of the command line: a
+//! key becomes the arguments with which its flag is typed.
 
 use crate::args::RunArgs;
 use crate::error::{Stop, one_line};
@@ -13,8 +13,7 @@ use std::io::Read;
 use std::path::Path;
 use toml::Value;
 
-/// Flags that are no keys: what a run shows of itself, and not what it is; what only whoever types may allow; and a search,
-/// which is a question and no plan.
+/// Flags that are not keys: how a run is shown; permissions that only the user may give; and a search, which is not a plan.
 const NOT_IN_A_JOB: &[&str] = &[
     "allow-exec",
     "color",
@@ -30,10 +29,10 @@ const NOT_IN_A_JOB: &[&str] = &[
     "versus-bound",
 ];
 
-/// Flags that say the same part in two ways: whichever is typed wins over the key of either.
+/// Pairs of flags that set the same thing in two ways: a typed one overrides the key of either.
 const EITHER: &[[&str; 2]] = &[["slice", "samples"], ["warmup", "warmup-ops"]];
 
-/// Reads a job file below the flags that were typed: what a flag says wins, and knobs add up.
+/// Reads a job file under the flags that were typed: flags override keys, and knobs add up.
 pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<RunArgs, Stop> {
     let file = format!("job file '{}'", path.display());
     let text = output::small_file(path)
@@ -47,7 +46,7 @@ pub(crate) fn command() -> Command {
     RunArgs::augment_args(Command::new("run").no_binary_name(true))
 }
 
-/// The words that a job file stands for, and behind them those that were typed.
+/// The arguments that a job file stands for, followed by those that were typed.
 pub(crate) fn words(
     file: &str,
     text: &str,
@@ -118,7 +117,7 @@ pub(crate) fn values_of(typed: &ArgMatches, flag: &str) -> Vec<String> {
     values.map(|value| value.to_string_lossy().into_owned()).collect()
 }
 
-/// Knobs as they are set; what is none is told where they are used.
+/// The knobs that are set; invalid ones are reported where they are used.
 fn knobs(settings: &[String]) -> OptionSet {
     let mut knobs = OptionSet::default();
     settings.iter().for_each(|setting| drop(knobs.set(setting)));
@@ -239,11 +238,11 @@ fn settings(value: &Value) -> Result<Vec<String>, String> {
     Ok(all)
 }
 
-/// What a job file may name as output, since it may be somebody else's: a file below the current directory, and in
-/// the place of nothing but an older result.
+/// What a job file may name as output, since it may come from somebody else: a file below the current directory that
+/// replaces nothing but an older result.
 fn check_output(path: &Path) -> Result<(), &'static str> {
     if !foreign::stays_below(path) {
-        return Err("leads out of the current directory, where a job file may not write");
+        return Err("lies outside the current directory, where a job file may not write");
     }
     let is_result = || {
         let mut text = Vec::new();
@@ -253,16 +252,16 @@ fn check_output(path: &Path) -> Result<(), &'static str> {
     };
     match fs::symlink_metadata(path) {
         Ok(facts) if !facts.is_file() || !is_result().unwrap_or(false) => {
-            Err("exists and is not a result of ipcperf; a job file may replace nothing else")
+            Err("exists and is not an ipcperf result, so a job file may not replace it")
         }
         _ => Ok(()),
     }
 }
 
-/// What a job file may name for single operations: a file below the current directory that nobody has yet.
+/// What a job file may name for single operations: a new file below the current directory.
 fn check_raw(path: &Path) -> Result<(), &'static str> {
     if !foreign::stays_below(path) {
-        return Err("leads out of the current directory, where a job file may not write");
+        return Err("lies outside the current directory, where a job file may not write");
     }
     match fs::symlink_metadata(path) {
         Ok(_) => Err("exists, and a job file may not replace it"),
@@ -290,7 +289,7 @@ fn place(file: &str, text: &str, key: &str) -> String {
     line.map_or_else(|| file.to_owned(), |line| format!("{file} line {}", line + 1))
 }
 
-/// A key that nobody knows, with the nearest right one.
+/// An unknown key, with the nearest right one.
 fn unknown(command: &Command, key: &str) -> String {
     let known: Vec<&str> = flags(command).map(|(name, _)| name).collect();
     match nearest(key, known.iter().copied()) {
@@ -522,8 +521,8 @@ mod tests {
     #[test]
     fn a_job_writes_single_operations_to_a_new_file_below_the_current_directory() {
         for (path, why) in [
-            ("../x.tsv", "leads out of the current directory"),
-            ("/tmp/x.tsv", "leads out of the current directory"),
+            ("../x.tsv", "lies outside the current directory"),
+            ("/tmp/x.tsv", "lies outside the current directory"),
             ("Cargo.toml", "exists, and a job file may not replace it; name it with --raw"),
         ] {
             let told = job(&format!("raw = '{path}'")).expect_err(path).to_string();
@@ -589,7 +588,7 @@ mod tests {
             ("mechanism = 'pip'", "did you mean 'pipe'"),
             ("mechanism = 'pipe'\nslice = '1h'", "--slice: 1h is not between"),
             ("mechanism = 'pipe'\nrounds = 0", "--rounds: 0 is not between"),
-            ("mechanism = 'pipe'\nfail-if = 'p98 > 1us'", "--fail-if: unknown figure 'p98'"),
+            ("mechanism = 'pipe'\nfail-if = 'p98 > 1us'", "--fail-if: unknown metric 'p98'"),
             ("mechanism = 'pipe'\ndeadline = '1s'", "--deadline is for programs"),
             ("exec = 'true'\nsize = 8", "--size is for mechanisms"),
         ] {

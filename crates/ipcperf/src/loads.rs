@@ -1,18 +1,21 @@
-//! From the flags of a load to loads: every combination of their values, checked against the patterns. What there is
-//! to ask for, and what its values are, says the vocabulary: flags, help and job files follow from it.
+//! Turns the flags of a load into loads: every combination of their values, checked against the patterns. The keys and
+//! their values are declared in `core`; flags, help and job files follow from there.
 
+use crate::args::Words;
 use crate::error::{Stop, unknown_name};
 use crate::request;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
-use ipcperf_core::{Load, LoadError, LoadKey, Offered, PatternKind, PayloadFile, Touch};
+use ipcperf_core::{
+    Arrivals, Load, LoadError, LoadKey, Offered, PatternKind, PayloadFile, Touch, Transform,
+};
 use ipcperf_engine::source::Source;
 use std::collections::BTreeMap;
 
 /// Shares of the peak that make a curve of latency over load, in percent.
 const CURVE: [f64; 6] = [10.0, 25.0, 50.0, 75.0, 90.0, 95.0];
 
-/// What stands for the value of what is only switched on.
+/// The value of a key that is only switched on.
 const ON: &str = "on";
 
 /// What was typed for a load: lists of values.
@@ -28,10 +31,18 @@ impl Args for LoadArgs {
     fn augment_args(command: Command) -> Command {
         command.args(LoadKey::ALL.iter().map(|key| {
             let arg = Arg::new(key.name()).long(key.name()).help(key.help());
-            match key.values() {
-                "" => arg.action(ArgAction::SetTrue),
-                "FILES" => listed(arg).value_name(key.values()).value_hint(ValueHint::FilePath),
-                values => listed(arg).value_name(values),
+            match (key, key.values()) {
+                (_, "") => arg.action(ArgAction::SetTrue),
+                (LoadKey::Transform, values) => {
+                    let words = Words::of(Transform::ALL, Transform::name);
+                    listed(arg).value_name(values).value_parser(words)
+                }
+                (LoadKey::Arrivals, values) => {
+                    let words = Words::of(Arrivals::ALL, Arrivals::name);
+                    listed(arg).value_name(values).value_parser(words)
+                }
+                (_, "FILES") => listed(arg).value_name("FILES").value_hint(ValueHint::FilePath),
+                (_, values) => listed(arg).value_name(values),
             }
         }))
     }
@@ -65,7 +76,7 @@ impl FromArgMatches for LoadArgs {
 }
 
 impl LoadArgs {
-    /// Asks for what has no values.
+    /// Switches on a key that takes no value.
     pub(crate) fn switch_on(&mut self, key: LoadKey) {
         self.0.insert(key, ON.to_owned());
     }
@@ -85,7 +96,7 @@ pub(crate) fn loads(
         if !is_taken {
             let takers = PatternKind::ALL.iter().filter(|pattern| pattern.takes(*key));
             let names = takers.map(|pattern| pattern.name()).collect::<Vec<_>>().join(" or ");
-            return Err(Stop::usage(format!("--{key} is for the pattern {names}: add -p")));
+            return Err(Stop::usage(format!("--{key} needs the pattern {names}: add -p")));
         }
         let mut more = Vec::new();
         let values = values(*key, given)?;
@@ -109,7 +120,7 @@ pub(crate) fn loads(
     Ok(loads)
 }
 
-/// Why a value cannot be had, with the nearest right one.
+/// Why a value is wrong, with the nearest right one.
 pub(crate) fn refused(key: LoadKey, error: LoadError) -> Stop {
     match error {
         LoadError::Value(what) => Stop::usage(format!("--{key}: {what}")),
@@ -117,13 +128,13 @@ pub(crate) fn refused(key: LoadKey, error: LoadError) -> Stop {
     }
 }
 
-/// A file that messages are to be cut from, with what is in it.
+/// A file that messages are taken from, with its size and digest.
 pub(crate) fn payload(asked: &PayloadFile) -> Result<PayloadFile, Stop> {
-    let told = |error| Stop::usage(format!("--payload '{}': {error}", asked.file));
-    Source::read(asked).map(|(_, found)| found).map_err(told)
+    let refused = |error| Stop::usage(format!("--payload '{}': {error}", asked.file));
+    Source::read(asked).map(|(_, found)| found).map_err(refused)
 }
 
-/// What was asked for together and is not done together.
+/// Options that cannot be combined.
 fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<String> {
     for key in LoadKey::ALL.iter().filter(|key| key.changes_figures()) {
         let lacks = |pattern: &&PatternKind| !pattern.takes(*key);
@@ -135,19 +146,18 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
     }
     if load.payload.is_some() && load.changes().is_none() && touch != Touch::Full {
         return Some(format!(
-            "--payload: the content of messages plays no part with --touch {touch} and no transform; add --touch full, or a \
-             --transform"
+            "--payload has no effect with --touch {touch} and no transform: add --touch full or a --transform"
         ));
     }
     if let (Some(transform), Touch::Copy) = (load.changes(), touch) {
         return Some(format!(
-            "--transform {transform} does not work with --touch copy: a changed message is made anew at both ends; leave one \
-             of them out"
+            "--transform {transform} does not work with --touch copy, because transforming already copies the message: leave \
+             one of them out"
         ));
     }
     (load.one_way && load.stall_ns > 0).then(|| {
-        "--one-way does not work with --stall: a one-way time holds less than a second, and a stop may last longer; \
-         leave one of them out"
+        "--one-way does not work with --stall, because a stall can exceed the longest one-way time (1 s): leave one of \
+         them out"
             .to_owned()
     })
 }
@@ -163,11 +173,13 @@ fn values(key: LoadKey, given: &str) -> Result<Vec<String>, Stop> {
         };
         let share = |text: &str| match text.parse() {
             Ok(Offered::OfPeak(share)) => Ok(share * 100.0),
-            _ => Err(Stop::usage(format!("'{value}' is not a range of shares (like 10%..95%)"))),
+            _ => {
+                Err(Stop::usage(format!("'{value}' is not a range of percentages (like 10%..95%)")))
+            }
         };
         let (from, to) = (share(from)?, share(to)?);
         if from > to {
-            return Err(Stop::usage(format!("'{value}' ends before it begins")));
+            return Err(Stop::usage(format!("the range '{value}' is reversed")));
         }
         let between = CURVE.into_iter().filter(|share| from < *share && *share < to);
         let mut shares: Vec<f64> = std::iter::once(from).chain(between).chain([to]).collect();
@@ -304,20 +316,20 @@ mod tests {
                 vec![(Payload, text.as_str())],
                 &[PingPong],
                 Touch::None,
-                "plays no part with --touch none",
+                "no effect with --touch none",
             ),
-            (vec![(Payload, text.as_str())], &[PingPong], Touch::CacheLine, "plays no part"),
+            (vec![(Payload, text.as_str())], &[PingPong], Touch::CacheLine, "no effect"),
             (
                 vec![(Payload, text.as_str()), (Transform, "none,lz4")],
                 &[PingPong],
                 Touch::CacheLine,
-                "plays no part",
+                "no effect",
             ),
             (
                 vec![(Payload, text.as_str())],
                 &[PingPong],
                 Touch::Copy,
-                "plays no part with --touch copy",
+                "no effect with --touch copy",
             ),
             (
                 vec![(Transform, "none,lz4")],
@@ -330,7 +342,7 @@ mod tests {
                 vec![(Payload, text.as_str())],
                 &[FanIn],
                 Touch::Full,
-                "--payload is for the pattern ping-pong or stream",
+                "--payload needs the pattern ping-pong or stream",
             ),
             (
                 vec![(Payload, &place("none"))],

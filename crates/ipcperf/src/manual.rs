@@ -1,20 +1,12 @@
-//! The manual pages and the shell completions, both made from what can be typed.
+//! Manual pages and shell completions, both made from the declared flags.
 
-use crate::args::{Args, ManArgs, named};
+use crate::args::{Args, ManArgs, Words};
 use crate::error::{Stop, unknown};
 use crate::output;
-use crate::packed::STUDY_NAMES;
-use clap::builder::PossibleValuesParser;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
-use ipcperf_core::result::Goal;
-use ipcperf_core::{
-    Arrivals, Axis, Capability, Family, Idle, PatternKind, Placement, Touch, Transform,
-};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::Format;
-use ipcperf_report::snippet::Language;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -68,55 +60,31 @@ pub(crate) fn completions(registry: &Registry, shell: Shell) -> Result<ExitCode,
     output::to_stdout(&bytes)
 }
 
-/// The command line with the words that its values are made of. Values that are lists of words complete the first of
-/// them.
+/// The command line with the mechanisms and knobs of this build, which shells complete. A list completes its first word.
 fn with_words(registry: &Registry) -> Command {
     let entries = registry.entries();
-    let mechanisms: Vec<String> = entries.iter().map(|entry| entry.spec.full_name()).collect();
-    let mut knobs: Vec<String> = Vec::new();
+    let mechanisms: Vec<&str> =
+        entries.iter().map(|entry| &*entry.spec.full_name().leak()).collect();
+    let mut knobs: Vec<&str> = Vec::new();
     for entry in entries {
         for knob in entry.knobs {
             let word = format!("{}.{}=", entry.spec.name, knob.name);
-            if !knobs.contains(&word) {
-                knobs.push(word);
+            if !knobs.contains(&word.as_str()) {
+                knobs.push(word.leak());
             }
         }
     }
-    let lists: Vec<(&str, Vec<&'static str>)> = [
-        ("mechanism", mechanisms.clone()),
-        ("name", mechanisms.clone()),
-        ("names", mechanisms.clone()),
-        ("mechanisms", mechanisms.clone()),
-        ("arms", mechanisms.clone()),
-        ("crossover", mechanisms),
-        ("over", named(Axis::ALL)),
-        ("by", named(Goal::ALL)),
-        ("snippet", named(Language::ALL)),
-        ("transform", named(Transform::ALL)),
-        ("arrivals", named(Arrivals::ALL)),
-        ("max_noise", ["A", "B", "C", "D"].map(str::to_owned).to_vec()),
-        ("set", knobs),
-        ("study", STUDY_NAMES.map(str::to_owned).to_vec()),
-        ("export", STUDY_NAMES.map(str::to_owned).to_vec()),
-        ("pattern", named(PatternKind::ALL)),
-        ("place", Placement::words().map(str::to_owned).collect()),
-        ("idle", named(Idle::ALL)),
-        ("touch", named(Touch::ALL)),
-        ("family", named(Family::ALL)),
-        ("can", named(Capability::ALL)),
-        ("format", named(Format::ALL)),
-    ]
-    .into_iter()
-    .map(|(id, words)| (id, words.into_iter().map(|word| &*word.leak()).collect()))
-    .collect();
-    // What is kept, and the parameters of a study, have names that nobody here knows.
-    let is_theirs = |arg: &Arg| {
+    let complete = |arg: Arg| {
+        // Saved results and the parameters of a study have names that are not known here.
         let names = arg.get_value_names().unwrap_or_default();
-        names.iter().any(|name| ["@NAME", "KEY=VALUE"].contains(&name.as_str()))
-    };
-    let complete = |arg: Arg| match lists.iter().find(|(id, _)| *id == arg.get_id().as_str()) {
-        Some((_, words)) if !is_theirs(&arg) => arg.value_parser(PossibleValuesParser::new(words)),
-        _ => arg,
+        let is_ours = !names.iter().any(|name| ["@NAME", "KEY=VALUE"].contains(&name.as_str()));
+        match arg.get_id().as_str() {
+            "set" if is_ours => arg.value_parser(Words(knobs.clone())),
+            "mechanism" | "name" | "names" | "mechanisms" | "arms" | "crossover" if is_ours => {
+                arg.value_parser(Words(mechanisms.clone()))
+            }
+            _ => arg,
+        }
     };
     completed(Args::command(), &complete)
 }

@@ -41,9 +41,7 @@ pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
 /// Fails where what is written to standard output would be lost.
 fn stdout_is_open() -> Result<(), Stop> {
     match terminal::stdout_was_closed() {
-        true => {
-            Err(Stop::internal("standard output is closed; '> /dev/null' is for nobody to read it"))
-        }
+        true => Err(Stop::internal("standard output is closed; use '> /dev/null' to discard it")),
         false => Ok(()),
     }
 }
@@ -75,7 +73,7 @@ pub(crate) fn format_of(look: &LookArgs, file: Option<&Path>) -> Result<Format, 
     let shown = path.display();
     match (ending(path).and_then(Format::of_ending), &look.format) {
         (Some(named), Some(_)) if named != asked => Err(Stop::usage(format!(
-            "'{shown}' ends like {named}, and --format says {asked}; leave one of them out"
+            "'{shown}' means {named}, but --format says {asked}: drop one of them"
         ))),
         (Some(format), _) => Ok(format),
         (None, Some(_)) => Ok(asked),
@@ -84,7 +82,7 @@ pub(crate) fn format_of(look: &LookArgs, file: Option<&Path>) -> Result<Format, 
                 Format::ALL.iter().map(|format| format!(".{}", format.endings()[0])).collect();
             let known = known.join(", ");
             Err(Stop::usage(format!(
-                "'{shown}': its ending says no format (known: {known}); or say --format"
+                "'{shown}' has no known extension ({known}): use one, or add --format"
             )))
         }
     }
@@ -116,7 +114,7 @@ fn is_for_a_document(path: &Path) -> Result<(), Stop> {
 pub(crate) fn text_format(look: &LookArgs) -> Result<Format, Stop> {
     match format(look)? {
         Format::Html => Err(Stop::usage(
-            "--format html: pages are made of results, replications, comparisons and trends; known here: table, markdown, csv, json, ndjson",
+            "--format html works for results, replications, comparisons and trends; here use table, markdown, csv, json or ndjson",
         )),
         format => Ok(format),
     }

@@ -33,7 +33,7 @@ pub(crate) fn plan(
     let no_room = |name: &str| {
         let name = name.replace('_', "-");
         Stop::usage(format!(
-            "--from repeats the plan of a result as it is; it leaves no room for '{name}'"
+            "--from repeats the plan of a result unchanged; '{name}' would change it"
         ))
     };
     let payload = LoadKey::Payload.name();
@@ -127,7 +127,7 @@ impl Typed {
         self.knobs.0.get(knob).is_some_and(|typed| as_typed(typed) == as_typed(value))
     }
 
-    /// Refuses what leads out of the current directory and was not typed.
+    /// Refuses what lies outside the current directory and was not typed.
     fn permits(&self, cell: &Cell) -> Result<(), String> {
         let payload = cell.key.load.payload.as_ref().map(|payload| as_typed(&payload.file));
         if let Some(file) = payload

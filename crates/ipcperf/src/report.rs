@@ -73,11 +73,11 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     if let Some(file) = args.files.iter().find(is_target) {
         let shown = file.display();
         return Err(Stop::usage(format!(
-            "'{shown}' is read, and -o would replace it; name another"
+            "-o would overwrite the input '{shown}': name another file"
         )));
     }
     match args.only.top {
-        Some(0) => return Err(Stop::usage("--top: 0 rows are nothing to show; 1 is the least")),
+        Some(0) => return Err(Stop::usage("--top must be at least 1")),
         Some(_) if !matches!(format, Format::Table | Format::Markdown) => {
             return Err(Stop::usage(format!(
                 "--top is for table and markdown: {format} has all rows, and -m, -p, -s and --place choose among them"
@@ -200,7 +200,7 @@ fn results<T>(
     others.truncate(NAMED);
     others.extend((count > NAMED).then(|| format!("{} more", count - NAMED)));
     let (is, names) =
-        (if count == 1 { "is no result" } else { "are no results" }, others.join(", "));
+        (if count == 1 { "is not a result" } else { "are not results" }, others.join(", "));
     if found.is_empty() {
         return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
     }

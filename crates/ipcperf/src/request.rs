@@ -170,7 +170,7 @@ fn with_knobs(entry: Entry, knobs: &str, common: &OptionSet) -> Result<Asked, St
             let names: Vec<&str> = entry.knobs.iter().map(|knob| knob.name).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(Stop::usage(format!(
-                "'{word}' behind {full} is no knob=value; a comma parts mechanisms (knobs of {name}: {known})"
+                "'{word}' after {full} is not knob=value; separate mechanisms with commas (knobs of {name}: {known})"
             )));
         };
         let knob = match knob.split_once('.') {
@@ -417,7 +417,7 @@ fn whose(registry: &Registry, setting: &str, key: &str, asked: &[&str]) -> Stop 
     let owner = owners.clone().find(|name| asked.contains(name)).or_else(|| owners.next());
     match owner {
         Some(owner) => Stop::usage(format!(
-            "--set '{setting}': of which mechanism? With several a knob has its name: {owner}.{setting}"
+            "--set '{setting}': for which mechanism? name it, for example {owner}.{setting}"
         )),
         None => Stop::usage(format!(
             "--set '{setting}': no mechanism has the knob '{key}'; 'ipcperf describe NAME' shows what there is"
@@ -557,11 +557,15 @@ mod tests {
                 &["size=1M"][..],
                 "With several a knob has its name: pipe.size=1M",
             ),
-            (&["tcp,udp"], &["size=1M"], "of which mechanism?"),
+            (&["tcp,udp"], &["size=1M"], "for which mechanism?"),
             (&["pipe,fifo"], &["zebra=1"], "no mechanism has the knob 'zebra'"),
             (&["pipe"], &["siez=1M"], "unknown knob 'pipe.siez'; did you mean 'pipe.size'?"),
             (&["pipe siez=1M"], &[], "unknown knob 'pipe.siez'; did you mean 'pipe.size'?"),
-            (&["pipe fifo"], &[], "'fifo' behind pipe is no knob=value; a comma parts mechanisms"),
+            (
+                &["pipe fifo"],
+                &[],
+                "'fifo' after pipe is not knob=value; separate mechanisms with commas",
+            ),
             (&["pipe tcp.nodelay=on"], &[], "'pipe' has no knob 'tcp.nodelay'"),
             (&["pipe"], &["unixx.bind=path"], "unknown mechanism 'unixx'; did you mean 'unix'?"),
             (&["pipe"], &["size"], "--set 'size' is not of the form mechanism.knob=value"),

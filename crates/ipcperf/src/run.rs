@@ -41,7 +41,7 @@ pub(crate) fn run(
     }
     only_of_programs(&args)?;
     if args.over.is_some() && args.crossover.is_empty() {
-        return Err(Stop::usage("--over is what grows in a search: name two with --crossover A B"));
+        return Err(Stop::usage("--over needs a search: add --crossover A B"));
     }
     if !args.crossover.is_empty() {
         return crossover::run(registry, &args, rounds, &gates);

@@ -43,7 +43,7 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
         let what = format!("the number that proves where a message came from takes {LEAST} bytes");
         Missing::new(what, "use a size of at least 8")
     } else if spec.wait.burns_cpu() && crowded {
-        let what = "spinning ends that share a CPU only wait for each other's time slice to end";
+        let what = "busy-waiting processes cannot share a CPU";
         Missing::new(what, "one peer on two CPUs, or --place free with a CPU for each")
     } else {
         return None;

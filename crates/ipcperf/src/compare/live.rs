@@ -161,7 +161,7 @@ fn cells(
     if of_a.len() != of_b.len() || of_a.is_empty() {
         let (a, b) = (of_a.len(), of_b.len());
         return Err(Stop::usage(format!(
-            "--live: A is {a} cells and B is {b}, which make no pairs"
+            "--live: A has {a} cells and B has {b}, so they cannot be paired"
         )));
     }
     if args.live_binary.is_some() && of_a.len() > 1 {

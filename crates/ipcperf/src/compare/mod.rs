@@ -98,8 +98,8 @@ fn margin(args: &CompareArgs, live: &[String]) -> Result<f64, Stop> {
         .ok_or_else(|| Stop::usage(format!("--margin: '{text}' is not a share (like 1%)")))?;
     let is_one_program = !live.is_empty() && args.live_binary.is_none();
     if margin < LAYOUT && !is_one_program {
-        let why = "two runs or programs differ by 1 % through their layout in memory alone";
-        return Err(Stop::usage(format!("--margin: {text} is below what can be told: {why}")));
+        let why = "memory layout alone makes two runs or programs differ by 1 %";
+        return Err(Stop::usage(format!("--margin: {text} is too small: {why}")));
     }
     Ok(margin)
 }
@@ -133,7 +133,7 @@ fn cells(registry: &Registry, args: &CompareArgs) -> Result<Vec<String>, Stop> {
     let Some(file) = files.first().map(|file| file.to_string_lossy()) else {
         if let ([name], None) = (names.as_slice(), &args.live_binary) {
             let why = format!(
-                "'{name}' is compared with what? name two mechanisms, or one and --live-binary"
+                "compare '{name}' with what? name two mechanisms, or one and --live-binary"
             );
             return Err(Stop::usage(why));
         }
@@ -141,7 +141,7 @@ fn cells(registry: &Registry, args: &CompareArgs) -> Result<Vec<String>, Stop> {
             0 => only_side_by_side(args).map(|()| names),
             1 | 2 => Ok(names),
             _ => Err(Stop::usage(format!(
-                "two are compared; 'ipcperf run {}' measures as many as you name",
+                "compare takes two; 'ipcperf run {}' measures any number",
                 names.join(" ")
             ))),
         };
@@ -184,12 +184,12 @@ fn sides(args: &CompareArgs) -> Result<(Vec<PathBuf>, Vec<PathBuf>), Stop> {
             "two result files are compared; --old FILE and --new FILE, each repeatable, take more of a side",
         )),
         [one] => Err(Stop::usage(format!(
-            "'{}' is compared with what? name two result files (OLD.json NEW.json)",
+            "compare '{}' with what? name two result files (OLD.json NEW.json)",
             one.to_string_lossy()
         ))),
         _ if !args.old.is_empty() => Ok((args.old.clone(), args.new.clone())),
         _ => Err(Stop::usage(
-            "what is to be compared? name two mechanisms (pipe tcp) or two result files (OLD.json NEW.json)",
+            "compare what? name two mechanisms (pipe tcp) or two result files (OLD.json NEW.json)",
         )),
     }
 }

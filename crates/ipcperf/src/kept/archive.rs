@@ -115,7 +115,7 @@ impl Archive {
         let count = series.clone().count();
         if count == 0 {
             let listed = match self.documents.is_empty() {
-                true => "nothing is kept yet (--keep NAME)",
+                true => "nothing is saved yet (use --keep NAME)",
                 false => "'ipcperf history list' shows them all",
             };
             let names: Vec<String> =
@@ -188,12 +188,13 @@ pub(super) fn objection(name: &str) -> Option<String> {
     }
     let begins_well = name.starts_with(char::is_alphanumeric);
     if begins_well && name.chars().all(is_sign) && !name.contains("..") {
-        return (name == LAST).then(|| format!("is what {SIGN}{LAST} means: the latest of all"));
+        return (name == LAST)
+            .then(|| format!("is reserved: {SIGN}{LAST} means the latest result"));
     }
     let near: String = name.chars().map(|sign| if is_sign(sign) { sign } else { '-' }).collect();
     let near = near.replace("..", ".");
     let near = near.trim_start_matches(|sign: char| !sign.is_alphanumeric());
-    let rule = "is not made of letters, digits, '.', '_' and '-' alone, from a letter or digit on, without '..'";
+    let rule = "is not a valid name (letters, digits, '.', '_' and '-', starting with a letter or digit, without '..')";
     Some(match near {
         "" => rule.to_owned(),
         near => format!("{rule}; '{near}' is"),

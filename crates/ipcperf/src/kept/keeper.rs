@@ -208,7 +208,7 @@ mod tests {
             ("", "without '..'"),
             ("..", "without '..'"),
             (".hidden", "'hidden' is"),
-            ("last", "is what @last means"),
+            ("last", "is reserved: @last means the latest result"),
             (&"x".repeat(101), "longer than 100 bytes"),
         ] {
             let told = told(name);

@@ -96,7 +96,7 @@ fn other_arm(study: &Study, key: &str, arm: &str, scale: Scale) -> String {
     )
 }
 
-/// A path of an arm that leads out of the current directory and was not typed: the file may be somebody else's.
+/// A path of an arm that lies outside the current directory and was not typed: the file may be somebody else's.
 pub(crate) fn path(study: &Study, typed: &[String], scale: Scale) -> Option<String> {
     let is_typed = |path: &str| typed.iter().any(|setting| setting.contains(path));
     let cells = study.arms.iter().filter(|arm| arm.work == kinds::CELL);

@@ -285,7 +285,7 @@ pub(crate) fn is_here(cell: &Value) -> bool {
         return true;
     }
     let reason = text(cell, "reason");
-    if !reason.contains("two spinning ends on one CPU") {
+    if !reason.contains("two busy-waiting processes") {
         let variant = cell["variant"].as_str().map_or_else(String::new, |name| format!("/{name}"));
         skipped(&format!("{}{variant}", text(cell, "mechanism")), reason);
     }

@@ -116,7 +116,7 @@ fn the_way_of_a_message_is_told_with_its_bound_or_refused() {
         }
     }
     let words = ["run", "-m", "pipe", "-p", "stream", "--one-way"];
-    sandbox.refuses(&words, "--one-way is for the pattern ping-pong");
+    sandbox.refuses(&words, "--one-way needs the pattern ping-pong");
 }
 
 #[test]

@@ -165,7 +165,7 @@ fn two_spinning_ends_are_never_put_on_one_cpu(document: &Value) {
     for cell in spinning {
         assert_eq!(cell["status"], "unavailable", "{cell}");
         if cell["mechanism"] == "pipe/spin" {
-            assert!(text(cell, "reason").contains("spinning ends on one CPU"), "{cell}");
+            assert!(text(cell, "reason").contains("busy-waiting processes"), "{cell}");
         }
         assert!(rounds(cell).is_empty());
     }
@@ -192,7 +192,7 @@ fn a_size_that_cannot_be_carried_names_its_limit_and_what_raises_it() {
         let [cell] = cells(&document) else { panic!("one cell was asked for") };
         assert_eq!((text(cell, "status"), number(&cell["size_bytes"])), ("unavailable", size));
         // On one CPU that comes before its size.
-        if cell["wait"] == "spin" && text(cell, "reason").contains("two spinning ends on one CPU") {
+        if cell["wait"] == "spin" && text(cell, "reason").contains("two busy-waiting processes") {
             skipped("two CPUs", text(cell, "id"));
             continue;
         }

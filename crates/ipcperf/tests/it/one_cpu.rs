@@ -53,7 +53,7 @@ fn document(sandbox: &Sandbox) -> Option<Value> {
     Some(valid(schema_of(&text).expect("a document of ours"), &text))
 }
 
-const NO_SPIN: &str = "two spinning ends on one CPU";
+const NO_SPIN: &str = "two busy-waiting processes";
 const SHORT: &str = "--rounds 2 --slice 5ms --warmup 1ms -o x.json";
 
 /// What is typed, how it ends, and what it says on standard output or standard error.

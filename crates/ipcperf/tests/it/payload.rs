@@ -91,7 +91,7 @@ fn a_result_is_repeated_with_the_same_content_or_not_at_all() {
     let first = document(&sandbox, &[&words[..], &SHORT].concat(), "a.json");
     let noted = &first["cells"][0]["load"]["payload"]["file"];
     assert_eq!(noted, "~/log.txt", "a result may be shared");
-    // The path leads out of the current directory, as far as its text goes.
+    // The path lies outside the current directory, as far as its text goes.
     let again = document(&sandbox, &["--from", "a.json", "--payload", &whole], "b.json");
     assert_eq!(again["cells"][0]["id"], first["cells"][0]["id"]);
     assert_eq!(again["cells"][0]["load"], first["cells"][0]["load"]);
@@ -143,14 +143,14 @@ fn what_cannot_be_a_payload_is_one_line_and_nothing_is_waited_for() {
         sandbox.refuses(&words, part);
     }
     for (words, part) in [
-        (&["-m", "pipe", "--payload", "log.txt"][..], "plays no part with --touch cacheline"),
+        (&["-m", "pipe", "--payload", "log.txt"][..], "no effect with --touch cacheline"),
         (
             &["-m", "pipe", "--payload", "log.txt", "--touch", "none"],
-            "plays no part with --touch none",
+            "no effect with --touch none",
         ),
         (
             &["-m", "pipe", "--payload", "log.txt", "--touch", "full", "-p", "fan-in"],
-            "--payload is for the pattern",
+            "--payload needs the pattern",
         ),
         (&["--exec", "true", "--payload", "log.txt"], "--payload"),
     ] {

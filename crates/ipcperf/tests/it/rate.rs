@@ -239,7 +239,7 @@ fn requests_are_under_way_together_and_their_answers_have_a_size_of_their_own() 
         let cell = cells(&document).iter().filter(refused).find(is_it);
         cell.and_then(|cell| cell["reason"].as_str()).unwrap_or_default()
     };
-    assert!(refused("udp", 4).contains("one request under way"), "{}", refused("udp", 4));
+    assert!(refused("udp", 4).contains("one request can be in flight"), "{}", refused("udp", 4));
     assert_eq!(refused("udp", 1), "");
     assert!(refused("eventfd", 1).contains("one size"), "{}", refused("eventfd", 1));
 }
@@ -273,5 +273,5 @@ fn what_a_channel_does_not_keep_is_refused_and_never_hangs() {
     let (_, status, reason) = run(&["-m", "eventfd", "--inflight", "2"]);
     assert!(status == "unavailable" && reason.contains("--inflight 1,"), "{reason}");
     let words = ["run", "-m", "pipe", "-p", "ping-pong", "--reply", "4"];
-    Sandbox::new().refuses(&words, "--reply is for the pattern request");
+    Sandbox::new().refuses(&words, "--reply needs the pattern request");
 }

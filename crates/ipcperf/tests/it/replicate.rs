@@ -217,7 +217,7 @@ fn a_path_in_a_study_that_leads_out_of_the_current_directory_must_be_typed() {
     sandbox.refuses(&dry, &format!("--set '{setting}'"));
     sandbox.done(&[&dry[..], &["--set", &setting]].concat());
     study("set = { \"temp-file.dir\" = \"/any/dir\" }", "");
-    sandbox.refuses(&dry, "temp-file.dir '/any/dir' leads out of the current directory");
+    sandbox.refuses(&dry, "temp-file.dir '/any/dir' lies outside the current directory");
 }
 
 /// Whether all is there that a program needs may be a question of seconds.

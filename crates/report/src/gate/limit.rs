@@ -60,10 +60,10 @@ impl FromStr for Limit {
         let (figure, kind) = *known.ok_or_else(|| {
             let names = || FIGURES.iter().map(|(name, _)| *name);
             match nearest(word, names()) {
-                Some(name) => format!("unknown figure '{word}'; did you mean '{name}'?"),
+                Some(name) => format!("unknown metric '{word}'; did you mean '{name}'?"),
                 None => {
                     let all: Vec<&str> = names().collect();
-                    format!("unknown figure '{word}'; known: {}", all.join(", "))
+                    format!("unknown metric '{word}'; known: {}", all.join(", "))
                 }
             }
         })?;

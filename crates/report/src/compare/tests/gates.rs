@@ -53,10 +53,10 @@ fn a_limit_is_broken_by_a_whole_interval_and_kept_by_a_whole_interval() {
 fn a_wrong_condition_is_one_clear_line() {
     for (text, said) in [
         ("p99", "'p99' is not a condition (like 'p99 > 50us' or 'rate < 100k/s')"),
-        ("p98 > 5us", "unknown figure 'p98'; did you mean 'p99'?"),
+        ("p98 > 5us", "unknown metric 'p98'; did you mean 'p99'?"),
         (
             "zebra > 5us",
-            "unknown figure 'zebra'; known: min, mean, p50, p90, p99, p99.9, p99.99, p99.999, max, rate, throughput, cpu",
+            "unknown metric 'zebra'; known: min, mean, p50, p90, p99, p99.9, p99.99, p99.999, max, rate, throughput, cpu",
         ),
         ("p99 > 5", "'5' is not a time (like 100ms, 10s, 1m30s)"),
         ("rate < 5%", "'5%' is not a rate (like 100k/s)"),
