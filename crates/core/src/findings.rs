@@ -479,7 +479,7 @@ pub const VM: Row = check(
     "I-VM",
     "virtual machine",
     "this is a virtual machine",
-    "the host can take its CPUs away and move them, and adds time to everything: trust ratios within one run, not absolute times",
+    "the host can take its CPUs away and move them, and adds time to everything; trust ratios within one run, not absolute times",
     "measure on the hardware for absolute times",
 );
 pub const CONTAINER: Row = check(
@@ -556,7 +556,7 @@ pub const MITIGATIONS: Row = check(
     "I-MITIGATIONS",
     "mitigations",
     "mitigations of CPU vulnerabilities are on",
-    "system calls and context switches cost more than without: compare only machines with the same mitigations",
+    "system calls and context switches cost more than without; compare only machines with the same mitigations",
     "see which ones: grep . /sys/devices/system/cpu/vulnerabilities/*",
 );
 pub const ASLR: Row = check(

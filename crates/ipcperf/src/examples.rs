@@ -3,23 +3,23 @@
 pub(crate) const SURVEY: &str = "Examples:
   ipcperf survey                            one screen: what to use on this machine, and why
   ipcperf survey --budget 10m --all         every variant, and more rounds
-  ipcperf survey --dry-run                  what would be measured, and how long it takes";
+  ipcperf survey --dry-run                  what it would measure, and for how long";
 
 pub(crate) const RUN: &str = "Examples:
-  ipcperf run pipe                                        the round trip of 64 B, on one CPU and on two
+  ipcperf run pipe                                        a 64-byte round trip, on one CPU and two
   ipcperf run pipe unix-stream tcp -s 1,64,4K             three mechanisms at three sizes
   ipcperf run -m 'shm-ring/*' -p stream -s '4K..1M:*4'    all variants, throughput over sizes
   ipcperf run -m unix-stream -p rate --rate '10%..95%'    an open loop, up to nearly all it can do
-  ipcperf run -m pipe --transform lz4 --payload app.log   what lz4 costs with data of your own
-  ipcperf run pipe --samples 100000 --raw pipe.tsv        every round trip in a file, a line each
+  ipcperf run -m pipe --transform lz4 --payload app.log   what lz4 costs with your own data
+  ipcperf run pipe --samples 100000 --raw pipe.tsv        every round trip in a file, one per line
   ipcperf run -m pipe --fail-if 'p99 > 50us' --max-noise C
-  ipcperf run --from ipcperf-20261122T060000Z.json        the same again";
+  ipcperf run --from ipcperf-20261122T060000Z.json        the same run again";
 
 pub(crate) const CHOOSE: &str = "Examples:
   ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
   ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
   ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
-  ipcperf choose --can unrelated --snippet c     and a program in C to start from";
+  ipcperf choose --can unrelated --snippet c     and a C program to start from";
 
 pub(crate) const EXPLAIN: &str = "Examples:
   ipcperf explain unix-stream               where the time of a round trip goes
@@ -39,12 +39,12 @@ pub(crate) const SCHEMA: &str = "Examples:
 
 pub(crate) const LIST: &str = "Examples:
   ipcperf list
-  ipcperf list --can unrelated,boundaries       what keeps messages apart between any two processes
+  ipcperf list --can unrelated,boundaries       whole messages between any two processes
   ipcperf list --family shared-memory --format json";
 
 pub(crate) const DESCRIBE: &str = "Examples:
   ipcperf describe unix-stream
-  ipcperf describe shm-ring                     the default variant of it, which is shm-ring/adaptive";
+  ipcperf describe shm-ring                     its default variant, shm-ring/adaptive";
 
 pub(crate) const COMPARE: &str = "Examples:
   ipcperf compare pipe unix-stream              which is faster, measured side by side

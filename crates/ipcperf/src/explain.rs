@@ -80,7 +80,7 @@ fn is_only_word(registry: &Registry, name: &str) -> bool {
 /// A mechanism; what is none may be a word as well.
 fn mechanism(registry: &Registry, name: &str) -> Result<Entry, Stop> {
     if is_only_word(registry, name) {
-        return Err(Stop::usage(format!("'{name}' is no mechanism but a word; explain it alone")));
+        return Err(Stop::usage(format!("'{name}' is a word, not a mechanism; explain it alone")));
     }
     request::mechanism(registry, name).copied().map_err(|_| {
         let names: Vec<String> =

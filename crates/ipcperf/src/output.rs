@@ -41,9 +41,7 @@ pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
 /// Fails where what is written to standard output would be lost.
 fn stdout_is_open() -> Result<(), Stop> {
     match terminal::stdout_was_closed() {
-        true => {
-            Err(Stop::internal("standard output is closed; '> /dev/null' is for nobody to read it"))
-        }
+        true => Err(Stop::internal("standard output is closed; use '> /dev/null' to discard it")),
         false => Ok(()),
     }
 }

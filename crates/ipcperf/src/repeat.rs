@@ -33,7 +33,7 @@ pub(crate) fn plan(
     let no_room = |name: &str| {
         let name = name.replace('_', "-");
         Stop::usage(format!(
-            "--from repeats the plan of a result as it is; it leaves no room for '{name}'"
+            "--from repeats the plan of a result unchanged; '{name}' would change it"
         ))
     };
     let payload = LoadKey::Payload.name();

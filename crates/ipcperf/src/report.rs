@@ -200,7 +200,7 @@ fn results<T>(
     others.truncate(NAMED);
     others.extend((count > NAMED).then(|| format!("{} more", count - NAMED)));
     let (is, names) =
-        (if count == 1 { "is no result" } else { "are no results" }, others.join(", "));
+        (if count == 1 { "is not a result" } else { "are not results" }, others.join(", "));
     if found.is_empty() {
         return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
     }

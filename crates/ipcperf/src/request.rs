@@ -170,7 +170,7 @@ fn with_knobs(entry: Entry, knobs: &str, common: &OptionSet) -> Result<Asked, St
             let names: Vec<&str> = entry.knobs.iter().map(|knob| knob.name).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(Stop::usage(format!(
-                "'{word}' behind {full} is no knob=value; a comma parts mechanisms (knobs of {name}: {known})"
+                "'{word}' after {full} is not knob=value; separate mechanisms with commas (knobs of {name}: {known})"
             )));
         };
         let knob = match knob.split_once('.') {
@@ -564,7 +564,11 @@ mod tests {
             (&["pipe,fifo"], &["zebra=1"], "no mechanism has the knob 'zebra'"),
             (&["pipe"], &["siez=1M"], "unknown knob 'pipe.siez'; did you mean 'pipe.size'?"),
             (&["pipe siez=1M"], &[], "unknown knob 'pipe.siez'; did you mean 'pipe.size'?"),
-            (&["pipe fifo"], &[], "'fifo' behind pipe is no knob=value; a comma parts mechanisms"),
+            (
+                &["pipe fifo"],
+                &[],
+                "'fifo' after pipe is not knob=value; separate mechanisms with commas",
+            ),
             (&["pipe tcp.nodelay=on"], &[], "'pipe' has no knob 'tcp.nodelay'"),
             (&["pipe"], &["unixx.bind=path"], "unknown mechanism 'unixx'; did you mean 'unix'?"),
             (&["pipe"], &["size"], "--set 'size' is not of the form mechanism.knob=value"),

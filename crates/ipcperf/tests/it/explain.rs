@@ -24,7 +24,7 @@ fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
         (&["explain", "w-steel"], "did you mean 'W-STEAL'?"),
         (&["explain", "unix-steam"], "did you mean 'unix-stream'?"),
         (&["explain", "qqq"], "'ipcperf list' and 'ipcperf explain' show them all"),
-        (&["explain", "pipe", "grade"], "'grade' is no mechanism but a word; explain it alone"),
+        (&["explain", "pipe", "grade"], "'grade' is a word, not a mechanism; explain it alone"),
         (&["explain", "pipe", "fifo", "--what-if"], "--what-if changes one mechanism; name one"),
         (&["explain", "pipe", "-s", "1,2"], "--size: one size is explained at a time"),
         (&["explain", "W-LOSS", "--format", "json"], "words are shown as table or markdown"),

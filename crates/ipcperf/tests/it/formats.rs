@@ -351,9 +351,9 @@ fn a_path_in_a_file_that_leads_out_of_the_current_directory_must_be_typed() {
     let from = ["run", "--from", "run.json", "--dry-run"];
     sandbox.done(&[&from[..], &["--payload", &secret]].concat());
     let other = [&from[..], &["--payload", &secret, "--payload", "own"]].concat();
-    sandbox.refuses(&other, "leaves no room for 'payload'");
+    sandbox.refuses(&other, "'payload' would change it");
     for (setting, told) in
-        [("pipe.size=1M", "leaves no room for 'set'"), ("nonsense", "mechanism.knob=value")]
+        [("pipe.size=1M", "'set' would change it"), ("nonsense", "mechanism.knob=value")]
     {
         sandbox.refuses(&[&from[..], &["--set", setting]].concat(), told);
     }
@@ -363,7 +363,7 @@ fn a_path_in_a_file_that_leads_out_of_the_current_directory_must_be_typed() {
     sandbox.refuses(&["run", "--from", "run.json"], &set);
     sandbox.done(&[&from[..], &["--set", &knob]].concat());
     let other = [&from[..], &["--set", "temp-file.dir=/other"]].concat();
-    sandbox.refuses(&other, "leaves no room for 'set'");
+    sandbox.refuses(&other, "'set' would change it");
 }
 
 /// In a sticky directory somebody else may put a folder where one is expected, with links in it.
@@ -517,7 +517,7 @@ fn what_is_no_result_among_several_files_is_left_out_and_named() {
     let all = ["report", "a.json", "b.json", "copy.json", "cut.json", "package.json"];
     let others = |told: &str| {
         let line = told.lines().next().unwrap_or_default().to_owned();
-        assert!(line.starts_with("Left out: 2 of 5 files are no results: 'cut.json' ("), "{told}");
+        assert!(line.starts_with("Left out: 2 of 5 files are not results: 'cut.json' ("), "{told}");
         assert!(
             line.contains("'package.json' (not an ipcperf result (no \"schema\" key))"),
             "{told}"

@@ -53,7 +53,7 @@ fn an_alignment_that_cannot_be_had_is_told_with_the_nearest_one() {
         (&["run", "-m", "pipe", "--align", "4096"], "0 to 4095 bytes behind the start of a page"),
         (
             &["run", "-m", "tcp", "-p", "connect", "-s", "18", "--align", "page"],
-            "--align is for the pattern",
+            "--align needs the pattern",
         ),
         (&["run", "-m", "pipe", "--touch", "copie"], "did you mean 'copy'?"),
         (

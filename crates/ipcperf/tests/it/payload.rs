@@ -143,14 +143,14 @@ fn what_cannot_be_a_payload_is_one_line_and_nothing_is_waited_for() {
         sandbox.refuses(&words, part);
     }
     for (words, part) in [
-        (&["-m", "pipe", "--payload", "log.txt"][..], "plays no part with --touch cacheline"),
+        (&["-m", "pipe", "--payload", "log.txt"][..], "no effect with --touch cacheline"),
         (
             &["-m", "pipe", "--payload", "log.txt", "--touch", "none"],
-            "plays no part with --touch none",
+            "no effect with --touch none",
         ),
         (
             &["-m", "pipe", "--payload", "log.txt", "--touch", "full", "-p", "fan-in"],
-            "--payload is for the pattern",
+            "--payload needs the pattern",
         ),
         (&["--exec", "true", "--payload", "log.txt"], "--payload"),
     ] {

@@ -273,5 +273,5 @@ fn what_a_channel_does_not_keep_is_refused_and_never_hangs() {
     let (_, status, reason) = run(&["-m", "eventfd", "--inflight", "2"]);
     assert!(status == "unavailable" && reason.contains("--inflight 1,"), "{reason}");
     let words = ["run", "-m", "pipe", "-p", "ping-pong", "--reply", "4"];
-    Sandbox::new().refuses(&words, "--reply is for the pattern request");
+    Sandbox::new().refuses(&words, "--reply needs the pattern request");
 }

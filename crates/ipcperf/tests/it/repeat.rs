@@ -85,9 +85,9 @@ fn what_cannot_be_repeated_is_refused_by_name() {
         std::fs::write(sandbox.home().join(name), document.to_string()).expect("written");
     }
     for (words, told) in [
-        (&["run", "--from", "a.json", "-m", "pipe"][..], "leaves no room for 'mechanism'"),
-        (&["run", "--from", "a.json", "--rounds", "3"], "leaves no room for 'rounds'"),
-        (&["run", "--from", "a.json", "--think", "1ms"], "leaves no room for 'think'"),
+        (&["run", "--from", "a.json", "-m", "pipe"][..], "'mechanism' would change it"),
+        (&["run", "--from", "a.json", "--rounds", "3"], "'rounds' would change it"),
+        (&["run", "--from", "a.json", "--think", "1ms"], "'think' would change it"),
         (&["run", "--from", "exec.json"], "type them: --exec 'echo it'"),
         (&["run", "--from", "none.json"], "cannot read 'none.json'"),
         // How it is shown and what ends it badly may be said anew.
