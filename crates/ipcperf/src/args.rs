@@ -512,7 +512,7 @@ pub(crate) struct ListArgs {
     pub(crate) can: Vec<String>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
-    /// Do not try what can run here: only what there is
+    /// Do not test what this machine has; list all mechanisms
     #[arg(long)]
     pub(crate) no_probe: bool,
     /// The same as --format json
