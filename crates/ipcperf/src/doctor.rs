@@ -7,7 +7,7 @@ use ipcperf_engine::doctor;
 use std::process::ExitCode;
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Stop> {
-    let format = output::text_format(&args.look)?;
+    let format = output::format(&args.look)?;
     let interrupts = measure::interrupts()?;
     let examination = doctor::examine(crate::build::tool(), Some(&interrupts))
         .map_err(|error| Stop::internal(format!("cannot examine: {error}")))?;

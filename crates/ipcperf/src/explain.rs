@@ -46,9 +46,9 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, S
         names => return round_trips(registry, names, args),
     };
     let format = output::format(&args.output.look)?;
-    if !matches!(format, Format::Table | Format::Markdown) {
+    if !matches!(format, Format::Table | Format::Markdown | Format::Html) {
         return Err(Stop::usage(format!(
-            "--format {format}: words are shown as table or markdown"
+            "--format {format}: words are shown as table, markdown or html"
         )));
     }
     let ExplainArgs { what_if, size, place, set, budget, seed, dry_run, output, .. } = args;

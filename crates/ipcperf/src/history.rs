@@ -49,7 +49,7 @@ fn open(name: Option<&str>) -> Result<(Archive, Index), Stop> {
 }
 
 fn list(name: Option<&str>, look: &LookArgs) -> Result<ExitCode, Stop> {
-    let format = output::text_format(look)?;
+    let format = output::format(look)?;
     let (archive, index) = open(name)?;
     let shown: Vec<Kept> =
         index.documents().rev().filter(|kept| is_of(kept, name)).cloned().collect();

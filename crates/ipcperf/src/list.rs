@@ -42,7 +42,7 @@ pub(crate) fn words<T: FromStr<Err = UnknownName>>(
 }
 
 pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
-    let format = if args.json { Format::Json } else { output::text_format(&args.look)? };
+    let format = if args.json { Format::Json } else { output::format(&args.look)? };
     let families: Vec<Family> = words(&args.family, "'ipcperf list -h' shows the families")?;
     let wanted: Vec<Capability> = words(&args.can, "'ipcperf list -h' shows the capabilities")?;
     let is_wanted = |entry: &&Entry| {
@@ -70,9 +70,9 @@ pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitC
     }
     let row = tried(&entry, &options)?;
     let style = output::style(&args.look, false);
-    let format = output::text_format(&args.look)?;
+    let format = output::format(&args.look)?;
     output::put(None, |out| match format {
-        Format::Table => ipcperf_report::describe(&row, &style, out),
+        Format::Table | Format::Html => ipcperf_report::describe(&row, format, &style, out),
         format => ipcperf_report::list(&[row], format, &style, out),
     })
 }

@@ -110,16 +110,6 @@ fn is_for_a_document(path: &Path) -> Result<(), Stop> {
     Err(Stop::usage(format!("-o names the document, which is JSON: '{json}', not '{shown}'{then}")))
 }
 
-/// The format of what is no result, and has no page.
-pub(crate) fn text_format(look: &LookArgs) -> Result<Format, Stop> {
-    match format(look)? {
-        Format::Html => Err(Stop::usage(
-            "--format html works for results, replications, comparisons and trends; here use table, markdown, csv, json or ndjson",
-        )),
-        format => Ok(format),
-    }
-}
-
 /// The least and the most that `COLUMNS` may ask for.
 const WIDTHS: [usize; 2] = [20, 1000];
 

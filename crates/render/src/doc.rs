@@ -51,8 +51,10 @@ pub struct Line {
     pub lead: String,
     /// The rest of it.
     pub words: String,
-    /// The anchor that it leads to in a page.
+    /// The anchor that it leads to in a page; with a beginning, that does.
     pub link: Option<String>,
+    /// It takes at most so many lines of a terminal.
+    pub most: Option<usize>,
 }
 
 /// Blocks under a heading.
@@ -134,6 +136,8 @@ pub struct Column {
     pub head: String,
     /// It has numbers, which stand at its right edge.
     pub is_number: bool,
+    /// It has figures, whose lines are broken last.
+    pub is_whole: bool,
     /// The higher, the sooner it gives way; one of rank 0 never does.
     pub rank: usize,
     /// What it means, said below the table wherever it is shown.
@@ -244,6 +248,11 @@ impl Blocks {
         }
     }
 
+    /// Adds other blocks.
+    pub fn append(&mut self, blocks: Self) {
+        self.0.extend(blocks.0);
+    }
+
     /// Adds an empty line on a terminal.
     pub fn space(&mut self) {
         self.0.push(Block::Space);
@@ -262,13 +271,25 @@ impl Section {
 impl Line {
     /// Words in a tone.
     pub fn new(tone: Tone, words: impl Into<String>) -> Self {
-        Self { tone, lead: String::new(), words: words.into(), link: None }
+        Self { tone, lead: String::new(), words: words.into(), link: None, most: None }
     }
 
     /// The same behind a beginning, below the end of which further lines begin on a terminal.
     #[must_use]
     pub fn after(self, lead: impl Into<String>) -> Self {
         Self { lead: lead.into(), ..self }
+    }
+
+    /// The same, which leads to an anchor in a page.
+    #[must_use]
+    pub fn to(self, anchor: impl Into<String>) -> Self {
+        Self { link: Some(anchor.into()), ..self }
+    }
+
+    /// The same, in at most so many lines of a terminal.
+    #[must_use]
+    pub fn most(self, lines: usize) -> Self {
+        Self { most: Some(lines), ..self }
     }
 
     /// All of it.
@@ -317,6 +338,11 @@ impl Column {
     /// Of numbers.
     pub fn number(head: impl Into<String>) -> Self {
         Self { head: head.into(), is_number: true, ..Self::default() }
+    }
+
+    /// Of figures whose lines are broken last.
+    pub fn whole(head: impl Into<String>) -> Self {
+        Self { head: head.into(), is_whole: true, ..Self::default() }
     }
 
     /// The same, which gives way the sooner the higher its rank is.

@@ -13,7 +13,7 @@ pub enum Format {
     Json,
     /// For a stream processor: one object on each line.
     Ndjson,
-    /// For a browser: one file with charts, of results, replications, comparisons and trends.
+    /// For a browser: one file, with charts where there are any.
     Html,
 }
 

@@ -16,6 +16,8 @@ mod output;
 pub mod page;
 pub mod svg;
 pub mod terminal;
+#[cfg(test)]
+mod tests;
 pub mod text;
 
 pub use format::{Format, Style};
@@ -23,7 +25,24 @@ pub use output::Output;
 
 use std::io;
 
+impl doc::Blocks {
+    /// Lines that they take on a terminal.
+    #[must_use]
+    pub fn height(&self, style: &Style) -> usize {
+        doc::Doc { body: self.clone(), ..doc::Doc::default() }.height(style)
+    }
+}
+
 impl doc::Doc {
+    /// Lines that it takes on a terminal.
+    #[must_use]
+    pub fn height(&self, style: &Style) -> usize {
+        let mut lines = Vec::new();
+        // A vector takes whatever it is given.
+        let _ = terminal::write(self, style, &mut lines);
+        lines.iter().filter(|byte| **byte == b'\n').count()
+    }
+
     /// Draws it for people: for a terminal, where the format is none of Markdown or a page.
     ///
     /// # Errors

@@ -30,9 +30,9 @@ pub(crate) fn write(doc: &Doc, style: &Style, out: &mut dyn Write) -> io::Result
         writeln!(out, "**{}**\n", escape(stopped, style.unicode))?;
     }
     if !doc.headline.is_empty() {
-        writeln!(out, "## {}\n", escape(&doc.headline, style.unicode))?;
+        writeln!(out, "# {}\n", escape(&doc.headline, style.unicode))?;
     }
-    blocks(&doc.body, 3, style, out)
+    blocks(&doc.body, 2, style, out)
 }
 
 /// Writes blocks; `depth` is that of the headings of their sections.
@@ -61,6 +61,15 @@ fn block(block: &Block, depth: usize, style: &Style, out: &mut dyn Write) -> io:
             let item = |(name, value): &(String, String)| format!("{name}: {value}");
             facts.iter().try_for_each(|fact| writeln!(out, "- {}", plain(&item(fact))))?;
             writeln!(out)
+        }
+        // Groups without a name for what they are have tables of their own.
+        Block::Table(table) if table.has_groups() && table.groups.is_empty() => {
+            for (group, rows) in table.grouped() {
+                heading(group, out)?;
+                let rows = rows.iter().map(|row| Row { group: String::new(), ..row.clone() });
+                self::table(&Table { rows: rows.collect(), ..table.clone() }, style, out)?;
+            }
+            Ok(())
         }
         Block::Table(table) => self::table(table, style, out),
         Block::Chart(chart) if chart.figures.is_empty() && chart.file.is_none() => Ok(()),

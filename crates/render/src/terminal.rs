@@ -1,7 +1,7 @@
 //! A document on a terminal.
 
 use crate::Style;
-use crate::doc::{Block, Blocks, Cell, Doc, Layout, Place, Row, Table};
+use crate::doc::{Block, Blocks, Cell, Doc, Layout, Line, Place, Row, Table};
 use crate::grid::Grid;
 use crate::page::{Page, Tone};
 use crate::text;
@@ -12,6 +12,9 @@ const EDGE: &str = "  ";
 
 /// Before what stands above a row.
 const ABOVE: &str = "  -- ";
+
+/// What stands where words were left out.
+const CUT: &str = " ...";
 
 /// The least widths of columns that flow: of the first, of figures, of other texts.
 const FIRST: usize = 20;
@@ -43,10 +46,10 @@ pub fn blocks(page: &mut Page<'_>, blocks: &Blocks, edge: &str) -> io::Result<()
 
 fn block(page: &mut Page<'_>, block: &Block, edge: &str) -> io::Result<()> {
     match block {
-        Block::Say(line) => page.paragraph(line.tone, &format!("{edge}{}", line.lead), &line.words),
-        Block::List(items) => items.iter().try_for_each(|item| {
-            page.paragraph(item.tone, &format!("{edge}- {}", item.lead), &item.words)
-        }),
+        Block::Say(line) => say(page, edge, line),
+        Block::List(items) => {
+            items.iter().try_for_each(|item| say(page, &format!("{edge}- "), item))
+        }
         Block::Facts(facts) => {
             let names = facts.iter().map(|(name, _)| text::width(name));
             let widest = names.max().unwrap_or(0).min(page.style.width / 3);
@@ -68,6 +71,27 @@ fn block(page: &mut Page<'_>, block: &Block, edge: &str) -> io::Result<()> {
         }
         Block::Space => page.gap(),
     }
+}
+
+/// A line behind an edge, as many lines as it may take.
+fn say(page: &mut Page<'_>, edge: &str, line: &Line) -> io::Result<()> {
+    let first = format!("{edge}{}", line.lead);
+    let Some(most) = line.most else { return page.paragraph(line.tone, &first, &line.words) };
+    let style = *page.style;
+    let mut lines = text::wrap(&first, &text::clean(&line.words, style.unicode), style.width);
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            let room = style.width.saturating_sub(CUT.len());
+            while text::width(last) > room
+                && let Some((kept, _)) = last.trim_end().rsplit_once(' ')
+            {
+                *last = kept.trim_end().to_owned();
+            }
+            last.push_str(CUT);
+        }
+    }
+    lines.iter().try_for_each(|words| page.line(line.tone, words))
 }
 
 /// The columns that stand side by side.
@@ -94,7 +118,9 @@ fn grid(table: &Table, unicode: bool) -> Grid {
 }
 
 fn table(page: &mut Page<'_>, table: &Table, edge: &str) -> io::Result<()> {
-    let inner = if table.has_groups() { format!("{edge}{EDGE}") } else { edge.to_owned() };
+    // A table that flows needs its columns more than an edge.
+    let is_inside = table.has_groups() && table.layout != Layout::Flow;
+    let inner = if is_inside { format!("{edge}{EDGE}") } else { edge.to_owned() };
     let style = *page.style;
     let room = style.width.saturating_sub(inner.len());
     let mut grid = grid(table, style.unicode);
@@ -150,7 +176,9 @@ fn least(table: &Table, grid: &Grid) -> Vec<usize> {
     let word = |at: usize| widest(at, |cell| cell.split_whitespace().collect());
     let columns = table.columns.iter().enumerate();
     let of = columns.map(|(at, column)| match at {
-        _ if column.is_number => widest(at, |cell| cell.lines().collect()).min(FIGURE),
+        _ if column.is_number || column.is_whole => {
+            widest(at, |cell| cell.lines().collect()).min(FIGURE)
+        }
         0 => word(at).clamp(FIRST, 2 * FIRST),
         _ => word(at).min(TEXT),
     });
@@ -195,9 +223,10 @@ fn cards(page: &mut Page<'_>, table: &Table, [edge, inner]: [&str; 2]) -> io::Re
             page.paragraph(Tone::Title, edge, group)?;
         }
         for row in rows {
-            for line in &row.card {
-                page.paragraph(line.tone, &format!("{inner}{}", line.lead), &line.words)?;
+            if row.card.len() > 1 {
+                page.gap()?;
             }
+            row.card.iter().try_for_each(|line| say(page, inner, line))?;
             if row.card.is_empty() {
                 page.paragraph(row.tone, inner, &card(table, row))?;
             }

@@ -1,32 +1,23 @@
-//! What a run was made to find out: what to choose, or where the time of a round trip goes.
+//! What a run was made to find out: what to choose, where the time of a round trip goes, or where one overtakes another.
 
-use crate::Style;
-use crate::told::Told;
-use crate::{Specs, choose, explain};
+use crate::stopped::Stopped;
+use crate::{Specs, Style, choose, crossover, explain};
 use ipcperf_core::result::ResultSet;
-use std::io;
+use ipcperf_render::doc::Doc;
 
-/// What is told of it; `None` where it is what the tables say.
-pub(crate) fn told(set: &ResultSet, specs: &Specs, style: &Style) -> Option<Told> {
-    match &set.invocation.plan.requirements {
-        Some(wanted) => Some(choose::told(set, wanted, specs, style)),
-        None if explain::is_explanation(set) => Some(explain::told(set, specs, style)),
-        None => None,
-    }
+/// The answer; `None` where nothing was asked but what the tables say.
+pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Option<Doc> {
+    let doc = match &set.invocation.plan.requirements {
+        Some(wanted) => Some(choose::doc(set, wanted, specs, style)),
+        None if explain::is_explanation(set) => Some(explain::doc(set, specs, style)),
+        None => crossover::doc(set),
+    };
+    doc.map(|doc| Doc { stopped: set.stopped(), ..doc })
 }
 
-/// Writes it as a screen; `None` where it is what the tables say, or they are asked for.
-pub(crate) fn render(
-    set: &ResultSet,
-    specs: &Specs,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> Option<io::Result<()>> {
-    match &set.invocation.plan.requirements {
-        Some(wanted) if !style.is_whole() => Some(choose::render(set, wanted, specs, style, out)),
-        None if explain::is_explanation(set) && !style.full => {
-            Some(explain::render(set, specs, style, out))
-        }
-        _ => None,
-    }
+/// The same for a terminal; `None` where the tables are asked for.
+pub(crate) fn screen(set: &ResultSet, specs: &Specs, style: &Style) -> Option<Doc> {
+    // More of an explanation is no table of its arms.
+    let is_whole = if explain::is_explanation(set) { style.full } else { style.is_whole() };
+    if is_whole { None } else { doc(set, specs, style) }
 }

@@ -5,25 +5,20 @@ mod pace;
 #[cfg(test)]
 mod tests;
 
-use crate::Style;
 use crate::advice::{caution, has_places, without_p99};
 use crate::answers::{caveats, modes, ties};
 use crate::chapters::{marked_name, name};
 use crate::figures::{self, NONE};
 use crate::fittest::{FAMILIAR, merits};
-use crate::grid::Grid;
-use crate::page::{Page, Tone};
+use crate::page::Tone;
 use crate::rank::{Ranking, Ratio, Yardstick};
-use crate::told::{Line, Part, Table, Told};
-use crate::{Specs, overview, text};
+use crate::table::{grade_words, masthead};
+use crate::{Specs, Style, text};
 use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
+use ipcperf_render::doc::{Blocks, Column, Doc, Line, Row, Section, Table};
 use pace::Pace;
-use std::io;
-
-/// Left edge of what stands under a heading.
-const EDGE: &str = "  ";
 
 /// Most rows of the tables of all sizes together: with all that stands around them a screen of 40 lines.
 const ROWS: usize = 9;
@@ -44,10 +39,8 @@ const TIED: usize = 6;
 const TAILS_TIE: &str = "No order can be given: a round needs 2,000 operations for a p99 of its own, so that all tie. \
                          A longer --budget or fewer mechanisms (-m) help.";
 
-const NOBODY: &str = "No mechanism meets all of this.";
-
 const UNCHANGED: &str =
-    "Nothing that was measured: no size, no need and no goal makes another certainly better.";
+    "Nothing that was measured: no other size, goal or requirement makes another certainly better.";
 
 /// What a document lacks that the choice needs; `None` where it has all of it.
 #[must_use]
@@ -71,71 +64,47 @@ pub fn is_met(set: &ResultSet, specs: &Specs) -> bool {
     wanted.is_some_and(|wanted| !Field::of(set, wanted, specs).standings.is_empty())
 }
 
-/// Writes the choice on one screen.
-pub(crate) fn render(
-    set: &ResultSet,
-    wanted: &Requirements,
-    specs: &Specs,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let mut page = Page::new(out, style);
-    overview::head(&mut page, set)?;
-    page.blank()?;
-    told(set, wanted, specs, style).draw(&mut page)
-}
-
 /// The choice, and what can be said of it; all of that where the style is verbose.
-pub(crate) fn told(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: &Style) -> Told {
+pub(crate) fn doc(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: &Style) -> Doc {
     let field = Field::of(set, wanted, specs);
     let choice = Choice { set, specs, field: &field };
     let most = |most: usize| if style.verbose { usize::MAX } else { most };
-    let (headline, lead) = choice.head(most(TIED));
+    let mut doc = choice.head(most(TIED));
     let sizes = wanted.sizes.iter().take(most(SIZES));
     let rows = (ROWS / wanted.sizes.len().clamp(1, SIZES)).max(2);
-    let mut fronts: Vec<Part> =
-        sizes.filter_map(|size| choice.front(*size, most(rows), style.unicode)).collect();
-    if let Some(last) = fronts.last_mut() {
-        last.lines.extend(choice.tails());
+    let mut fronts: Vec<Section> =
+        sizes.filter_map(|size| choice.front(*size, most(rows))).collect();
+    if let (Some(last), Some(words)) = (fronts.last_mut(), choice.tails()) {
+        last.body.say(Tone::Quiet, words);
     }
     let names = if wanted.among.is_empty() { NAMES } else { ASKED };
-    let rest = [
-        choice.not_chosen(most(ASKED)),
-        left_out(&field.left_out, most(REASONS), most(names)),
-        choice.changes(most(CHANGES)),
-        choice.knobs(most(CHANGES)),
-        Some(choice.rest()),
-    ];
-    let parts = fronts.into_iter().chain(rest.into_iter().flatten()).collect();
-    Told { headline, lead, parts, edge: EDGE }
+    let body = &mut doc.body;
+    fronts.into_iter().for_each(|front| body.add(front));
+    body.section("Not chosen", |body| body.lines(choice.not_chosen(most(ASKED))));
+    body.section("Left out", |body| {
+        body.lines(left_out(&field.left_out, most(REASONS), most(names)));
+    });
+    body.section("What would change it", |body| body.lines(choice.changes(most(CHANGES))));
+    if let Some(chosen) = choice.chosen() {
+        let name = choice.entrant(chosen).spec.name;
+        body.section(format!("Knobs of {name}"), |body| body.lines(choice.knobs(most(CHANGES))));
+    }
+    body.space();
+    body.lines(choice.next());
+    doc
 }
 
-/// A sentence under a heading.
-fn line(tone: Tone, words: impl Into<String>) -> Line {
-    Line::new(tone, EDGE, words)
-}
-
-/// A part of sentences, with a heading in capitals on a terminal.
-fn part(name: &str, title: &str, lines: Vec<Line>) -> Part {
-    Part { name: name.to_owned(), title: title.to_owned(), lines, ..Part::default() }
-}
-
-/// Writes all that is left out, for whoever asked for more than one screen.
-pub(crate) fn whole(
-    set: &ResultSet,
-    wanted: &Requirements,
-    specs: &Specs,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let parts = left_out(&Field::of(set, wanted, specs).left_out, usize::MAX, usize::MAX);
-    let parts = parts.into_iter().collect();
-    Told { headline: String::new(), lead: Vec::new(), parts, edge: EDGE }
-        .draw(&mut Page::new(out, style))
+/// Who is left out, for whoever asked for more than one screen.
+pub(crate) fn all_left_out(set: &ResultSet, wanted: &Requirements, specs: &Specs) -> Blocks {
+    let mut blocks = Blocks::default();
+    let field = Field::of(set, wanted, specs);
+    let lines = left_out(&field.left_out, usize::MAX, usize::MAX);
+    blocks.section("Left out", |body| body.lines(lines));
+    blocks
 }
 
 /// Who is left out: some reasons and some names of each, the known ones first.
-fn left_out(groups: &[LeftOut], most: usize, most_names: usize) -> Option<Part> {
+fn left_out(groups: &[LeftOut], most: usize, most_names: usize) -> Vec<Line> {
     let mut lines: Vec<Line> = Vec::new();
     for group in groups.iter().take(most) {
         let mut names = group.names.clone();
@@ -147,14 +116,14 @@ fn left_out(groups: &[LeftOut], most: usize, most_names: usize) -> Option<Part> 
         names.truncate(most_names);
         let names = names.join(", ");
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        lines.push(line(Tone::Plain, format!("{}: {names}{more}", group.reason)));
+        lines.push(Line::from(format!("{}: {names}{more}", group.reason)));
     }
     let more = groups.len().saturating_sub(most);
     if more > 0 {
         let reasons = text::counted(more as u64, "more reason");
-        lines.push(line(Tone::Quiet, format!("and {reasons}")));
+        lines.push(Line::new(Tone::Quiet, format!("and {reasons}")));
     }
-    (!lines.is_empty()).then(|| part("Left out", "LEFT OUT", lines))
+    lines
 }
 
 #[derive(Clone, Copy)]
@@ -188,7 +157,7 @@ impl<'a> Choice<'a> {
     }
 
     /// The choice in words, and what was asked for with it.
-    fn head(&self, most: usize) -> (String, Vec<Line>) {
+    fn head(&self, most: usize) -> Doc {
         let wanted = self.wanted();
         let sizes: Vec<String> = wanted.sizes.iter().map(|size| figures::size(*size)).collect();
         let loads: Vec<String> = wanted
@@ -218,34 +187,32 @@ impl<'a> Choice<'a> {
         let others: Vec<String> = others.map(ToString::to_string).collect();
         let by = goal_words(wanted.by);
         let words = format!("{needs}Ranked by {by} (--by has {}, too).", text::join(&others));
-        let mut lead = vec![
-            Line::new(Tone::Title, "", format!("CHOICE for {what}")),
-            line(Tone::Quiet, words),
-        ];
-        let cells = self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
-        if let Some(caution) = caution(self.set) {
-            lead.push(line(Tone::Doubt, caution));
-        } else if wanted.by == Goal::P99 && cells.clone().all(|cell| !Yardstick::P99.orders(cell)) {
-            lead.push(line(Tone::Doubt, TAILS_TIE));
-        }
         let headline = match (self.winner(), self.field.standings.as_slice()) {
-            (Some([name, figure, notes]), _) => {
-                lead.push(Line::new(Tone::Best, format!("{EDGE}{name}  {figure}  "), notes));
-                lead.extend(self.tie(most).map(|words| line(Tone::Quiet, words)));
-                lead.extend(self.spinning().map(|words| line(Tone::Plain, words)));
-                format!("{name}: {figure} for {what}")
-            }
-            (None, []) => {
-                lead.push(line(Tone::Bad, NOBODY));
-                lead.extend(
-                    Pace::of(self.set, self.wanted(), self.specs)
-                        .map(|pace| line(Tone::Plain, pace.achieved())),
-                );
-                format!("{} for {what}", NOBODY.trim_end_matches('.'))
-            }
+            (Some([name, figure, _]), _) => format!("{name}: {figure} for {what}"),
+            (None, []) => format!("No mechanism meets all of this for {what}"),
             (None, _) => format!("No choice for {what}"),
         };
-        (headline, lead)
+        let mut doc = Doc::new(headline);
+        let body = &mut doc.body;
+        if let Some([_, _, notes]) = self.winner().filter(|[_, _, notes]| !notes.is_empty()) {
+            body.say(Tone::Best, notes);
+        }
+        let cells = self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
+        if let Some(caution) = caution(self.set) {
+            body.say(Tone::Doubt, caution);
+        } else if wanted.by == Goal::P99 && cells.clone().all(|cell| !Yardstick::P99.orders(cell)) {
+            body.say(Tone::Doubt, TAILS_TIE);
+        }
+        let said = self.tie(most).into_iter().chain(self.spinning());
+        body.lines(said.map(Line::from));
+        if self.field.standings.is_empty() {
+            let pace = Pace::of(self.set, self.wanted(), self.specs);
+            body.lines(pace.map(|pace| Line::from(pace.achieved())));
+        }
+        body.say(Tone::Quiet, words);
+        body.lines(masthead(self.set).into_iter().map(|words| Line::new(Tone::Quiet, words)));
+        body.say(Tone::Quiet, grade_words(&self.set.noise));
+        doc
     }
 
     /// Who is chosen with its figure, and what one should know.
@@ -323,8 +290,10 @@ impl<'a> Choice<'a> {
     }
 
     /// Those that somebody asked about and that are not chosen, and how far they are behind.
-    fn not_chosen(&self, most: usize) -> Option<Part> {
-        let chosen = self.chosen().filter(|_| !self.wanted().among.is_empty())?;
+    fn not_chosen(&self, most: usize) -> Vec<Line> {
+        let Some(chosen) = self.chosen().filter(|_| !self.wanted().among.is_empty()) else {
+            return Vec::new();
+        };
         let lost = self.field.standings.iter().filter(|one| one.at != chosen.at);
         let mut lines: Vec<String> =
             lost.filter_map(|one| self.beside_chosen(one, chosen)).collect();
@@ -337,12 +306,8 @@ impl<'a> Choice<'a> {
         }
         let more = lines.len().saturating_sub(most);
         lines.truncate(most);
-        let mut lines: Vec<Line> =
-            lines.into_iter().map(|words| line(Tone::Plain, words)).collect();
-        if more > 0 {
-            lines.push(line(Tone::Quiet, format!("and {more} more")));
-        }
-        (!lines.is_empty()).then(|| part("Not chosen", "NOT CHOSEN", lines))
+        let more = (more > 0).then(|| Line::new(Tone::Quiet, format!("and {more} more")));
+        lines.into_iter().map(Line::from).chain(more).collect()
     }
 
     /// `pipe: 14.0 us, 1.40x [1.38, 1.42] what tcp takes`; of several sizes where it is the furthest behind.
@@ -377,7 +342,7 @@ impl<'a> Choice<'a> {
     }
 
     /// What nobody beats in everything, at one size.
-    fn front(&self, size: u64, most: usize, unicode: bool) -> Option<Part> {
+    fn front(&self, size: u64, most: usize) -> Option<Section> {
         let wanted = self.wanted();
         let views = views(wanted);
         let trial = |pattern| Trial { pattern, size };
@@ -408,49 +373,39 @@ impl<'a> Choice<'a> {
             let own = wanted.deciding().first().and_then(|pattern| cell(standing, *pattern));
             own.map_or_else(|| self.entrant(standing).name.to_owned(), marked_name)
         };
-        let mut grid = Grid {
-            heads: vec!["mechanism".to_owned()],
-            right: std::iter::once(false).chain(views.iter().map(|_| true)).collect(),
-            rows: Vec::new(),
-        };
-        grid.heads.extend(views.iter().map(|view| view.head(wanted)));
-        for (standing, figures) in rows.iter().take(most) {
-            let mut row = vec![text::clean(&name(standing), unicode)];
+        let numbers = views.iter().enumerate();
+        let numbers = numbers.map(|(at, view)| Column::number(view.head(wanted)).rank(at + 1));
+        let row = |(standing, figures): &&(&Standing, Vec<Option<f64>>)| {
             let figures = views.iter().zip(figures);
-            row.extend(figures.map(|(view, figure)| view.words(*figure, size)));
-            grid.rows.push(row);
-        }
+            let figures = figures.map(|(view, figure)| view.words(*figure, size));
+            let tone = if is_chosen(standing) { Tone::Best } else { Tone::Plain };
+            Row::new(std::iter::once(name(standing)).chain(figures)).tone(tone)
+        };
+        let columns = std::iter::once(Column::text("mechanism")).chain(numbers);
+        let table = Table::new(columns, rows.iter().take(most).map(row));
         let more = if hidden > 0 { format!(" ({hidden} more)") } else { String::new() };
         let size = figures::size(size);
-        let (name, front) = match self.chosen() {
-            Some(_) => (format!("The choice for {size}"), "THE CHOICE AND THE PARETO FRONT"),
-            None => (format!("Not beaten in p99, CPU time and rate: {size}"), "THE PARETO FRONT"),
+        let front = match self.chosen() {
+            Some(_) => "the choice and what nothing else beats",
+            None => "what nothing else beats",
         };
-        Some(Part {
-            name,
-            title: format!("{size}: {front} (p99, CPU, rate){more}"),
-            table: Some(Table {
-                grid,
-                always: 1,
-                is_best_first: rows.first().is_some_and(|one| is_chosen(one.0)),
-            }),
-            ..Part::default()
-        })
+        let title = format!("{size}: {front} in p99, CPU time and rate{more}");
+        Some(Section::new(title, |body| body.table(table)))
     }
 
     /// Why some of them have no p99.
-    fn tails(&self) -> Option<Line> {
+    fn tails(&self) -> Option<String> {
         let trials = Trial::all(self.wanted(), &self.wanted().timed());
         let of = |trial: &Trial| {
             let cells = self.field.standings.iter();
             let trial = *trial;
             cells.filter_map(move |one| self.entrant(one).cell(self.wanted(), trial))
         };
-        Some(line(Tone::Quiet, without_p99(self.set, trials.iter().flat_map(of))?))
+        without_p99(self.set, trials.iter().flat_map(of))
     }
 
     /// What would change the choice.
-    fn changes(&self, most: usize) -> Option<Part> {
+    fn changes(&self, most: usize) -> Vec<Line> {
         let Some(chosen) = self.chosen() else { return self.nearest() };
         let wanted = self.wanted();
         let mut changes: Vec<String> = Vec::new();
@@ -487,14 +442,14 @@ impl<'a> Choice<'a> {
         if changes.is_empty() {
             changes.push(UNCHANGED.to_owned());
         }
-        Some(would_change(changes))
+        changes.into_iter().map(Line::from).collect()
     }
 
     /// Where nothing meets all of it: what would be chosen with one requirement less.
-    fn nearest(&self) -> Option<Part> {
+    fn nearest(&self) -> Vec<Line> {
         let is_measured = self.set.cells.iter().any(|cell| cell.status == Status::Ok);
         if !self.field.standings.is_empty() || !has_places(self.set) || !is_measured {
-            return None;
+            return Vec::new();
         }
         let wanted = self.wanted();
         let needs = wanted.needs().into_iter().filter(|need| *need != Need::Messages);
@@ -525,7 +480,7 @@ impl<'a> Choice<'a> {
                 .into_iter()
                 .flat_map(|pace| pace.remedies()),
         );
-        Some(would_change(found))
+        found.into_iter().map(Line::from).collect()
     }
 
     /// Who of those that meet other requirements is certainly better than the chosen one somewhere; the first of them.
@@ -561,8 +516,8 @@ impl<'a> Choice<'a> {
     }
 
     /// Knobs of the chosen one that were measured.
-    fn knobs(&self, most: usize) -> Option<Part> {
-        let chosen = self.chosen()?;
+    fn knobs(&self, most: usize) -> Vec<Line> {
+        let Some(chosen) = self.chosen() else { return Vec::new() };
         let wanted = self.wanted();
         let entrant = self.entrant(chosen);
         let (mut matter, mut others): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
@@ -589,34 +544,22 @@ impl<'a> Choice<'a> {
         }
         others.retain(|knob| !matter.iter().any(|line| line.starts_with(&format!("{knob}:"))));
         matter.truncate(most);
-        let mut lines: Vec<Line> = matter.iter().map(|words| line(Tone::Plain, words)).collect();
+        let mut lines: Vec<Line> = matter.into_iter().map(Line::from).collect();
         if !others.is_empty() {
             let words = format!("no certain difference: {}", others.join(", "));
-            lines.push(line(Tone::Quiet, words));
+            lines.push(Line::new(Tone::Quiet, words));
         }
-        let name = entrant.spec.name;
-        (!lines.is_empty())
-            .then(|| part(&format!("Knobs of {name}"), &format!("KNOBS OF {name}"), lines))
+        lines
     }
 
     /// Where to go from a screen.
-    fn rest(&self) -> Part {
-        let mut lines = vec![Line::new(
-            Tone::Plain,
-            "",
-            "All figures, and all that is left out: ipcperf report FILE --full",
-        )];
-        if let Some(chosen) = self.chosen() {
-            let name = self.entrant(chosen).spec.full_name();
-            lines.push(Line::new(Tone::Plain, "", format!("Next: ipcperf describe {name}")));
-        }
-        part("", "", lines)
+    fn next(&self) -> Vec<Line> {
+        let all = "All figures, and all that is left out: ipcperf report FILE --full".to_owned();
+        let next = self.chosen().map(|chosen| {
+            format!("Next: ipcperf describe {}", self.entrant(chosen).spec.full_name())
+        });
+        [all].into_iter().chain(next).map(Line::from).collect()
     }
-}
-
-fn would_change(changes: Vec<String>) -> Part {
-    let lines = changes.into_iter().map(|words| line(Tone::Plain, words));
-    part("What would change it", "WHAT WOULD CHANGE IT", lines.collect())
 }
 
 /// Whether it was measured as a pair of sockets, which only relatives share.

@@ -1,19 +1,17 @@
 //! A search for where one of two arms overtakes the other: its points, and what can be said of them.
 
 use crate::Specs;
-use crate::Style;
 use crate::compare::{self, Reading, between, distrust, name, pair, times};
 use crate::figures::{self, NONE};
-use crate::grid::Grid;
-use crate::page::{Page, Tone};
+use crate::page::Tone;
 use crate::table::{grade_words, masthead, reasons};
 use crate::text::{counted, join};
 use crate::words;
 use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_core::{Axis, Figure};
+use ipcperf_render::doc::{Column, Doc, Line, Row, Table};
 use ipcperf_stats::{Arm, Evidence, Looked, changes, winner};
-use std::io;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -193,7 +191,7 @@ impl Found<'_> {
         told
     }
 
-    fn grid(&self) -> Grid {
+    fn table(&self) -> Table {
         let figure = |cell: &Cell| {
             let speaks = cell.key.pattern.facts().figure;
             let Some(metric) = cell.figure() else { return NONE.to_owned() };
@@ -206,22 +204,23 @@ impl Found<'_> {
             let interval = evidence.and_then(|one| one.interval(0.95));
             let interval = interval.map(|one| format!(" {}", between([one.low, one.high])));
             let ratio = evidence.map_or_else(|| NONE.to_owned(), |one| times(one.ratio()));
-            vec![
+            Row::new([
                 self.place(point.at),
                 figure(point.a),
                 figure(point.b),
                 ratio + &interval.unwrap_or_default(),
                 point.winner.map_or_else(|| NONE.to_owned(), |arm| self.arm(arm).to_owned()),
-            ]
+            ])
         };
         let (_, column) = nouns(self.asked.over);
-        let heads =
-            [column, &self.asked.a, &self.asked.b, "B/A within rounds (95 %)", "certainly better"];
-        Grid {
-            heads: heads.map(ToOwned::to_owned).to_vec(),
-            right: vec![true, true, true, true, false],
-            rows: self.points.iter().map(row).collect(),
-        }
+        let columns = [
+            Column::number(column),
+            Column::number(&self.asked.a).rank(1),
+            Column::number(&self.asked.b).rank(2),
+            Column::number("B/A within rounds (95 %)"),
+            Column::text("certainly better"),
+        ];
+        Table { flexible: 4, ..Table::new(columns, self.points.iter().map(row)) }
     }
 }
 
@@ -232,10 +231,11 @@ fn other(arm: Arm) -> Arm {
     }
 }
 
-/// The table of the points of a search.
+/// The heads of the points of a search.
 #[cfg(test)]
-pub(crate) fn grid(set: &ResultSet) -> Option<Grid> {
-    found(set).map(|found| found.grid())
+pub(crate) fn heads(set: &ResultSet) -> Vec<String> {
+    let columns = found(set).map(|found| found.table().columns).unwrap_or_default();
+    columns.into_iter().map(|column| column.head).collect()
 }
 
 /// What a document says of the search it is of; `None` if it is of none.
@@ -248,48 +248,34 @@ pub(crate) fn answer(set: &ResultSet, specs: &Specs) -> Vec<String> {
     sentences(set).unwrap_or_else(|| compare::sentences(set, specs))
 }
 
-/// Whether a set is shown by its points: a search, unless all of it was asked for.
-pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
-    set.invocation.plan.crossover.is_some() && !style.is_whole()
-}
-
-/// The points as a table, and the answer.
-pub(crate) fn render(set: &ResultSet, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let Some(found) = found(set) else { return Ok(()) };
-    let mut page = Page::new(out, style);
-    for line in masthead(set) {
-        page.paragraph(Tone::Quiet, "", &line)?;
-    }
-    page.paragraph(Tone::Plain, "", &grade_words(&set.noise))?;
-    page.blank()?;
-    if let Some(point) = found.points.first() {
-        let key = &point.a.key;
-        let what = match key.pattern.facts().figure {
-            Figure::Time => "p50",
-            Figure::Throughput | Figure::Requests => "rate",
-        };
-        let title = format!(
-            "{what} of {}, {} (A) and {} (B), {}",
-            key.pattern, found.asked.a, found.asked.b, key.placement
-        );
-        page.paragraph(Tone::Title, "", &title)?;
-    }
-    let mut grid = found.grid();
-    let columns = grid.fit(&[0, 3, 4], &[1, 2], 4, style.width, style.unicode);
-    let (heads, lines) = grid.lines(&columns);
-    if !lines.is_empty() {
-        page.row(Tone::Quiet, "", &heads)?;
-    }
-    lines.iter().try_for_each(|row| page.row(Tone::Plain, "", row))?;
-    if grid.rows.iter().flatten().any(|cell| cell.ends_with('*')) {
-        page.paragraph(Tone::Quiet, "", words::ONE_OF_TWO)?;
-    }
-    for (_, reason) in reasons(set) {
-        page.paragraph(Tone::Doubt, "- ", &reason)?;
-    }
-    page.blank()?;
-    for sentence in found.sentences() {
-        page.paragraph(Tone::Plain, "", &sentence)?;
-    }
-    Ok(())
+/// The answer of a search, and its points; `None` of another document.
+pub(crate) fn doc(set: &ResultSet) -> Option<Doc> {
+    let found = found(set)?;
+    let mut sentences = found.sentences().into_iter();
+    let mut doc = Doc::new(sentences.next().unwrap_or_default());
+    let body = &mut doc.body;
+    body.lines(sentences.map(Line::from));
+    body.lines(masthead(set).into_iter().map(|words| Line::new(Tone::Quiet, words)));
+    body.say(Tone::Plain, grade_words(&set.noise));
+    let Some(point) = found.points.first() else { return Some(doc) };
+    let key = &point.a.key;
+    let what = match key.pattern.facts().figure {
+        Figure::Time => "p50",
+        Figure::Throughput | Figure::Requests => "rate",
+    };
+    let title = format!(
+        "{what} of {}, {} (A) and {} (B), {}",
+        key.pattern, found.asked.a, found.asked.b, key.placement
+    );
+    body.section(title, |body| {
+        let table = found.table();
+        let cells = table.rows.iter().flat_map(|row| &row.cells);
+        let has_modes = cells.map(|cell| cell.text("")).any(|cell| cell.ends_with('*'));
+        body.table(table);
+        if has_modes {
+            body.say(Tone::Quiet, words::ONE_OF_TWO);
+        }
+        body.list(reasons(set).into_iter().map(|(_, reason)| Line::new(Tone::Doubt, reason)));
+    });
+    Some(doc)
 }

@@ -1,53 +1,50 @@
 //! One mechanism in full: facts, costs, knobs, pitfalls, and whether this host can run it.
 
-use crate::Style;
-use crate::figures;
 use crate::list::ListRow;
-use crate::page::{Page, Tone};
-use crate::text;
+use crate::page::Tone;
+use crate::{Format, Style, figures, text};
 use ipcperf_core::{
     BackPressure, Direction, Limit, Memory, OnClose, OnRestart, Payload, Peers, Reach, Spec,
     Syscalls, Wait,
 };
+use ipcperf_render::doc::{Blocks, Doc};
 use std::io;
-
-/// Width of the words before a fact.
-const LABEL: usize = 12;
 
 /// Writes all there is to know about a mechanism, in sections.
 ///
 /// # Errors
 /// `out` refuses the bytes.
-pub fn describe(row: &ListRow, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let page = &mut Page::new(out, style);
+pub fn describe(
+    row: &ListRow,
+    format: Format,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    doc(row).write(format, style, out)
+}
+
+fn doc(row: &ListRow) -> Doc {
     let spec = row.spec;
     let standard = if spec.default { ", default variant" } else { "" };
-    let title = format!("{} ({}{standard})", spec.full_name(), spec.family);
-    page.paragraph(Tone::Title, "", &title)?;
-    page.paragraph(Tone::Plain, "", spec.summary)?;
-    available(page, row)?;
-
-    section(page, "Facts")?;
+    let mut doc = Doc::new(format!("{} ({}{standard})", spec.full_name(), spec.family));
+    let body = &mut doc.body;
+    body.say(Tone::Plain, spec.summary);
+    available(body, row);
     let (costs, facts): (Vec<_>, Vec<_>) =
         facts(spec, row.limit.as_ref()).into_iter().partition(|(label, _)| COSTS.contains(label));
-    facts.iter().try_for_each(|(label, words)| fact(page, label, words))?;
-    section(page, "Costs of one message")?;
-    costs.iter().try_for_each(|(label, words)| fact(page, label, words))?;
-
-    if !row.knobs.is_empty() {
-        section(page, "Knobs (--set KNOB=VALUE)")?;
-        for knob in row.knobs {
-            let words = format!("{} Takes {}. Default: {}.", knob.help, knob.kind, knob.default);
-            page.paragraph(Tone::Plain, &format!("  {}.{}  ", spec.name, knob.name), &words)?;
-        }
-    }
-    items(page, "Needs", spec.needs)?;
-    items(page, "Pitfalls", spec.pitfalls)?;
+    body.section("Facts", |body| body.facts(facts));
+    body.section("Costs of one message", |body| body.facts(costs));
+    let knobs = row.knobs.iter().map(|knob| {
+        let words = format!("{} Takes {}. Default: {}.", knob.help, knob.kind, knob.default);
+        (format!("{}.{}", spec.name, knob.name), words)
+    });
+    body.section("Knobs (--set KNOB=VALUE)", |body| body.facts(knobs));
+    body.section("Needs", |body| body.list(spec.needs.iter().copied()));
+    body.section("Pitfalls", |body| body.list(spec.pitfalls.iter().copied()));
     if !spec.manual.is_empty() {
-        section(page, "Manual pages")?;
-        page.paragraph(Tone::Plain, "  ", &spec.manual.join(", "))?;
+        body.section("Manual pages", |body| body.say(Tone::Plain, spec.manual.join(", ")));
     }
-    Ok(())
+    doc
 }
 
 /// Which of the facts are costs.
@@ -84,34 +81,12 @@ pub(crate) fn facts(spec: &Spec, limit: Option<&Limit>) -> Vec<(&'static str, St
     facts
 }
 
-fn available(page: &mut Page, row: &ListRow) -> io::Result<()> {
-    match &row.missing {
-        None => page.paragraph(Tone::Best, "", "It can run here."),
-        Some(missing) => {
-            page.paragraph(Tone::Doubt, "", &format!("It cannot run here: {}.", missing.what))?;
-            if missing.how.is_empty() {
-                return Ok(());
-            }
-            page.paragraph(Tone::Plain, "", &format!("To get it: {}.", missing.how))
-        }
+fn available(body: &mut Blocks, row: &ListRow) {
+    let Some(missing) = &row.missing else { return body.say(Tone::Best, "It can run here.") };
+    body.say(Tone::Doubt, format!("It cannot run here: {}.", missing.what));
+    if !missing.how.is_empty() {
+        body.say(Tone::Plain, format!("To get it: {}.", missing.how));
     }
-}
-
-fn section(page: &mut Page, title: &str) -> io::Result<()> {
-    page.blank()?;
-    page.paragraph(Tone::Title, "", title)
-}
-
-fn fact(page: &mut Page, label: &str, words: &str) -> io::Result<()> {
-    page.paragraph(Tone::Plain, &format!("  {label:LABEL$}"), words)
-}
-
-fn items(page: &mut Page, title: &str, items: &[&str]) -> io::Result<()> {
-    if items.is_empty() {
-        return Ok(());
-    }
-    section(page, title)?;
-    items.iter().try_for_each(|item| page.paragraph(Tone::Plain, "  - ", item))
 }
 
 fn carries(payload: Payload) -> String {
@@ -237,7 +212,7 @@ mod tests {
 
     fn written(name: &str, style: &Style) -> String {
         let row = sample::list().into_iter().find(|row| row.spec.full_name() == name).unwrap();
-        to_text(|out| describe(&row, style, out))
+        to_text(|out| describe(&row, Format::Table, style, out))
     }
 
     #[test]
@@ -263,8 +238,8 @@ mod tests {
                       end, or say who it is
 
         Costs of one message
-          copies      2 copies of the payload
-          calls       1 by the sender and 1 by the receiver when nobody waits
+          copies  2 copies of the payload
+          calls   1 by the sender and 1 by the receiver when nobody waits
 
         Knobs (--set KNOB=VALUE)
           pipe.size  Capacity of each pipe. Takes 4K..1G bytes. Default: kernel default
@@ -303,8 +278,8 @@ mod tests {
           at restart  a peer that is killed and started again: this end goes on with it
 
         Costs of one message
-          copies      2 copies of the payload
-          calls       1 by the sender and 1 by the receiver when nobody waits
+          copies  2 copies of the payload
+          calls   1 by the sender and 1 by the receiver when nobody waits
 
         Needs
           - CONFIG_POSIX_MQUEUE
@@ -316,17 +291,5 @@ mod tests {
         Manual pages
           pipe(7), pipe(2)
         ");
-    }
-
-    #[test]
-    fn no_line_is_wider_than_asked() {
-        for row in sample::list() {
-            for width in [20, 40, 80, 200] {
-                let style = Style { width, ..Style::default() };
-                for line in written(&row.spec.full_name(), &style).lines() {
-                    assert!(text::width(line) <= width, "{width}: {line}");
-                }
-            }
-        }
     }
 }

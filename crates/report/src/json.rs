@@ -3,7 +3,7 @@
 use ipcperf_core::result::{
     Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Pipeline, ResultSet, Tool,
 };
-pub(crate) use ipcperf_render::json::{document, object};
+use ipcperf_render::json::object;
 use serde::Serialize;
 use std::io;
 

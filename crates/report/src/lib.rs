@@ -41,7 +41,6 @@ mod stopped;
 mod table;
 #[cfg(test)]
 mod testing;
-mod told;
 mod web;
 mod words;
 
@@ -73,7 +72,8 @@ pub use ipcperf_render::text::{clean, counted, in_groups};
 pub use ipcperf_render::{Format, Style};
 
 use ipcperf_core::result::{Comparison, ResultSet};
-use ipcperf_render::{grid, html, page, svg, text};
+use ipcperf_render::doc::{Doc, Line};
+use ipcperf_render::{grid, html, page, svg, terminal, text};
 use std::io;
 use stopped::Stopped;
 
@@ -118,43 +118,52 @@ pub fn render(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    stopped::first(set, format, style, out)?;
-    if format == Format::Table
-        && let Some(shown) = asked::render(set, specs, style, out)
-    {
-        return shown;
-    }
     match format {
-        Format::Table if overview::is_one_screen(set, style) => {
-            overview::render(set, specs, style, out)
-        }
-        Format::Table if crossover::is_one_screen(set, style) => crossover::render(set, style, out),
-        Format::Table => {
-            table::render(set, specs, style, out)?;
-            if let Some(wanted) = &set.invocation.plan.requirements {
-                choose::whole(set, wanted, specs, style, out)?;
-            }
-            let mut page = page::Page::new(out, style);
-            crossover::answer(set, specs).iter().try_for_each(|words| {
-                page.blank()?;
-                page.paragraph(page::Tone::Plain, "", words)
-            })
-        }
-        Format::Markdown => {
-            if let Some(told) = asked::told(set, specs, style) {
-                markdown::told(&told, style, out)?;
-                writeln!(out, "## What was measured\n")?;
-            }
-            markdown::render(set, specs, style, out)?;
-            crossover::answer(set, specs)
-                .iter()
-                .try_for_each(|words| writeln!(out, "\n{}", markdown::escape(words, style.unicode)))
-        }
+        Format::Table => screen(set, specs, style, out),
+        Format::Markdown => markdown(set, specs, style).write(format, style, out),
         Format::Csv => csv::render(set, out),
         Format::Json => json::render(set, out),
         Format::Ndjson => json::render_lines(set, out),
         Format::Html => web::render(set, specs, out),
     }
+}
+
+/// One screen where that answers what was asked, or else all tables.
+fn screen(
+    set: &ResultSet,
+    specs: &Specs,
+    style: &Style,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    if let Some(doc) = asked::screen(set, specs, style) {
+        return doc.write(Format::Table, style, out);
+    }
+    stopped::first(set, style, out)?;
+    if overview::is_one_screen(set, style) {
+        return overview::render(set, specs, style, out);
+    }
+    table::render(set, specs, style, out)?;
+    let mut page = page::Page::new(out, style);
+    if let Some(wanted) = &set.invocation.plan.requirements {
+        page.blank()?;
+        terminal::blocks(&mut page, &choose::all_left_out(set, wanted, specs), "")?;
+    }
+    crossover::answer(set, specs).iter().try_for_each(|words| {
+        page.blank()?;
+        page.paragraph(page::Tone::Plain, "", words)
+    })
+}
+
+/// The answer to what was asked, and all tables.
+fn markdown(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
+    let tables = markdown::blocks(set, specs, style);
+    if let Some(mut doc) = asked::doc(set, specs, style) {
+        doc.body.section("What was measured", |body| body.append(tables));
+        return doc;
+    }
+    let mut doc = Doc { stopped: set.stopped(), body: tables, ..Doc::default() };
+    doc.body.lines(crossover::answer(set, specs).into_iter().map(Line::from));
+    doc
 }
 
 /// Writes a page of two documents: what the second is beside the first, then all of the second.
@@ -168,8 +177,7 @@ pub fn before_and_after(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut page = html::Page::default();
-    page.begin(document.stopped().as_deref());
-    compare::fill(&mut page, document);
+    html::fill(&mut page, &compare::doc(document, &Style::page()));
     web::fill(&mut page, after, specs);
     page.write(&web::title(after), &web::foot(after), out)
 }

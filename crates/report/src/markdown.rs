@@ -1,4 +1,4 @@
-//! Results for an issue or a wiki: GitHub tables.
+//! All tables of a result set, for an issue or a wiki.
 
 use crate::Style;
 use crate::advice::{caution, has_places};
@@ -6,10 +6,12 @@ use crate::answers::answers;
 use crate::chapters::{chapters, keep_top};
 use crate::columns::{self, Column};
 use crate::grid::Grid;
+use crate::page::Tone;
 use crate::rank::Yardstick;
-use crate::told::Told;
-use crate::{Specs, calls, pipelines, table, text};
-use ipcperf_core::result::{ResultSet, Status};
+use crate::{Specs, calls, pipelines, table};
+use ipcperf_core::result::ResultSet;
+use ipcperf_render::doc::{self, Blocks, Line, Row, Table};
+pub(crate) use ipcperf_render::markdown::escape;
 use std::io;
 
 /// What a reader of a wiki wants by default; all others with `verbose`.
@@ -39,47 +41,6 @@ const USUAL: &[Column] = &[
     Column::Switches,
 ];
 
-/// A text that cannot end a table cell, open a tag or start an emphasis.
-pub(crate) fn escape(words: &str, unicode: bool) -> String {
-    let mut escaped = String::new();
-    for sign in text::clean(words, unicode).chars() {
-        match sign {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '\\' | '|' | '*' | '`' | '[' | ']' | '~' | '!' => {
-                escaped.push('\\');
-                escaped.push(sign);
-            }
-            sign => escaped.push(sign),
-        }
-    }
-    escaped
-}
-
-/// What is told of a question, with its tables.
-pub(crate) fn told(told: &Told, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let plain = |words: &str| escape(words, style.unicode);
-    writeln!(out, "## {}\n", plain(&told.headline))?;
-    for line in told.under_headline() {
-        writeln!(out, "{}\n", plain(&line.words))?;
-    }
-    for part in told.named() {
-        writeln!(out, "### {}\n", plain(&part.name))?;
-        if let Some(table) = &part.table {
-            grid(&Grid { heads: part.heads(table), ..table.grid.clone() }, style, out)?;
-            writeln!(out)?;
-        }
-        let mark = if part.lines.len() > 1 { "- " } else { "" };
-        for line in &part.lines {
-            writeln!(out, "{mark}{}", plain(&line.words))?;
-        }
-        if !part.lines.is_empty() {
-            writeln!(out)?;
-        }
-    }
-    Ok(())
-}
-
 /// A table.
 pub(crate) fn grid(grid: &Grid, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
     row(&grid.heads, style, out)?;
@@ -95,89 +56,56 @@ pub(crate) fn row(cells: &[String], style: &Style, out: &mut dyn io::Write) -> i
     writeln!(out, "| {} |", cells.join(" | "))
 }
 
-pub(crate) fn render(
-    set: &ResultSet,
-    specs: &Specs,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let plain = |words: &str| escape(words, style.unicode);
-    for line in table::masthead(set) {
-        writeln!(out, "{}\n", plain(&line))?;
-    }
+/// All tables of a result set, with what is said of them.
+pub(crate) fn blocks(set: &ResultSet, specs: &Specs, style: &Style) -> Blocks {
+    let mut blocks = Blocks::default();
+    blocks.lines(table::masthead(set).into_iter().map(Line::from));
     let mut chapters = chapters(set, specs);
     keep_top(&mut chapters, style.top);
     let mut shown = Vec::new();
     for chapter in &chapters {
-        writeln!(out, "## {}\n", table::title(chapter))?;
         let mut columns = columns::all(&[chapter], style);
         columns.retain(|column| style.verbose || USUAL.contains(column));
         shown.extend_from_slice(&columns);
-        for section in &chapter.sections {
-            writeln!(out, "{}\n", plain(&section.way.words()))?;
-            let rows = section.blocks.iter().flat_map(|block| &block.rows);
-            let table = Grid {
-                heads: columns.iter().map(|column| column.head(chapter.pattern, style)).collect(),
-                right: columns.iter().map(|column| column.is_number()).collect(),
-                rows: rows.flat_map(|row| table::lines_of(row, &columns, true)).collect(),
-            };
-            grid(&table, style, out)?;
-            writeln!(out)?;
-            for line in section.blocks.iter().flat_map(|block| &block.rows) {
-                let remark = line.remark(style.verbose);
-                if let Some(remark) = remark.filter(|_| chapter.yardstick != Yardstick::Cpu) {
-                    writeln!(out, "{}\n", plain(&format!("{remark}.")))?;
-                }
+        let of = |column: &Column| doc::Column {
+            head: column.head(chapter.pattern, style),
+            is_number: column.is_number(),
+            ..doc::Column::default()
+        };
+        blocks.section(table::title(chapter), |body| {
+            for section in &chapter.sections {
+                body.say(Tone::Plain, section.way.words());
+                let rows = || section.blocks.iter().flat_map(|block| &block.rows);
+                let lines = rows().flat_map(|row| table::lines_of(row, &columns, true));
+                body.table(Table::new(columns.iter().map(of), lines.map(Row::new)));
+                let remarks = rows().filter(|_| chapter.yardstick != Yardstick::Cpu);
+                let remarks = remarks.filter_map(|row| row.remark(style.verbose));
+                body.lines(remarks.map(|remark| Line::from(format!("{remark}."))));
             }
-        }
+        });
     }
     let is_empty = chapters.iter().all(|chapter| chapter.sections.is_empty());
     if is_empty && set.pipelines.is_empty() {
-        writeln!(out, "No cell was measured.\n")?;
+        blocks.say(Tone::Plain, "No cell was measured.");
     }
-    for line in table::legend_lines(set, &chapters, &shown, style) {
-        writeln!(out, "{}\n", plain(&line))?;
-    }
-    list(calls::TITLE, calls::lines(set).into_iter(), style, out)?;
-    for one in set.pipelines.iter().filter(|one| one.status == Status::Ok) {
-        writeln!(out, "## {}: {}\n", pipelines::TITLE, plain(&one.id))?;
-        for sentence in pipelines::sentences(one, style.verbose) {
-            writeln!(out, "{}\n", plain(&sentence))?;
-        }
-        grid(&pipelines::grid(one, style), style, out)?;
-        writeln!(out)?;
-    }
-    list("Not measured", table::reasons(set).into_iter().map(|(_, words)| words), style, out)?;
+    blocks.lines(table::legend_lines(set, &chapters, &shown, style).into_iter().map(Line::from));
+    blocks.section(calls::TITLE, |body| body.list(calls::lines(set)));
+    blocks.append(pipelines::blocks(set, style.verbose));
+    let reasons = table::reasons(set).into_iter().map(|(_, words)| words);
+    blocks.section("Not measured", |body| body.list(reasons));
     let findings = table::counted_findings(&set.noise, style.verbose);
     let findings = findings.iter().map(|(finding, count)| table::finding_words(finding, *count));
-    list("Findings", std::iter::once(table::grade_words(&set.noise)).chain(findings), style, out)?;
+    let grade = table::grade_words(&set.noise);
+    blocks.section("Findings", |body| body.list(std::iter::once(grade).chain(findings)));
     if set.invocation.plan.command == "survey" {
         let mut sentences: Vec<String> =
             answers(set, specs).into_iter().map(|answer| answer.sentence).collect();
         if !sentences.is_empty() || !has_places(set) {
             sentences.splice(0..0, caution(set));
         }
-        list("What to use", sentences.into_iter(), style, out)?;
+        blocks.section("What to use", |body| body.list(sentences));
     }
-    Ok(())
-}
-
-/// A heading and its items; nothing where there are none.
-fn list(
-    title: &str,
-    items: impl Iterator<Item = String>,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let mut items = items.peekable();
-    if items.peek().is_none() {
-        return Ok(());
-    }
-    writeln!(out, "## {title}\n")?;
-    for item in items {
-        writeln!(out, "- {}", escape(&item, style.unicode))?;
-    }
-    writeln!(out)
+    blocks
 }
 
 #[cfg(test)]

@@ -1,26 +1,18 @@
 //! Pipelines of programs: what moved, how fast, and what each program took for it.
 
-use crate::Style;
 use crate::figures;
-use crate::grid::Grid;
-use crate::page::{Page, Tone};
+use crate::page::Tone;
 use crate::text;
 use ipcperf_core::result::{
     Counted, Metric, Pipeline, ProgramResult, ProofKind, ResultSet, Spread, Status,
 };
-use std::io;
+use ipcperf_render::doc::{Blocks, Column, Line, Row, Table};
 
 /// Most system calls of a program that are named without `verbose`.
 const CALLS: usize = 6;
 
 /// The heading of all pipelines.
-pub(crate) const TITLE: &str = "Programs connected by pipes";
-
-/// Heads of the programs' table; the first column is a text.
-const HEADS: [&str; 9] =
-    ["program", "CPU", "+/-", "user", "system", "waits", "preempted", "bytes read", "written"];
-/// The columns in the order in which a narrow page gives them up, the last first.
-const WANTED: [usize; 7] = [8, 7, 3, 4, 5, 6, 2];
+const TITLE: &str = "Programs connected by pipes";
 
 /// How many of a set were measured, for its masthead.
 pub(crate) fn tally(set: &ResultSet) -> String {
@@ -30,7 +22,7 @@ pub(crate) fn tally(set: &ResultSet) -> String {
 }
 
 /// What is said of a pipeline above its table.
-pub(crate) fn sentences(one: &Pipeline, is_verbose: bool) -> Vec<String> {
+fn sentences(one: &Pipeline, is_verbose: bool) -> Vec<String> {
     if one.status != Status::Ok {
         return Vec::new();
     }
@@ -90,11 +82,22 @@ fn calls(program: &ProgramResult, is_verbose: bool) -> String {
     format!("{}: {}", program.command, list.join(", "))
 }
 
-/// The table of its programs.
-pub(crate) fn grid(one: &Pipeline, style: &Style) -> Grid {
+/// What each program took.
+fn table(one: &Pipeline) -> Table {
+    let columns = [
+        Column::text("program"),
+        Column::number("CPU"),
+        Column::number("+/-").rank(7),
+        Column::number("user").rank(3),
+        Column::number("system").rank(4),
+        Column::number("waits").rank(5),
+        Column::number("preempted").rank(6),
+        Column::number("bytes read").rank(2),
+        Column::number("written").rank(1),
+    ];
     let row = |program: &ProgramResult| {
-        vec![
-            text::clean(&program.command, style.unicode),
+        Row::new([
+            program.command.clone(),
             time(&program.cpu_ns),
             figures::spread(&program.cpu_ns, figures::NANOS),
             time(&program.user_ns),
@@ -103,13 +106,9 @@ pub(crate) fn grid(one: &Pipeline, style: &Style) -> Grid {
             count(&program.involuntary_switches),
             count(&program.read_bytes),
             count(&program.written_bytes),
-        ]
+        ])
     };
-    Grid {
-        heads: HEADS.map(ToOwned::to_owned).to_vec(),
-        right: (0..HEADS.len()).map(|at| at > 0).collect(),
-        rows: one.programs.iter().map(row).collect(),
-    }
+    Table { label: one.id.clone(), ..Table::new(columns, one.programs.iter().map(row)) }
 }
 
 fn time(metric: &Metric) -> String {
@@ -137,28 +136,18 @@ pub(crate) fn unmeasured(set: &ResultSet) -> impl Iterator<Item = (Status, Strin
     })
 }
 
-/// On a terminal.
-pub(crate) fn table(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
-    let measured: Vec<_> = set.pipelines.iter().filter(|one| one.status == Status::Ok).collect();
-    if measured.is_empty() {
-        return Ok(());
-    }
-    page.blank()?;
-    page.line(Tone::Title, &TITLE.to_uppercase())?;
-    for one in measured {
-        page.blank()?;
-        page.paragraph(Tone::Title, "", &one.id)?;
-        for sentence in sentences(one, page.style.verbose) {
-            page.paragraph(Tone::Plain, "  ", &sentence)?;
+/// All pipelines that were measured; nothing where there are none.
+pub(crate) fn blocks(set: &ResultSet, is_verbose: bool) -> Blocks {
+    let mut blocks = Blocks::default();
+    blocks.section(TITLE, |body| {
+        for one in set.pipelines.iter().filter(|one| one.status == Status::Ok) {
+            body.space();
+            body.say(Tone::Title, &one.id);
+            body.lines(sentences(one, is_verbose).into_iter().map(Line::from));
+            body.table(table(one));
         }
-        let (style, mut grid) = (*page.style, grid(one, page.style));
-        let room = style.width.saturating_sub(2);
-        let columns = grid.fit(&[0, 1], &WANTED, 0, room, style.unicode);
-        let (head, lines) = grid.lines(&columns);
-        page.row(Tone::Quiet, "  ", &head)?;
-        lines.iter().try_for_each(|row| page.row(Tone::Plain, "  ", row))?;
-    }
-    Ok(())
+    });
+    blocks
 }
 
 /// The columns of a spreadsheet.
@@ -226,8 +215,8 @@ pub(crate) fn sample() -> Pipeline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Format;
     use crate::testing::{rendered as in_format, sample as samples};
+    use crate::{Format, Style};
 
     fn set() -> ResultSet {
         let failed = Pipeline {

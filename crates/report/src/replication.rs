@@ -3,18 +3,14 @@
 mod across;
 mod conclusion;
 mod detail;
-mod html;
-mod markdown;
+mod doc;
 mod plots;
-mod screen;
 mod words;
 
 use crate::csv::cell as csv_cell;
-use crate::json;
-use crate::page::{Page, Tone};
-use crate::stopped;
 use crate::{Format, Style};
 use ipcperf_core::result::Replication;
+use ipcperf_render::Output;
 use std::io::{self, Write};
 
 pub use across::across;
@@ -31,32 +27,13 @@ pub fn replication(
     pictures: Option<&str>,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    stopped::first(document, format, style, out)?;
-    match format {
-        Format::Json => json::document(document, out),
-        Format::Ndjson => document.studies.iter().try_for_each(|study| json::object(study, out)),
-        Format::Csv => csv(document, out),
-        Format::Markdown => markdown::write(document, style, pictures, out),
-        Format::Table => page(document, &mut Page::new(out, style)),
-        Format::Html => html::write(document, out),
+    if format == Format::Csv {
+        return csv(document, out);
     }
-}
-
-fn page(document: &Replication, page: &mut Page<'_>) -> io::Result<()> {
-    for (index, study) in document.studies.iter().enumerate() {
-        if index > 0 {
-            page.blank()?;
-        }
-        screen::write(document, study, page)?;
-        if page.style.is_whole() {
-            detail::write(study, page)?;
-        }
-    }
-    if document.studies.len() > 1 {
-        page.blank()?;
-        page.paragraph(Tone::Title, "", &words::total(document))?;
-    }
-    Ok(())
+    // A wiki has room for all of it.
+    let style = Style { full: style.full || format == Format::Markdown, ..*style };
+    Output { document, rows: &document.studies, columns: &[] }
+        .write(format, &style, out, |style| doc::doc(document, style, pictures))
 }
 
 /// One line for each reading of each round.

@@ -1,8 +1,7 @@
 //! What every screen, page and Markdown begins with of a document that was stopped before its plan was done.
 
-use crate::markdown::escape;
+use crate::Style;
 use crate::page::{Page, Tone};
-use crate::{Format, Style};
 use ipcperf_core::result::{Comparison, Replication, ResultSet, Side};
 use std::io::{self, Write};
 
@@ -57,24 +56,16 @@ impl Stopped for Replication {
     }
 }
 
-/// Writes it in the formats for people that are no page.
-pub(crate) fn first(
-    document: &impl Stopped,
-    format: Format,
-    style: &Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
+/// Writes it above the tables of a terminal.
+pub(crate) fn first(document: &impl Stopped, style: &Style, out: &mut dyn Write) -> io::Result<()> {
     let Some(words) = document.stopped() else { return Ok(()) };
-    match format {
-        Format::Table => Page::new(out, style).paragraph(Tone::Bad, "", &words),
-        Format::Markdown => writeln!(out, "**{}**\n", escape(&words, style.unicode)),
-        _ => Ok(()),
-    }
+    Page::new(out, style).paragraph(Tone::Bad, "", &words)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Format;
     use crate::testing::sample::{self, Build, TWO};
     use crate::testing::screens::{sets, studies};
     use crate::testing::{rendered, to_text};

@@ -11,6 +11,7 @@ use crate::page::{Page, Tone};
 use crate::rank::Yardstick;
 use crate::{Specs, calls, pipelines, text};
 use ipcperf_core::result::{Finding, Host, Kernel, Noise, ResultSet, Severity, Status};
+use ipcperf_render::terminal;
 use std::io;
 
 mod legend;
@@ -47,7 +48,7 @@ pub(crate) fn render(
         legend(&mut page, set, &chapters, &shown)?;
     }
     system_calls(&mut page, set)?;
-    pipelines::table(&mut page, set)?;
+    terminal::blocks(&mut page, &pipelines::blocks(set, style.verbose), "")?;
     not_measured(&mut page, set)?;
     findings(&mut page, set)?;
     sentences(&mut page, set, specs)

@@ -227,8 +227,8 @@ fn replicate(
 /// Claims by machines, from their result files.
 fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     let format = output::format_of(&args.output.look, args.output.output.as_deref())?;
-    if matches!(format, Format::Json | Format::Ndjson | Format::Html) {
-        return Err(Stop::usage("--across has the formats table, markdown and csv"));
+    if matches!(format, Format::Json | Format::Ndjson) {
+        return Err(Stop::usage("--across has the formats table, markdown, html and csv"));
     }
     let read = |path: &PathBuf| Ok((path.display().to_string(), read_replication(path)?));
     let given = args.across.iter().map(read).collect::<Result<_, Stop>>()?;

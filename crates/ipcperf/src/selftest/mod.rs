@@ -98,7 +98,7 @@ fn sabotage(name: Option<&str>) -> Result<Vec<Injector>, Stop> {
 }
 
 pub(crate) fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, Stop> {
-    let format = output::text_format(&args.look)?;
+    let format = output::format(&args.look)?;
     let checks = chosen(args.only.as_deref())?;
     let interrupts = crate::measure::interrupts()?;
     let stage = Stage {

@@ -91,7 +91,7 @@ fn two_cells_are_compared_by_a_plan_that_is_told_before() {
         "{}",
         ended.stderr
     );
-    assert!(ended.stdout.starts_with("B beside A: 1 "), "{}", ended.stdout);
+    assert!(ended.stdout.starts_with("B vs A: 1 "), "{}", ended.stdout);
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
     let found = valid(COMPARISON_SCHEMA, &sandbox.read("found.json").expect("written"));
     assert_eq!((&found["design"], &found["plan"]["rounds"]), (&json!("live"), &json!(8)));
@@ -215,7 +215,7 @@ fn recorded_results_are_compared_and_gated() {
         told.starts_with("--fail-on failed: pipe ping-pong 64B same-cpu: slower by at least "),
         "{told}"
     );
-    assert!(shown.starts_with("B beside A: 2 SLOWER"), "{shown}");
+    assert!(shown.starts_with("B vs A: 2 SLOWER"), "{shown}");
     let ended = sandbox.run(&["compare", "new.json", "old.json", "--fail-on", "slower:5%"]);
     assert_eq!(said(&ended), (Some(0), ""));
     change(&sandbox, "new.json", |document| document["host"]["arch"] = json!("other"));
@@ -228,7 +228,7 @@ fn recorded_results_are_compared_and_gated() {
     );
     let forced = sandbox.run(&[&files[..], &["--force", "--fail-on", "slower:5%"]].concat());
     assert_eq!(forced.status.code(), Some(9), "{}", forced.stderr);
-    assert!(forced.stdout.starts_with("B beside A: 2 CAN'T TELL"), "{}", forced.stdout);
+    assert!(forced.stdout.starts_with("B vs A: 2 CAN'T TELL"), "{}", forced.stdout);
     // Nothing is decided by what is claimed to find out where to look.
     let explored = sandbox.run(&[&files[..], &["--explore", "--fail-on", "slower:5%"]].concat());
     assert_eq!(explored.status.code(), Some(2), "{}", explored.stderr);

@@ -27,8 +27,7 @@ fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
         (&["explain", "pipe", "grade"], "'grade' is a word, not a mechanism; explain it alone"),
         (&["explain", "pipe", "fifo", "--what-if"], "--what-if changes one mechanism; name one"),
         (&["explain", "pipe", "-s", "1,2"], "--size: one size is explained at a time"),
-        (&["explain", "W-LOSS", "--format", "json"], "words are shown as table or markdown"),
-        (&["explain", "W-LOSS", "--format", "html"], "words are shown as table or markdown"),
+        (&["explain", "W-LOSS", "--format", "json"], "words are shown as table, markdown or html"),
         (&["explain", "W-LOSS", "-o", "f.json"], "a word is explained from a table"),
         (&["explain", "--keep", "it"], "a word is explained from a table"),
     ] {
@@ -111,11 +110,11 @@ fn a_round_trip_is_explained_and_its_document_explains_it_again() {
 fn parts(screen: &str) -> Option<BTreeMap<String, f64>> {
     let named = ["send and receive", "copies", "wake-up and switch", "unexplained", "round trip"];
     let first = |name: &str| {
-        let line = screen.lines().find(|line| line.starts_with(name));
+        let line = screen.lines().map(str::trim).find(|line| line.starts_with(name));
         let line = line.unwrap_or_else(|| panic!("{name}: {screen}"));
         line[name.len()..].split_whitespace().next().expect("a word")
     };
-    let scale = match first("WHERE IT GOES,") {
+    let scale = match first("Where the time goes (").trim_end_matches(')') {
         "ns" => 1.0,
         "us" => 1e3,
         "ms" => 1e6,

@@ -73,7 +73,7 @@ const COMMANDS: [(&str, i32, &str); 17] = [
         0,
         "fifo",
     ),
-    ("compare --live pipe fifo --rounds 8 --slice 2ms -o x.json", 0, "B beside A"),
+    ("compare --live pipe fifo --rounds 8 --slice 2ms -o x.json", 0, "B vs A"),
     ("compare --live pipe shm-ring/spin --rounds 8 --slice 2ms", 3, NO_SPIN),
     ("choose -m pipe,unix-stream --budget 2s -o x.json", 0, "pipe"),
     ("choose -m shm-ring/spin --budget 2s", 3, NO_SPIN),

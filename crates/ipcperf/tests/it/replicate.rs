@@ -98,7 +98,7 @@ fn replicate(sandbox: &Sandbox, name: &str, rounds: u64) -> Vec<Value> {
     let is_theirs = |claim: &&Value| claim["kind"] == "claim";
     for claim in list(study, "claims").iter().filter(is_theirs) {
         let id = format!("{} ", text(claim, "id"));
-        let is_there = ended.stdout.lines().any(|line| line.starts_with(&id));
+        let is_there = ended.stdout.lines().any(|line| line.trim_start().starts_with(&id));
         assert!(is_there, "{id}: {}", ended.stdout);
     }
     sandbox.leaves_nothing();

@@ -30,14 +30,21 @@ pub fn fill(page: &mut Page, doc: &Doc) {
         }
         draw(html, top);
     });
-    for block in rest {
-        match block {
-            Block::Section(section) if !section.is_folded => {
-                let id = page.free(&address(section));
-                page.section(&id, &section.title, |html| draw(html, &section.body.0));
-            }
-            other => page.head(|html| draw(html, std::slice::from_ref(other))),
+    rest.iter().for_each(|block| add(page, block));
+}
+
+/// Puts more sections on a page.
+pub fn sections(page: &mut Page, blocks: &Blocks) {
+    blocks.0.iter().for_each(|block| add(page, block));
+}
+
+fn add(page: &mut Page, block: &Block) {
+    match block {
+        Block::Section(section) if !section.is_folded => {
+            let id = page.free(&address(section));
+            page.section(&id, &section.title, |html| draw(html, &section.body.0));
         }
+        other => page.head(|html| draw(html, std::slice::from_ref(other))),
     }
 }
 
@@ -73,11 +80,11 @@ fn block(html: &mut Html, block: &Block) {
                 Tone::Bad | Tone::Doubt => "alarm",
                 tone => class(tone),
             };
-            html.within("p", &[("class", class)], |html| words(html, line));
+            html.within("p", &classed(class), |html| words(html, line));
         }
         Block::List(items) => html.within("ul", &[], |html| {
             for item in items {
-                html.within("li", &[("class", class(item.tone))], |html| words(html, item));
+                html.within("li", &classed(class(item.tone)), |html| words(html, item));
             }
         }),
         Block::Facts(facts) => html.within("dl", &[("class", "facts")], |html| {
@@ -102,7 +109,7 @@ fn block(html: &mut Html, block: &Block) {
 /// How a tone looks in a list or a table.
 fn class(tone: Tone) -> &'static str {
     match tone {
-        Tone::Plain | Tone::Title => "plain",
+        Tone::Plain | Tone::Title => "",
         Tone::Best => "good",
         Tone::Quiet => "soft",
         Tone::Bad => "bad",
@@ -110,13 +117,20 @@ fn class(tone: Tone) -> &'static str {
     }
 }
 
-/// All of a line, which may lead somewhere.
+/// The attribute of a class; none where it has no name.
+fn classed(class: &str) -> Vec<(&'static str, &str)> {
+    if class.is_empty() { Vec::new() } else { vec![("class", class)] }
+}
+
+/// All of a line; where it leads somewhere, its beginning does.
 fn words(html: &mut Html, line: &Line) {
-    let whole = line.whole();
-    match &line.link {
-        Some(link) => html.say("a", &[("href", &format!("#{}", anchor(link)))], &whole),
-        None => html.words(&whole),
+    let Some(link) = &line.link else { return html.words(&line.whole()) };
+    let to = format!("#{}", anchor(link));
+    if line.lead.is_empty() {
+        return html.say("a", &[("href", &to)], &line.words);
     }
+    html.say("a", &[("href", &to)], line.lead.trim_end());
+    html.words(&format!(" {}", line.words));
 }
 
 fn chart(html: &mut Html, chart: &Chart) {
@@ -138,15 +152,24 @@ fn table(html: &mut Html, table: &Table) {
     let is_shown = |column: &Column| column.place != Place::Characters;
     let columns = || table.columns.iter().filter(|column| is_shown(column));
     let count = columns().count().to_string();
-    let side = |column: &Column| if column.is_number { "n" } else { "t" };
+    let side = |column: &Column| match column {
+        Column { is_number: true, .. } => "n",
+        Column { is_whole: true, .. } => "whole",
+        _ => "t",
+    };
     let head = |html: &mut Html| {
         for column in columns() {
             html.say("th", &[("scope", "col"), ("class", side(column))], &column.head);
         }
     };
     let row = |html: &mut Html, row: &Row| {
-        let class = if row.tone == Tone::Best { "best" } else { class(row.tone) };
-        html.within("tr", &[("class", class)], |html| {
+        // Elsewhere the cells have tones of their own.
+        let class = match row.tone {
+            Tone::Best if table.layout == Layout::GiveWay => "best",
+            Tone::Best | Tone::Bad | Tone::Doubt => "",
+            tone => class(tone),
+        };
+        html.within("tr", &classed(class), |html| {
             let cells = table.columns.iter().zip(&row.cells);
             for (column, cell) in cells.filter(|(column, _)| is_shown(column)) {
                 let head = ("data-head", column.head.as_str());
@@ -169,8 +192,8 @@ fn table(html: &mut Html, table: &Table) {
     };
     // Columns of text are too many for a telephone: there a row stands one cell below the other.
     let is_text = matches!(table.layout, Layout::Flow | Layout::Cards);
-    let class = if is_text { "stack" } else { "plain" };
-    html.within("div", &[("class", class)], |html| html.rows(&table.label, head, body));
+    let class = if is_text { "stack" } else { "" };
+    html.within("div", &classed(class), |html| html.rows(&table.label, head, body));
     if let Some(words) = table.legend(|_| true) {
         html.say("p", &[("class", "soft small")], &words);
     }
@@ -181,7 +204,10 @@ fn cell(html: &mut Html, cell: &Cell) {
     for (at, line) in cell.0.iter().enumerate() {
         match (at, line.tone) {
             (0, Tone::Plain) => words(html, line),
-            (0, tone) => html.within("span", &[("class", class(tone))], |html| words(html, line)),
+            (0, tone) => {
+                let class = format!("verdict {}", class(tone));
+                html.within("span", &[("class", &class)], |html| words(html, line));
+            }
             (_, tone) => {
                 let class = if tone == Tone::Plain { "was" } else { class(tone) };
                 html.within("div", &[("class", class)], |html| words(html, line));

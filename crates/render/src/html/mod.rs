@@ -5,7 +5,7 @@ mod draw;
 mod markup;
 
 pub(crate) use draw::write;
-pub use draw::{blocks, fill};
+pub use draw::{blocks, fill, sections};
 pub use markup::{Attributes, Html};
 
 use crate::svg;

@@ -3,7 +3,6 @@
 mod fields;
 mod figure;
 mod files;
-mod html;
 mod judge;
 mod live;
 mod render;
@@ -19,9 +18,9 @@ pub use figure::metric_of;
 pub(crate) use figure::{Operations, Reading, lost_too_much, p99_of};
 pub use files::{Recorded, Terms, at_once, compare_files};
 pub(crate) use files::{distrust, session_floor};
-pub(crate) use html::fill;
 pub(crate) use judge::{between, percent, times};
 pub use live::{Arms, compare_live};
 pub use render::comparison;
+pub(crate) use render::doc;
 pub(crate) use sentence::{comparison as in_a_sentence, name, pair, sentences};
 pub(crate) use words::{by_metric, differing};

@@ -1,19 +1,20 @@
-//! A comparison for people and programs.
+//! A comparison for people and programs: the verdicts, a picture of every ratio, and what each rests on.
 
+use super::in_a_sentence;
+use super::judge::times;
 use super::words::{
-    BESIDE, alone, at_least, basis, beside, briefly, cells, course, differing, figure, moved,
-    own_reason, paired, ratio, ratio_head, shared_reason, tally, verdict,
+    alone, at_least, basis, beside, briefly, cells, course, differing, figure, moved, own_reason,
+    paired, ratio, ratio_head, shared_reason, tally, verdict,
 };
-use super::{html, in_a_sentence};
 use crate::csv;
-use crate::grid::Grid;
-use crate::json;
-use crate::markdown::{self, escape};
-use crate::page::{Page, Tone};
-use crate::stopped;
+use crate::page::Tone;
+use crate::stopped::Stopped;
+use crate::svg::{Axis, Strip, StripRow};
 use crate::text::{counted, join};
 use crate::{Format, Style};
 use ipcperf_core::result::{CellComparison, Comparison, Difference, FigureComparison};
+use ipcperf_render::Output;
+use ipcperf_render::doc::{Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table};
 use std::io::{self, Write};
 
 /// Writes a comparison in one of the formats.
@@ -26,15 +27,15 @@ pub fn comparison(
     style: &Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    stopped::first(document, format, style, out)?;
-    match format {
-        Format::Json => json::document(document, out),
-        Format::Ndjson => document.comparisons.iter().try_for_each(|one| json::object(one, out)),
-        Format::Csv => csv(document, out),
-        Format::Markdown => markdown(document, style, out),
-        Format::Table => table(document, &mut Page::new(out, style)),
-        Format::Html => html::write(document, out),
+    if format == Format::Csv {
+        return csv(document, out);
     }
+    Output { document, rows: &document.comparisons, columns: &[] }.write(
+        format,
+        style,
+        out,
+        |style| doc(document, style),
+    )
 }
 
 fn tone(verdict: Difference) -> Tone {
@@ -49,28 +50,157 @@ fn tone(verdict: Difference) -> Tone {
 /// Where the text beside a verdict begins: after the longest.
 const TEXT: usize = 15;
 
-fn table(document: &Comparison, page: &mut Page<'_>) -> io::Result<()> {
-    page.paragraph(Tone::Title, "", &format!("B beside A: {}", tally(&document.comparisons)))?;
-    course(document).iter().try_for_each(|line| page.paragraph(Tone::Plain, "", line))?;
-    let (shown, left) = shown(document, page.style);
-    let shared_reason = shared_reason(document);
-    for one in shown {
-        page.blank()?;
-        cell(document, one, shared_reason, page)?;
+/// A comparison for people.
+pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
+    let mut doc = Doc::new(format!("B vs A: {}", tally(&document.comparisons)));
+    doc.stopped = document.stopped();
+    let [a, b] = [&document.a, &document.b].map(|side| side.names.join(", "));
+    doc.title = format!("ipcperf compare: {b} vs {a}");
+    let body = &mut doc.body;
+    body.list(course(document));
+    if let Some(chart) = ratios(document) {
+        body.chart(chart);
     }
+    let (shown, left) = shown(document, style);
+    let shared = shared_reason(document);
+    let columns = [
+        Column::text("cell"),
+        Column::number("A"),
+        Column::number("B"),
+        Column::number(ratio_head(document)),
+        Column::text("verdict"),
+        Column::text("p99"),
+        Column::text("CPU per message"),
+        Column::text("rests on"),
+    ];
+    let rows = shown.into_iter().map(|cell| row(document, cell, shared));
+    body.table(Table::new(columns, rows).layout(Layout::Cards));
     if let Some(left) = left {
-        page.blank()?;
-        page.paragraph(Tone::Quiet, "", &left)?;
+        body.space();
+        body.say(Tone::Quiet, left);
     }
     for (letter, only) in alone(document) {
-        page.blank()?;
-        page.paragraph(Tone::Title, "", &format!("Only in {letter}:"))?;
-        only.iter().try_for_each(|cell| page.paragraph(Tone::Plain, "- ", cell))?;
+        body.fold(format!("Only in {letter}: {}", only.len()), |body| {
+            body.list(only.iter().cloned());
+        });
     }
-    in_a_sentence(document).map_or(Ok(()), |words| {
-        page.blank()?;
-        page.paragraph(Tone::Title, "", &words)
+    // The last lines of a screen are what is copied.
+    if let Some(words) = in_a_sentence(document) {
+        body.space();
+        body.say(Tone::Title, words);
+    }
+    doc
+}
+
+/// Ratios that are drawn; all of them are in the table.
+const DRAWN: usize = 40;
+
+/// Each ratio with its interval over one axis, and where rounds are paired every round as a point. Differences come first.
+fn ratios(document: &Comparison) -> Option<Chart> {
+    let is_claim = |cell: &CellComparison| {
+        matches!(cell.primary.verdict, Difference::Faster | Difference::Slower)
+    };
+    let row = |cell: &CellComparison| {
+        let one = &cell.primary;
+        let paired = one.rounds.len() == 1 && one.a_rounds.len() == one.b_rounds.len();
+        let rounds = one.a_rounds.iter().zip(&one.b_rounds).filter(|_| paired);
+        let value = one.ratio.value?;
+        Some(StripRow {
+            label: cells(cell),
+            link: None,
+            rounds: rounds.map(|(a, b)| b / a).collect(),
+            value,
+            interval: one.ratio.ci95,
+            words: format!("{} {}", times(value), one.verdict),
+            is_best: is_claim(cell),
+        })
+    };
+    let mut ordered: Vec<&CellComparison> = document.comparisons.iter().collect();
+    ordered.sort_by_key(|cell| !is_claim(cell));
+    let mut rows: Vec<StripRow> = ordered.into_iter().filter_map(row).collect();
+    let more = rows.len().saturating_sub(DRAWN);
+    rows.truncate(DRAWN);
+    if rows.is_empty() {
+        return None;
+    }
+    let count = counted(rows.len() as u64, "cell");
+    let label = format!("B over A of {count}: {}.", tally(&document.comparisons));
+    let more = match more {
+        0 => String::new(),
+        more => format!(" {more} more are in the table."),
+    };
+    Some(Chart {
+        title: "B over A".to_owned(),
+        note: format!(
+            "Left of 1x the figure of B is smaller: better for a time, worse for a rate. The line is the ratio, the bar its \
+             95 % interval; points are rounds in which both were measured.{more}"
+        ),
+        picture: Some(Picture::Strip(Strip { label, axis: Axis::plain("", factor), rows })),
+        ..Chart::default()
     })
+}
+
+/// A factor at an axis.
+fn factor(value: f64) -> String {
+    let digits = format!("{value:.3}");
+    format!("{}x", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A cell of B against that of A; `shared` is the reason that holds for all cells.
+fn row(document: &Comparison, cell: &CellComparison, shared: Option<&str>) -> Row {
+    let one = &cell.primary;
+    let [a, b] = [one.a_value, one.b_value].map(|value| figure(one, value));
+    let least = at_least(one).unwrap_or_default();
+    let reason = own_reason(one, shared).unwrap_or_default();
+    let differs: Vec<String> = differing(&cell.factors).collect();
+    let differs = match differs.as_slice() {
+        [] => String::new(),
+        all => format!("differs: {}", all.join("; ")),
+    };
+    let others =
+        beside(cell).map(|(name, other)| (name, other.map(|one| (briefly(document, one), one))));
+    let cells_of_others =
+        others.each_ref().map(|(_, other)| other.as_ref().map_or("", |(words, _)| words.as_str()));
+    let verdict = Cell::from(Line::new(tone(one.verdict), verdict(document, one)))
+        .below(Tone::Quiet, &least)
+        .below(Tone::Quiet, reason)
+        .below(Tone::Quiet, &differs);
+    let [tail, cpu] = cells_of_others.map(Cell::from);
+    let row = [
+        Cell::from(cells(cell)),
+        Cell::from(a.as_str()),
+        Cell::from(b.as_str()),
+        Cell::from(ratio(one)),
+        verdict,
+        tail,
+        cpu,
+        Cell::from(basis(one)),
+    ];
+    let is_confounded = !document.confounded_by.is_empty() && one.verdict != Difference::CannotTell;
+    let confounded = match is_confounded {
+        true => format!("CONFOUNDED by {}", join(&document.confounded_by)),
+        false => String::new(),
+    };
+    let beside = others.into_iter().filter_map(|(name, other)| {
+        let (words, other) = other?;
+        // What doubts the primary figure has been said.
+        let is_own = other.doubted && !one.doubted;
+        let why = if is_own { format!(": {}", other.reason) } else { String::new() };
+        Some((Tone::Plain, format!("{name} {words}{why}")))
+    });
+    let lines = [
+        (Tone::Doubt, confounded),
+        (Tone::Plain, format!("{a} -> {b} ({}), medians over rounds", moved(one))),
+        (Tone::Plain, format!("B/A {} {}", ratio(one), paired(document))),
+        (Tone::Plain, least),
+        (Tone::Plain, reason.to_owned()),
+        (Tone::Quiet, basis(one)),
+    ];
+    let lines = lines.into_iter().chain(beside).chain([(Tone::Quiet, differs)]);
+    let lines = lines.filter(|(_, words)| !words.is_empty());
+    let lines = lines.map(|(tone, words)| Line::new(tone, words).after(" ".repeat(TEXT)));
+    let first = Line::new(tone(one.verdict), cells(cell)).after(format!("{:TEXT$}", one.verdict));
+    Row::new(row).card([first].into_iter().chain(lines))
 }
 
 /// So many cells are shown where nothing is claimed of more.
@@ -102,86 +232,6 @@ fn shown<'a>(document: &'a Comparison, style: &Style) -> (Vec<&'a CellComparison
     };
     let words = (!left.is_empty()).then(words);
     (shown, words)
-}
-
-/// One cell beside another.
-fn cell(
-    document: &Comparison,
-    cell: &CellComparison,
-    shared: Option<&str>,
-    page: &mut Page<'_>,
-) -> io::Result<()> {
-    let (one, indent) = (&cell.primary, " ".repeat(TEXT));
-    page.paragraph(tone(one.verdict), &format!("{:TEXT$}", one.verdict), &cells(cell))?;
-    let mut say = |tone, words: &str| page.paragraph(tone, &indent, words);
-    if !document.confounded_by.is_empty() && one.verdict != Difference::CannotTell {
-        say(Tone::Doubt, &format!("CONFOUNDED by {}", join(&document.confounded_by)))?;
-    }
-    let [a, b] = [one.a_value, one.b_value].map(|value| figure(one, value));
-    say(Tone::Plain, &format!("{a} -> {b} ({}), medians over rounds", moved(one)))?;
-    say(Tone::Plain, &format!("B/A {} {}", ratio(one), paired(document)))?;
-    if let Some(least) = at_least(one) {
-        say(Tone::Plain, &least)?;
-    }
-    if let Some(reason) = own_reason(one, shared) {
-        say(Tone::Plain, reason)?;
-    }
-    say(Tone::Quiet, &basis(one))?;
-    for (name, other) in beside(cell) {
-        let Some(other) = other else { continue };
-        let told = briefly(document, other);
-        // What doubts the figure that speaks has been said.
-        let is_own = other.doubted && !one.doubted;
-        let why = if is_own { format!(": {}", other.reason) } else { String::new() };
-        say(Tone::Plain, &format!("{name} {told}{why}"))?;
-    }
-    let differs: Vec<String> = differing(&cell.factors).collect();
-    if !differs.is_empty() {
-        say(Tone::Quiet, &format!("differs: {}", differs.join("; ")))?;
-    }
-    Ok(())
-}
-
-fn markdown(document: &Comparison, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let plain = |words: &str| escape(words, style.unicode);
-    writeln!(out, "## B beside A: {}\n", plain(&tally(&document.comparisons)))?;
-    course(document).iter().try_for_each(|line| writeln!(out, "- {}", plain(line)))?;
-    writeln!(out)?;
-    let (shown, left) = shown(document, style);
-    let shared = shared_reason(document);
-    let row = |cell: &&CellComparison| {
-        let one = &cell.primary;
-        let differs = differing(&cell.factors).map(|words| format!("differs in {words}"));
-        let reason = own_reason(one, shared).map(ToOwned::to_owned);
-        let why: Vec<String> = reason.into_iter().chain(differs).collect();
-        let mut columns = vec![
-            cells(cell),
-            figure(one, one.a_value),
-            figure(one, one.b_value),
-            ratio(one),
-            verdict(document, one),
-            at_least(one).unwrap_or_default(),
-        ];
-        let others = beside(cell).map(|(_, other)| other.map(|one| briefly(document, one)));
-        columns.extend(others.map(Option::unwrap_or_default));
-        columns.extend([basis(one), why.join("; ")]);
-        columns
-    };
-    let of_ratio = ratio_head(document);
-    let mut heads = vec![("cell", false), ("A", true), ("B", true), (of_ratio.as_str(), true)];
-    let words = ["verdict", "", BESIDE[0].0, BESIDE[1].0, "rests on", "why"];
-    heads.extend(words.map(|head| (head, false)));
-    if !shown.is_empty() {
-        markdown::grid(&Grid::of(&heads, shown.iter().map(row).collect()), style, out)?;
-    }
-    if let Some(left) = left {
-        writeln!(out, "\n{}", plain(&left))?;
-    }
-    for (letter, only) in alone(document) {
-        writeln!(out, "\nOnly in {letter}:\n")?;
-        only.iter().try_for_each(|cell| writeln!(out, "- {}", plain(cell)))?;
-    }
-    in_a_sentence(document).map_or(Ok(()), |words| writeln!(out, "\n{}", plain(&words)))
 }
 
 /// One line for each figure of each cell.

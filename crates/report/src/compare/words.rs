@@ -116,7 +116,7 @@ pub(super) fn word(one: &FigureComparison) -> &'static str {
 const CPU: &str = "cpu_ns_per_message";
 
 /// What the figures beside the one that speaks are called, in the order of the columns.
-pub(super) const BESIDE: [(&str, &[&str]); 2] =
+const BESIDE: [(&str, &[&str]); 2] =
     [("p99", &["rtt_ns.p99", "above_p99"]), ("CPU per message", &[CPU])];
 
 /// The figures beside the one that speaks, with what they are called; nothing where a cell has none.

@@ -1,9 +1,9 @@
 //! What is told of a search, by planted points.
 
 use super::*;
-use crate::Format;
 use crate::testing::rendered as text;
 use crate::testing::sample::{self, Build};
+use crate::{Format, Style};
 use ipcperf_core::result::Crossover;
 
 /// A search in which the pipe takes 10 us at each size, and the other arm this many times as long; 12 rounds each.

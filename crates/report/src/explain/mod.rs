@@ -8,7 +8,7 @@ pub(crate) mod tests;
 mod word;
 
 pub use arms::{BURSTS, Needed, needed};
-pub(crate) use screen::{render, told};
+pub(crate) use screen::doc;
 pub use word::explain_word;
 
 use ipcperf_core::result::ResultSet;

@@ -1,40 +1,25 @@
 //! The screen that explains a round trip, or the difference of two.
 
 use super::parts::{Part as PartOf, Rounds, Trip, beyond, figure};
-use crate::Specs;
-use crate::Style;
 use crate::advice::has_places;
 use crate::chapters::label;
 use crate::compare::name;
 use crate::figures::{self, NONE};
-use crate::grid::Grid;
-use crate::page::{Page, Tone};
+use crate::page::Tone;
 use crate::rank::Yardstick;
-use crate::svg;
 use crate::table::grade_words;
-use crate::text;
-use crate::told::{Line, Part, Table, Told};
+use crate::{Specs, Style, svg, text};
 use ipcperf_core::result::{CallTime, Cell, Metric, ResultSet, Status};
 use ipcperf_core::{PatternKind, Placement, Wait};
+use ipcperf_render::doc::{Chart, Column, Doc, Line, Picture, Row, Section, Table};
 use ipcperf_stats::FEWEST_ROUNDS;
 use std::collections::BTreeMap;
-use std::io;
 
 /// Rows of what one change at a time brings, unless all are asked for.
 const CHANGES: usize = 8;
 
-/// Writes where the time of the round trips goes that a document was made to explain.
-pub(crate) fn render(
-    set: &ResultSet,
-    specs: &Specs,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    told(set, specs, style).draw(&mut Page::new(out, style))
-}
-
-/// What is told of these round trips; every change at a time where the style is verbose.
-pub(crate) fn told(set: &ResultSet, specs: &Specs, style: &Style) -> Told {
+/// Where the time of these round trips goes; every change at a time where the style is verbose.
+pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
     let names = text::each_once(explained(set).map(|cell| cell.key.mechanism.clone()));
     let of = |name: &String| {
         let cells = explained(set).filter(|cell| cell.key.mechanism == *name);
@@ -42,17 +27,20 @@ pub(crate) fn told(set: &ResultSet, specs: &Specs, style: &Style) -> Told {
         measured.map(|cell| Trip::of(set, specs, cell)).collect::<Vec<_>>()
     };
     let columns: Vec<Vec<Trip>> = names.iter().map(of).collect();
-    let (headline, lead) = head(set, &names, &columns);
-    let mut parts = match columns.as_slice() {
-        [one] => single(one, has_places(set)).into_iter().collect(),
-        [a, b, ..] => double(&names, a, b, has_places(set)),
-        [] => Vec::new(),
-    };
-    parts.extend(calls(columns.iter().filter_map(|all| all.first())));
-    if let [one] = columns.as_slice() {
-        parts.extend(changes(set, one, style.verbose));
+    let mut doc = head(set, &names, &columns);
+    let body = &mut doc.body;
+    match columns.as_slice() {
+        [one] => single(one, has_places(set)).into_iter().for_each(|part| body.add(part)),
+        [a, b, ..] => {
+            double(&names, a, b, has_places(set)).into_iter().for_each(|part| body.add(part));
+        }
+        [] => {}
     }
-    Told { headline, lead, parts, edge: "" }
+    body.add(calls(columns.iter().filter_map(|all| all.first())));
+    if let [one] = columns.as_slice() {
+        body.add(changes(set, one, style.verbose));
+    }
+    doc
 }
 
 /// The round trips that are to be explained: they stand before all arms.
@@ -60,7 +48,7 @@ fn explained(set: &ResultSet) -> impl Iterator<Item = &Cell> {
     set.cells.iter().take_while(|cell| cell.key.pattern == PatternKind::PingPong)
 }
 
-fn head(set: &ResultSet, names: &[String], columns: &[Vec<Trip>]) -> (String, Vec<Line>) {
+fn head(set: &ResultSet, names: &[String], columns: &[Vec<Trip>]) -> Doc {
     let took = |trips: &Vec<Trip>| {
         let each = trips.iter().map(|trip| {
             let time = shown(&figure(&trip.whole));
@@ -70,20 +58,24 @@ fn head(set: &ResultSet, names: &[String], columns: &[Vec<Trip>]) -> (String, Ve
         let size = trips.first().map_or(0, |trip| trip.cell.key.size_bytes);
         match each.as_slice() {
             [] => "no round trip was measured".to_owned(),
-            all => format!("{} there and back in {}", figures::size(size), text::join(all)),
+            all => format!("{} round trips take {}", figures::size(size), text::join(all)),
         }
     };
     let headline = match (names, columns) {
-        ([name], [trips]) => format!("Where a round trip over {name} goes: {}", took(trips)),
+        ([name], [trips]) => {
+            format!("Where the time of a round trip over {name} goes: {}", took(trips))
+        }
         _ => format!("Where the difference of {} comes from", text::join(names)),
     };
-    let both = names.iter().zip(columns);
-    let mut lead: Vec<Line> = both
-        .map(|(name, trips)| Line::new(Tone::Title, "", format!("{name}: {}", took(trips))))
-        .collect();
+    let mut doc = Doc::new(headline);
+    let body = &mut doc.body;
+    if names.len() > 1 {
+        let both = names.iter().zip(columns);
+        body.list(both.map(|(name, trips)| format!("{name}: {}", took(trips))));
+    }
     for cell in explained(set).filter(|cell| cell.status != Status::Ok) {
         let reason = cell.reason.as_deref().unwrap_or("not measured");
-        lead.push(Line::new(Tone::Doubt, "", format!("{}: {reason}", cell.id)));
+        body.say(Tone::Doubt, format!("{}: {reason}", cell.id));
     }
     let rounds = columns.iter().flatten().map(|trip| trip.whole.len()).max().unwrap_or(0);
     let few = match rounds < FEWEST_ROUNDS {
@@ -95,8 +87,8 @@ fn head(set: &ResultSet, names: &[String], columns: &[Vec<Trip>]) -> (String, Ve
         text::counted(rounds as u64, "round"),
         grade_words(&set.noise)
     );
-    lead.push(Line::new(Tone::Plain, "", words));
-    (headline, lead)
+    body.say(Tone::Plain, words);
+    doc
 }
 
 fn place(place: Placement) -> String {
@@ -166,14 +158,17 @@ fn cells(rounds: Option<&Rounds>, whole: &Metric, scale: Scale) -> [String; 3] {
     [scale.shown(&metric), scale.interval(&metric), share(&metric, whole)]
 }
 
-/// A table whose first column stands left and all others right.
-fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> Option<Table> {
-    let right: Vec<bool> = (0..heads.len()).map(|at| at > 0).collect();
-    Some(Table { grid: Grid { heads, right, rows }, always: 4, is_best_first: false })
+/// A table whose first column is a text and all others numbers, of which the first three never give way.
+fn table(heads: Vec<String>, rows: Vec<Vec<String>>) -> Table {
+    let columns = heads.into_iter().enumerate().map(|(at, head)| match at {
+        0 => Column::text(head),
+        _ => Column::number(head).rank(at.saturating_sub(3)),
+    });
+    Table::new(columns, rows.into_iter().map(Row::new))
 }
 
 /// Bars of what the parts take, a series for each round trip.
-fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>) -> svg::Chart {
+fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>) -> Chart {
     let values =
         series.iter().flat_map(|(_, all)| all.iter().flatten()).filter_map(|one| one.value);
     let (scale, unit) = figures::suited(values.fold(0.0, f64::max), figures::NANOS);
@@ -188,13 +183,20 @@ fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>
     let series = series
         .into_iter()
         .map(|(label, all)| svg::Series { label, points: all.iter().map(point).collect() });
-    svg::Chart {
+    let drawn = svg::Chart {
         kind: svg::Kind::Bars,
         title: title.to_owned(),
         unit: unit.to_owned(),
         heads: parts.iter().map(|part| (*part).to_owned()).collect(),
         series: series.collect(),
         ..svg::Chart::default()
+    };
+    Chart {
+        title: title.to_owned(),
+        note: "Medians over rounds with their 95 % intervals; what has none is not drawn."
+            .to_owned(),
+        picture: Some(Picture::Chart(drawn)),
+        ..Chart::default()
     }
 }
 
@@ -209,10 +211,10 @@ pub(super) const PARTS: [&str; 8] = {
 };
 
 /// Round trips over one mechanism; `is_sound`: the noise permits a claim.
-fn single(trips: &[Trip], is_sound: bool) -> Option<Part> {
+fn single(trips: &[Trip], is_sound: bool) -> Option<Section> {
     trips.first()?;
     let scale = Scale::of(trips);
-    let mut heads = vec![format!("WHERE IT GOES, {}", scale.name)];
+    let mut heads = vec![String::new()];
     for trip in trips {
         heads.extend([short(trip), "95 %".to_owned(), "share".to_owned()]);
     }
@@ -242,18 +244,13 @@ fn single(trips: &[Trip], is_sound: bool) -> Option<Part> {
     });
     let said: Vec<String> = match is_sound {
         true => trips.iter().map(dominant).collect(),
-        false => vec!["What takes most is not said: noise grade F supports no claim.".to_owned()],
+        false => vec!["Too noisy to say what takes most: noise grade F.".to_owned()],
     };
-    let mut lines: Vec<Line> =
-        said.into_iter().map(|words| Line::new(Tone::Plain, "", words)).collect();
-    lines.extend(missing(trips.iter()));
-    Some(Part {
-        name: format!("Where the time goes ({})", scale.name),
-        chart: Some(chart("What each part takes", &names, series.collect())),
-        table: table(heads, rows),
-        lines,
-        ..Part::default()
-    })
+    Some(Section::new(format!("Where the time goes ({})", scale.name), |body| {
+        body.chart(chart("What each part takes", &names, series.collect()));
+        body.table(table(heads, rows));
+        body.list(said.into_iter().map(Line::from).chain(missing(trips.iter())));
+    }))
 }
 
 /// Where a round trip was measured, for the head of a column.
@@ -305,10 +302,10 @@ fn missing<'a>(trips: impl Iterator<Item = &'a Trip<'a>>) -> Option<Line> {
             }
         }
     }
-    (!said.is_empty()).then(|| Line::new(Tone::Quiet, "- ", said.join("; ") + "."))
+    (!said.is_empty()).then(|| Line::new(Tone::Quiet, said.join("; ") + "."))
 }
 
-fn double(names: &[String], a: &[Trip], b: &[Trip], is_sound: bool) -> Vec<Part> {
+fn double(names: &[String], a: &[Trip], b: &[Trip], is_sound: bool) -> Vec<Section> {
     let pairs: Vec<(&Trip, &Trip)> = a
         .iter()
         .filter_map(|a| {
@@ -316,22 +313,23 @@ fn double(names: &[String], a: &[Trip], b: &[Trip], is_sound: bool) -> Vec<Part>
             Some((a, b.iter().find(same)?))
         })
         .collect();
-    let mut parts: Vec<Part> = pairs.iter().map(|(a, b)| beside(names, a, b, is_sound)).collect();
+    let mut parts: Vec<Section> =
+        pairs.iter().map(|(a, b)| beside(names, a, b, is_sound)).collect();
     if let Some(last) = parts.last_mut() {
-        last.lines.extend(missing(pairs.into_iter().flat_map(|(a, b)| [a, b])));
+        last.body.list(missing(pairs.into_iter().flat_map(|(a, b)| [a, b])));
     }
     parts
 }
 
 /// Two round trips at one place; `is_sound`: the noise permits a claim.
-fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Part {
+fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Section {
     let place = place(a.cell.key.placement);
     let all = figure(&beyond(&a.whole, &b.whole));
     // There are no shares of a difference that is not shown.
     let is_shown = is_sound && all.ci95.is_some_and(|[low, high]| low > 0.0 || high < 0.0);
     let columns = if is_shown { 3 } else { 2 };
     let scale = Scale::of([a, b]);
-    let mut heads = vec![format!("{place}, {}", scale.name)];
+    let mut heads = vec![String::new()];
     heads.extend(names.iter().take(2).cloned());
     heads.extend(["second - first", "95 %", "share"].map(str::to_owned).into_iter().take(columns));
     let has = |part: &PartOf| [a, b].iter().any(|trip| !trip.lacks(*part));
@@ -362,13 +360,11 @@ fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Part {
         true => from_where(names, &place, &all, a, b),
         false => format!("On {place} no difference is claimed: noise grade F supports none."),
     };
-    Part {
-        name: format!("On {place} ({})", scale.name),
-        table: table(heads, rows),
-        chart: Some(drawn),
-        lines: vec![Line::new(Tone::Plain, "", words)],
-        ..Part::default()
-    }
+    Section::new(format!("On {place} ({})", scale.name), |body| {
+        body.chart(drawn);
+        body.table(table(heads, rows));
+        body.say(Tone::Plain, words);
+    })
 }
 
 /// Where the difference of two round trips comes from.
@@ -410,7 +406,7 @@ fn from_where(names: &[String], place: &str, all: &Metric, a: &Trip, b: &Trip) -
 }
 
 /// The system calls of a round trip at both ends.
-fn calls<'a>(trips: impl Iterator<Item = &'a Trip<'a>>) -> Option<Part> {
+fn calls<'a>(trips: impl Iterator<Item = &'a Trip<'a>>) -> Section {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let (mut said, mut where_at) = (Vec::new(), String::new());
     for trip in trips {
@@ -434,19 +430,18 @@ fn calls<'a>(trips: impl Iterator<Item = &'a Trip<'a>>) -> Option<Part> {
             }
         }
     }
-    if said.is_empty() && rows.is_empty() {
-        return None;
-    }
-    let mut found = Part { name: "System calls".to_owned(), ..Part::default() };
     if !rows.is_empty() {
-        let heads = ["SYSTEM CALLS", "call", "per message", "median", "share of its end"];
-        found.table = table(heads.map(str::to_owned).to_vec(), rows);
         said.push(format!(
             "On {where_at}, each timed by itself in a slice of their own: a call that waits contains what the other end does."
         ));
     }
-    found.lines.push(Line::new(Tone::Quiet, "", said.join(" ")));
-    Some(found)
+    let heads = ["end", "call", "per message", "median", "share of its end"];
+    Section::new("System calls", |body| {
+        body.table(table(heads.map(str::to_owned).to_vec(), rows));
+        if !said.is_empty() {
+            body.say(Tone::Quiet, said.join(" "));
+        }
+    })
 }
 
 fn listed(end: &str, calls: &BTreeMap<String, CallTime>) -> Vec<Vec<String>> {
@@ -465,8 +460,8 @@ fn listed(end: &str, calls: &BTreeMap<String, CallTime>) -> Vec<Vec<String>> {
 }
 
 /// What one change at a time does to a round trip: what does most first, and last what is not shown to do anything.
-fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Option<Part> {
-    let first = trips.first()?;
+fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Section {
+    let Some(first) = trips.first() else { return Section::default() };
     let base = |cell: &Cell| cell.key.mechanism.split('/').next().map(str::to_owned);
     let arms = set.cells.iter().skip(explained(set).count());
     let others = arms.filter(|cell| {
@@ -505,45 +500,45 @@ fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Option<Part> {
         let row = [words, place].into_iter().chain(figures).chain([effect.to_owned()]).collect();
         rows.push((effect == NONE, -ratio.value.ln().abs(), row));
     }
-    let mut found = Part { name: "What if".to_owned(), ..Part::default() };
     if rows.is_empty() && refused.is_empty() {
-        let name = &first.cell.key.mechanism;
-        let next = format!("One change at a time: ipcperf explain {name} --what-if");
-        found.lines.push(Line::new(Tone::Quiet, "", next));
-        return Some(found);
+        let mechanism = &first.cell.key.mechanism;
+        let next = format!("One change at a time: ipcperf explain {mechanism} --what-if");
+        return Section::new("What if", |body| body.say(Tone::Quiet, next));
     }
     rows.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
     let most = if is_verbose { rows.len() } else { CHANGES };
     let hidden = rows.len().saturating_sub(most);
     let rows: Vec<Vec<String>> = rows.into_iter().take(most).map(|(.., row)| row).collect();
-    if !rows.is_empty() {
-        let size = figures::size(first.cell.key.size_bytes);
-        let words = format!(
-            "One change at a time, all else as in {} with {size}; times is the ratio within rounds.",
-            name(first.cell)
-        );
-        let is_short = rows.iter().any(|row| row[4] == NONE);
-        let heads = ["WHAT IF", "where", "round trip", "times", "95 %", "effect"];
-        found.table = table(heads.map(str::to_owned).to_vec(), rows);
-        found.lines.push(Line::new(Tone::Plain, "", words));
-        if is_short {
-            let words =
-                format!("- under 95 %: no interval below {FEWEST_ROUNDS} rounds that both have.");
-            found.lines.push(Line::new(Tone::Quiet, "", words));
+    Section::new("What if", |body| {
+        if !rows.is_empty() {
+            let size = figures::size(first.cell.key.size_bytes);
+            let is_short = rows.iter().any(|row| row[4] == NONE);
+            let heads = ["change", "where", "round trip", "times", "95 %", "effect"];
+            body.table(table(heads.map(str::to_owned).to_vec(), rows));
+            body.say(
+                Tone::Plain,
+                format!(
+                    "One change at a time, all else as in {} with {size}; times is the ratio within rounds.",
+                    name(first.cell)
+                ),
+            );
+            if is_short {
+                let words = format!(
+                    "- under 95 %: no interval below {FEWEST_ROUNDS} rounds that both have."
+                );
+                body.say(Tone::Quiet, words);
+            }
         }
-    }
-    if hidden + refused.len() > 0 && !is_verbose {
-        let rest =
-            [(hidden, "with less effect or none"), (refused.len(), "that cannot be had here")];
-        let rest = rest.iter().filter(|(count, _)| *count > 0);
-        let rest: Vec<String> = rest.map(|(count, what)| format!("{count} {what}")).collect();
-        let words = format!("And {}: -v.", text::join(&rest));
-        found.lines.push(Line::new(Tone::Quiet, "", words));
-    } else {
-        let refused = refused.into_iter().map(|words| Line::new(Tone::Quiet, "- ", words));
-        found.lines.extend(refused);
-    }
-    Some(found)
+        if hidden + refused.len() > 0 && !is_verbose {
+            let rest =
+                [(hidden, "with less effect or none"), (refused.len(), "that cannot be had here")];
+            let rest = rest.iter().filter(|(count, _)| *count > 0);
+            let rest: Vec<String> = rest.map(|(count, what)| format!("{count} {what}")).collect();
+            body.say(Tone::Quiet, format!("And {}: -v.", text::join(&rest)));
+        } else {
+            body.list(refused.into_iter().map(|words| Line::new(Tone::Quiet, words)));
+        }
+    })
 }
 
 /// In what a cell differs from another.

@@ -1,10 +1,9 @@
 //! What a word of the output means, for a terminal and as a document.
 
-use crate::grid::Grid;
-use crate::markdown;
-use crate::page::{Page, Tone};
+use crate::page::Tone;
 use crate::words::{Kind, Word, all, find};
 use crate::{Format, Style};
+use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table};
 use std::io;
 
 /// The text with a capital at its beginning.
@@ -24,50 +23,46 @@ pub fn explain_word(
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut page = Page::new(out, style);
-    let found = given.map(find).unwrap_or_default();
-    for (at, word) in found.iter().enumerate() {
-        if at > 0 {
-            page.blank()?;
-        }
-        let title = format!("{}: {}", word.name, word.kind.names().0);
-        page.paragraph(Tone::Title, "", &title)?;
-        page.paragraph(Tone::Plain, "", &sentence(&word.meaning))?;
-        page.paragraph(Tone::Plain, "What to do: ", &sentence(&word.advice))?;
+    match given.map(find).unwrap_or_default().as_slice() {
+        [] => every(),
+        found => some(found),
     }
-    if !found.is_empty() {
-        return Ok(());
-    }
-    if format == Format::Markdown {
-        return reference(style, out);
-    }
-    for kind in Kind::ALL {
-        page.line(Tone::Title, kind.names().1)?;
-        for word in all().filter(|word| word.kind == kind) {
-            page.paragraph(Tone::Plain, &format!("  {:<14}  ", word.name), &word.meaning)?;
-        }
-    }
-    page.paragraph(Tone::Quiet, "", "What to do about one of them: ipcperf explain WORD")
+    .write(format, style, out)
 }
 
-/// All words as a document.
-fn reference(style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    writeln!(out, "# Words\n")?;
-    writeln!(
-        out,
-        "Every mark, finding, grade, verdict, status, column and word of a table: what it means and what to do about it.\n\
-         `ipcperf explain WORD` says the same; this file is written from its table (`cargo xtask docs`)."
-    )?;
-    for kind in Kind::ALL {
-        writeln!(out, "\n## {}\n", kind.names().1)?;
-        let words = all().filter(|word| word.kind == kind);
-        let row = |word: &Word| {
-            vec![word.name.to_owned(), sentence(&word.meaning), sentence(&word.advice)]
-        };
-        let heads = ["word", "what it says", "what to do"].map(|head| (head, false));
-        markdown::grid(&Grid::of(&heads, words.map(row).collect()), style, out)?;
+/// What a few words mean.
+fn some(found: &[&Word]) -> Doc {
+    let mut doc = Doc::default();
+    for word in found {
+        doc.body.space();
+        doc.body.say(Tone::Title, format!("{}: {}", word.name, word.kind.names().0));
+        doc.body.say(Tone::Plain, sentence(&word.meaning));
+        let advice = Line::new(Tone::Plain, sentence(&word.advice)).after("What to do: ");
+        doc.body.lines([advice]);
     }
-    Ok(())
+    doc
+}
+
+/// All words.
+fn every() -> Doc {
+    let mut doc = Doc::new("Words");
+    doc.body.say(
+        Tone::Quiet,
+        "Every mark, finding, grade, verdict, status, column and word of a table: what it means and what to do about it. \
+         'ipcperf explain WORD' explains one of them.",
+    );
+    for kind in Kind::ALL {
+        let row = |word: &Word| {
+            let card = Line::new(Tone::Plain, &*word.meaning).after(format!("{:<14}  ", word.name));
+            let meaning = [word.name.to_owned(), sentence(&word.meaning), sentence(&word.advice)];
+            Row::new(meaning).card([card])
+        };
+        let rows = all().filter(|word| word.kind == kind).map(row);
+        let columns = ["word", "what it says", "what to do"].map(Column::text);
+        let table = Table::new(columns, rows).layout(Layout::Cards);
+        doc.body.section(kind.names().1, |body| body.table(table));
+    }
+    doc
 }
 
 #[cfg(test)]

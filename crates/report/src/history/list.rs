@@ -1,14 +1,13 @@
 //! The list of kept documents.
 
-use super::rows;
 use super::summary::Summary;
-use crate::csv;
 use crate::figures::NONE;
-use crate::grid::Grid;
-use crate::page::{Page, Tone};
+use crate::page::Tone;
 use crate::text::counted;
-use crate::{Format, Style};
+use crate::{Format, Style, csv};
 use ipcperf_core::units::format_size;
+use ipcperf_render::Output;
+use ipcperf_render::doc::{Column, Doc, Line, Row, Table};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -25,18 +24,6 @@ pub struct Kept {
     #[serde(flatten)]
     pub summary: Summary,
 }
-
-/// Columns of the list, and which of them are numbers.
-const HEADS: [(&str, bool); 8] = [
-    ("document", false),
-    ("started (UTC)", false),
-    ("what", false),
-    ("measured", true),
-    ("noise", false),
-    ("kernel", false),
-    ("ipcperf", false),
-    ("size", true),
-];
 
 /// Columns that are always there in CSV.
 const COLUMNS: &[csv::Column] = &[
@@ -57,7 +44,7 @@ pub(super) fn moment(utc: &str) -> String {
     if utc.is_empty() { NONE.to_owned() } else { utc.replace('T', " ").replace('Z', "") }
 }
 
-fn row(one: &Kept) -> Vec<String> {
+fn row(one: &Kept) -> Row {
     let Summary { started_utc, command, measured, planned, grade, kernel, tool, .. } = &one.summary;
     let or_none = |text: &String| if text.is_empty() { NONE.to_owned() } else { text.clone() };
     let stopped = if one.summary.interrupted { " (stopped)" } else { "" };
@@ -65,7 +52,8 @@ fn row(one: &Kept) -> Vec<String> {
         Some(_) => "unreadable".to_owned(),
         None => format!("{command}{stopped}"),
     };
-    vec![
+    let tone = if one.summary.problem.is_some() { Tone::Bad } else { Tone::Plain };
+    let cells = [
         one.name.clone(),
         moment(started_utc),
         what,
@@ -74,7 +62,8 @@ fn row(one: &Kept) -> Vec<String> {
         or_none(kernel),
         or_none(tool),
         format_size(one.bytes),
-    ]
+    ];
+    Row::new(cells).tone(tone)
 }
 
 /// Writes the list of these documents, which are kept in `place`.
@@ -88,27 +77,30 @@ pub fn kept(
     style: &Style,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut grid = Grid::of(&HEADS, all.iter().map(row).collect());
-    if rows(all, COLUMNS, &grid, (format, style), out)?.is_some() {
-        return Ok(());
-    }
-    let mut page = Page::new(out, style);
+    Output { document: &all, rows: all, columns: COLUMNS }
+        .write(format, style, out, |_| doc(all, place))
+}
+
+fn doc(all: &[Kept], place: &str) -> Doc {
     let count = counted(all.len() as u64, "document");
-    page.paragraph(Tone::Title, "", &format!("{count} in {place}"))?;
+    let mut doc = Doc::new(format!("{count} in {place}"));
     if all.is_empty() {
         let how = "'ipcperf run ... --keep NAME' keeps one, and so do 'survey' and 'replicate'.";
-        return page.paragraph(Tone::Plain, "", how);
+        doc.body.say(Tone::Plain, how);
     }
-    let columns = grid.fit(&[0, 1], &[2, 4, 5, 3, 6, 7], 0, style.width, style.unicode);
-    let (heads, lines) = grid.lines(&columns);
-    page.row(Tone::Quiet, "", &heads)?;
-    for (line, one) in lines.iter().zip(all) {
-        let tone = if one.summary.problem.is_some() { Tone::Bad } else { Tone::Plain };
-        page.row(tone, "", line)?;
-    }
+    let columns = [
+        Column::text("document"),
+        Column::text("started (UTC)"),
+        Column::text("what").rank(1),
+        Column::number("measured").rank(4),
+        Column::text("noise").rank(2),
+        Column::text("kernel").rank(3),
+        Column::text("ipcperf").rank(5),
+        Column::number("size").rank(6),
+    ];
+    doc.body.table(Table::new(columns, all.iter().map(row)));
     let unreadable = all.iter().filter_map(|one| Some((&one.name, one.summary.problem.as_ref()?)));
-    for (name, problem) in unreadable {
-        page.paragraph(Tone::Bad, "", &format!("{name}: {problem}"))?;
-    }
-    Ok(())
+    doc.body
+        .list(unreadable.map(|(name, problem)| Line::new(Tone::Bad, format!("{name}: {problem}"))));
+    doc
 }

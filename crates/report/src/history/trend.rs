@@ -1,20 +1,16 @@
 //! One cell over the documents that have it.
 
 use super::list::{Kept, moment};
-use super::rows;
 use super::summary::{CellFigure, Summary};
 use crate::compare::{Differences, by_metric, changes, differing, percent, session_floor};
-use crate::csv;
 use crate::figures::{self, NONE};
-use crate::grid::Grid;
-use crate::html;
-use crate::page::{Page, Tone};
-use crate::svg;
+use crate::page::Tone;
 use crate::text::{counted, in_groups, join};
-use crate::words;
-use crate::{Format, Style};
+use crate::{Format, Style, csv, svg, words};
 use ipcperf_core::map_of;
 use ipcperf_core::result::Status;
+use ipcperf_render::Output;
+use ipcperf_render::doc::{Cell, Chart, Column, Doc, Line, Picture, Place, Row, Table};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -95,7 +91,7 @@ fn incomparable(
     }
 }
 
-/// How a cell fared over these documents, the oldest first. What cannot be compared with the last one that has a figure
+/// A cell over these documents, the oldest first. What cannot be compared with the last one that has a figure
 /// is left out, with the reason.
 #[must_use]
 pub fn trend(cell: &str, documents: Vec<(Kept, CellFigure)>) -> Trend {
@@ -123,10 +119,6 @@ pub fn trend(cell: &str, documents: Vec<(Kept, CellFigure)>) -> Trend {
     Trend { cell: cell.to_owned(), machine: last, points }
 }
 
-/// Columns of the figure and of its bar.
-const VALUE: usize = 2;
-pub(super) const BAR: usize = 5;
-
 /// Signs between the least and the largest figure of a trend.
 const WIDTH: usize = 24;
 
@@ -151,7 +143,7 @@ impl Trend {
         self.points.iter().filter(|point| point.left_out.is_none()).collect()
     }
 
-    pub(super) fn grid(&self) -> Grid {
+    fn table(&self) -> Table {
         let shown = self.shown();
         let of = |figure: &CellFigure| {
             let [low, high] = figure.ci95.map_or([None, None], |ci| ci.map(Some));
@@ -159,9 +151,8 @@ impl Trend {
         };
         let all = || shown.iter().flat_map(|point| of(&point.figure)).flatten();
         let ends = [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)];
-        let metric = shown.last().map_or("", |point| point.figure.metric.as_str());
         let scale = match ends[0] <= ends[1] {
-            true => ends.map(|end| by_metric(metric, end)).join(" .. "),
+            true => ends.map(|end| by_metric(self.metric(), end)).join(" .. "),
             false => String::new(),
         };
         let row = |point: &&Point| {
@@ -174,22 +165,37 @@ impl Trend {
             };
             let interval =
                 figure.ci95.map(|ci| ci.map(|end| by_metric(&figure.metric, end)).join(" .. "));
-            vec![
+            let changed = differing(&point.changed).map(|words| Line::new(Tone::Doubt, words));
+            let cells = [
                 point.name.clone(),
                 moment(&point.started_utc),
                 value,
                 interval.unwrap_or_else(|| NONE.to_owned()),
                 point.grade.clone(),
                 bar(figure, ends),
-            ]
+            ];
+            Row::new(cells.into_iter().map(Cell::from).chain([Cell(changed.collect())]))
         };
-        let speaks = if metric == "rtt_ns.p50" { "p50" } else { "rate" };
-        let heads = ["document", "started (UTC)", speaks, "95 % interval", "noise", &scale];
-        Grid {
-            heads: heads.map(ToOwned::to_owned).to_vec(),
-            right: vec![false, false, true, true, false, false],
-            rows: shown.iter().map(row).collect(),
-        }
+        let columns = [
+            Column::text("document"),
+            Column::text("started (UTC)").rank(2),
+            Column::number(self.named()),
+            Column::number("95 % interval").rank(1),
+            Column::text("noise").rank(3),
+            Column::text(scale).rank(4).place(Place::Characters),
+            Column::text("changed").place(Place::Above),
+        ];
+        Table::new(columns, shown.iter().map(row))
+    }
+
+    /// The metric of the last document.
+    fn metric(&self) -> &str {
+        self.shown().last().map_or("", |point| point.figure.metric.as_str())
+    }
+
+    /// What the metric is called.
+    fn named(&self) -> &'static str {
+        if self.metric() == "rtt_ns.p50" { "p50" } else { "rate" }
     }
 
     /// Which machine, and how many documents.
@@ -269,40 +275,53 @@ impl Trend {
     /// # Errors
     /// `out` refuses the bytes.
     pub fn render(&self, format: Format, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-        let mut grid = self.grid();
-        if format == Format::Html {
-            return self.web(&grid, out);
-        }
-        if rows(&self.points, COLUMNS, &grid, (format, style), out)?.is_some() {
-            return Ok(());
-        }
+        Output { document: &self.points, rows: &self.points, columns: COLUMNS }.write(
+            format,
+            style,
+            out,
+            |style| self.doc(style),
+        )
+    }
+
+    fn doc(&self, style: &Style) -> Doc {
         let shown = self.shown();
-        let mut page = Page::new(out, style);
-        page.paragraph(Tone::Title, "", &format!("{}: {}", self.cell, self.about()))?;
-        let columns = grid.fit(&[0, 2], &[3, 1, 4, 5], 0, style.width, style.unicode);
-        let (heads, lines) = grid.lines(&columns);
-        page.row(Tone::Quiet, "", &heads)?;
-        for (point, line) in shown.iter().zip(&lines) {
-            for change in differing(&point.changed) {
-                page.paragraph(Tone::Doubt, "  -- ", &change)?;
-            }
-            page.row(Tone::Plain, "", line)?;
+        let mut doc = Doc::new(format!("{}: {}", self.cell, self.step()));
+        doc.title = format!("ipcperf history: {}", self.cell);
+        let body = &mut doc.body;
+        body.say(Tone::Plain, format!("{}.", self.about()));
+        if let Some(words) = self.caution() {
+            body.say(Tone::Quiet, words);
         }
+        if shown.iter().any(|point| point.figure.value.is_some()) {
+            body.chart(Chart {
+                title: self.cell.clone(),
+                note: "A point is the figure of a document, the bar its 95 % interval. A dotted rule is a change of the machine or of ipcperf, from then on.".to_owned(),
+                picture: Some(Picture::Chart(self.chart())),
+                ..Chart::default()
+            });
+        }
+        body.table(self.table());
         if shown.iter().any(|point| point.figure.two_modes) {
-            page.paragraph(Tone::Quiet, "", words::ONE_OF_TWO)?;
+            body.say(Tone::Quiet, words::ONE_OF_TWO);
         }
-        for words in self.left_out() {
-            page.paragraph(Tone::Doubt, "", &format!("Left out: {words}"))?;
+        let left_out = self.left_out();
+        body.section("Left out", |body| {
+            body.list(left_out.into_iter().map(|words| Line::new(Tone::Doubt, words)));
+        });
+        if style.is_whole() {
+            let facts = self.machine.facts.iter().flat_map(|(field, parts)| {
+                let name = |part: &str| [field, part].join(" ").trim_end().to_owned();
+                parts.iter().map(move |(part, value)| (name(part), value.clone()))
+            });
+            body.section("Machine in the last document", |body| body.facts(facts));
         }
-        page.paragraph(Tone::Plain, "", &format!("The last: {}.", self.step()))?;
-        self.caution().map_or(Ok(()), |words| page.paragraph(Tone::Quiet, "", &words))
+        doc
     }
 
     /// The figure over the documents, with a rule where something changed.
-    fn chart(&self, speaks: &str) -> svg::Chart {
+    fn chart(&self) -> svg::Chart {
         let shown = self.shown();
-        let metric = shown.last().map_or("", |point| point.figure.metric.as_str());
-        let unit = match metric {
+        let unit = match self.metric() {
             "rtt_ns.p50" => figures::NANOS,
             "bytes_per_second" => figures::BYTES_PER_SECOND,
             _ => figures::PER_SECOND,
@@ -323,58 +342,10 @@ impl Trend {
             x: "documents, the oldest first".to_owned(),
             unit: name.to_owned(),
             heads: shown.iter().map(|point| point.name.clone()).collect(),
-            series: vec![svg::Series { label: speaks.to_owned(), points: points.collect() }],
+            series: vec![svg::Series { label: self.named().to_owned(), points: points.collect() }],
             rules: rules.collect(),
             log_y: true,
             ..svg::Chart::default()
         }
-    }
-
-    /// The page.
-    fn web(&self, grid: &Grid, out: &mut dyn Write) -> io::Result<()> {
-        let shown = self.shown();
-        let mut page = html::Page::default();
-        page.head(|html| {
-            html.headline(&format!("{}: {}", self.cell, self.step()));
-            html.say("p", &[], &format!("{}.", self.about()));
-            if let Some(words) = self.caution() {
-                html.say("p", &[("class", "soft")], &words);
-            }
-        });
-        if shown.iter().any(|point| point.figure.value.is_some()) {
-            page.section("trend", "Trend", |html| {
-                let note = "A point is the figure of a document, the bar its 95 % interval. A dotted rule is a change of the machine or of ipcperf: its words say what is there from then on.";
-                html.figure(&self.cell, note, &self.chart(&grid.heads[VALUE]).inline(), |_| ());
-            });
-        }
-        page.section("documents", "Documents", |html| {
-            // All but the bar; the picture has it.
-            let mut heads = grid.heads[..BAR].to_vec();
-            heads.push("changed".to_owned());
-            let changes = shown.iter().map(|point| differing(&point.changed));
-            let rows = grid.rows.iter().zip(changes).map(|(row, changes)| {
-                let changes: Vec<String> = changes.collect();
-                [&row[..BAR], &[changes.join("; ")]].concat()
-            });
-            html.table("Documents", &heads, &grid.right, &rows.collect::<Vec<_>>());
-            if shown.iter().any(|point| point.figure.two_modes) {
-                html.say("p", &[("class", "soft")], words::ONE_OF_TWO);
-            }
-        });
-        let left_out = self.left_out();
-        if !left_out.is_empty() {
-            page.section("left-out", "Left out", |html| html.list(&left_out));
-        }
-        page.section("machine", "Machine", |html| {
-            let said = self.machine.facts.iter().flat_map(|(field, parts)| {
-                let name = |part: &str| [field, part].join(" ").trim_end().to_owned();
-                parts.iter().map(move |(part, value)| vec![name(part), value.clone()])
-            });
-            let heads = ["fact", "value in the last document"].map(ToOwned::to_owned);
-            html.table("Machine", &heads, &[false; 2], &said.collect::<Vec<_>>());
-        });
-        let foot =
-            "From documents that are kept. This page is one file and asks nobody for anything.";
-        page.write(&format!("ipcperf history: {}", self.cell), &[foot.to_owned()], out)
     }
 }

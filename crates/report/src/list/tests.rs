@@ -71,20 +71,6 @@ fn at_40_columns_it_still_says_what_runs_here() {
 }
 
 #[test]
-fn no_line_is_wider_than_asked_and_colour_carries_nothing() {
-    for width in [1, 20, 40, 80, 200] {
-        let style = Style { width, ..Style::default() };
-        let text = written(Format::Table, &style);
-        for line in text.lines() {
-            assert!(text::width(line) <= width, "{width}: {line}");
-        }
-        let colored = written(Format::Table, &Style { color: true, ..style });
-        assert!(colored.contains("\u{1b}["));
-        assert_eq!(sample::without_colour(&colored), text);
-    }
-}
-
-#[test]
 fn json_has_the_keys_of_the_contract() {
     let document: Value = serde_json::from_str(&written(Format::Json, &Style::default())).unwrap();
     assert_eq!(document["schema"], MECHANISMS_SCHEMA);

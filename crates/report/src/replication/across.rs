@@ -1,22 +1,16 @@
 //! Claims by machines: which hold where, and which turned.
 
 use super::words::{bare, brief, deciding, is_artefact, with_interval};
-use crate::csv;
-use crate::grid::Grid;
-use crate::markdown::{self, escape};
-use crate::page::{Page, Tone};
-use crate::{Format, Style};
-use crate::{table, text};
+use crate::page::Tone;
+use crate::{Format, Style, csv, table, text};
 use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
+use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table};
 use std::io::{self, Write};
 
 /// What the words of the table mean.
 const LEGEND: &str = "yes: REPRODUCED; size: the direction holds, the size differs or is not shown (DIRECTION); no: \
                       NOT REPRODUCED; open: INCONCLUSIVE; artefact: as published, for a cause that is no property of the \
                       mechanisms; untested: no figure there; empty: not part of that run. A machine at grade F judges nothing.";
-
-/// The fewest letters of a claim's text.
-const TEXT: usize = 16;
 
 /// A study over the machines that ran it.
 struct Over<'a> {
@@ -161,29 +155,28 @@ fn tally(all: &[Over<'_>]) -> String {
 }
 
 /// The claims of a study by machines.
-fn grid(over: &Over<'_>, machines: usize, style: &Style) -> Grid {
-    let clean = |words: &str| text::clean(words, style.unicode);
-    let mut heads = vec!["claim".to_owned(), String::new()];
-    heads.extend((0..machines).map(|at| match over.grade(at) {
-        Some(grade) => clean(&format!("{} ({grade})", name(at))),
+fn by_machines(over: &Over<'_>, machines: usize) -> Table {
+    let head = |at: usize| match over.grade(at) {
+        Some(grade) => format!("{} ({grade})", name(at)),
         None => name(at),
-    }));
-    let mut rows = Vec::new();
-    for id in &over.ids {
+    };
+    let columns = ["claim".to_owned(), String::new()].into_iter().chain((0..machines).map(head));
+    let row = |id: &&str| {
         let claims = over.claims(id);
         let mark = if has_turned(&claims) { "turned: " } else { "" };
         let text = claims.first().map(|(_, claim)| brief(claim)).unwrap_or_default();
-        let mut line = vec![clean(id), clean(&format!("{mark}{text}"))];
+        let mut line = vec![(*id).to_owned(), format!("{mark}{text}")];
         line.resize(2 + machines, String::new());
         for (at, claim) in claims {
-            line[2 + at] = clean(&word(claim));
+            line[2 + at] = word(claim);
         }
-        rows.push(line);
-    }
-    Grid { right: vec![false; heads.len()], heads, rows }
+        Row::new(line)
+    };
+    let table = Table::new(columns.map(Column::text), over.ids.iter().map(row));
+    table.layout(Layout::Blocks(2))
 }
 
-/// Writes claims by machines: as a table, as markdown, or as a line for each claim of each machine.
+/// Writes claims by machines: for people, or as a line for each claim of each machine.
 ///
 /// # Errors
 /// `out` refuses the bytes.
@@ -194,80 +187,30 @@ pub fn across(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let all = Over::all(documents);
-    let turns: Vec<String> = all
+    match format {
+        Format::Csv => csv(documents, &all, out),
+        _ => doc(documents, &all).write(format, style, out),
+    }
+}
+
+fn doc(documents: &[Replication], all: &[Over<'_>]) -> Doc {
+    let mut doc = Doc::new(tally(all));
+    let body = &mut doc.body;
+    let machines = documents.iter().enumerate();
+    body.list(machines.map(|(at, document)| format!("{}: {}", name(at), machine(document))));
+    let turns = all
         .iter()
         .flat_map(|over| over.ids.iter().map(|id| (*id, over.claims(id))))
         .filter(|(_, claims)| has_turned(claims))
-        .map(|(id, claims)| turned(id, &claims))
-        .collect();
-    match format {
-        Format::Csv => csv(documents, &all, out),
-        Format::Markdown => markdown(documents, &all, &turns, style, out),
-        _ => page(documents, &all, &turns, &mut Page::new(out, style)),
-    }
-}
-
-fn page(
-    documents: &[Replication],
-    all: &[Over<'_>],
-    turns: &[String],
-    page: &mut Page<'_>,
-) -> io::Result<()> {
-    page.paragraph(Tone::Title, "", &tally(all))?;
-    for (at, document) in documents.iter().enumerate() {
-        page.paragraph(Tone::Plain, &format!("{}  ", name(at)), &machine(document))?;
-    }
-    if !turns.is_empty() {
-        page.blank()?;
-        page.line(Tone::Title, "What turned")?;
-        turns.iter().try_for_each(|line| page.paragraph(Tone::Doubt, "- ", line))?;
-    }
+        .map(|(id, claims)| Line::new(Tone::Doubt, turned(id, &claims)));
+    body.section("What turned", |body| body.list(turns));
     for over in all {
-        page.blank()?;
-        page.paragraph(Tone::Title, "", &over.heading)?;
-        blocks(&grid(over, documents.len(), page.style), page)?;
+        let table = by_machines(over, documents.len());
+        body.section(over.heading.as_str(), |body| body.table(table));
     }
-    page.blank()?;
-    page.paragraph(Tone::Quiet, "", LEGEND)
-}
-
-/// As many machines beside the claims as the width takes, and the others below.
-fn blocks(grid: &Grid, page: &mut Page<'_>) -> io::Result<()> {
-    for mut columns in grid.blocks(2, page.style.width.saturating_sub(TEXT + 2)) {
-        columns.insert(1, 1);
-        let mut block = grid.clone();
-        block.fit(&columns, &[], 1, page.style.width, page.style.unicode);
-        let (head, rows) = block.lines(&columns);
-        page.row(Tone::Quiet, "", &head)?;
-        rows.iter().try_for_each(|row| page.row(Tone::Plain, "", row))?;
-    }
-    Ok(())
-}
-
-fn markdown(
-    documents: &[Replication],
-    all: &[Over<'_>],
-    turns: &[String],
-    style: &Style,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let plain = |words: &str| escape(words, style.unicode);
-    writeln!(out, "**{}**\n", plain(&tally(all)))?;
-    for (at, document) in documents.iter().enumerate() {
-        writeln!(out, "- {}: {}", name(at), plain(&machine(document)))?;
-    }
-    writeln!(out)?;
-    if !turns.is_empty() {
-        writeln!(out, "## What turned\n")?;
-        turns.iter().try_for_each(|line| writeln!(out, "- {}", plain(line)))?;
-        writeln!(out)?;
-    }
-    for over in all {
-        writeln!(out, "## {}\n", plain(&over.heading))?;
-        markdown::grid(&grid(over, documents.len(), style), style, out)?;
-        writeln!(out)?;
-    }
-    writeln!(out, "{}", plain(LEGEND))
+    body.space();
+    body.say(Tone::Quiet, LEGEND);
+    doc
 }
 
 /// A line for each claim of each machine, with the figure that decided.

@@ -72,14 +72,12 @@ fn all(format: Format, style: &Style) -> Vec<(String, String)> {
     add("doctor", to_text(|out| doctor(&examination, format, style, out)));
     add("list", to_text(|out| list(&sample::list(), format, style, out)));
     add("trend", to_text(|out| history::tests::sample().render(format, style, out)));
-    if format != Format::Html {
-        add("across", to_text(|out| across(&studies(), format, style, out)));
-        let documents = history::tests::documents();
-        add("kept", to_text(|out| kept(&documents, "~/.local/share", format, style, out)));
-        add("words", to_text(|out| explain_word(None, format, style, out)));
-    }
-    for row in sample::list().iter().filter(|_| format == Format::Table) {
-        add("describe", to_text(|out| describe(row, style, out)));
+    add("across", to_text(|out| across(&studies(), format, style, out)));
+    let documents = history::tests::documents();
+    add("kept", to_text(|out| kept(&documents, "~/.local/share", format, style, out)));
+    add("words", to_text(|out| explain_word(None, format, style, out)));
+    for row in &sample::list() {
+        add("describe", to_text(|out| describe(row, format, style, out)));
     }
     all
 }
@@ -154,8 +152,7 @@ fn every_head_of_a_table_is_explained() {
     let columns = patterns.flat_map(|pattern| crate::columns::every(*pattern, &style));
     seen.extend(columns.map(|head| (head, "a column".to_owned())));
     let search = crossover::tests::search(&[(64, 0.5), (4096, 2.0)]);
-    let points = crossover::grid(&search).expect("a search");
-    seen.extend(points.heads.into_iter().map(|head| (head, "crossover".to_owned())));
+    seen.extend(crossover::heads(&search).into_iter().map(|head| (head, "crossover".to_owned())));
     let studies = studies();
     let tables = studies.iter().flat_map(|one| &one.studies).flat_map(|study| &study.tables);
     // What is named by a document: arms, and the columns of published tables; and the scale of a trend.

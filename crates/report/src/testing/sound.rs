@@ -132,6 +132,7 @@ const ATTRIBUTES: &[&str] = &[
     "aria-label",
     "charset",
     "class",
+    "colspan",
     "content",
     "cx",
     "cy",

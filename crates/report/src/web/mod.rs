@@ -9,15 +9,15 @@ mod picture;
 mod rankings;
 #[cfg(test)]
 mod tests;
-mod told;
 
 use crate::Style;
 use crate::chapters::chapters;
-use crate::html::Page;
+use crate::html::{self, Page};
 use crate::stopped::Stopped;
 use crate::{Specs, asked, calls, overview, pipelines, table, text};
 use cells::Anchors;
 use ipcperf_core::result::{ResultSet, Status};
+use ipcperf_render::doc::Doc;
 use std::io;
 
 /// How a text of a page is laid out, where layout is shared with other formats.
@@ -51,15 +51,8 @@ pub(crate) fn title(set: &ResultSet) -> String {
 pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
     let anchors = Anchors::of(set);
     let chapters = chapters(set, specs);
-    match asked::told(set, specs, &STYLE) {
-        Some(told) => {
-            page.head(|html| {
-                html.headline(&told.headline);
-                told::lead(html, &told);
-                head::masthead(html, set);
-            });
-            told::fill(page, &told);
-        }
+    match asked::doc(set, specs, &STYLE) {
+        Some(doc) => html::fill(page, &Doc { stopped: None, ..doc }),
         None if overview::is_survey(set) => {
             page.head(|html| head::survey(html, set, specs, &anchors));
         }
@@ -67,7 +60,7 @@ pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
     }
     page.section("machine", "Machine", |html| head::machine(html, set, &anchors));
     charts::fill(page, set, &chapters, &anchors);
-    programs(page, set);
+    html::sections(page, &pipelines::blocks(set, true));
     let lines = calls::lines(set);
     if !lines.is_empty() {
         page.section("calls", calls::TITLE, |html| html.list(&lines));
@@ -81,20 +74,6 @@ pub(crate) fn fill(page: &mut Page, set: &ResultSet, specs: &Specs) {
             });
         });
     }
-}
-
-fn programs(page: &mut Page, set: &ResultSet) {
-    if set.pipelines.is_empty() {
-        return;
-    }
-    page.section("programs", pipelines::TITLE, |html| {
-        for one in set.pipelines.iter().filter(|one| one.status == Status::Ok) {
-            html.say("h3", &[], &one.id);
-            pipelines::sentences(one, true).iter().for_each(|words| html.say("p", &[], words));
-            let grid = pipelines::grid(one, &STYLE);
-            html.table(&one.id, &grid.heads, &grid.right, &grid.rows);
-        }
-    });
 }
 
 fn not_measured(page: &mut Page, set: &ResultSet) {

@@ -74,7 +74,7 @@ fn a_tail_and_cpu_time_are_judged_by_themselves_and_the_sentence_is_about_the_me
     let cpu = beside(&document, "cpu_ns_per_message");
     assert_eq!((cpu.verdict, cpu.margin), (Difference::Faster, 0.01));
     let shown = text(&document, Format::Table);
-    assert!(shown.starts_with("B beside A: 1 "), "{shown}");
+    assert!(shown.starts_with("B vs A: 1 "), "{shown}");
     assert!(!shown.lines().next().is_some_and(|line| line.contains("SLOWER")), "{shown}");
     assert!(shown.contains("p99 1.2") && shown.contains("] SLOWER"), "{shown}");
     assert!(shown.contains("CPU per message 0.90") && shown.contains("] LESS"), "{shown}");
