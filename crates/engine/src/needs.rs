@@ -19,7 +19,7 @@ pub fn probe() -> Result<(), Missing> {
 
 fn tried() -> Result<(), Missing> {
     limits::room()?;
-    // Of the page only that it can be made: its slots need what `room` has asked for, and to clear them takes milliseconds.
+    // Only that a page can be made: `room` has checked the limits for its slots, and clearing them takes milliseconds.
     Page::create(0).map_err(|error| {
         let what = format!("no shared memory (memfd_create: {})", words(&error));
         Missing::new(what, "a kernel and a sandbox with memfd_create, and more memory")

@@ -53,7 +53,7 @@ pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Sto
     let rows = if args.no_probe {
         entries.map(untried).collect()
     } else {
-        // All trials use one directory. Where none can be made, those that need one say so.
+        // All trials share one directory. If it cannot be made, the trials that need one report it.
         let _held = signals::hold();
         let _directory = RunDirectory::of_trials();
         entries.map(|entry| tried(entry, &OptionSet::default())).collect::<Result<Vec<_>, _>>()?

@@ -28,7 +28,7 @@ pub struct RunDirectory {
 }
 
 thread_local! {
-    /// The directory of what this thread tries, while anybody holds it.
+    /// The directory of this thread's trials, while one of them holds it.
     static TRIALS: RefCell<Weak<RunDirectory>> = const { RefCell::new(Weak::new()) };
 }
 
@@ -115,8 +115,8 @@ impl RunDirectory {
         ))
     }
 
-    /// The directory of what is tried: the one that this thread holds already, or a new one. To make and remove one takes
-    /// as long as to try several mechanisms.
+    /// A directory for trials: the one that this thread holds already, or a new one. Making and removing one takes as long
+    /// as several trials.
     ///
     /// # Errors
     /// As [`RunDirectory::create`].

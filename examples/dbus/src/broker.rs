@@ -13,9 +13,9 @@ use std::process::{Command, Stdio};
 /// The program that serves a bus.
 const DAEMON: &str = "dbus-daemon";
 
-/// Starts a broker and stops it: whether it is installed, and may do what it must, nothing else tells.
+/// Starts a broker and stops it. Nothing else shows whether it is installed and allowed to run.
 pub(crate) fn try_one() -> Result<(), Missing> {
-    // A signal that ends this process waits until what is tried is gone.
+    // A signal that ends this process waits until the trial is over and cleaned up.
     let _held = signals::hold();
     let directory = RunDirectory::of_trials()?;
     let shape = Shape {
@@ -50,12 +50,12 @@ pub(crate) fn serve(shape: &Shape) -> Result<Link, SetupError> {
     Ok(Link { guards: vec![Guard::new((broker, door_guard, rules))], ..Link::default() })
 }
 
-/// Starts it, and waits for the first line of its output, by which it says that it is ready.
+/// Starts it and waits for the first line of its output, its address, which it prints when it is ready.
 fn start(mut command: Command) -> io::Result<Program> {
     let (output, theirs) = io::pipe()?;
     command.stdin(Stdio::null()).stdout(theirs).stderr(Stdio::null());
     let program = Program::start(&mut command)?;
-    // With its copy of the pipe, so that the end of the program is the end of its output.
+    // The command holds a copy of the pipe, which would keep the output open after the program has ended.
     drop(command);
     match BufReader::new(output).read_line(&mut String::new())? {
         0 => Err(io::Error::other("it ended at once")),
@@ -63,7 +63,7 @@ fn start(mut command: Command) -> io::Result<Program> {
     }
 }
 
-/// A path as addresses of D-Bus write it: most letters as they are, every other byte as `%` and two digits.
+/// A path as D-Bus addresses write it: most letters unchanged, every other byte as `%` and two digits.
 fn address(path: &[u8]) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_/.*".contains(&byte);
     path.iter().fold(String::from("unix:path="), |mut text, byte| {

@@ -36,7 +36,7 @@ struct Watched {
     waker: Waker,
 }
 
-/// Holds also where a task has panicked: what is guarded here is never left half changed.
+/// Also after a panic: nothing guarded here is ever left half changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -105,7 +105,7 @@ impl Shared {
                 Ok(_) => (0..fds.len()).filter(|at| !fds[*at].revents().is_empty()).collect(),
                 // A signal ends the sleep early.
                 Err(Errno::INTR) => Vec::new(),
-                // What fails here fails again in the call on the descriptor, which can tell.
+                // An error here comes again in the call on the descriptor, which reports it.
                 Err(_) => (0..fds.len()).collect(),
             };
             for index in found.into_iter().rev() {
@@ -269,7 +269,7 @@ impl Future for Sleep {
     }
 }
 
-/// Sockets are handed to zbus ready made, and no address that it would have to find out about.
+/// zbus gets connected sockets and never an address.
 fn unsupported<T>() -> io::Result<T> {
     Err(io::ErrorKind::Unsupported.into())
 }
@@ -335,7 +335,7 @@ impl Runtime for Executor {
         unsupported()
     }
 
-    /// On this thread: looking up who the peer is takes a moment, a second thread would stay.
+    /// On this thread: zbus only looks up the peer's user, and a second thread would stay.
     fn spawn_blocking<T>(
         &self,
         work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,4 @@
-//! ipcperf with the mechanisms `dbus/p2p` and `dbus/bus`: the model of a program that brings mechanisms of its own.
+//! ipcperf with two more mechanisms, `dbus/p2p` and `dbus/bus`: a model for programs that add their own.
 //!
 //! ```text
 //! cargo run --release --manifest-path examples/dbus/Cargo.toml -- run dbus/bus unix-stream

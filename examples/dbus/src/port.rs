@@ -36,13 +36,13 @@ pub struct DbusPort {
     to_broker: Option<UnixStream>,
 }
 
-/// A broker that holds 8 MiB which nobody takes stops reading, and now and then drops what it has not read of a sender that
-/// closes: on a busy machine 3 of 100 such senders lost their last messages. So an end closes when all is read, or after this
-/// time.
+/// A broker stops reading when it holds 8 MiB that nobody takes, and sometimes drops what a sender that closes has sent
+/// meanwhile: on a busy machine 3 of 100 such senders lost their last messages. So an end closes when everything is read,
+/// or after this time.
 const LINGER: Duration = Duration::from_secs(5);
 
 impl DbusPort {
-    /// The end of `seat` of a connection without a bus. The follow is the one who is connected to.
+    /// The end of `seat` of a connection without a bus. The follow is the server.
     ///
     /// # Errors
     /// The peer does not introduce itself as D-Bus asks for; there is no memory.

@@ -1,4 +1,4 @@
-//! `pipeline`: two `socat` processes pass zeros from a source to a sink; how long a number of bytes takes.
+//! `pipeline`: how long two `socat` processes take to pass a number of bytes from a source to a sink.
 //!
 //! The published runs are timed from outside, so start-up and the wait of a relay for its other direction are in the
 //! figures. Variants take these apart. A run counts only if all bytes arrived.
@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// A run of fewer blocks than this is little more than start-up.
 const LEAST_BLOCKS: u64 = 10;
-/// Above this a block is a buffer that no relay has.
+/// No relay has a larger buffer.
 const LARGEST_BLOCK: usize = 64 << 20;
 
 /// How socat is run.
@@ -27,9 +27,9 @@ const LARGEST_BLOCK: usize = 64 << 20;
 enum Variant {
     /// Two processes with the published arguments.
     AsPublished,
-    /// The same with `-u`: one direction, so nothing to wait for at the end.
+    /// The same with `-u`: one direction, so there is no wait at the end.
     OneWay,
-    /// As published, but both ends start at the same moment: whether they find each other.
+    /// As published, but both ends start at the same moment, to see whether they find each other.
     Together,
 }
 
@@ -106,8 +106,8 @@ fn plan(keys: &Keys) -> Result<Plan, String> {
     })
 }
 
-/// A run that was too short, made longer by half more than it lacks, since a part of it was the start of its processes.
-/// `None` where it is long enough, or as long as the published one.
+/// A longer transfer where a run was too short, by half more than the time it lacks, because starting the processes took
+/// part of it. `None` if the run was long enough, or as long as the published one.
 fn lengthened(plan: &Plan, wall_ns: u64, shortest: Duration) -> Option<Plan> {
     let lacking = shortest.as_nanos() as f64 / wall_ns.max(1) as f64;
     if lacking <= 1.0 || plan.bytes >= plan.published_bytes {
@@ -119,7 +119,7 @@ fn lengthened(plan: &Plan, wall_ns: u64, shortest: Duration) -> Option<Plan> {
 }
 
 impl Pipeline {
-    /// The transfer of this round: made again with more bytes where it was too short.
+    /// The transfer of this round, repeated with more bytes while it is too short.
     fn long_enough(&mut self, socat: &Socat, turn: &Turn<'_>) -> Result<Run, TaskError> {
         loop {
             let run = socat.measure(&self.plan, turn)?;
@@ -160,7 +160,7 @@ impl Work for Pipeline {
             return self.together(socat, turn);
         }
         let run = self.long_enough(socat, turn)?;
-        // What a run takes that moves next to nothing: both processes start, meet and end, and nothing waits.
+        // The time of a run that moves one block: both processes start, meet and end, and nothing waits.
         let plan = &self.plan;
         let least = Plan { bytes: plan.block as u64, one_way: true, ..*plan };
         let startup_ns = socat.measure(&least, turn)?.wall_ns;

@@ -1,5 +1,5 @@
-//! Pipelines of two processes as studies run them: every byte arrives or there is no figure, ends that miss each other
-//! are tried again, and nothing is left behind.
+//! Pipelines of socat as a study runs them: a run counts only if every byte arrives, runs whose ends miss each other are
+//! repeated, and nothing is left behind.
 
 use crate::common::{Sandbox, skipped, wait_for};
 use crate::watch::{processes, signal};
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const METHODS: [&str; 4] = ["anonymous-pipe", "named-pipe", "unix-stream", "tcp"];
 
-/// A study of arms that are named by variant and method.
+/// A study whose arms are named by variant and method.
 fn study(arms: &[(&str, &str)], rounds: u64) -> String {
     let mut text = String::from("name = 'small'\ntitle = 'small'\n");
     for scale in ["smoke", "quick", "full"] {
@@ -28,7 +28,7 @@ fn study(arms: &[(&str, &str)], rounds: u64) -> String {
     text
 }
 
-/// The folder that holds what a test gives as socat.
+/// The folder for a program that a test puts in the place of socat.
 fn folder(sandbox: &Sandbox) -> PathBuf {
     let folder = sandbox.home().join("bin");
     fs::create_dir_all(&folder).expect("a folder");
@@ -132,14 +132,14 @@ fn without_socat_its_arms_say_how_to_install_it_and_the_direct_ones_run() {
     sandbox.leaves_nothing();
 }
 
-/// A program in the place of socat: says a version, and does the rest by `source` and `sink`.
+/// A program in the place of socat: it prints a version, and runs `source` or `sink`.
 fn fake(source: &str, sink: &str) -> String {
     format!(
         "case \"$*\" in -V) echo 'socat version 9.8.7 on a day' ;; *readbytes*) {source} ;; *) {sink} ;; esac"
     )
 }
 
-/// Whether the kernel tells this user what a program has written, without which nothing of socat is believed.
+/// Whether the kernel counts what a program of this user has written; no run of socat counts without it.
 pub(crate) fn counts_bytes() -> bool {
     let counts = ipcperf_sys::program::counts_bytes();
     if !counts {
@@ -155,14 +155,14 @@ fn a_run_that_lost_bytes_is_no_figure_and_one_whose_ends_missed_is_tried_again()
     }
     let sandbox = Sandbox::new();
     let text = study(&[("as-published", "unix-stream"), ("one-way", "tcp")], 1);
-    // Both ends are content, and too few bytes arrived.
+    // Both ends end well, and too few bytes arrive.
     let short = fake("exit 0", "exec head -c 999999 /dev/zero");
     for arm in with_program(&sandbox, &text, &short) {
         assert_eq!((&arm["status"], &arm["rounds"]), (&"failed".into(), &Value::Array(vec![])));
         let reason = arm["reason"].as_str().expect("a reason");
         assert!(reason.contains("999999 of 1000000 bytes"), "{reason}");
     }
-    // The source finds nobody twice, and then loses its sink. Then all is well: what the sink writes is what is counted.
+    // The source finds nobody twice, and then loses its sink. The fourth attempt works.
     let missed = "echo x >> ../../missed; n=${*#*readbytes=}; echo ${n%% *} > ../../bytes; \
                   case $(wc -l < ../../missed) in \
                       1|2) echo 'socat[1] E connect: Connection refused' ;; \
@@ -176,20 +176,20 @@ fn a_run_that_lost_bytes_is_no_figure_and_one_whose_ends_missed_is_tried_again()
     );
     let arm = &found[0];
     assert_eq!((&arm["status"], value(arm, 0, "races_lost")), (&"ok".into(), Some(3.0)), "{arm}");
-    // It sleeps as long for a single block: all of a run is start-up, as far as can be told.
+    // It sleeps as long for a single block, so all of a run looks like start-up.
     let [least_ms, share, wall_s] =
         ["startup_ms", "startup_share", "wall_s"].map(|name| value(arm, 0, name).expect("told"));
     // The clock of a run begins a little after its sink.
     assert!(least_ms >= 50.0 && (share - least_ms / 1e3 / wall_s).abs() < 1e-9, "{arm}");
     assert_eq!(arm["facts"]["variant"], "two processes of socat 9.8.7");
-    // Anything else is told as it is.
+    // Any other error is reported as it is.
     let broken = fake("echo 'E cannot' >&2; exit 3", "sleep 600");
     let found = with_program(&sandbox, &text, &broken);
     assert!(found.iter().all(|arm| arm["reason"] == "socat: exit code 3: E cannot"), "{found:?}");
     assert!(is_empty(&sandbox.run_directories()));
 }
 
-/// The published scripts hang there: the one end has gone, and the other waits for it.
+/// The published scripts hang there: one end has gone, and the other waits for it.
 #[test]
 fn ends_that_start_at_once_and_miss_each_other_are_told_and_ended() {
     if !counts_bytes() {

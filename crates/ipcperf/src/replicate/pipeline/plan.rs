@@ -1,9 +1,9 @@
-//! What is asked of one transfer, and what was seen of it.
+//! One transfer: its parameters, and what was measured of it.
 
 use serde::Deserialize;
 use std::time::Duration;
 
-/// How long socat goes on serving one direction after the other has ended, unless it is told otherwise (`-t`).
+/// How long socat goes on serving one direction after the other has ended, unless `-t` sets another time.
 const CLOSING: Duration = Duration::from_millis(500);
 
 /// What the bytes go through.
@@ -21,7 +21,7 @@ impl Method {
         matches!(self, Self::AnonymousPipe | Self::NamedPipe)
     }
 
-    /// What is made in a directory is called so.
+    /// The file name of the named pipe or socket.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::NamedPipe => "namedpipe",
@@ -36,7 +36,7 @@ pub(super) struct Plan {
     pub(super) method: Method,
     pub(super) block: usize,
     pub(super) bytes: u64,
-    /// Of the original.
+    /// Bytes of the original transfer.
     pub(super) published_bytes: u64,
     pub(super) one_way: bool,
     pub(super) pipe_bytes: Option<u64>,
@@ -50,7 +50,7 @@ impl Plan {
         (self.bytes < self.published_bytes).then(|| CLOSING.mul_f64(share))
     }
 
-    /// Of pipes; the other end of a socket ends the wait.
+    /// How long an end waits in all. Only pipes wait: a socket ends when its peer closes.
     pub(super) fn wait(&self) -> Duration {
         if self.one_way || !self.method.is_pipe() {
             Duration::ZERO

@@ -15,17 +15,17 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 const NAME: &str = "socat";
-/// How often a run is tried whose ends have missed or lost each other.
+/// Attempts at a run whose ends miss or lose each other.
 const ATTEMPTS: u64 = 20;
-/// By how much the sink's head start grows with every miss.
+/// The sink's head start grows by this much after each miss.
 const HEAD_START: Duration = Duration::from_millis(2);
-/// How long the program may take to say its version.
+/// How long the program may take to print its version.
 const VERSION: Duration = Duration::from_secs(5);
 
-/// What a source says whose sink has left. The other direction of a sink that reads a socket is ended from the start, by
-/// its null device, so that it leaves in the first pause of half a second.
+/// The error of a source whose sink has left. A sink that reads a socket leaves in the first pause of half a second,
+/// because its null device ends the other direction at once.
 const LEFT: &str = "Broken pipe";
-/// What an end says that has missed the other.
+/// Errors of an end that could not find the other.
 const RACES: [&str; 4] =
     ["Connection refused", "No such file or directory", "Address already in use", "File exists"];
 
@@ -75,7 +75,7 @@ impl Socat {
         Err(TaskError::Failed(format!("socat: no whole run in {ATTEMPTS} attempts: {words}")))
     }
 
-    /// Starts both ends at the same moment: what the one says that did not find the other.
+    /// Starts both ends at the same moment; the error of the end that did not find the other.
     pub(super) fn at_once(
         &self,
         plan: &Plan,
@@ -84,8 +84,8 @@ impl Socat {
         Ok(self.attempt(plan, turn, None)?.err())
     }
 
-    /// Tries it once; an error in the result is what the ends said that missed or lost each other. The sink has the
-    /// published head start and so much more; with `None` there is none.
+    /// Tries it once. The inner error is what an end printed that missed or lost the other. The sink has the published
+    /// head start and `more`; with `None` it has none.
     fn attempt(
         &self,
         plan: &Plan,
@@ -93,7 +93,7 @@ impl Socat {
         more: Option<Duration>,
     ) -> Result<Result<Run, String>, TaskError> {
         let name = format!("{}-{:x}", plan.method.name(), turn.nonce);
-        // Whatever the two make there; a process that is killed leaves it.
+        // The two make something under this name, and leave it if they are killed.
         let _guard = Unlink::new(turn.directory.join(&name));
         let port = if plan.method == Method::Tcp { free_port()? } else { 0 };
         let (mut from, mut to) = (Stdio::null(), Stdio::null());
@@ -116,8 +116,8 @@ impl Socat {
         programs.start(NAME, ready.stdout(to), None)?;
         drop(ready);
         let finished = match programs.finish(None) {
-            // The ends started at the same time, and one of them was not there yet; or the machine stood still, and one
-            // has left before all was said.
+            // Both started at the same time and one was not there yet, or the machine paused and one left before all
+            // bytes had come.
             Err(Error::Ended { complaint, .. })
                 if RACES.iter().any(|it| complaint.contains(it))
                     || more.is_some() && complaint.contains(LEFT) =>
@@ -153,12 +153,12 @@ impl Socat {
 }
 
 /// What the published script does between the sink's start and its own first look at the clock: it runs `date`. The
-/// sink needs about that long to listen. `more` is for where it needs longer.
+/// sink needs about that long to listen; `more` is for machines on which it needs longer.
 fn head_start(more: Duration, turn: &Turn<'_>) {
     let mut date = Command::new("date");
     date.arg("+%s%N").stdin(Stdio::null()).stdout(Stdio::null());
     let mut programs = Programs::new(turn.deadline, turn.interrupts);
-    // Where there is none, the head start is missing, and what follows is an attempt that may miss.
+    // Without `date` there is no head start, and the attempt may miss.
     let _ = programs.start("date", &mut date, None).and_then(|()| programs.finish(None));
     std::thread::sleep(more);
 }
@@ -175,8 +175,8 @@ pub(super) fn commands(plan: &Plan, port: u16) -> [String; 2] {
         .map(|arguments| format!("{NAME} {}", arguments.join(" ")))
 }
 
-/// The same for a shell, and so that nothing hangs: the named pipe is there before both, a source tries again until
-/// somebody listens, and either end is stopped that waits for ever.
+/// The same for a shell, in a form that cannot hang: the named pipe exists before both ends start, a source retries until
+/// somebody listens, and an end that waits for ever is stopped.
 pub(super) fn script(plan: &Plan, port: u16) -> String {
     let [mut source, sink] = commands(plan, port).map(|command| format!("timeout 600 {command}"));
     let name = plan.method.name();
@@ -201,7 +201,7 @@ fn source(plan: &Plan, name: &str, port: u16) -> Vec<String> {
     flags(plan).into_iter().chain([zeros, way]).collect()
 }
 
-/// As published, but for the address of the TCP listener: nobody outside is to reach it.
+/// As published, except for the address of the TCP listener, which only this machine can reach.
 fn sink(plan: &Plan, name: &str, port: u16) -> Vec<String> {
     let way = match plan.method {
         Method::AnonymousPipe => "STDIN".into(),
@@ -216,8 +216,8 @@ fn flags(plan: &Plan) -> Vec<String> {
     let mut flags = Vec::new();
     match plan.closing() {
         _ if plan.one_way => flags.push("-u".into()),
-        // A sink that reads a socket has its other direction ended from the start, by its null device: shortened, the
-        // wait would end it in the first pause of the source. It does not wait at the end.
+        // The null device of a sink that reads a socket ends its other direction at once, so a shorter wait would end the
+        // sink in the first pause of the source. It does not wait at the end either.
         Some(closing) if plan.method.is_pipe() => {
             flags.extend(["-t".into(), format!("{:.6}", closing.as_secs_f64())]);
         }

@@ -59,8 +59,8 @@ pub(crate) fn watching(path: &Path, what: WatchFlags) -> Result<OwnedFd, SetupEr
 }
 
 thread_local! {
-    /// The instance that this thread tries watches with. To close one whose watch was removed a moment ago takes ten
-    /// milliseconds, until the kernel is sure that nobody looks at the watch.
+    /// The instance that this thread tries watches with. It stays open: to close one with a watch takes about ten
+    /// milliseconds, until the kernel knows that nobody uses the watch any more (SRCU).
     static TRIED: RefCell<Option<OwnedFd>> = const { RefCell::new(None) };
 }
 
@@ -72,7 +72,7 @@ pub fn try_out(path: &Path) -> Result<(), SetupError> {
     TRIED.with_borrow_mut(|kept| {
         let instance = kept.take().map_or_else(instance, Ok)?;
         let watch = add(&instance, path, WatchFlags::MODIFY)?;
-        // It ends with its path at the latest.
+        // If that fails, the watch ends with its path.
         let _ = remove_watch(&instance, watch);
         *kept = Some(instance);
         Ok(())

@@ -154,8 +154,8 @@ impl<D: Drive> Drop for Transfer<D> {
 type Tried = Result<Probe, SetupError>;
 
 thread_local! {
-    /// What this thread has tried: several mechanisms ask for the same rings, and those with a thread of the kernel take
-    /// milliseconds to close. A filter of system calls is that of a thread, and so is what was found.
+    /// What this thread has tried: several mechanisms need the same rings, and rings with a kernel thread take milliseconds
+    /// to close. Seccomp filters belong to a thread, so the outcome does too.
     static TRIED: RefCell<Vec<((bool, Buffers), Tried)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -190,7 +190,7 @@ pub fn probe<D: Drive>(kind: Kind, buffers: Buffers) -> Result<(), SetupError> {
 /// Tries as many rings as a channel has at the same time: one at each end.
 fn pair<D: Drive>(buffers: Buffers) -> Tried {
     let (_other, known) = try_out::<D>()?;
-    // What the bytes go over is only named in their requests.
+    // Requests name what the bytes go over; the ring is the same.
     Transfer::<D>::new(Kind::Pipe, buffers, 64, 0)?;
     Ok(known)
 }
