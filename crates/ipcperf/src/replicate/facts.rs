@@ -44,7 +44,9 @@ fn capabilities(registry: &Registry, readings: &mut Readings) {
     for entry in registry.entries() {
         let name = plain(&entry.spec.full_name());
         for capability in Capability::ALL {
-            let reading = format!("{name}.{}", plain(capability.name()));
+            // As documents call it: these names have stayed, and studies ask for them.
+            let word = serde_json::to_value(capability).unwrap_or_default();
+            let reading = format!("{name}.{}", plain(word.as_str().unwrap_or_default()));
             readings.answer(&reading, entry.spec.can(*capability));
         }
         readings.set(format!("{name}.copies"), f64::from(entry.spec.copies));
