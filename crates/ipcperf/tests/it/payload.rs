@@ -144,10 +144,7 @@ fn what_cannot_be_a_payload_is_one_line_and_nothing_is_waited_for() {
     }
     for (words, part) in [
         (&["-m", "pipe", "--payload", "log.txt"][..], "no effect with --touch cacheline"),
-        (
-            &["-m", "pipe", "--payload", "log.txt", "--touch", "none"],
-            "no effect with --touch none",
-        ),
+        (&["-m", "pipe", "--payload", "log.txt", "--touch", "none"], "no effect with --touch none"),
         (
             &["-m", "pipe", "--payload", "log.txt", "--touch", "full", "-p", "fan-in"],
             "--payload needs the pattern",

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 /// Slices with an end that was moved, each of which must be told.
 const WANTED: usize = 50;
 
-/// Who was moved so soon after being pinned was moved before the end of its timed region, if that took longer than `TIMED`.
-const SOON: Duration = Duration::from_millis(20);
-const TIMED: Duration = Duration::from_millis(50);
+/// The shortest slices. An end that is moved within a fifth of a slice after it was pinned is moved before the end of its timed
+/// region, if that takes more than half a slice.
+const SLICE: Duration = Duration::from_millis(100);
 
 /// The CPU that a process may use, if it is one alone.
 fn pinned_to(pid: u32) -> Option<usize> {
@@ -23,12 +23,13 @@ fn pinned_to(pid: u32) -> Option<usize> {
     allowed.trim().parse().ok()
 }
 
-/// Lets all ends of a run off their CPUs, as soon as they are pinned. Returns how many slices had an end that was moved while
-/// it was timed, and that each was left out for it.
-fn moved_and_told(everywhere: &[usize]) -> usize {
+/// Lets all ends of a run with slices of this length off their CPUs, as soon as they are pinned. Returns how many slices had an
+/// end that was moved while it was timed, and that each was left out for it.
+fn moved_and_told(everywhere: &[usize], slice: Duration) -> usize {
     let sandbox = Sandbox::new();
     let words = ["run", "-m", "pipe", "--place", "same-cpu", "--rounds", "50"];
-    let more = ["--slice", "100ms", "--warmup", "5ms", "-o", "moved.json"];
+    let length = format!("{}ms", slice.as_millis());
+    let more = ["--slice", &length, "--warmup", "5ms", "-o", "moved.json"];
     let mut running = sandbox.start(&[&words[..], &more].concat());
     // The CPUs of those that were moved in time.
     let mut moved = BTreeMap::new();
@@ -39,7 +40,7 @@ fn moved_and_told(everywhere: &[usize]) -> usize {
         for pid in workers(&sandbox) {
             if let Some(cpu) = pinned_to(pid)
                 && affinity::allow(pid, everywhere).is_ok()
-                && last.elapsed() < SOON
+                && last.elapsed() < slice / 5
             {
                 moved.insert(u64::from(pid), cpu);
             }
@@ -63,7 +64,7 @@ fn moved_and_told(everywhere: &[usize]) -> usize {
         }
         let why = round["rejected"].as_str().unwrap_or_default();
         // A jump of the clock is told before anything else.
-        let is_long = round["elapsed_ns"].as_f64() > Some(TIMED.as_nanos() as f64);
+        let is_long = round["elapsed_ns"].as_f64() > Some((slice / 2).as_nanos() as f64);
         if is_moved && is_long && !why.starts_with("E-CLOCKJUMP") {
             assert!(why.starts_with("E-MIGRATE"), "{round}");
             told += 1;
@@ -79,9 +80,9 @@ fn ends_that_somebody_moves_are_told_fifty_times_of_fifty() {
         return skipped("two CPUs", "on one nobody can be moved");
     }
     let mut told = 0;
-    // Where much else runs, ends are seen too late to be sure.
-    for _ in 0..10 {
-        told += moved_and_told(&everywhere);
+    // Where much else runs, ends are seen too late to be sure: the longer a slice, the later may that be.
+    for doubled in 0..7 {
+        told += moved_and_told(&everywhere, SLICE * (1 << doubled));
         if told >= WANTED {
             return;
         }

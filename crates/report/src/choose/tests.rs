@@ -116,8 +116,10 @@ fn a_page_says_the_choice_first_and_has_what_the_screen_has() {
         let cells: Vec<&str> =
             line.split("  ").map(str::trim).filter(|cell| !cell.is_empty()).collect();
         let is_row = cells.len() > 3;
-        let is_line =
-            !is_row && line.contains(": ") && !line.contains("nothing else beats") && !line.contains("ipcperf");
+        let is_line = !is_row
+            && line.contains(": ")
+            && !line.contains("nothing else beats")
+            && !line.contains("ipcperf");
         if is_row {
             rows += 1;
             assert!(
@@ -130,7 +132,9 @@ fn a_page_says_the_choice_first_and_has_what_the_screen_has() {
         }
     }
     assert!(rows >= 4 && lines >= 3, "{rows} {lines} {screen}");
-    for heading in ["64 B: the choice and what nothing else beats", "Left out", "What would change it"] {
+    for heading in
+        ["64 B: the choice and what nothing else beats", "Left out", "What would change it"]
+    {
         assert!(text.contains(&format!(">{heading}")), "{heading}");
     }
     let strict = Requirements { p99_ns: Some(1.0), ..wanted.clone() };
@@ -349,7 +353,8 @@ fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
     let told = |can: &[Capability]| {
         let set = set(vec![pair().word("unix-stream.bind", "socketpair")]);
         let (wanted, style) = (wanted(&[64], can), Style::default());
-        let text = to_text(|out| doc(&set, &wanted, &specs, &style).write(Format::Table, &style, out));
+        let text =
+            to_text(|out| doc(&set, &wanted, &specs, &style).write(Format::Table, &style, out));
         text.contains("measured as a pair")
     };
     assert!(told(&[Unrelated]) && !told(&[]));
