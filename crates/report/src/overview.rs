@@ -88,7 +88,7 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, link: &dyn Fn(&Cell) -> Option
         doc.body.say(Tone::Quiet, note);
     }
     doc.body.space();
-    doc.body.lines(overview.next());
+    doc.body.facts(overview.next());
     doc.body.space();
     for line in masthead(set) {
         doc.body.say(Tone::Quiet, line);
@@ -164,7 +164,9 @@ impl<'a> Overview<'a> {
             let each = one_of_each(set, specs, &all.basis, all.size);
             let is_in = |cell: &Cell| each.iter().any(|(_, one)| std::ptr::eq(*one, cell));
             contest = survey.small_contest(|entry| is_in(entry.cell));
-            rows = contest.as_ref().map_or_else(Vec::new, |contest| rows_of(contest, &each, specs));
+            rows = contest
+                .as_ref()
+                .map_or_else(Vec::new, |contest| rows_of(contest, &each, specs, has_places(set)));
         }
         Self { set, specs, survey, contest, rows }
     }
@@ -502,19 +504,18 @@ impl<'a> Overview<'a> {
     }
 
     /// What to type next, and what is not on this screen.
-    fn next(&self) -> Vec<Line> {
+    fn next(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
-        let mut say = |lead: &str, words: String| {
-            lines.push(Line::new(Tone::Plain, words).after(format!("{lead:12}")));
-        };
+        let mut say = |name, words: String| lines.push((name, words));
         match self.first() {
             Some(first) => {
                 say("Your case:", "ipcperf choose -s 4K --rate 20k".to_owned());
                 let others = || self.rows.iter().filter(|row| row.standing != Standing::First);
                 let tcp = others().find(|row| row.base == "tcp" && row.cell.is_some());
                 let other = tcp.or_else(|| others().find(|row| row.cell.is_some()));
-                if let Some(other) = other {
-                    say("A or B:", format!("ipcperf compare {} {}", first.base, other.base));
+                let name = |row: &Shown| Some(row.cell?.key.mechanism.clone());
+                if let Some((a, b)) = name(first).zip(other.and_then(name)) {
+                    say("A or B:", format!("ipcperf compare {a} {b}"));
                 }
             }
             None if has_places(self.set) => {}
@@ -553,67 +554,34 @@ fn rows_of<'a>(
     contest: &Contest<'a>,
     each: &[(&'a str, &'a Cell)],
     specs: &Specs,
+    is_ranked: bool,
 ) -> Vec<Shown<'a>> {
-    let set_apart = contest.ordered();
-    let at = |cell: &Cell| set_apart.iter().position(|one| std::ptr::eq(one.cell, cell));
-    let measured = |(_, cell): &(&str, &Cell)| {
+    let at = |cell: &Cell| contest.ordered().iter().position(|one| std::ptr::eq(one.cell, cell));
+    let measured = |(_, cell): &&(&str, &Cell)| {
         cell.status == Status::Ok && is_comparable(cell) && cell.figure().is_some()
     };
-    // The best first, and what is not in the ranking last.
-    let mut candidates: Vec<&(&str, &Cell)> = each.iter().filter(|one| measured(one)).collect();
-    candidates.sort_by_key(|(_, cell)| at(cell).unwrap_or(usize::MAX));
-    let is_one = |base: &'static str| move |one: &&&(&str, &Cell)| one.0 == base;
-    let fastest = contest.fastest().cell;
-    let mut chosen: Vec<&(&str, &Cell)> = candidates.iter().take(1).copied().collect();
-    for name in ALWAYS.into_iter().chain(["pipe"]) {
-        chosen.extend(candidates.iter().find(is_one(name)).copied());
-    }
-    chosen.extend(candidates.iter().find(|one| std::ptr::eq(one.1, fastest)).copied());
-    let mut chosen = text::each_once(chosen.into_iter().map(|one| one.0));
-    // Then one of each family, and what most programs are written with.
-    let family = |base: &str| {
-        let cell = each.iter().find(|one| one.0 == base)?.1;
-        specs(&cell.key.mechanism).map(|spec| spec.family)
-    };
-    let lacking =
-        ALWAYS.iter().filter(|name| !candidates.iter().any(|one| one.0 == **name)).count();
-    let lines = |chosen: &[&str]| {
-        let is_double =
-            |base: &&&str| candidates.iter().any(|one| one.0 == **base && is_two_mode(one.1));
-        chosen.len() + chosen.iter().filter(is_double).count()
-    };
-    while lines(&chosen) + lacking < ROWS {
-        let families: Vec<_> = chosen.iter().map(|base| family(base)).collect();
-        let rest = candidates.iter().filter(|one| !chosen.contains(&one.0));
-        let next = rest.min_by_key(|(base, cell)| {
-            (families.contains(&family(base)), custom(base), at(cell).unwrap_or(usize::MAX))
-        });
-        let Some(next) = next else { break };
-        chosen.push(next.0);
-    }
+    let candidates: Vec<_> = each.iter().filter(measured).copied().collect();
     let mut rows: Vec<Shown> = Vec::new();
-    for (base, cell) in candidates.iter().filter(|one| chosen.contains(&one.0)) {
-        let place = at(cell);
-        let standing = match place {
+    for base in choose(contest, &candidates, specs, is_ranked) {
+        let Some((base, cell)) = candidates.iter().find(|one| one.0 == base).copied() else {
+            continue;
+        };
+        let standing = match at(cell) {
             Some(0) => Standing::First,
-            Some(at) if contest.is_behind(&set_apart[at]) => Standing::Slower(None),
+            Some(at) if contest.is_behind(&contest.ordered()[at]) => Standing::Slower(None),
             Some(_) => Standing::AsFast,
             None => Standing::Unranked,
         };
-        rows.push(Shown {
-            base,
-            spec: specs(&cell.key.mechanism),
-            cell: Some(cell),
-            why: String::new(),
-            standing,
-        });
+        let (spec, why) = (specs(&cell.key.mechanism), String::new());
+        rows.push(Shown { base, spec, cell: Some(cell), why, standing });
     }
     // Those that are as fast as the first by their fitness, the others by their figures.
+    let place = |row: &Shown| row.cell.and_then(at);
     rows.sort_by_key(|row| match row.standing {
-        Standing::First => (0, None),
-        Standing::AsFast => (1, Some(fitness(row.spec))),
-        Standing::Slower(_) => (2, None),
-        Standing::Unranked => (3, None),
+        Standing::First => (0, None, None),
+        Standing::AsFast => (1, Some(fitness(row.spec)), None),
+        Standing::Slower(_) => (2, None, place(row)),
+        Standing::Unranked => (3, None, None),
     });
     let ranked: Vec<&Cell> = rows
         .iter()
@@ -628,20 +596,52 @@ fn rows_of<'a>(
             }
         }
     }
-    for base in ALWAYS.into_iter().filter(|name| !chosen.contains(name)) {
+    let has_row = |name: &str| rows.iter().any(|row| row.base == name);
+    for base in ALWAYS.into_iter().filter(|name| !has_row(name)).collect::<Vec<_>>() {
         let cell = each.iter().find(|one| one.0 == base).map(|one| one.1);
         let why = cell
             .map_or("not part of this run", |cell| cell.reason.as_deref().unwrap_or("no figure"));
-        let spec = specs(base);
-        rows.push(Shown {
-            base,
-            spec,
-            cell: None,
-            why: why.to_owned(),
-            standing: Standing::Unranked,
-        });
+        let (spec, why) = (specs(base), why.to_owned());
+        rows.push(Shown { base, spec, cell: None, why, standing: Standing::Unranked });
+    }
+    if !is_ranked {
+        let family =
+            |row: &Shown| (row.spec.is_none(), row.spec.map(|spec| spec.family.to_string()));
+        rows.sort_by_key(|row| (family(row), custom(row.base)));
     }
     rows
+}
+
+/// The mechanisms that have a row: what to use, what everybody asks about, the fastest, then one of each family and what
+/// most programs are written with.
+fn choose<'a>(
+    contest: &Contest<'a>,
+    candidates: &[(&'a str, &'a Cell)],
+    specs: &Specs,
+    is_ranked: bool,
+) -> Vec<&'a str> {
+    let find = |is_it: &dyn Fn(&str, &Cell) -> bool| {
+        candidates.iter().find(|one| is_it(one.0, one.1)).map(|one| one.0)
+    };
+    let of_cell = |cell: &Cell| find(&|_, other| std::ptr::eq(other, cell)).filter(|_| is_ranked);
+    let usual = ALWAYS.into_iter().chain(["pipe"]).filter_map(|name| find(&|base, _| base == name));
+    let first = of_cell(contest.winner().cell).into_iter().chain(usual);
+    let mut chosen = text::each_once(first.chain(of_cell(contest.fastest().cell)));
+    let lacking = ALWAYS.iter().filter(|name| !chosen.contains(name)).count();
+    let family = |one: &(&str, &Cell)| specs(&one.1.key.mechanism).map(|spec| spec.family);
+    let of = |base: &&str| candidates.iter().find(|one| one.0 == *base);
+    let is_double = |base: &&&str| of(base).is_some_and(|one| is_two_mode(one.1));
+    while chosen.len() + chosen.iter().filter(is_double).count() + lacking < ROWS {
+        let families: Vec<_> = chosen.iter().filter_map(of).map(family).collect();
+        let rest = candidates.iter().filter(|one| !chosen.contains(&one.0));
+        let next = rest.min_by_key(|one| {
+            let custom = custom(one.0);
+            (custom == FAMILIAR.len(), families.contains(&family(one)), custom)
+        });
+        let Some(next) = next else { break };
+        chosen.push(next.0);
+    }
+    chosen
 }
 
 impl Shown<'_> {
@@ -649,7 +649,7 @@ impl Shown<'_> {
     fn own(&self, column: Figures) -> String {
         self.cell.map_or_else(
             || NONE.to_owned(),
-            |cell| column.cell(&crate::chapters::Row::alone(cell, ROUND_TRIP), true),
+            |cell| column.cell(&Alone::alone(cell, ROUND_TRIP), true),
         )
     }
 }
@@ -699,7 +699,7 @@ fn value_of(cell: &Cell, yardstick: Yardstick) -> String {
     let Some(metric) = yardstick.metric(cell) else { return NONE.to_owned() };
     match (metric.value, other_mode_of(metric)) {
         (Some(value), Some((other, _))) => format!("{} or {}", words(value), words(other)),
-        (Some(value), None) => format!("{}{}", words(value), mark(cell)),
+        (Some(value), None) => words(value),
         (None, _) => NONE.to_owned(),
     }
 }
