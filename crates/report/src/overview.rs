@@ -1,31 +1,25 @@
 //! A survey on one screen: what to use and why, what the obvious others cost, and the mechanisms that people choose between.
 
 use crate::advice::{caution, has_places, without_p99};
-use crate::answers::{Basis, Contest, Survey, caveats};
-use crate::chapters::{
-    Row as Alone, Way, is_comparable, is_floor, label, marked_label, unmeasured,
-};
+use crate::answers::{Contest, Survey, caveats};
+use crate::chapters::{Row as Alone, Way, label, marked_label, unmeasured};
 use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
-use crate::fittest::{FACTS, FAMILIAR, fitness};
+use crate::fittest::FACTS;
 use crate::page::{Page, Tone};
 use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds};
 use crate::table::{grade_words, masthead};
 use crate::{Format, Specs, Style, text, words};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
-use ipcperf_core::{BackPressure, Capability, OnClose, PatternKind, Placement, Spec, Wait};
+use ipcperf_core::{Capability, OnClose, PatternKind, Placement, Spec, Wait};
 use ipcperf_render::doc::{Cell as Words, Column, Doc, Layout, Line, Row, Table};
-use ipcperf_stats::{FEWEST_ROUNDS, Factor};
+use ipcperf_stats::FEWEST_ROUNDS;
+use rows::{Shown, Standing, base, custom, is_two_mode, one_of_each, rows_of};
 use std::io;
 
+mod rows;
 #[cfg(test)]
 mod tests;
-
-/// Most rows of the table, where one in two modes counts twice: with all that stands around it a screen of 40 lines.
-const ROWS: usize = 8;
-
-/// What everybody asks about: they have a row even where they were not measured.
-const ALWAYS: [&str; 2] = ["unix-stream", "tcp"];
 
 /// How many of those that are as fast as the first have their names in a sentence.
 const NAMED: usize = 3;
@@ -37,29 +31,6 @@ pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
 
 pub(crate) fn is_survey(set: &ResultSet) -> bool {
     set.invocation.plan.command == "survey"
-}
-
-/// A mechanism of the table, by its default variant and knobs.
-struct Shown<'a> {
-    base: &'a str,
-    spec: Option<&'static Spec>,
-    /// Its cell, where it was measured.
-    cell: Option<&'a Cell>,
-    /// Why it was not.
-    why: String,
-    standing: Standing,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Standing {
-    /// The one to use.
-    First,
-    /// As fast as the first, as far as the run can tell.
-    AsFast,
-    /// Certainly slower than the first.
-    Slower(Option<Factor>),
-    /// Not in the ranking.
-    Unranked,
 }
 
 /// What the screen is made of.
@@ -119,41 +90,6 @@ pub(crate) fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     doc(set, specs, &|_| None).write(Format::Table, style, out)
-}
-
-/// One cell for each mechanism: the default variant with its usual knobs, if it was measured.
-fn one_of_each<'a>(
-    set: &'a ResultSet,
-    specs: &Specs,
-    basis: &Basis,
-    size: u64,
-) -> Vec<(&'a str, &'a Cell)> {
-    let carries = |cell: &Cell| {
-        let spec = specs(&cell.key.mechanism);
-        spec.is_none_or(|spec| spec.back_pressure != BackPressure::Overwrites)
-    };
-    let is_here = |cell: &&Cell| {
-        let key = &cell.key;
-        (key.pattern, key.size_bytes) == (PatternKind::PingPong, size)
-            && basis.has(cell)
-            && key.load.is_plain()
-            && !key.wait.burns_cpu()
-            && !is_floor(&key.mechanism, specs)
-            && carries(cell)
-    };
-    let usual = |cell: &&Cell| {
-        let is_default = specs(&cell.key.mechanism).is_none_or(|spec| spec.default);
-        let has_knobs = cell.knobs.values().any(|knob| knob.requested.is_some());
-        (cell.status != Status::Ok, lost_its_rounds(cell), !is_default, has_knobs)
-    };
-    let cells = set.cells.iter().filter(is_here).map(|cell| (base(&cell.key.mechanism), cell));
-    let groups = text::in_groups(cells).into_iter();
-    groups.filter_map(|(base, cells)| Some((base, cells.into_iter().min_by_key(usual)?))).collect()
-}
-
-/// The mechanism without its variant.
-fn base(name: &str) -> &str {
-    name.split('/').next().unwrap_or(name)
 }
 
 impl<'a> Overview<'a> {
@@ -509,17 +445,17 @@ impl<'a> Overview<'a> {
         let mut say = |name, words: String| lines.push((name, words));
         match self.first() {
             Some(first) => {
-                say("Your case:", "ipcperf choose -s 4K --rate 20k".to_owned());
+                say("Your case", "ipcperf choose -s 4K --rate 20k".to_owned());
                 let others = || self.rows.iter().filter(|row| row.standing != Standing::First);
                 let tcp = others().find(|row| row.base == "tcp" && row.cell.is_some());
                 let other = tcp.or_else(|| others().find(|row| row.cell.is_some()));
                 let name = |row: &Shown| Some(row.cell?.key.mechanism.clone());
                 if let Some((a, b)) = name(first).zip(other.and_then(name)) {
-                    say("A or B:", format!("ipcperf compare {a} {b}"));
+                    say("A or B", format!("ipcperf compare {a} {b}"));
                 }
             }
             None if has_places(self.set) => {}
-            None => say("Fix first:", "ipcperf doctor".to_owned()),
+            None => say("Fix first", "ipcperf doctor".to_owned()),
         }
         let mut measured: Vec<&str> = self
             .set
@@ -536,127 +472,17 @@ impl<'a> Overview<'a> {
             more => format!("{}, ", text::counted(more as u64, "more mechanism")),
         };
         let findings = text::counted(self.set.noise.findings.len() as u64, "finding");
-        say("Everything:", format!("ipcperf report FILE --full ({more}{findings})"));
+        say("Everything", format!("ipcperf report FILE --full ({more}{findings})"));
         let (missing, failed) = absent(self.set);
         if failed > 0 {
             let cells = text::counted(failed as u64, "cell");
-            say("Failed:", format!("{cells} gave no accepted figure"));
+            say("Failed", format!("{cells} gave no accepted figure"));
         }
         if !missing.is_empty() {
-            say("Missing:", missing.join(", "));
+            say("Missing", missing.join(", "));
         }
         lines
     }
-}
-
-/// The rows of the table, the first one first.
-fn rows_of<'a>(
-    contest: &Contest<'a>,
-    each: &[(&'a str, &'a Cell)],
-    specs: &Specs,
-    is_ranked: bool,
-) -> Vec<Shown<'a>> {
-    let at = |cell: &Cell| contest.ordered().iter().position(|one| std::ptr::eq(one.cell, cell));
-    let measured = |(_, cell): &&(&str, &Cell)| {
-        cell.status == Status::Ok && is_comparable(cell) && cell.figure().is_some()
-    };
-    let candidates: Vec<_> = each.iter().filter(measured).copied().collect();
-    let mut rows: Vec<Shown> = Vec::new();
-    for base in choose(contest, &candidates, specs, is_ranked) {
-        let Some((base, cell)) = candidates.iter().find(|one| one.0 == base).copied() else {
-            continue;
-        };
-        let standing = match at(cell) {
-            Some(0) => Standing::First,
-            Some(at) if contest.is_behind(&contest.ordered()[at]) => Standing::Slower(None),
-            Some(_) => Standing::AsFast,
-            None => Standing::Unranked,
-        };
-        let (spec, why) = (specs(&cell.key.mechanism), String::new());
-        rows.push(Shown { base, spec, cell: Some(cell), why, standing });
-    }
-    // Those that are as fast as the first by their fitness, the others by their figures.
-    let place = |row: &Shown| row.cell.and_then(at);
-    rows.sort_by_key(|row| match row.standing {
-        Standing::First => (0, None, None),
-        Standing::AsFast => (1, Some(fitness(row.spec)), None),
-        Standing::Slower(_) => (2, None, place(row)),
-        Standing::Unranked => (3, None, None),
-    });
-    let ranked: Vec<&Cell> = rows
-        .iter()
-        .filter(|row| row.standing != Standing::Unranked)
-        .filter_map(|row| row.cell)
-        .collect();
-    if let Some((first, others)) = ranked.split_first() {
-        let factors = ROUND_TRIP.factors(first, others);
-        for (row, factor) in rows[1..].iter_mut().zip(factors) {
-            if row.standing == Standing::Slower(None) {
-                row.standing = Standing::Slower(factor.filter(|factor| factor.interval.low > 1.0));
-            }
-        }
-    }
-    let has_row = |name: &str| rows.iter().any(|row| row.base == name);
-    for base in ALWAYS.into_iter().filter(|name| !has_row(name)).collect::<Vec<_>>() {
-        let cell = each.iter().find(|one| one.0 == base).map(|one| one.1);
-        let why = cell
-            .map_or("not part of this run", |cell| cell.reason.as_deref().unwrap_or("no figure"));
-        let (spec, why) = (specs(base), why.to_owned());
-        rows.push(Shown { base, spec, cell: None, why, standing: Standing::Unranked });
-    }
-    if !is_ranked {
-        let family =
-            |row: &Shown| (row.spec.is_none(), row.spec.map(|spec| spec.family.to_string()));
-        rows.sort_by_key(|row| (family(row), custom(row.base)));
-    }
-    rows
-}
-
-/// The mechanisms that have a row: what to use, what everybody asks about, the fastest, then one of each family and what
-/// most programs are written with.
-fn choose<'a>(
-    contest: &Contest<'a>,
-    candidates: &[(&'a str, &'a Cell)],
-    specs: &Specs,
-    is_ranked: bool,
-) -> Vec<&'a str> {
-    let find = |is_it: &dyn Fn(&str, &Cell) -> bool| {
-        candidates.iter().find(|one| is_it(one.0, one.1)).map(|one| one.0)
-    };
-    let of_cell = |cell: &Cell| find(&|_, other| std::ptr::eq(other, cell)).filter(|_| is_ranked);
-    let usual = ALWAYS.into_iter().chain(["pipe"]).filter_map(|name| find(&|base, _| base == name));
-    let first = of_cell(contest.winner().cell).into_iter().chain(usual);
-    let mut chosen = text::each_once(first.chain(of_cell(contest.fastest().cell)));
-    let lacking = ALWAYS.iter().filter(|name| !chosen.contains(name)).count();
-    let family = |one: &(&str, &Cell)| specs(&one.1.key.mechanism).map(|spec| spec.family);
-    let of = |base: &&str| candidates.iter().find(|one| one.0 == *base);
-    let is_double = |base: &&&str| of(base).is_some_and(|one| is_two_mode(one.1));
-    while chosen.len() + chosen.iter().filter(is_double).count() + lacking < ROWS {
-        let families: Vec<_> = chosen.iter().filter_map(of).map(family).collect();
-        let rest = candidates.iter().filter(|one| !chosen.contains(&one.0));
-        let next = rest.min_by_key(|one| {
-            let custom = custom(one.0);
-            (custom == FAMILIAR.len(), families.contains(&family(one)), custom)
-        });
-        let Some(next) = next else { break };
-        chosen.push(next.0);
-    }
-    chosen
-}
-
-impl Shown<'_> {
-    /// What a column of tables shows of it.
-    fn own(&self, column: Figures) -> String {
-        self.cell.map_or_else(
-            || NONE.to_owned(),
-            |cell| column.cell(&Alone::alone(cell, ROUND_TRIP), true),
-        )
-    }
-}
-
-/// How usual it is: less is more usual.
-fn custom(base: &str) -> usize {
-    FAMILIAR.iter().position(|known| *known == base).unwrap_or(FAMILIAR.len())
 }
 
 /// `pipe, fifo, posix-mq and 4 more`.
@@ -682,10 +508,6 @@ fn in_words(size: u64) -> String {
 
 fn size_of(key: Option<&CellKey>) -> String {
     key.map(|key| figures::size(key.size_bytes)).unwrap_or_default()
-}
-
-fn is_two_mode(cell: &Cell) -> bool {
-    cell.figure().is_some_and(|metric| metric.modes.len() > 1)
 }
 
 /// The round trip of a cell.
