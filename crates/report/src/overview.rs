@@ -1,31 +1,25 @@
 //! A survey on one screen: what to use and why, what the obvious others cost, and the mechanisms that people choose between.
 
 use crate::advice::{caution, has_places, without_p99};
-use crate::answers::{Basis, Contest, Survey, caveats};
-use crate::chapters::{
-    Row as Alone, Way, is_comparable, is_floor, label, marked_label, unmeasured,
-};
+use crate::answers::{Contest, Survey, caveats};
+use crate::chapters::{Row as Alone, Way, label, marked_label, unmeasured};
 use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
-use crate::fittest::{FACTS, FAMILIAR, fitness};
+use crate::fittest::FACTS;
 use crate::page::{Page, Tone};
 use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds};
 use crate::table::{grade_words, masthead};
 use crate::{Format, Specs, Style, text, words};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
-use ipcperf_core::{BackPressure, Capability, OnClose, PatternKind, Placement, Spec, Wait};
+use ipcperf_core::{Capability, OnClose, PatternKind, Placement, Spec, Wait};
 use ipcperf_render::doc::{Cell as Words, Column, Doc, Layout, Line, Row, Table};
-use ipcperf_stats::{FEWEST_ROUNDS, Factor};
+use ipcperf_stats::FEWEST_ROUNDS;
+use rows::{Shown, Standing, base, custom, is_two_mode, one_of_each, rows_of};
 use std::io;
 
+mod rows;
 #[cfg(test)]
 mod tests;
-
-/// Most rows of the table, where one in two modes counts twice: with all that stands around it a screen of 40 lines.
-const ROWS: usize = 8;
-
-/// What everybody asks about: they have a row even where they were not measured.
-const ALWAYS: [&str; 2] = ["unix-stream", "tcp"];
 
 /// How many of those that are as fast as the first have their names in a sentence.
 const NAMED: usize = 3;
@@ -37,29 +31,6 @@ pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
 
 pub(crate) fn is_survey(set: &ResultSet) -> bool {
     set.invocation.plan.command == "survey"
-}
-
-/// A mechanism of the table, by its default variant and knobs.
-struct Shown<'a> {
-    base: &'a str,
-    spec: Option<&'static Spec>,
-    /// Its cell, where it was measured.
-    cell: Option<&'a Cell>,
-    /// Why it was not.
-    why: String,
-    standing: Standing,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Standing {
-    /// The one to use.
-    First,
-    /// As fast as the first, as far as the run can tell.
-    AsFast,
-    /// Certainly slower than the first.
-    Slower(Option<Factor>),
-    /// Not in the ranking.
-    Unranked,
 }
 
 /// What the screen is made of.
@@ -88,7 +59,7 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, link: &dyn Fn(&Cell) -> Option
         doc.body.say(Tone::Quiet, note);
     }
     doc.body.space();
-    doc.body.lines(overview.next());
+    doc.body.facts(overview.next());
     doc.body.space();
     for line in masthead(set) {
         doc.body.say(Tone::Quiet, line);
@@ -121,41 +92,6 @@ pub(crate) fn render(
     doc(set, specs, &|_| None).write(Format::Table, style, out)
 }
 
-/// One cell for each mechanism: the default variant with its usual knobs, if it was measured.
-fn one_of_each<'a>(
-    set: &'a ResultSet,
-    specs: &Specs,
-    basis: &Basis,
-    size: u64,
-) -> Vec<(&'a str, &'a Cell)> {
-    let carries = |cell: &Cell| {
-        let spec = specs(&cell.key.mechanism);
-        spec.is_none_or(|spec| spec.back_pressure != BackPressure::Overwrites)
-    };
-    let is_here = |cell: &&Cell| {
-        let key = &cell.key;
-        (key.pattern, key.size_bytes) == (PatternKind::PingPong, size)
-            && basis.has(cell)
-            && key.load.is_plain()
-            && !key.wait.burns_cpu()
-            && !is_floor(&key.mechanism, specs)
-            && carries(cell)
-    };
-    let usual = |cell: &&Cell| {
-        let is_default = specs(&cell.key.mechanism).is_none_or(|spec| spec.default);
-        let has_knobs = cell.knobs.values().any(|knob| knob.requested.is_some());
-        (cell.status != Status::Ok, lost_its_rounds(cell), !is_default, has_knobs)
-    };
-    let cells = set.cells.iter().filter(is_here).map(|cell| (base(&cell.key.mechanism), cell));
-    let groups = text::in_groups(cells).into_iter();
-    groups.filter_map(|(base, cells)| Some((base, cells.into_iter().min_by_key(usual)?))).collect()
-}
-
-/// The mechanism without its variant.
-fn base(name: &str) -> &str {
-    name.split('/').next().unwrap_or(name)
-}
-
 impl<'a> Overview<'a> {
     fn of(set: &'a ResultSet, specs: &'a Specs<'a>) -> Self {
         let survey = Survey::of(set, specs);
@@ -164,7 +100,9 @@ impl<'a> Overview<'a> {
             let each = one_of_each(set, specs, &all.basis, all.size);
             let is_in = |cell: &Cell| each.iter().any(|(_, one)| std::ptr::eq(*one, cell));
             contest = survey.small_contest(|entry| is_in(entry.cell));
-            rows = contest.as_ref().map_or_else(Vec::new, |contest| rows_of(contest, &each, specs));
+            rows = contest
+                .as_ref()
+                .map_or_else(Vec::new, |contest| rows_of(contest, &each, specs, has_places(set)));
         }
         Self { set, specs, survey, contest, rows }
     }
@@ -502,23 +440,22 @@ impl<'a> Overview<'a> {
     }
 
     /// What to type next, and what is not on this screen.
-    fn next(&self) -> Vec<Line> {
+    fn next(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
-        let mut say = |lead: &str, words: String| {
-            lines.push(Line::new(Tone::Plain, words).after(format!("{lead:12}")));
-        };
+        let mut say = |name, words: String| lines.push((name, words));
         match self.first() {
             Some(first) => {
-                say("Your case:", "ipcperf choose -s 4K --rate 20k".to_owned());
+                say("Your case", "ipcperf choose -s 4K --rate 20k".to_owned());
                 let others = || self.rows.iter().filter(|row| row.standing != Standing::First);
                 let tcp = others().find(|row| row.base == "tcp" && row.cell.is_some());
                 let other = tcp.or_else(|| others().find(|row| row.cell.is_some()));
-                if let Some(other) = other {
-                    say("A or B:", format!("ipcperf compare {} {}", first.base, other.base));
+                let name = |row: &Shown| Some(row.cell?.key.mechanism.clone());
+                if let Some((a, b)) = name(first).zip(other.and_then(name)) {
+                    say("A or B", format!("ipcperf compare {a} {b}"));
                 }
             }
             None if has_places(self.set) => {}
-            None => say("Fix first:", "ipcperf doctor".to_owned()),
+            None => say("Fix first", "ipcperf doctor".to_owned()),
         }
         let mut measured: Vec<&str> = self
             .set
@@ -535,128 +472,17 @@ impl<'a> Overview<'a> {
             more => format!("{}, ", text::counted(more as u64, "more mechanism")),
         };
         let findings = text::counted(self.set.noise.findings.len() as u64, "finding");
-        say("Everything:", format!("ipcperf report FILE --full ({more}{findings})"));
+        say("Everything", format!("ipcperf report FILE --full ({more}{findings})"));
         let (missing, failed) = absent(self.set);
         if failed > 0 {
             let cells = text::counted(failed as u64, "cell");
-            say("Failed:", format!("{cells} gave no accepted figure"));
+            say("Failed", format!("{cells} gave no accepted figure"));
         }
         if !missing.is_empty() {
-            say("Missing:", missing.join(", "));
+            say("Missing", missing.join(", "));
         }
         lines
     }
-}
-
-/// The rows of the table, the first one first.
-fn rows_of<'a>(
-    contest: &Contest<'a>,
-    each: &[(&'a str, &'a Cell)],
-    specs: &Specs,
-) -> Vec<Shown<'a>> {
-    let set_apart = contest.ordered();
-    let at = |cell: &Cell| set_apart.iter().position(|one| std::ptr::eq(one.cell, cell));
-    let measured = |(_, cell): &(&str, &Cell)| {
-        cell.status == Status::Ok && is_comparable(cell) && cell.figure().is_some()
-    };
-    // The best first, and what is not in the ranking last.
-    let mut candidates: Vec<&(&str, &Cell)> = each.iter().filter(|one| measured(one)).collect();
-    candidates.sort_by_key(|(_, cell)| at(cell).unwrap_or(usize::MAX));
-    let is_one = |base: &'static str| move |one: &&&(&str, &Cell)| one.0 == base;
-    let fastest = contest.fastest().cell;
-    let mut chosen: Vec<&(&str, &Cell)> = candidates.iter().take(1).copied().collect();
-    for name in ALWAYS.into_iter().chain(["pipe"]) {
-        chosen.extend(candidates.iter().find(is_one(name)).copied());
-    }
-    chosen.extend(candidates.iter().find(|one| std::ptr::eq(one.1, fastest)).copied());
-    let mut chosen = text::each_once(chosen.into_iter().map(|one| one.0));
-    // Then one of each family, and what most programs are written with.
-    let family = |base: &str| {
-        let cell = each.iter().find(|one| one.0 == base)?.1;
-        specs(&cell.key.mechanism).map(|spec| spec.family)
-    };
-    let lacking =
-        ALWAYS.iter().filter(|name| !candidates.iter().any(|one| one.0 == **name)).count();
-    let lines = |chosen: &[&str]| {
-        let is_double =
-            |base: &&&str| candidates.iter().any(|one| one.0 == **base && is_two_mode(one.1));
-        chosen.len() + chosen.iter().filter(is_double).count()
-    };
-    while lines(&chosen) + lacking < ROWS {
-        let families: Vec<_> = chosen.iter().map(|base| family(base)).collect();
-        let rest = candidates.iter().filter(|one| !chosen.contains(&one.0));
-        let next = rest.min_by_key(|(base, cell)| {
-            (families.contains(&family(base)), custom(base), at(cell).unwrap_or(usize::MAX))
-        });
-        let Some(next) = next else { break };
-        chosen.push(next.0);
-    }
-    let mut rows: Vec<Shown> = Vec::new();
-    for (base, cell) in candidates.iter().filter(|one| chosen.contains(&one.0)) {
-        let place = at(cell);
-        let standing = match place {
-            Some(0) => Standing::First,
-            Some(at) if contest.is_behind(&set_apart[at]) => Standing::Slower(None),
-            Some(_) => Standing::AsFast,
-            None => Standing::Unranked,
-        };
-        rows.push(Shown {
-            base,
-            spec: specs(&cell.key.mechanism),
-            cell: Some(cell),
-            why: String::new(),
-            standing,
-        });
-    }
-    // Those that are as fast as the first by their fitness, the others by their figures.
-    rows.sort_by_key(|row| match row.standing {
-        Standing::First => (0, None),
-        Standing::AsFast => (1, Some(fitness(row.spec))),
-        Standing::Slower(_) => (2, None),
-        Standing::Unranked => (3, None),
-    });
-    let ranked: Vec<&Cell> = rows
-        .iter()
-        .filter(|row| row.standing != Standing::Unranked)
-        .filter_map(|row| row.cell)
-        .collect();
-    if let Some((first, others)) = ranked.split_first() {
-        let factors = ROUND_TRIP.factors(first, others);
-        for (row, factor) in rows[1..].iter_mut().zip(factors) {
-            if row.standing == Standing::Slower(None) {
-                row.standing = Standing::Slower(factor.filter(|factor| factor.interval.low > 1.0));
-            }
-        }
-    }
-    for base in ALWAYS.into_iter().filter(|name| !chosen.contains(name)) {
-        let cell = each.iter().find(|one| one.0 == base).map(|one| one.1);
-        let why = cell
-            .map_or("not part of this run", |cell| cell.reason.as_deref().unwrap_or("no figure"));
-        let spec = specs(base);
-        rows.push(Shown {
-            base,
-            spec,
-            cell: None,
-            why: why.to_owned(),
-            standing: Standing::Unranked,
-        });
-    }
-    rows
-}
-
-impl Shown<'_> {
-    /// What a column of tables shows of it.
-    fn own(&self, column: Figures) -> String {
-        self.cell.map_or_else(
-            || NONE.to_owned(),
-            |cell| column.cell(&crate::chapters::Row::alone(cell, ROUND_TRIP), true),
-        )
-    }
-}
-
-/// How usual it is: less is more usual.
-fn custom(base: &str) -> usize {
-    FAMILIAR.iter().position(|known| *known == base).unwrap_or(FAMILIAR.len())
 }
 
 /// `pipe, fifo, posix-mq and 4 more`.
@@ -684,10 +510,6 @@ fn size_of(key: Option<&CellKey>) -> String {
     key.map(|key| figures::size(key.size_bytes)).unwrap_or_default()
 }
 
-fn is_two_mode(cell: &Cell) -> bool {
-    cell.figure().is_some_and(|metric| metric.modes.len() > 1)
-}
-
 /// The round trip of a cell.
 fn value(cell: &Cell) -> String {
     value_of(cell, ROUND_TRIP)
@@ -699,7 +521,7 @@ fn value_of(cell: &Cell, yardstick: Yardstick) -> String {
     let Some(metric) = yardstick.metric(cell) else { return NONE.to_owned() };
     match (metric.value, other_mode_of(metric)) {
         (Some(value), Some((other, _))) => format!("{} or {}", words(value), words(other)),
-        (Some(value), None) => format!("{}{}", words(value), mark(cell)),
+        (Some(value), None) => words(value),
         (None, _) => NONE.to_owned(),
     }
 }

@@ -54,11 +54,11 @@ fn a_survey_on_one_screen() {
     sleeps: fast only if the peer answers at once; or in: two modes
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case:  ipcperf choose -s 4K --rate 20k
-    A or B:     ipcperf compare fifo tcp
-    Everything: ipcperf report FILE --full (3 more mechanisms, 1 finding)
-    Failed:     2 cells gave no accepted figure
-    Missing:    posix-mq
+    Your case   ipcperf choose -s 4K --rate 20k
+    A or B      ipcperf compare fifo tcp
+    Everything  ipcperf report FILE --full (3 more mechanisms, 1 finding)
+    Failed      2 cells gave no accepted figure
+    Missing     posix-mq
 
     ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds
     of 100 ms, 58.1 s
@@ -90,11 +90,11 @@ fn wide_screens_have_more_columns() {
     = as fast as the first row, as far as this run can tell; ~ spins before it sleeps: fast only if the peer answers at once; or in: two modes
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case:  ipcperf choose -s 4K --rate 20k
-    A or B:     ipcperf compare fifo tcp
-    Everything: ipcperf report FILE --full (3 more mechanisms, 1 finding)
-    Failed:     2 cells gave no accepted figure
-    Missing:    posix-mq
+    Your case   ipcperf choose -s 4K --rate 20k
+    A or B      ipcperf compare fifo tcp
+    Everything  ipcperf report FILE --full (3 more mechanisms, 1 finding)
+    Failed      2 cells gave no accepted figure
+    Missing     posix-mq
 
     ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
@@ -139,15 +139,15 @@ fn narrow_screens_say_what_they_hide() {
     CPUs 0 and 1 (same-llc), idle as-is,
     touch cacheline
 
-    Your case:  ipcperf choose -s 4K --rate
+    Your case   ipcperf choose -s 4K --rate
                 20k
-    A or B:     ipcperf compare fifo tcp
-    Everything: ipcperf report FILE --full
+    A or B      ipcperf compare fifo tcp
+    Everything  ipcperf report FILE --full
                 (3 more mechanisms, 1
                 finding)
-    Failed:     2 cells gave no accepted
+    Failed      2 cells gave no accepted
                 figure
-    Missing:    posix-mq
+    Missing     posix-mq
 
     ipcperf 0.1.0 survey,
     2026-08-21T10:00:00Z: 21 of 24 cells
@@ -174,7 +174,7 @@ fn a_real_survey_on_one_screen() {
     rejected).
 
     TCP instead              -  not part of this run
-    busy-wait, 2 CPUs  118 ns^  shm-ring/spin, 100 % of both CPUs, peer death
+    busy-wait, 2 CPUs   118 ns  shm-ring/spin, 100 % of both CPUs, peer death
                                 goes unnoticed
     signal, no data    51.5 us  eventfd
 
@@ -192,10 +192,10 @@ fn a_real_survey_on_one_screen() {
     p99 of 3 of 4 needs 2,000 samples (had 1,099): use --budget 1m
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case:  ipcperf choose -s 4K --rate 20k
-    A or B:     ipcperf compare unix-stream posix-mq
-    Everything: ipcperf report FILE --full (1 more mechanism, 9 findings)
-    Missing:    vsock
+    Your case   ipcperf choose -s 4K --rate 20k
+    A or B      ipcperf compare unix-stream posix-mq
+    Everything  ipcperf report FILE --full (1 more mechanism, 9 findings)
+    Missing     vsock
 
     ipcperf 0.1.0 survey, 2026-11-23T08:14:20Z: 15 of 16 cells measured, 6 rounds of
     10.4 ms, 17.2 s
@@ -211,23 +211,23 @@ fn at_grade_f_rows_stand_by_family_and_nothing_is_ranked() {
     Too noisy to rank: noise grade F (steal 0.4 %).
 
       64-byte round trip       p50      p99  one CPU      1 MiB  can
-    stream
-      fifo                 72.1 us   108 us  6.35 us          -  reconnect
-      pipe                 71.5 us   107 us  6.31 us  1.39 GB/s  -
-      unix-stream          75.9 us   114 us        -  2.60 GB/s  two-way
-      tcp                  95.0 us   142 us  16.9 us  2.81 GB/s  two-way, reconnect
     shared-memory
       shm-ring/futex ~     58.0 us  87.0 us        -          -  -
       or in 2 of 9 rounds  1.90 us
+    stream
+      unix-stream          75.9 us   114 us        -  2.60 GB/s  two-way
+      pipe                 71.5 us   107 us  6.31 us  1.39 GB/s  -
+      tcp                  95.0 us   142 us  16.9 us  2.81 GB/s  two-way, reconnect
+      fifo                 72.1 us   108 us  6.35 us          -  reconnect
     hidden at 80 columns: CPU/msg, dead peer, 4 KiB p50
     ~ spins before it sleeps: fast only if the peer answers at once; or in: two
     modes
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Fix first:  ipcperf doctor
-    Everything: ipcperf report FILE --full (3 more mechanisms, 1 finding)
-    Failed:     2 cells gave no accepted figure
-    Missing:    posix-mq
+    Fix first   ipcperf doctor
+    Everything  ipcperf report FILE --full (3 more mechanisms, 1 finding)
+    Failed      2 cells gave no accepted figure
+    Missing     posix-mq
 
     ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds
     of 100 ms, 58.1 s
@@ -275,7 +275,7 @@ fn what_was_only_not_reached_is_not_called_missing() {
     let mut set = sample::survey();
     let missing = set.cells.iter().find(|cell| cell.status == Status::Unavailable).unwrap();
     let name = missing.key.mechanism.clone();
-    assert!(flat(&set).contains(&format!("Missing: {name}")));
+    assert!(flat(&set).contains(&format!("Missing {name}")));
     let skipped = Cell { status: Status::Skipped, ..missing.clone() };
     set.cells.push(skipped);
     assert!(!flat(&set).contains("Missing"), "{}", flat(&set));
