@@ -24,15 +24,19 @@ pub fn escape(words: &str, unicode: bool) -> String {
     escaped
 }
 
-/// Writes it.
+/// Writes it, without empty lines at its end.
 pub(crate) fn write(doc: &Doc, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let mut text = Vec::new();
     if let Some(stopped) = &doc.stopped {
-        writeln!(out, "**{}**\n", escape(stopped, style.unicode))?;
+        writeln!(text, "**{}**\n", escape(stopped, style.unicode))?;
     }
     if !doc.headline.is_empty() {
-        writeln!(out, "# {}\n", escape(&doc.headline, style.unicode))?;
+        writeln!(text, "# {}\n", escape(&doc.headline, style.unicode))?;
     }
-    blocks(&doc.body, 2, style, out)
+    blocks(&doc.body, 2, style, &mut text)?;
+    let end = text.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 1);
+    out.write_all(&text[..end])?;
+    writeln!(out)
 }
 
 /// Writes blocks; `depth` is that of the headings of their sections.

@@ -6,7 +6,7 @@ use crate::chapters::{Row as Alone, Way, label, marked_label, unmeasured};
 use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
-use crate::page::{Page, Tone};
+use crate::page::Tone;
 use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds};
 use crate::table::{grade_words, masthead};
 use crate::{Format, Specs, Style, text, words};
@@ -69,18 +69,6 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, link: &dyn Fn(&Cell) -> Option
         doc.body.say(Tone::Quiet, grade_words(&set.noise));
     }
     doc
-}
-
-/// The first lines of the screen of a choice: what ran where, and how quiet it was.
-pub(crate) fn head(page: &mut Page, set: &ResultSet) -> io::Result<()> {
-    for line in masthead(set) {
-        page.paragraph(Tone::Quiet, "", &line)?;
-    }
-    // At D and F the caution names the grade and its causes.
-    match set.noise.grade.as_str() {
-        "D" | "F" => Ok(()),
-        _ => page.paragraph(Tone::Plain, "", &grade_words(&set.noise)),
-    }
 }
 
 pub(crate) fn render(
