@@ -558,7 +558,7 @@ mod tests {
             (
                 &["pipe,fifo"][..],
                 &["size=1M"][..],
-                "With several a knob has its name: pipe.size=1M",
+                "for which mechanism? name it, for example pipe.size=1M",
             ),
             (&["tcp,udp"], &["size=1M"], "for which mechanism?"),
             (&["pipe,fifo"], &["zebra=1"], "no mechanism has the knob 'zebra'"),
