@@ -1,8 +1,25 @@
 //! A document for people: blocks, which every renderer draws in its own way and none of which knows a format.
 
-use crate::page::Tone;
 use crate::svg;
 use crate::text;
+
+/// What a line is, for the colour that repeats it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// What is not one of the others.
+    #[default]
+    Plain,
+    /// A heading.
+    Title,
+    /// The best of a ranking.
+    Best,
+    /// Of lesser weight: legends, floors, column heads.
+    Quiet,
+    /// An error finding or a failed cell.
+    Bad,
+    /// A warning.
+    Doubt,
+}
 
 /// What a command has to say.
 #[derive(Clone, Debug, Default)]

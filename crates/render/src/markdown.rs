@@ -1,8 +1,8 @@
 //! A document as Markdown, with the tables of GitHub.
 
 use crate::Style;
+use crate::doc::Tone;
 use crate::doc::{Block, Blocks, Doc, Line, Row, Table};
-use crate::page::Tone;
 use crate::text;
 use std::io::{self, Write};
 

@@ -1,39 +1,20 @@
 //! The one way by which text for people leaves this crate: clean, within the width, painted last.
 
 use crate::Style;
+use crate::doc::Tone;
 use crate::text;
 use anstyle::{AnsiColor, Effects};
 use std::io;
 
-/// What a line is, for the colour that repeats it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tone {
-    /// What is not one of the others.
-    #[default]
-    Plain,
-    /// A heading.
-    Title,
-    /// The best of a ranking.
-    Best,
-    /// Of lesser weight: legends, floors, column heads.
-    Quiet,
-    /// An error finding or a failed cell.
-    Bad,
-    /// A warning.
-    Doubt,
-}
-
-impl Tone {
-    fn style(self) -> anstyle::Style {
-        let plain = anstyle::Style::new();
-        match self {
-            Self::Plain => plain,
-            Self::Title => plain.effects(Effects::BOLD),
-            Self::Best => plain.fg_color(Some(AnsiColor::Green.into())),
-            Self::Quiet => plain.effects(Effects::DIMMED),
-            Self::Bad => plain.fg_color(Some(AnsiColor::Red.into())),
-            Self::Doubt => plain.fg_color(Some(AnsiColor::Yellow.into())),
-        }
+fn paint(tone: Tone) -> anstyle::Style {
+    let plain = anstyle::Style::new();
+    match tone {
+        Tone::Plain => plain,
+        Tone::Title => plain.effects(Effects::BOLD),
+        Tone::Best => plain.fg_color(Some(AnsiColor::Green.into())),
+        Tone::Quiet => plain.effects(Effects::DIMMED),
+        Tone::Bad => plain.fg_color(Some(AnsiColor::Red.into())),
+        Tone::Doubt => plain.fg_color(Some(AnsiColor::Yellow.into())),
     }
 }
 
@@ -58,7 +39,7 @@ impl<'a> Page<'a> {
         let line = text::clip(&line, self.style.width, self.style.unicode);
         self.has_line = !line.is_empty();
         if self.style.color && tone != Tone::Plain && !line.is_empty() {
-            let paint = tone.style();
+            let paint = paint(tone);
             writeln!(self.out, "{paint}{line}{paint:#}")
         } else {
             writeln!(self.out, "{line}")

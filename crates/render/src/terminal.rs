@@ -1,9 +1,10 @@
 //! A document on a terminal.
 
 use crate::Style;
+use crate::doc::Tone;
 use crate::doc::{Block, Blocks, Cell, Doc, Layout, Line, Place, Row, Table};
 use crate::grid::Grid;
-use crate::page::{Page, Tone};
+use crate::page::Page;
 use crate::text;
 use std::io;
 

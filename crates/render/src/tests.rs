@@ -1,7 +1,7 @@
 //! What holds of every document in every format, so that no document has to show it again.
 
+use crate::doc::Tone;
 use crate::doc::{Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Place, Row, Table};
-use crate::page::Tone;
 use crate::svg::{Axis, Strip, StripRow};
 use crate::{Format, Style, text};
 

@@ -2,8 +2,9 @@
 //! their order. A terminal without UTF-8 gets ASCII.
 
 use crate::figures;
-use crate::page::{Page, Tone};
+use crate::page::Page;
 use ipcperf_core::result::{Cell, Metric, ResultSet, Round, Status};
+use ipcperf_render::doc::Tone;
 use std::collections::BTreeMap;
 use std::io;
 

@@ -10,13 +10,13 @@ use crate::answers::{caveats, modes, ties};
 use crate::chapters::{marked_name, name};
 use crate::figures::{self, NONE};
 use crate::fittest::{FAMILIAR, merits};
-use crate::page::Tone;
 use crate::rank::{Ranking, Ratio, Yardstick};
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text};
 use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Blocks, Column, Doc, Line, Row, Section, Table};
 use pace::Pace;
 

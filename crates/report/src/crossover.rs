@@ -3,13 +3,13 @@
 use crate::Specs;
 use crate::compare::{self, Reading, between, distrust, name, pair, times};
 use crate::figures::{self, NONE};
-use crate::page::Tone;
 use crate::table::{grade_words, masthead, reasons};
 use crate::text::{counted, join};
 use crate::words;
 use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_core::{Axis, Figure};
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Column, Doc, Line, Row, Table};
 use ipcperf_stats::{Arm, Evidence, Looked, changes, winner};
 

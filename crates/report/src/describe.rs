@@ -1,12 +1,12 @@
 //! One mechanism in full: facts, costs, knobs, pitfalls, and whether this host can run it.
 
 use crate::list::ListRow;
-use crate::page::Tone;
 use crate::{Format, Style, figures, text};
 use ipcperf_core::{
     BackPressure, Direction, Limit, Memory, OnClose, OnRestart, Payload, Peers, Reach, Spec,
     Syscalls, Wait,
 };
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Blocks, Doc};
 use std::io;
 

@@ -1,9 +1,9 @@
 //! Whether a machine is fit to measure, in words.
 
-use crate::page::Tone;
 use crate::{Format, Style, csv, text};
 use ipcperf_core::result::{Check, Examination, Fitness, Rating};
 use ipcperf_render::Output;
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table};
 use std::io;
 

@@ -150,7 +150,7 @@ fn screen(
     }
     crossover::answer(set, specs).iter().try_for_each(|words| {
         page.blank()?;
-        page.paragraph(page::Tone::Plain, "", words)
+        page.paragraph(ipcperf_render::doc::Tone::Plain, "", words)
     })
 }
 

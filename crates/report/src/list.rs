@@ -1,11 +1,11 @@
 //! Mechanisms, what they can do, and whether this host can run them.
 
 use crate::figures::{self, NONE};
-use crate::page::Tone;
 use crate::{Format, Style, csv, text};
 use ipcperf_core::result::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 use ipcperf_core::{BackPressure, Family, Knob, Limit, Missing, Payload, Reach, Spec};
 use ipcperf_render::Output;
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Column, Doc, Line, Row, Table};
 use std::io;
 

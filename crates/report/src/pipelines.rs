@@ -1,11 +1,11 @@
 //! Pipelines of programs: what moved, how fast, and what each program took for it.
 
 use crate::figures;
-use crate::page::Tone;
 use crate::text;
 use ipcperf_core::result::{
     Counted, Metric, Pipeline, ProgramResult, ProofKind, ResultSet, Spread, Status,
 };
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Blocks, Column, Line, Row, Table};
 
 /// Most system calls of a program that are named without `verbose`.

@@ -1,9 +1,9 @@
 //! What a self-test found, in words.
 
-use crate::page::Tone;
 use crate::{Format, Style, csv};
 use ipcperf_core::result::{SelfTest, Trial, TrialOutcome};
 use ipcperf_render::Output;
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Column, Doc, Row, Table};
 use std::io;
 

@@ -1,8 +1,9 @@
 //! What every screen, page and Markdown begins with of a document that was stopped before its plan was done.
 
 use crate::Style;
-use crate::page::{Page, Tone};
+use crate::page::Page;
 use ipcperf_core::result::{Comparison, Replication, ResultSet, Side};
+use ipcperf_render::doc::Tone;
 use std::io::{self, Write};
 
 /// A document that may have been stopped.

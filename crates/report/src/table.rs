@@ -7,10 +7,11 @@ use crate::chapters::{Chapter, Row, Section, chapters, keep_top, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
 use crate::grid::Grid;
-use crate::page::{Page, Tone};
+use crate::page::Page;
 use crate::rank::Yardstick;
 use crate::{Specs, calls, pipelines, text};
 use ipcperf_core::result::{Finding, Host, Kernel, Noise, ResultSet, Severity, Status};
+use ipcperf_render::doc::Tone;
 use ipcperf_render::terminal;
 use std::io;
 

@@ -1,11 +1,11 @@
 //! A document as a page.
 
 use super::{Attributes, Html, Page};
+use crate::doc::Tone;
 use crate::doc::{
     Block, Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Place, Row, Section, Table,
     anchor,
 };
-use crate::page::Tone;
 use std::io;
 
 /// Writes it.

@@ -7,13 +7,13 @@ use super::words::{
     paired, ratio, ratio_head, shared_reason, tally, verdict,
 };
 use crate::csv;
-use crate::page::Tone;
 use crate::stopped::Stopped;
 use crate::svg::{Axis, Strip, StripRow};
 use crate::text::{counted, join};
 use crate::{Format, Style};
 use ipcperf_core::result::{CellComparison, Comparison, Difference, FigureComparison};
 use ipcperf_render::Output;
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table};
 use std::io::{self, Write};
 

@@ -1,8 +1,8 @@
 //! What a word of the output means, for a terminal and as a document.
 
-use crate::page::Tone;
 use crate::words::{Kind, Word, all, find};
 use crate::{Format, Style};
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table};
 use std::io;
 

@@ -2,11 +2,11 @@
 
 use super::summary::Summary;
 use crate::figures::NONE;
-use crate::page::Tone;
 use crate::text::counted;
 use crate::{Format, Style, csv};
 use ipcperf_core::units::format_size;
 use ipcperf_render::Output;
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Column, Doc, Line, Row, Table};
 use serde::Serialize;
 use std::io::{self, Write};

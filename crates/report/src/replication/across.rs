@@ -1,9 +1,9 @@
 //! Claims by machines: which hold where, and which turned.
 
 use super::words::{bare, brief, deciding, is_artefact, with_interval};
-use crate::page::Tone;
 use crate::{Format, Style, csv, table, text};
 use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table};
 use std::io::{self, Write};
 

@@ -7,13 +7,13 @@ use super::words::{
     FOUND, TESTED, TOLD, Told, course, failures, finding, found, groups, heading, here, legend,
     mark, table_notes, table_title, tested, total, with_interval,
 };
-use crate::page::Tone;
 use crate::stopped::Stopped;
 use crate::{Style, text};
 use ipcperf_core::result::{
     ClaimKind, ClaimResult, Published, Replication, RowResult, StudyResult, TableResult,
     TestResult, Verdict,
 };
+use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{
     Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Section, Table,
 };
