@@ -114,10 +114,10 @@ fn a_survey_at_80_columns() {
     # is the rank: 1 + how many rows are certainly better, by one test of all pairs
     within rounds. = is as good as some other row, as far as this run can tell; so
     are all less than 3 % apart.
-    ~ spins briefly before it sleeps: as fast as spinning where the peer is quick,
-    and not after a pause.
-    * The rounds fall into two modes: both figures are shown where there is room,
-    the one of more rounds first, never an average.
+    ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a
+    pause.
+    * The rounds fall into two modes: both values are shown if there is room, the
+    larger mode first, never an average.
 
     NOT MEASURED
     - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
@@ -240,8 +240,8 @@ fn a_survey_at_200_columns_shows_more_statistics() {
     user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer
     slices than the rest. Hypervisor CPU time is not included.
     # is the rank: 1 + how many rows are certainly better, by one test of all pairs within rounds. = is as good as some other row, as far as this run can tell; so are all less than 3 % apart.
-    ~ spins briefly before it sleeps: as fast as spinning where the peer is quick, and not after a pause.
-    * The rounds fall into two modes: both figures are shown where there is room, the one of more rounds first, never an average.
+    ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a pause.
+    * The rounds fall into two modes: both values are shown if there is room, the larger mode first, never an average.
     Bounds of this machine: a futex wake-up round trip on same-llc 60.0 us, a cache-line round trip on same-llc 130 ns, memcpy 8.40 GB/s.
 
     NOT MEASURED
