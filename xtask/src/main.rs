@@ -10,6 +10,7 @@ mod snippets;
 mod soak;
 mod tidy;
 mod trial;
+mod weigh;
 
 use std::process::ExitCode;
 
@@ -32,6 +33,8 @@ enum Task {
     Bare(floor::Job),
     /// Check the rules of the project; one line per violation, exit 1 if there is any
     Tidy,
+    /// Count lines, tokens, round loops, judges and files that know a format; exit 1 if a count is above its ceiling
+    Weigh,
     /// Write the documents that the program itself knows best
     Docs,
     /// Check the emitted code of the hot loops: no indirect call, no panic, no allocation
@@ -55,6 +58,7 @@ fn main() -> Result<ExitCode> {
         Task::Floor(options) => floor::run(&options)?,
         Task::Bare(job) => floor::print(&job)?,
         Task::Tidy => tidy::run()?,
+        Task::Weigh => weigh::run()?,
         Task::Docs => tidy::write_documents()?,
         Task::Asm(options) => asm::run(&options)?,
         Task::Fuzz(options) => fuzz::run(&options)?,

@@ -14,7 +14,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use file::File;
+pub(crate) use file::File;
 
 /// Prints one line per violation; false if there is any.
 pub(crate) fn run() -> Result<bool> {
@@ -46,7 +46,7 @@ pub(crate) fn write_documents() -> Result<bool> {
 }
 
 /// Every text file that git tracks or would track.
-fn tracked(root: &Path) -> Result<Vec<File>> {
+pub(crate) fn tracked(root: &Path) -> Result<Vec<File>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)

@@ -4,13 +4,13 @@
 use crate::examples;
 use crate::loads::LoadArgs;
 use crate::packed::STUDY_NAMES;
-use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
-use clap::{Arg, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use crate::words::Words;
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use ipcperf_core::result::Goal;
 use ipcperf_core::{Axis, Capability, Family, Idle, PatternKind, Placement, Touch};
 use ipcperf_report::Format;
 use ipcperf_report::snippet::Language;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Measures every way two processes on one Linux host can exchange data, proves that the data really moved, and says
@@ -242,34 +242,6 @@ pub(crate) struct ChooseArgs {
 /// A list as it was typed, comma-separated or with a repeated flag; `None` if it was not typed.
 pub(crate) fn typed(lists: &[String]) -> Option<String> {
     (!lists.is_empty()).then(|| lists.join(","))
-}
-
-/// The words of a value: help lists them and shells complete them. Other texts are accepted as well, since a value may be a
-/// list, and the code that reads it names the nearest word.
-#[derive(Clone)]
-pub(crate) struct Words(pub(crate) Vec<&'static str>);
-
-impl Words {
-    pub(crate) fn of<T: Copy>(all: &[T], name: fn(T) -> &'static str) -> Self {
-        Self(all.iter().copied().map(name).collect())
-    }
-}
-
-impl TypedValueParser for Words {
-    type Value = String;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        arg: Option<&Arg>,
-        value: &OsStr,
-    ) -> Result<String, clap::Error> {
-        StringValueParser::new().parse_ref(command, arg, value)
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(self.0.iter().map(|word| PossibleValue::new(*word))))
-    }
 }
 
 fn patterns() -> Words {

@@ -44,6 +44,7 @@ mod run;
 mod schema;
 mod selftest;
 mod survey;
+mod words;
 
 pub use ipcperf_builtin::builtin;
 pub use ipcperf_engine::registry::Registry;

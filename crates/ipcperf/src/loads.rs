@@ -1,9 +1,9 @@
 //! Turns the flags of a load into loads: every combination of their values, checked against the patterns. The keys and
 //! their values are declared in `core`; flags, help and job files follow from there.
 
-use crate::args::Words;
 use crate::error::{Stop, unknown_name};
 use crate::request;
+use crate::words::Words;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use ipcperf_core::{

@@ -1,8 +1,9 @@
 //! Manual pages and shell completions, both made from the declared flags.
 
-use crate::args::{Args, ManArgs, Words};
+use crate::args::{Args, ManArgs};
 use crate::error::{Stop, unknown};
 use crate::output;
+use crate::words::Words;
 use clap::{Arg, Command, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
