@@ -255,7 +255,7 @@ fn one_end_alone_is_pinned_in_every_round_and_what_spins_is_refused() {
         if text(cell, "mechanism") == "pipe/spin" {
             let reason = text(cell, "reason");
             assert!(
-                reason.contains("the end that is not pinned") && reason.contains("0,1"),
+                reason.contains("may put both processes on one CPU") && reason.contains("0,1"),
                 "{reason}"
             );
             continue;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
     let sandbox = Sandbox::new();
     for (word, said) in [
-        ("W-LOSS", "W-LOSS: a finding of a run\nMessages were lost;"),
+        ("W-LOSS", "W-LOSS: a finding of a run\nSome messages were lost"),
         ("i-vm", "VM: a finding about the machine\n"),
         ("~", "~: a mark in tables\nSpins briefly before it sleeps"),
         ("grade", "grade: a noise grade\n"),

@@ -268,9 +268,9 @@ fn a_job_file_writes_below_the_current_directory_and_replaces_only_results() {
         ("../tmp/x.json", "lies outside the current directory"),
         ("below/../../tmp/x.json", "lies outside the current directory"),
         ("out/x.json", "lies outside the current directory"),
-        ("notes.txt", "is not a result of ipcperf"),
-        ("below/up/notes.txt", "is not a result of ipcperf"),
-        ("link", "is not a result of ipcperf"),
+        ("notes.txt", "is not an ipcperf result"),
+        ("below/up/notes.txt", "is not an ipcperf result"),
+        ("link", "is not an ipcperf result"),
     ] {
         for more in [&[][..], &["--dry-run"]] {
             let ended = ended(output, more);

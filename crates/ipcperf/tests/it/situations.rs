@@ -219,7 +219,7 @@ situations! {
     a_control_group_too_small_for_a_pair: SMALL_GROUP, "run -m pipe -o run.json"
         => 3, ["/pids.max allows 2 processes and threads, all in use; echo max > /sys/fs/cgroup/"];
     a_control_group_that_the_doctor_sees: SMALL_GROUP, "doctor"
-        => 0, ["rocesses of the control group of 2 may keep", "Remedy: echo max > /sys/fs/cgroup/"];
+        => 0, ["rocesses of the control group of 2 may prevent", "Remedy: echo max > /sys/fs/cgroup/"];
     fewer_processes_than_clients: FEW_PROCESSES,
         "run -m unix-stream -p connect --conns 10 --place free --rounds 1 --slice 5ms"
         => 3, ["10 clients", "ulimit -u"];
