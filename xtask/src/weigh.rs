@@ -20,10 +20,10 @@ struct Count {
 
 /// The most of each count.
 mod ceiling {
-    pub(super) const CODE_LINES: usize = 71_950;
-    pub(super) const TEST_LINES: usize = 35_920;
-    pub(super) const TOKENS: usize = 739_800;
-    pub(super) const TOKENS_PER_LINE: f64 = 10.28;
+    pub(super) const CODE_LINES: usize = 70_620;
+    pub(super) const TEST_LINES: usize = 35_740;
+    pub(super) const TOKENS: usize = 730_500;
+    pub(super) const TOKENS_PER_LINE: f64 = 10.34;
     pub(super) const ROUND_LOOPS: usize = 1;
     pub(super) const JUDGES: usize = 9;
     pub(super) const HTML: usize = 9;
@@ -228,6 +228,10 @@ impl Weight {
         let trees: Vec<TokenTree> = tokens.into_iter().collect();
         let mut at = 0;
         while let Some(tree) = trees.get(at) {
+            if inner(&trees, at).is_some_and(is_documentation) {
+                at += 3;
+                continue;
+            }
             if let Some(attribute) = attribute(&trees, at) {
                 if is_documentation(attribute) {
                     at += 2;
@@ -329,6 +333,18 @@ fn attribute(trees: &[TokenTree], at: usize) -> Option<&Group> {
     }
 }
 
+/// The attribute of what it stands in (`#![...]`) that begins at `at`.
+fn inner(trees: &[TokenTree], at: usize) -> Option<&Group> {
+    match (trees.get(at), trees.get(at + 1), trees.get(at + 2)) {
+        (
+            Some(TokenTree::Punct(sign)),
+            Some(TokenTree::Punct(mark)),
+            Some(TokenTree::Group(group)),
+        ) if sign.as_char() == '#' && mark.as_char() == '!' => Some(group),
+        _ => None,
+    }
+}
+
 fn begins_with(group: &Group, name: &str) -> bool {
     matches!(group.stream().into_iter().next(), Some(TokenTree::Ident(word)) if word == name)
 }
@@ -397,7 +413,7 @@ mod tests {
         let text = "//! Doc.\n/// Doc.\nfn a() {\n    // No.\n    b(1);\n}\n\n#[cfg(test)]\nuse x::{y};\n#[cfg(test)]\nmod far;\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn c() {}\n}\n";
         let [product, whole] = weigh(&File::new("crates/x/src/lib.rs", text)).expect("it is Rust");
         assert_eq!((product.lines.len(), product.tokens), (3, 11));
-        assert_eq!(whole.lines.len(), 11);
+        assert_eq!(whole.lines.len(), 12);
         assert_eq!(product.tests, ["far"]);
     }
 

@@ -367,10 +367,11 @@ pub(crate) struct CompareArgs {
     /// Result file for B (repeatable, with --old)
     #[arg(long, value_name = "FILE", requires = "old", conflicts_with = "arms")]
     pub(crate) new: Vec<PathBuf>,
-    /// Measure two cells side by side: 'pipe 64 same-cpu' 'unix-stream 64 same-cpu'. CELL: 'MECHANISM [SIZE]
-    /// [PLACEMENT] [PATTERN] [KEY=VALUE]...', where KEY is a knob or a flag of 'ipcperf run'
+    // No documentation comment, in which brackets would be links.
     #[arg(
         long,
+        help = "Measure two cells side by side: 'pipe 64 same-cpu' 'unix-stream 64 same-cpu'. CELL: 'MECHANISM [SIZE] \
+                [PLACEMENT] [PATTERN] [KEY=VALUE]...', where KEY is a knob or a flag of 'ipcperf run'",
         value_names = ["CELL A", "CELL B"],
         num_args = 1..=2,
         conflicts_with_all = ["arms", "old", "new"]
