@@ -16,8 +16,7 @@ use crate::{Specs, Style, text};
 use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Blocks, Column, Doc, Line, Row, Section, Table};
+use ipcperf_render::doc::{Blocks, Column, Doc, Line, Row, Section, Table, Tone};
 use pace::Pace;
 
 /// Most rows of the tables of all sizes together: with all that stands around them a screen of 40 lines.
@@ -225,7 +224,9 @@ impl<'a> Choice<'a> {
             notes.push("drops what does not fit".to_owned());
         }
         if self.wanted().is_by_name() && is_pair(cell) {
-            notes.push("measured as a pair; found by name, its data takes the same way".to_owned());
+            notes.push(
+                "measured as a socket pair; with a name the data path is the same".to_owned(),
+            );
         }
         notes.extend(modes(cell, contest.yardstick));
         if chosen.behind > 1.0 {

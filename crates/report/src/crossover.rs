@@ -9,8 +9,7 @@ use crate::words;
 use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_core::{Axis, Figure};
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Column, Doc, Line, Row, Table};
+use ipcperf_render::doc::{Column, Doc, Line, Row, Table, Tone};
 use ipcperf_stats::{Arm, Evidence, Looked, changes, winner};
 
 #[cfg(test)]

@@ -6,8 +6,7 @@ use ipcperf_core::{
     BackPressure, Direction, Limit, Memory, OnClose, OnRestart, Payload, Peers, Reach, Spec,
     Syscalls, Wait,
 };
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Blocks, Doc};
+use ipcperf_render::doc::{Blocks, Doc, Tone};
 use std::io;
 
 /// Writes all there is to know about a mechanism, in sections.
@@ -124,7 +123,7 @@ const fn waits(wait: Wait) -> &'static str {
 
 const fn meets(reach: Reach) -> &'static str {
     match reach {
-        Reach::Related => "related processes, or whoever was handed a descriptor",
+        Reach::Related => "related processes, or any process that is passed a descriptor",
         Reach::SameUser => "any process of the same user that knows the other's process number",
         Reach::Named => "any process that may open its name",
         Reach::Network => "any process in the same network namespace, and other hosts where routed",
@@ -226,7 +225,7 @@ mod tests {
           carries     bytes without boundaries
           largest     no limit
           waits       block: sleeps in the call that moves the data
-          meets       related processes, or whoever was handed a descriptor
+          meets       related processes, or any process that is passed a descriptor
           direction   one way; a round trip takes two of them
           peers       any number of producers, any number of consumers
           when full   the sender waits

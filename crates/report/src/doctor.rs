@@ -3,8 +3,7 @@
 use crate::{Format, Style, csv, text};
 use ipcperf_core::result::{Check, Examination, Fitness, Rating};
 use ipcperf_render::Output;
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table};
+use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table, Tone};
 use std::io;
 
 /// Writes an examination in one of the formats.

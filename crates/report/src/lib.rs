@@ -72,7 +72,7 @@ pub use ipcperf_render::text::{clean, counted, in_groups};
 pub use ipcperf_render::{Format, Style};
 
 use ipcperf_core::result::{Comparison, ResultSet};
-use ipcperf_render::doc::{Doc, Line};
+use ipcperf_render::doc::{Doc, Line, Tone};
 use ipcperf_render::{grid, html, page, svg, terminal, text};
 use std::io;
 use stopped::Stopped;
@@ -138,10 +138,10 @@ fn screen(
     if let Some(doc) = asked::screen(set, specs, style) {
         return doc.write(Format::Table, style, out);
     }
-    stopped::first(set, style, out)?;
     if overview::is_one_screen(set, style) {
-        return overview::render(set, specs, style, out);
+        return overview::doc(set, specs, &|_| None).write(Format::Table, style, out);
     }
+    stopped::first(set, style, out)?;
     table::render(set, specs, style, out)?;
     let mut page = page::Page::new(out, style);
     if let Some(wanted) = &set.invocation.plan.requirements {
@@ -150,7 +150,7 @@ fn screen(
     }
     crossover::answer(set, specs).iter().try_for_each(|words| {
         page.blank()?;
-        page.paragraph(ipcperf_render::doc::Tone::Plain, "", words)
+        page.paragraph(Tone::Plain, "", words)
     })
 }
 

@@ -5,8 +5,7 @@ use crate::{Format, Style, csv, text};
 use ipcperf_core::result::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 use ipcperf_core::{BackPressure, Family, Knob, Limit, Missing, Payload, Reach, Spec};
 use ipcperf_render::Output;
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Column, Doc, Line, Row, Table};
+use ipcperf_render::doc::{Column, Doc, Line, Row, Table, Tone};
 use std::io;
 
 #[cfg(test)]

@@ -5,14 +5,11 @@ use crate::advice::{caution, has_places};
 use crate::answers::answers;
 use crate::chapters::{chapters, keep_top};
 use crate::columns::{self, Column};
-use crate::grid::Grid;
 use crate::rank::Yardstick;
 use crate::{Specs, calls, pipelines, table};
 use ipcperf_core::result::ResultSet;
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{self, Blocks, Line, Row, Table};
+use ipcperf_render::doc::{self, Blocks, Line, Row, Table, Tone};
 pub(crate) use ipcperf_render::markdown::escape;
-use std::io;
 
 /// What a reader of a wiki wants by default; all others with `verbose`.
 const USUAL: &[Column] = &[
@@ -40,21 +37,6 @@ const USUAL: &[Column] = &[
     Column::Machine,
     Column::Switches,
 ];
-
-/// A table.
-pub(crate) fn grid(grid: &Grid, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    row(&grid.heads, style, out)?;
-    let mark = |right: &bool| if *right { "---:" } else { "---" };
-    let marks: Vec<&str> = grid.right.iter().map(mark).collect();
-    writeln!(out, "| {} |", marks.join(" | "))?;
-    grid.rows.iter().try_for_each(|line| row(line, style, out))
-}
-
-/// One line of a table.
-pub(crate) fn row(cells: &[String], style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    let cells: Vec<String> = cells.iter().map(|cell| escape(cell, style.unicode)).collect();
-    writeln!(out, "| {} |", cells.join(" | "))
-}
 
 /// All tables of a result set, with what is said of them.
 pub(crate) fn blocks(set: &ResultSet, specs: &Specs, style: &Style) -> Blocks {

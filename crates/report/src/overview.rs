@@ -7,15 +7,14 @@ use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
 use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds};
+use crate::stopped::Stopped;
 use crate::table::{grade_words, masthead};
-use crate::{Format, Specs, Style, text, words};
+use crate::{Specs, Style, text, words};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
 use ipcperf_core::{Capability, OnClose, PatternKind, Placement, Spec, Wait};
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Cell as Words, Column, Doc, Layout, Line, Row, Table};
+use ipcperf_render::doc::{Cell as Words, Column, Doc, Layout, Line, Row, Table, Tone};
 use ipcperf_stats::FEWEST_ROUNDS;
 use rows::{Shown, Standing, base, custom, is_two_mode, one_of_each, rows_of};
-use std::io;
 
 mod rows;
 #[cfg(test)]
@@ -46,7 +45,7 @@ struct Overview<'a> {
 /// The screen; `link` has the address of a cell in a page.
 pub(crate) fn doc(set: &ResultSet, specs: &Specs, link: &dyn Fn(&Cell) -> Option<String>) -> Doc {
     let overview = Overview::of(set, specs);
-    let mut doc = Doc::new(overview.headline());
+    let mut doc = Doc { stopped: set.stopped(), ..Doc::new(overview.headline()) };
     doc.body.lines(overview.reason());
     if let Some(caution) = caution(set).filter(|_| has_places(set)) {
         doc.body.say(Tone::Doubt, caution);
@@ -69,15 +68,6 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, link: &dyn Fn(&Cell) -> Option
         doc.body.say(Tone::Quiet, grade_words(&set.noise));
     }
     doc
-}
-
-pub(crate) fn render(
-    set: &ResultSet,
-    specs: &Specs,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    doc(set, specs, &|_| None).write(Format::Table, style, out)
 }
 
 impl<'a> Overview<'a> {
@@ -404,7 +394,7 @@ impl<'a> Overview<'a> {
             ));
         }
         if cells().any(is_two_mode) {
-            notes.push("or in: two modes".to_owned());
+            notes.push("or in: the other of two modes".to_owned());
         }
         if cells().any(|cell| mark(cell) == words::BATCH) {
             notes.push(format!("{} timed in batches", words::BATCH));

@@ -5,8 +5,7 @@ use crate::text;
 use ipcperf_core::result::{
     Counted, Metric, Pipeline, ProgramResult, ProofKind, ResultSet, Spread, Status,
 };
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Blocks, Column, Line, Row, Table};
+use ipcperf_render::doc::{Blocks, Column, Line, Row, Table, Tone};
 
 /// Most system calls of a program that are named without `verbose`.
 const CALLS: usize = 6;

@@ -1,14 +1,14 @@
 //! The reference of all mechanisms as one Markdown document. It holds facts of the mechanisms and none of a host.
 
 use crate::figures::{self, NONE};
-use crate::grid::Grid;
 use crate::list::{ListRow, carries, families, meets};
-use crate::markdown::{self, escape};
+use crate::markdown::escape;
 use crate::{Style, text};
 use ipcperf_core::{BackPressure, Capability, Limit, OnClose, Payload, Spec};
+use ipcperf_render::doc::{Blocks, Column, Row, Table};
 use std::io;
 
-/// Columns, and which of them stand at the right edge.
+/// Columns, and which of them are numbers.
 const HEADS: &[(&str, bool)] = &[
     ("mechanism", false),
     ("waits", false),
@@ -68,10 +68,17 @@ fn chooser(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
         let words: Vec<&str> = capabilities.iter().map(|one| one.name()).collect();
         vec![(*need).to_owned(), words.join(","), have.join(", ")]
     };
-    let heads = ["need", "--can", "mechanisms"].map(|head| (head, false));
-    let all = NEEDS.iter().map(row).collect();
-    markdown::grid(&Grid::of(&heads, all), &Style::default(), out)?;
-    writeln!(out)
+    table(["need", "--can", "mechanisms"].map(Column::text), NEEDS.iter().map(row), out)
+}
+
+fn table(
+    columns: impl IntoIterator<Item = Column>,
+    rows: impl Iterator<Item = Vec<String>>,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut blocks = Blocks::default();
+    blocks.table(Table::new(columns, rows.map(Row::new)));
+    ipcperf_render::markdown::blocks(&blocks, 2, &Style::default(), out)
 }
 
 /// Writes the reference: what a reader needs to choose. `ipcperf describe` has the rest. The same rows give the same bytes
@@ -110,8 +117,11 @@ pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
             .collect();
         writeln!(out, "## {family}\n")?;
         let facts = variants.iter().filter_map(|rows| standard(rows)).map(|row| cells(row.spec));
-        markdown::grid(&Grid::of(HEADS, facts.collect()), &Style::default(), out)?;
-        writeln!(out)?;
+        let columns = HEADS.iter().map(|(head, is_number)| match is_number {
+            true => Column::number(*head),
+            false => Column::text(*head),
+        });
+        table(columns, facts, out)?;
         variants.iter().try_for_each(|rows| mechanism(rows, out))?;
         writeln!(out)?;
     }

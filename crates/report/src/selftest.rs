@@ -3,8 +3,7 @@
 use crate::{Format, Style, csv};
 use ipcperf_core::result::{SelfTest, Trial, TrialOutcome};
 use ipcperf_render::Output;
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Column, Doc, Row, Table};
+use ipcperf_render::doc::{Column, Doc, Row, Table, Tone};
 use std::io;
 
 const COLUMNS: &[csv::Column] =

@@ -138,7 +138,7 @@ pub(crate) fn declared_silence(scene: &Scene<'_>) -> Result<(), Trouble> {
             format!("on_close: undetected, but the survivor met {closed:?}")
         })?;
         ensure(dead.is_empty() || dead.iter().any(Option::is_none), || {
-            format!("on_death: undetected, but whoever receives or sends met {dead:?}")
+            format!("on_death: undetected, but a receive or send met {dead:?}")
         })?;
     }
     Ok(())

@@ -49,7 +49,13 @@ fn a_search_measures_both_arms_at_each_point_and_begins_with_the_answer() {
         assert!(between.into_iter().all(|at| points[0] < *at && *at < points[1]), "{found:?}");
         // Sentences may be paragraphs in the one and lines in the other.
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let answer = words(ended.stdout.split("ipcperf 0.").next().expect("text"));
+        let answer = words(
+            ended
+                .stdout
+                .split(concat!("ipcperf ", env!("CARGO_PKG_VERSION")))
+                .next()
+                .expect("text"),
+        );
         assert!(ANSWERS.iter().any(|part| answer.contains(part)), "{}", ended.stdout);
         assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
         // Shown again, and with all tables.

@@ -123,7 +123,7 @@ fn answers(sandbox: &Sandbox, language: Language, program: &Path, entry: &Entry)
     for size in SIZES.into_iter().filter(|size| limit.is_none_or(|limit| *size <= limit)) {
         let ended = run(sandbox, language, program, Some(size));
         assert_eq!((ended.stderr.as_str(), ended.status.code()), ("", Some(0)), "{name} {size}");
-        assert_eq!(ended.stdout, format!("{name}: {size} bytes there and back, checked\n"));
+        assert_eq!(ended.stdout, format!("{name}: {size} bytes sent, echoed and checked\n"));
     }
     if limit.is_some_and(|limit| limit < TOO_MUCH) {
         let ended = run(sandbox, language, program, Some(TOO_MUCH));

@@ -72,5 +72,5 @@ int main(int argc, char **argv) {
   if (waitpid(server, &status, 0) == -1 || status != 0 ||
       memcmp(message, reply, size) != 0)
     errx(1, "the server failed");
-  printf("fifo: %zu bytes there and back, checked\n", size);
+  printf("fifo: %zu bytes sent, echoed and checked\n", size);
 }

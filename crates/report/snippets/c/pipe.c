@@ -56,5 +56,5 @@ int main(int argc, char **argv) {
   if (waitpid(child, &status, 0) == -1 || status != 0 ||
       memcmp(message, reply, size) != 0)
     errx(1, "the child failed");
-  printf("pipe: %zu bytes there and back, checked\n", size);
+  printf("pipe: %zu bytes sent, echoed and checked\n", size);
 }

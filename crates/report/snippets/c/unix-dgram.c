@@ -88,5 +88,5 @@ int main(int argc, char **argv) {
   if (waitpid(child, &status, 0) == -1 || status != 0 ||
       memcmp(message, reply, size) != 0)
     errx(1, "the server failed");
-  printf("unix-dgram: %zu bytes there and back, checked\n", size);
+  printf("unix-dgram: %zu bytes sent, echoed and checked\n", size);
 }

@@ -71,5 +71,5 @@ int main(int argc, char **argv) {
   if (waitpid(server, &status, 0) == -1 || status != 0 ||
       memcmp(message, reply, size) != 0)
     errx(1, "the server failed");
-  printf("unix-stream: %zu bytes there and back, checked\n", size);
+  printf("unix-stream: %zu bytes sent, echoed and checked\n", size);
 }

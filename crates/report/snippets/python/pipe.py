@@ -25,4 +25,4 @@ with open(there_out, "wb") as requests, open(back_in, "rb") as replies:
 _, status = os.waitpid(child, 0)
 if status != 0 or reply != message:
     sys.exit("the child failed")
-print(f"pipe: {size} bytes there and back, checked")
+print(f"pipe: {size} bytes sent, echoed and checked")

@@ -46,4 +46,4 @@ reply = back.receive()
 _, status = os.waitpid(child, 0)
 if status != 0 or reply != message:
     sys.exit("the child failed")
-print(f"shm-sem: {size} bytes there and back, checked")
+print(f"shm-sem: {size} bytes sent, echoed and checked")

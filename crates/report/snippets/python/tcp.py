@@ -30,4 +30,4 @@ with socket.create_connection(address) as client:
 _, status = os.waitpid(server, 0)
 if status != 0 or reply != message:
     sys.exit("the server failed")
-print(f"tcp: {size} bytes there and back, checked")
+print(f"tcp: {size} bytes sent, echoed and checked")

@@ -41,4 +41,4 @@ finally:
     os.unlink(PATH)
 if status != 0 or reply != message:
     sys.exit("the server failed")
-print(f"unix-dgram: {size} bytes there and back, checked")
+print(f"unix-dgram: {size} bytes sent, echoed and checked")

@@ -31,4 +31,4 @@ with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         os.unlink(PATH)
 if status != 0 or reply != message:
     sys.exit("the server failed")
-print(f"unix-stream: {size} bytes there and back, checked")
+print(f"unix-stream: {size} bytes sent, echoed and checked")

@@ -52,6 +52,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !server.wait()?.success() || reply != message {
         return Err("the server failed".into());
     }
-    println!("fifo: {size} bytes there and back, checked");
+    println!("fifo: {size} bytes sent, echoed and checked");
     Ok(())
 }

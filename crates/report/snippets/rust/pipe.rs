@@ -33,6 +33,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     if !child.wait()?.success() || reply != message {
         return Err("the child failed".into());
     }
-    println!("pipe: {size} bytes there and back, checked");
+    println!("pipe: {size} bytes sent, echoed and checked");
     Ok(())
 }

@@ -15,7 +15,7 @@ fn client(size: usize, port: u16) -> Result<(), Box<dyn Error>> {
     server.write_all(&message)?; // BrokenPipe: the server is gone
     server.read_exact(&mut reply)?;
     assert!(reply == message);
-    println!("tcp: {size} bytes there and back, checked");
+    println!("tcp: {size} bytes sent, echoed and checked");
     Ok(())
 }
 

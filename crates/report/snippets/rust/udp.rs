@@ -24,7 +24,7 @@ fn client(size: usize, port: u16) -> Result<(), Box<dyn Error>> {
     let mut reply = vec![0; size + 1]; // what does not fit is cut off
     let length = socket.recv(&mut reply)?;
     assert!(reply[..length] == message);
-    println!("udp: {size} bytes there and back, checked");
+    println!("udp: {size} bytes sent, echoed and checked");
     Ok(())
 }
 

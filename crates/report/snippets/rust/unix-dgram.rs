@@ -36,7 +36,7 @@ fn client(size: usize) -> Result<(), Box<dyn Error>> {
     let mut reply = vec![0; size + 1]; // what does not fit is cut off
     let length = client.recv(&mut reply)?;
     assert!(reply[..length] == message);
-    println!("unix-dgram: {size} bytes there and back, checked");
+    println!("unix-dgram: {size} bytes sent, echoed and checked");
     Ok(())
 }
 

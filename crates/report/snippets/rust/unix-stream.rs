@@ -25,7 +25,7 @@ fn client(size: usize) -> Result<(), Box<dyn Error>> {
     server.write_all(&message)?; // BrokenPipe: the server is gone
     server.read_exact(&mut reply)?;
     assert!(reply == message);
-    println!("unix-stream: {size} bytes there and back, checked");
+    println!("unix-stream: {size} bytes sent, echoed and checked");
     Ok(())
 }
 

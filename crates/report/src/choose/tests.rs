@@ -355,7 +355,7 @@ fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
         let (wanted, style) = (wanted(&[64], can), Style::default());
         let text =
             to_text(|out| doc(&set, &wanted, &specs, &style).write(Format::Table, &style, out));
-        text.contains("measured as a pair")
+        text.contains("measured as a socket pair")
     };
     assert!(told(&[Unrelated]) && !told(&[]));
 }

@@ -13,8 +13,7 @@ use crate::text::{counted, join};
 use crate::{Format, Style};
 use ipcperf_core::result::{CellComparison, Comparison, Difference, FigureComparison};
 use ipcperf_render::Output;
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table};
+use ipcperf_render::doc::{Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table, Tone};
 use std::io::{self, Write};
 
 /// Writes a comparison in one of the formats.

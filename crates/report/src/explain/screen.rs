@@ -10,8 +10,7 @@ use crate::table::grade_words;
 use crate::{Specs, Style, svg, text};
 use ipcperf_core::result::{CallTime, Cell, Metric, ResultSet, Status};
 use ipcperf_core::{PatternKind, Placement, Wait};
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Chart, Column, Doc, Line, Picture, Row, Section, Table};
+use ipcperf_render::doc::{Chart, Column, Doc, Line, Picture, Row, Section, Table, Tone};
 use ipcperf_stats::FEWEST_ROUNDS;
 use std::collections::BTreeMap;
 

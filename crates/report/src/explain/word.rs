@@ -2,8 +2,7 @@
 
 use crate::words::{Kind, Word, all, find};
 use crate::{Format, Style};
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table};
+use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table, Tone};
 use std::io;
 
 /// The text with a capital at its beginning.

@@ -6,8 +6,7 @@ use crate::text::counted;
 use crate::{Format, Style, csv};
 use ipcperf_core::units::format_size;
 use ipcperf_render::Output;
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Column, Doc, Line, Row, Table};
+use ipcperf_render::doc::{Column, Doc, Line, Row, Table, Tone};
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -9,8 +9,7 @@ use crate::{Format, Style, csv, svg, words};
 use ipcperf_core::map_of;
 use ipcperf_core::result::Status;
 use ipcperf_render::Output;
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Cell, Chart, Column, Doc, Line, Picture, Place, Row, Table};
+use ipcperf_render::doc::{Cell, Chart, Column, Doc, Line, Picture, Place, Row, Table, Tone};
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -51,7 +51,7 @@ fn a_survey_on_one_screen() {
     or in 2 of 9 rounds  1.90 us
     hidden at 80 columns: times slower, 4 KiB p50, can
     = as fast as the first row, as far as this run can tell; ~ spins before it
-    sleeps: fast only if the peer answers at once; or in: two modes
+    sleeps: fast only if the peer answers at once; or in: the other of two modes
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
     Your case   ipcperf choose -s 4K --rate 20k
@@ -87,7 +87,7 @@ fn wide_screens_have_more_columns() {
     tcp                  95.0 us   142 us  16.9 us  2.81 GB/s  23.8 us  noticed       1.3x [1.3, 1.4]          -  two-way, reconnect
     shm-ring/futex ~     58.0 us  87.0 us        -          -  14.5 us  noticed                     -          -  -
     or in 2 of 9 rounds  1.90 us
-    = as fast as the first row, as far as this run can tell; ~ spins before it sleeps: fast only if the peer answers at once; or in: two modes
+    = as fast as the first row, as far as this run can tell; ~ spins before it sleeps: fast only if the peer answers at once; or in: the other of two modes
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
     Your case   ipcperf choose -s 4K --rate 20k
@@ -135,7 +135,7 @@ fn narrow_screens_say_what_they_hide() {
     = as fast as the first row, as far as
     this run can tell; ~ spins before it
     sleeps: fast only if the peer answers at
-    once; or in: two modes
+    once; or in: the other of two modes
     CPUs 0 and 1 (same-llc), idle as-is,
     touch cacheline
 
@@ -220,8 +220,8 @@ fn at_grade_f_rows_stand_by_family_and_nothing_is_ranked() {
       tcp                  95.0 us   142 us  16.9 us  2.81 GB/s  two-way, reconnect
       fifo                 72.1 us   108 us  6.35 us          -  reconnect
     hidden at 80 columns: CPU/msg, dead peer, 4 KiB p50
-    ~ spins before it sleeps: fast only if the peer answers at once; or in: two
-    modes
+    ~ spins before it sleeps: fast only if the peer answers at once; or in: the
+    other of two modes
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
     Fix first   ipcperf doctor

@@ -3,8 +3,7 @@
 use super::words::{bare, brief, deciding, is_artefact, with_interval};
 use crate::{Format, Style, csv, table, text};
 use ipcperf_core::result::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
-use ipcperf_render::doc::Tone;
-use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table};
+use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table, Tone};
 use std::io::{self, Write};
 
 /// What the words of the table mean.

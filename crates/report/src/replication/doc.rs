@@ -13,9 +13,8 @@ use ipcperf_core::result::{
     ClaimKind, ClaimResult, Published, Replication, RowResult, StudyResult, TableResult,
     TestResult, Verdict,
 };
-use ipcperf_render::doc::Tone;
 use ipcperf_render::doc::{
-    Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Section, Table,
+    Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Section, Table, Tone,
 };
 
 /// Lines of a first screen.

@@ -55,7 +55,7 @@ pub(super) fn pairs(set: &ResultSet) -> Vec<Shown> {
         lines.extend([((a, b), *median), ((b, a), *median)]);
     }
     if !lines.is_empty() {
-        let title = "One cache line there and back".to_owned();
+        let title = "Round trip of one cache line".to_owned();
         let note = "Both ends spin; what no mechanism on these CPUs can beat.".to_owned();
         groups.push((title, note, lines));
     }
