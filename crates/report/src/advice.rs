@@ -1,6 +1,6 @@
 //! What the noise and the length of a run let its reader conclude.
 
-use crate::rank::has_too_few_rounds;
+use crate::judge::has_too_few_rounds;
 use crate::text;
 use ipcperf_core::result::{Cell, ResultSet, Severity, Status};
 use ipcperf_stats::FEWEST_ROUNDS;

@@ -2,8 +2,7 @@
 //! size, then ranked. Spinning and blocking mechanisms never meet in one ranking.
 
 use crate::Specs;
-use crate::compare::lost_too_much;
-use crate::rank::{Rank, Ranking, Reading, Yardstick, lost_its_rounds};
+use crate::judge::{Rank, Ranking, Reading, Yardstick, lost_its_rounds, lost_too_much};
 use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};

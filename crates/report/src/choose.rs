@@ -10,7 +10,7 @@ use crate::answers::{caveats, modes, ties};
 use crate::chapters::{marked_name, name};
 use crate::figures::{self, NONE};
 use crate::fittest::{FAMILIAR, merits};
-use crate::rank::{Ranking, Ratio, Yardstick};
+use crate::judge::{Ranking, Ratio, Yardstick};
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text};
 use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};

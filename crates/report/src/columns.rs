@@ -3,7 +3,7 @@
 use crate::Style;
 use crate::chapters::{Chapter, Row, Section, label, marked_label};
 use crate::figures::{self, NONE, or_none};
-use crate::rank::Yardstick;
+use crate::judge::Yardstick;
 use crate::{text, words};
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
 use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Rated, Seat};

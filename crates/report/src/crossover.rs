@@ -1,8 +1,9 @@
 //! A search for where one of two arms overtakes the other: its points, and what can be said of them.
 
 use crate::Specs;
-use crate::compare::{self, Reading, between, distrust, name, pair, times};
+use crate::compare::{self, name, pair};
 use crate::figures::{self, NONE};
+use crate::judge::{Figures, between, distrust, times};
 use crate::table::{grade_words, masthead, reasons};
 use crate::text::{counted, join};
 use crate::words;
@@ -61,7 +62,7 @@ fn found(set: &ResultSet) -> Option<Found<'_>> {
             let (_, b) = measured.iter().find(is_its_b)?;
             let pair = pair(a, b);
             let evidence = pair.evidence.filter(|_| pair.doubt.is_none());
-            let more_is_better = Reading::Own.more_is_better(&a.key);
+            let more_is_better = Figures::Own.more_is_better(&a.key);
             let told = |evidence| winner(evidence, more_is_better, asked.most_points);
             let winner = evidence.as_ref().filter(|_| doubt.is_none()).and_then(told);
             Some(Point { at: at(a)?, a, b, evidence, doubt: pair.doubt, winner })

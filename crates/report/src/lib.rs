@@ -25,13 +25,13 @@ mod fittest;
 mod gate;
 mod history;
 mod json;
+mod judge;
 mod list;
 mod load;
 mod markdown;
 mod once;
 mod overview;
 mod pipelines;
-mod rank;
 mod reference;
 mod replication;
 mod selftest;
@@ -46,16 +46,17 @@ mod words;
 
 pub use answers::{Answer, Question, answers};
 pub use choose::{chosen, is_met, lacking};
-pub use compare::{
-    Arms, Incomparable, Recorded, Terms, at_once, compare_files, compare_live, comparison,
-    factor_names, metric_of,
-};
+pub use compare::comparison;
 pub use csv::{Rows, rows};
 pub use describe::describe;
 pub use doctor::doctor;
 pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use gate::{Limit, Outcome, Slower};
 pub use history::{CellFigure, CellFigures, Kept, Summary, Trend, kept, summary, trend};
+pub use judge::{
+    Arms, Incomparable, Recorded, Terms, at_once, compare_files, compare_live, factor_names,
+    metric_of,
+};
 pub use list::{ListRow, list};
 pub use load::{
     LoadError, is_comparison, is_document, is_replication, load, load_comparison, load_replication,

@@ -5,7 +5,7 @@ use crate::advice::{caution, has_places};
 use crate::answers::answers;
 use crate::chapters::{chapters, keep_top};
 use crate::columns::{self, Column};
-use crate::rank::Yardstick;
+use crate::judge::Yardstick;
 use crate::{Specs, calls, pipelines, table};
 use ipcperf_core::result::ResultSet;
 use ipcperf_render::doc::{self, Blocks, Line, Row, Table, Tone};

@@ -6,7 +6,7 @@ use crate::chapters::{Row as Alone, Way, label, marked_label, unmeasured};
 use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
-use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds};
+use crate::judge::{ROUND_TRIP, Yardstick, lost_its_rounds};
 use crate::stopped::Stopped;
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text, words};

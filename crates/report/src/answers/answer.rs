@@ -1,7 +1,7 @@
 //! A question, its answer, and what any answer says of a figure with two modes.
 
 use crate::columns::other_mode_words;
-use crate::rank::Yardstick;
+use crate::judge::Yardstick;
 use ipcperf_core::result::Cell;
 use serde::Serialize;
 

@@ -2,7 +2,7 @@
 
 use super::contest::{Basis, Contest, Entry, has_same_knobs, sleeps_at_once};
 use crate::figures;
-use crate::rank::ROUND_TRIP;
+use crate::judge::ROUND_TRIP;
 use ipcperf_core::result::{Cell, CellKey, ClockFacts, OperationMode};
 use ipcperf_core::units::format_nanos;
 use ipcperf_core::{Load, PatternKind};

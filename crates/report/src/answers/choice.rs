@@ -1,7 +1,7 @@
 //! What one should know of a mechanism that is chosen.
 
 use crate::columns::other_mode_words;
-use crate::rank::Yardstick;
+use crate::judge::Yardstick;
 use crate::text;
 use ipcperf_core::result::Cell;
 use ipcperf_core::{OnClose, Spec, Wait};

@@ -3,7 +3,7 @@
 use super::answer::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
 use crate::fittest::{FAMILIAR, Fitness, fitness};
-use crate::rank::{Ranking, Reading, Yardstick};
+use crate::judge::{Ranking, Reading, Yardstick};
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts};
 use ipcperf_core::{Idle, Placement, Spec, Touch, Wait};

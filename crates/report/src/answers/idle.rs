@@ -4,7 +4,7 @@ use super::answer::{Answer, Question, modes_words};
 use super::contest::{Entry, has_same_knobs};
 use crate::chapters::{label, place_order};
 use crate::figures;
-use crate::rank::{ROUND_TRIP, Ranking, Reading, TIE_FACTOR};
+use crate::judge::{ROUND_TRIP, Ranking, Reading, TIE_FACTOR};
 use crate::text::counted;
 use ipcperf_core::result::{Cell, CellKey, ClockFacts, ResultSet, Spread};
 use ipcperf_core::units::format_size;

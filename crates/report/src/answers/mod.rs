@@ -16,7 +16,7 @@ use crate::Specs;
 use crate::advice::has_places;
 use crate::chapters::{is_comparable, is_floor};
 use crate::figures;
-use crate::rank::{ROUND_TRIP, Yardstick, lost_its_rounds};
+use crate::judge::{ROUND_TRIP, Yardstick, lost_its_rounds};
 use ipcperf_core::result::{ClockFacts, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};

@@ -4,10 +4,9 @@ use crate::Specs;
 use crate::answers::Basis;
 use crate::chapters::{is_floor, place_order};
 use crate::columns::SATURATED;
-use crate::compare::lost_too_much;
 use crate::figures;
 use crate::fittest::{Fitness, fitness};
-use crate::rank::{Ranking, Reading, Yardstick, lost_its_rounds};
+use crate::judge::{Ranking, Reading, Yardstick, lost_its_rounds, lost_too_much};
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::{format_duration, format_per_second};
@@ -433,7 +432,7 @@ pub(super) fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> 
 pub(super) fn dominates(one: &[Option<f64>], other: &[Option<f64>]) -> bool {
     let or_worst = |value: &Option<f64>| value.unwrap_or(f64::INFINITY);
     let mut pairs = one.iter().map(or_worst).zip(other.iter().map(or_worst));
-    let is_ahead = |(a, b): (f64, f64)| a * crate::rank::TIE_FACTOR < b;
+    let is_ahead = |(a, b): (f64, f64)| a * crate::judge::TIE_FACTOR < b;
     let is_no_worse = pairs.clone().all(|(a, b)| a.total_cmp(&b) != Ordering::Greater);
     is_no_worse && pairs.any(is_ahead)
 }

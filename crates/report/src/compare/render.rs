@@ -1,12 +1,12 @@
 //! A comparison for people and programs: the verdicts, a picture of every ratio, and what each rests on.
 
 use super::in_a_sentence;
-use super::judge::times;
 use super::words::{
     alone, at_least, basis, beside, briefly, cells, course, differing, figure, moved, own_reason,
     paired, ratio, ratio_head, shared_reason, tally, verdict,
 };
 use crate::csv;
+use crate::judge::times;
 use crate::stopped::Stopped;
 use crate::svg::{Axis, Strip, StripRow};
 use crate::text::{counted, join};

@@ -1,13 +1,13 @@
 //! What a run or a comparison says in one sentence, which people copy.
 
-use super::figure::{Reading, lacking, own_by_round};
-use super::judge::{Pair, percent};
 use crate::Specs;
 use crate::advice::has_places;
 use crate::chapters::is_comparable;
 use crate::figures;
 use crate::fittest::fitness;
-use crate::rank::{Ranking, Yardstick, lost_its_rounds};
+use crate::judge::{Figures, lacking, own_by_round};
+use crate::judge::{Pair, percent};
+use crate::judge::{Ranking, Yardstick, lost_its_rounds};
 use crate::text::{in_groups, join};
 use ipcperf_core::result::{
     Cell, CellComparison, ClockFacts, Comparison, Difference, ResultSet, Status,
@@ -65,7 +65,7 @@ pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
     let timed = || (mode(a) != mode(b)).then(|| "timed in two ways".to_owned());
     let lacks = |cell: &Cell| lacking(cell).map(|why| format!("{}: {why}", name(cell)));
     Pair {
-        reading: Reading::Own,
+        reading: Figures::Own,
         key: &a.key,
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         a_rounds,
@@ -164,7 +164,7 @@ fn no_winner(
     place: &str,
     factor: Option<Factor>,
     yardstick: Yardstick,
-    cells: &[(&Cell, crate::rank::Reading)],
+    cells: &[(&Cell, crate::judge::Reading)],
 ) -> String {
     let rounds = cells.iter().map(|(cell, _)| own_by_round(cell).len()).min().unwrap_or(0);
     if cells.iter().any(|(cell, _)| !yardstick.orders(cell)) {

@@ -1,8 +1,9 @@
 //! Comparisons of documents built in a few words.
 
-use super::fields::{Class, Differences, changes, differences, facts};
-use super::{Arms, Recorded, Terms, compare_files, compare_live, comparison};
+use super::comparison;
 use crate::gate::{Limit, Outcome, Slower};
+use crate::judge::{Arms, Recorded, Terms, compare_files, compare_live};
+use crate::judge::{Class, Differences, changes, differences, facts};
 use crate::testing::sample::{self, Build, ONE, TWO};
 use crate::testing::schema::is_described;
 use crate::testing::sound::{is_sound, spoiled};

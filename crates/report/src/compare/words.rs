@@ -1,7 +1,7 @@
 //! What is said of a comparison, whatever the format.
 
-use super::judge::{between, percent, times};
 use crate::figures;
+use crate::judge::{between, percent, times};
 use crate::text::{counted, grouped, join};
 use ipcperf_core::result::{
     Adjustment, CellComparison, Comparison, Design, Difference, FigureComparison, Side,

@@ -5,7 +5,7 @@ use crate::advice::has_places;
 use crate::chapters::label;
 use crate::compare::name;
 use crate::figures::{self, NONE};
-use crate::rank::Yardstick;
+use crate::judge::Yardstick;
 use crate::table::grade_words;
 use crate::{Specs, Style, svg, text};
 use ipcperf_core::result::{CallTime, Cell, Metric, ResultSet, Status};

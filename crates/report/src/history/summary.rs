@@ -1,6 +1,6 @@
 //! What an index knows of a document, so that it need not be read again.
 
-use crate::compare::{Facts, facts, metric_of};
+use crate::judge::{Facts, facts, metric_of};
 use crate::load::{is_replication, load, load_replication};
 use ipcperf_core::map_of;
 use ipcperf_core::result::{Cell, Status};

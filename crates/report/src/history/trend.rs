@@ -2,8 +2,9 @@
 
 use super::list::{Kept, moment};
 use super::summary::{CellFigure, Summary};
-use crate::compare::{Differences, by_metric, changes, differing, percent, session_floor};
+use crate::compare::{by_metric, differing};
 use crate::figures::{self, NONE};
+use crate::judge::{Differences, changes, percent, session_floor};
 use crate::text::{counted, in_groups, join};
 use crate::{Format, Style, csv, svg, words};
 use ipcperf_core::map_of;

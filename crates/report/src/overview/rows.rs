@@ -6,7 +6,7 @@ use crate::chapters::{Row as Alone, is_comparable, is_floor};
 use crate::columns::Column as Figures;
 use crate::figures::NONE;
 use crate::fittest::{FAMILIAR, fitness};
-use crate::rank::{ROUND_TRIP, lost_its_rounds};
+use crate::judge::{ROUND_TRIP, lost_its_rounds};
 use crate::text;
 use ipcperf_core::result::{Cell, ResultSet, Status};
 use ipcperf_core::{BackPressure, PatternKind, Spec};

@@ -5,7 +5,7 @@ use crate::advice::{for_samples, no_places, samples};
 use crate::chapters::{Block, Chapter, Row, is_touched};
 use crate::columns::{self, Column};
 use crate::figures;
-use crate::rank::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
+use crate::judge::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
 use crate::{text, words};
 use ipcperf_core::result::ResultSet;
 use ipcperf_core::{PatternKind, PayloadFile, Wait};

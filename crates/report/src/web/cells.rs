@@ -4,7 +4,7 @@ use crate::chapters::{Row, name};
 use crate::columns::Column;
 use crate::figures::{self, NONE};
 use crate::html::Html;
-use crate::rank::Yardstick;
+use crate::judge::Yardstick;
 use crate::svg;
 use crate::text;
 use ipcperf_core::Figure;

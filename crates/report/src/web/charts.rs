@@ -7,7 +7,7 @@ use super::picture::Shown;
 use super::rankings::{cost, strip, tails};
 use crate::chapters::{Block, Chapter, Section};
 use crate::html::{Html, Page};
-use crate::rank::Yardstick;
+use crate::judge::Yardstick;
 use crate::text;
 use ipcperf_core::result::ResultSet;
 

@@ -6,7 +6,7 @@ use crate::answers::answers;
 use crate::chapters::{Block, Chapter, Row, label};
 use crate::fittest::fitness;
 use crate::html::{Html, blocks};
-use crate::rank::Yardstick;
+use crate::judge::Yardstick;
 use crate::{Specs, crossover, figures, overview, table, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Spread};
 

@@ -3,8 +3,8 @@
 use super::cells::{Anchors, rounds};
 use super::picture::{Shown, axis_words, called, nanos, prominent};
 use crate::chapters::{Block, Chapter, Row, Section, curve, name};
-use crate::compare::Operations;
 use crate::figures;
+use crate::judge::Operations;
 use crate::svg::{Axis, Plane, Spot, Strip, StripRow, Trace};
 use crate::{table, text};
 use ipcperf_core::Figure;

@@ -2,8 +2,8 @@
 
 use super::{measured, plan, terms, text, wobble};
 use crate::Format;
-use crate::compare::{Arms, compare_files, compare_live};
 use crate::gate::{Outcome, Slower};
+use crate::judge::{Arms, compare_files, compare_live};
 use crate::testing::sample;
 use ipcperf_core::result::*;
 use ipcperf_stats::{Histogram, Rng};

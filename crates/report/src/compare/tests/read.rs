@@ -1,7 +1,7 @@
 //! What of the cells of a document is read for a comparison.
 
-use super::super::figure::Arm;
 use super::*;
+use crate::judge::Arm;
 use ipcperf_core::result::{read, read_compared};
 use serde_json::Error;
 

@@ -1,7 +1,7 @@
 //! The sentence at the end of a run, and what it says where it has none.
 
 use super::*;
-use crate::compare::lost_too_much;
+use crate::judge::lost_too_much;
 
 fn sentences(set: &ResultSet) -> Vec<String> {
     crate::compare::sentences(set, &sample::spec)

@@ -2,7 +2,7 @@
 
 use super::{around, measured, recorded, terms, text, wobble};
 use crate::Format;
-use crate::compare::{Recorded, Terms, compare_files};
+use crate::judge::{Recorded, Terms, compare_files};
 use ipcperf_core::result::*;
 use ipcperf_stats::Rng;
 

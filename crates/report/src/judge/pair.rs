@@ -1,6 +1,6 @@
 //! From the figures of pairs of cells to verdicts: evidence, doubts, the adjustment for their number.
 
-use super::figure::{Arm, Reading};
+use super::arm::{Arm, Reading};
 use crate::figures;
 use crate::text::counted;
 use ipcperf_core::result::{

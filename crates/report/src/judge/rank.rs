@@ -1,6 +1,6 @@
 //! Who is ahead of whom, and when nobody can say.
 
-use crate::compare::p99_of;
+use super::arm::p99_of;
 use crate::figures;
 use ipcperf_core::result::{Cell, ClockFacts, Metric, Round};
 use ipcperf_core::{Figure, PatternKind, map_of};

@@ -1,8 +1,8 @@
 //! Recorded runs: cells that both sides have, and what one session a side is good for.
 
+use super::arm::{Arm, Opened, Reading};
 use super::fields::{Class, Differences, Incomparable, differences};
-use super::figure::{Arm, Opened, Reading};
-use super::judge::{Match, Pair, compare, percent};
+use super::pair::{Match, Pair, compare, percent};
 use super::session::{count, sessions};
 use crate::load::{LoadError, load_with};
 use crate::once::{Repeatable, run_of};

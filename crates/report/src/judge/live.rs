@@ -1,9 +1,9 @@
 //! Arms that were measured side by side, round by round, with their control.
 
+use super::arm::{Arm, Opened, Reading};
 use super::fields::{Class, Differences, Incomparable, differences};
-use super::figure::{Arm, Opened, Reading};
 use super::files::{Terms, distrust, disturbance};
-use super::judge::{Match, Pair, compare};
+use super::pair::{Match, Pair, compare};
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, Comparison, ComparisonPlan, Design, ResultSet, Side,
 };

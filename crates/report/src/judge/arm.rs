@@ -157,7 +157,7 @@ pub(crate) fn lost_too_much(cell: &Cell) -> bool {
 
 /// Why the figure of a cell stands for nothing. Whoever loses its messages would look fast. Where at least half of the
 /// rounds have no figure it did not keep up, which is slower than any other, and the rest are its good ones.
-pub(super) fn lacking(cell: &Cell) -> Option<String> {
+pub(crate) fn lacking(cell: &Cell) -> Option<String> {
     if lost_too_much(cell) {
         return Some("lost too many messages".to_owned());
     }
