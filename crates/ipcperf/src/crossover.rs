@@ -15,7 +15,8 @@ use ipcperf_engine::plan::{CellPlan, Host};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, CellRun};
 use ipcperf_report::metric_of;
-use ipcperf_stats::{Evidence, Looked, next_point, rounds_for_points, winner};
+use ipcperf_report::winner;
+use ipcperf_stats::{Looked, next_point, rounds_for_points};
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -259,8 +260,7 @@ impl Search<'_> {
                 let (a, b): (Vec<f64>, Vec<f64>) = both.unzip();
                 let key = &pair[0].plan.key;
                 let more_is_better = key.pattern.facts().figure != Figure::Time;
-                let told = |evidence| winner(&evidence, more_is_better, most_points);
-                Some((key.place_on(self.axis)?, Evidence::paired(&a, &b).and_then(told)))
+                Some((key.place_on(self.axis)?, winner(&a, &b, more_is_better, most_points)))
             })
             .collect();
         looked.sort_by_key(|(at, _)| *at);

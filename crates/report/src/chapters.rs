@@ -2,7 +2,7 @@
 //! size, then ranked. Spinning and blocking mechanisms never meet in one ranking.
 
 use crate::Specs;
-use crate::judge::{Rank, Ranking, Reading, Yardstick, lost_its_rounds, lost_too_much};
+use crate::judge::{MetricKind, Rank, Ranking, Reading, lost_its_rounds, lost_too_much};
 use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};
@@ -15,7 +15,7 @@ pub(crate) struct Chapter<'a> {
     /// Each end burns a CPU.
     pub(crate) is_spinning: bool,
     /// What its rankings go by.
-    pub(crate) yardstick: Yardstick,
+    pub(crate) kind: MetricKind,
     pub(crate) sections: Vec<Section<'a>>,
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Row<'a> {
     pub(crate) rank: Option<Rank>,
     pub(crate) is_floor: bool,
     /// What its ranking goes by.
-    pub(crate) yardstick: Yardstick,
+    pub(crate) kind: MetricKind,
     /// In a run: how many times worse it is than the best of its ranking.
     pub(crate) beside_best: Option<Factor>,
 }
@@ -128,13 +128,13 @@ const ROUTINE: [&str; 2] = ["sleeps", "wake-ups"];
 
 impl<'a> Row<'a> {
     /// A row of no ranking.
-    pub(crate) const fn alone(cell: &'a Cell, yardstick: Yardstick) -> Self {
-        Self { cell, rank: None, is_floor: false, yardstick, beside_best: None }
+    pub(crate) const fn alone(cell: &'a Cell, kind: MetricKind) -> Self {
+        Self { cell, rank: None, is_floor: false, kind, beside_best: None }
     }
 
     /// The metric of its ranking.
     pub(crate) fn metric(&self) -> Option<&Metric> {
-        self.yardstick.metric(self.cell)
+        self.kind.of_cell(self.cell)
     }
 
     /// `udp lost 12 of 30,000 messages`, `seqlock counted 7 torn reads`; `None` where every message arrived and
@@ -269,7 +269,7 @@ fn marked(cell: &Cell, words: String) -> String {
 
 /// Sorts the measured cells of a result set: by what their pattern is about, then by what they cost.
 pub(crate) fn chapters<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
-    let mut chapters = by(set, specs, &Yardstick::of, &|sections| sections.collect());
+    let mut chapters = by(set, specs, &MetricKind::of, &|sections| sections.collect());
     chapters.extend(costs(set, specs));
     if !advice::has_places(set) {
         let sections = chapters.iter_mut().flat_map(|chapter| &mut chapter.sections);
@@ -299,7 +299,7 @@ fn costs<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
     let shown = |sections: &mut dyn Iterator<Item = Section<'a>>| {
         sections.filter_map(with_rivals).take(most).collect()
     };
-    by(set, specs, &|_| Yardstick::Cpu, &shown)
+    by(set, specs, &|_| MetricKind::Cpu, &shown)
 }
 
 /// Which of the sections of a chapter are shown; those that are not taken are not made.
@@ -308,19 +308,19 @@ type Shown<'f, 'a> = &'f dyn Fn(&mut dyn Iterator<Item = Section<'a>>) -> Vec<Se
 fn by<'a>(
     set: &'a ResultSet,
     specs: &Specs,
-    yardstick: &dyn Fn(PatternKind) -> Yardstick,
+    kind: &dyn Fn(PatternKind) -> MetricKind,
     shown: Shown<'_, 'a>,
 ) -> Vec<Chapter<'a>> {
     let mut chapters = Vec::new();
     for pattern in PatternKind::ALL {
-        let yardstick = yardstick(*pattern);
+        let kind = kind(*pattern);
         for is_spinning in [false, true] {
             let ways = ways(&measured(set, *pattern, is_spinning)).into_iter();
-            let blocks = |here: &[&'a Cell]| blocks(set, here, specs, yardstick);
+            let blocks = |here: &[&'a Cell]| blocks(set, here, specs, kind);
             let sections =
                 shown(&mut ways.map(|(way, here)| Section { blocks: blocks(&here), way }));
             if !sections.is_empty() {
-                chapters.push(Chapter { pattern: *pattern, is_spinning, yardstick, sections });
+                chapters.push(Chapter { pattern: *pattern, is_spinning, kind, sections });
             }
         }
     }
@@ -347,9 +347,9 @@ fn blocks<'a>(
     set: &'a ResultSet,
     cells: &[&'a Cell],
     specs: &Specs,
-    yardstick: Yardstick,
+    kind: MetricKind,
 ) -> Vec<Block<'a>> {
-    let rows = |here: Vec<&'a Cell>| rows(set, here.into_iter(), specs, yardstick);
+    let rows = |here: Vec<&'a Cell>| rows(set, here.into_iter(), specs, kind);
     kinds(cells).into_iter().map(|(_, here)| Block { rows: rows(here) }).collect()
 }
 
@@ -384,25 +384,25 @@ fn rows<'a>(
     set: &'a ResultSet,
     cells: impl Iterator<Item = &'a Cell>,
     specs: &Specs,
-    yardstick: Yardstick,
+    kind: MetricKind,
 ) -> Vec<Row<'a>> {
     let mut listed: Vec<(&Cell, Reading)> = Vec::new();
     let mut others = Vec::new();
     for cell in cells {
         let is_floor = is_floor(&cell.key.mechanism, specs);
         let is_listed = !is_floor && is_ranked(cell) && is_comparable(cell);
-        match yardstick.reading(cell, &set.clock).filter(|_| is_listed) {
+        match kind.reading(cell, &set.clock).filter(|_| is_listed) {
             Some(reading) => listed.push((cell, reading)),
-            None => others.push(Row { is_floor, ..Row::alone(cell, yardstick) }),
+            None => others.push(Row { is_floor, ..Row::alone(cell, kind) }),
         }
     }
     let (unranked, ranked): (Vec<_>, Vec<_>) =
         listed.into_iter().partition(|(cell, _)| lost_its_rounds(cell));
-    let ranks = Ranking::of(yardstick, &ranked).ranks().into_iter().map(Some);
+    let ranks = Ranking::of(kind, &ranked).ranks().into_iter().map(Some);
     let ranked = ranked.into_iter().zip(ranks);
     let mut listed: Vec<_> = ranked.chain(unranked.into_iter().map(|one| (one, None))).collect();
     listed.sort_by(|((a, own), _), ((b, other), _)| {
-        let by_value = yardstick.order(own.value, other.value);
+        let by_value = kind.order(own.value, other.value);
         by_value.then_with(|| a.key.mechanism.cmp(&b.key.mechanism))
     });
     // A larger figure that scatters much may have the better place, since fewer are certainly better than it: places are in
@@ -417,14 +417,13 @@ fn rows<'a>(
         .filter(|(_, rank)| is_run && rank.is_some())
         .map(|((cell, _), _)| *cell)
         .collect();
-    let factors =
-        placed.split_first().map(|(best, others)| yardstick.factors(best, others)).into_iter();
+    let factors = placed.split_first().map(|(best, others)| kind.factors(best, others)).into_iter();
     // The best itself has none.
     let mut factors = std::iter::once(None).chain(factors.flatten());
     let row = |((cell, _), rank): ((&'a Cell, Reading), Option<Rank>)| Row {
         rank,
         beside_best: rank.and_then(|_| factors.next().flatten()),
-        ..Row::alone(cell, yardstick)
+        ..Row::alone(cell, kind)
     };
     listed.into_iter().map(row).chain(others).collect()
 }

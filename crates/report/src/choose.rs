@@ -10,7 +10,7 @@ use crate::answers::{caveats, modes, ties};
 use crate::chapters::{marked_name, name};
 use crate::figures::{self, NONE};
 use crate::fittest::{FAMILIAR, merits};
-use crate::judge::{Ranking, Ratio, Yardstick};
+use crate::judge::{MetricKind, Ranking, Ratio};
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text};
 use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
@@ -199,7 +199,9 @@ impl<'a> Choice<'a> {
         let cells = self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
         if let Some(caution) = caution(self.set) {
             body.say(Tone::Doubt, caution);
-        } else if wanted.by == Goal::P99 && cells.clone().all(|cell| !Yardstick::P99.orders(cell)) {
+        } else if wanted.by == Goal::P99
+            && cells.clone().all(|cell| !MetricKind::P99.has_enough_rounds(cell))
+        {
             body.say(Tone::Doubt, TAILS_TIE);
         }
         let said = self.tie(most).into_iter().chain(self.spinning());
@@ -228,7 +230,7 @@ impl<'a> Choice<'a> {
                 "measured as a socket pair; with a name the data path is the same".to_owned(),
             );
         }
-        notes.extend(modes(cell, contest.yardstick));
+        notes.extend(modes(cell, contest.kind));
         if chosen.behind > 1.0 {
             // Where nobody is certainly better, too: the tables show those figures.
             let ratios = self.field.contests.iter().map(|contest| contest.ratio(chosen.at));
@@ -259,7 +261,7 @@ impl<'a> Choice<'a> {
             merits => format!("what it can do ({merits})"),
         };
         let mut cells = self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
-        let why = match cells.any(|cell| contest.yardstick.orders(cell)) {
+        let why = match cells.any(|cell| contest.kind.has_enough_rounds(cell)) {
             true => format!(
                 ": {} differs by less than 3 %, or its order is not certain in these rounds; a longer --budget may tell",
                 goal_words(self.wanted().by)
@@ -316,7 +318,7 @@ impl<'a> Choice<'a> {
         let beside = |contest: &'a Contest| {
             let [own, other] = [one, chosen]
                 .map(|standing| self.entrant(standing).cell(self.wanted(), contest.trial));
-            Some((contest, contest.yardstick.ratio(own?, other?)?))
+            Some((contest, contest.kind.ratio(own?, other?)?))
         };
         let of = |ratio: &Ratio| ratio.value.max(ratio.value.recip());
         let all = self.field.contests.iter().filter_map(beside);
@@ -414,7 +416,7 @@ impl<'a> Choice<'a> {
             let is_better = |other: &usize| contest.is_better(*other, chosen.at);
             let order = |a: &usize, b: &usize| {
                 let value = |at: usize| contest.readings[at].value;
-                contest.yardstick.order(value(*a), value(*b))
+                contest.kind.order(value(*a), value(*b))
             };
             let best = (0..self.field.entrants.len()).filter(is_better).min_by(order);
             changes.extend(best.map(|best| {
@@ -528,12 +530,12 @@ impl<'a> Choice<'a> {
         }
         for trial in Trial::all(wanted, &patterns) {
             let Some(base) = entrant.cell(wanted, trial) else { continue };
-            let yardstick = trial.yardstick(wanted.by);
+            let kind = trial.kind(wanted.by);
             for (turned, cell) in entrant.turned(base) {
-                let read = |cell| yardstick.reading(cell, &self.set.clock).map(|one| (cell, one));
+                let read = |cell| kind.reading(cell, &self.set.clock).map(|one| (cell, one));
                 let Some((own, other)) = read(base).zip(read(cell)) else { continue };
-                let ranking = Ranking::of(yardstick, &[own, other]);
-                let figure = |value| yardstick.words(value, trial.size);
+                let ranking = Ranking::of(kind, &[own, other]);
+                let figure = |value| kind.words(value, trial.size);
                 if ranking.is_better(0, 1) || ranking.is_better(1, 0) {
                     let (with, without) = (figure(other.1.value), figure(own.1.value));
                     let what = trial.words(wanted);
@@ -632,10 +634,10 @@ impl View {
     }
 
     fn words(&self, figure: Option<f64>, size: u64) -> String {
-        let yardstick = match self.what {
-            What::Rate => Yardstick::of(PatternKind::Stream),
-            _ => Yardstick::Cpu,
+        let kind = match self.what {
+            What::Rate => MetricKind::of(PatternKind::Stream),
+            _ => MetricKind::Cpu,
         };
-        figure.map_or_else(|| NONE.to_owned(), |figure| yardstick.words(figure, size))
+        figure.map_or_else(|| NONE.to_owned(), |figure| kind.words(figure, size))
     }
 }

@@ -3,7 +3,7 @@
 use crate::Style;
 use crate::chapters::{Chapter, Row, Section, label, marked_label};
 use crate::figures::{self, NONE, or_none};
-use crate::judge::Yardstick;
+use crate::judge::MetricKind;
 use crate::{text, words};
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
 use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Rated, Seat};
@@ -95,19 +95,19 @@ const KEEP_COST: &[Column] =
     &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];
 
 /// What is never dropped: a figure without its uncertainty says too much. Long names are clipped for it.
-pub(crate) const fn always(yardstick: Yardstick) -> &'static [Column] {
-    match yardstick {
-        Yardstick::Cpu => &[Cpus, Size, Peers, Rank, Mechanism, Cpu, CpuSpread],
+pub(crate) const fn always(kind: MetricKind) -> &'static [Column] {
+    match kind {
+        MetricKind::Cpu => &[Cpus, Size, Peers, Rank, Mechanism, Cpu, CpuSpread],
         _ => &[Cpus, Size, Peers, Rank, Mechanism, Figure, Spread],
     }
 }
 
 /// All columns of a table, left to right. Without rivals at any size there is no rank to show.
 pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
-    let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Vec::new() };
-    let columns = match yardstick {
-        Yardstick::Own(_) | Yardstick::P99 => ORDER,
-        Yardstick::Cpu => COST,
+    let Some(Chapter { pattern, kind, .. }) = chapters.first() else { return Vec::new() };
+    let columns = match kind {
+        MetricKind::Primary(_) | MetricKind::P99 | MetricKind::Above(_) => ORDER,
+        MetricKind::Cpu => COST,
     };
     let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
     let blocks: Vec<_> = sections.flat_map(|section| &section.blocks).collect();
@@ -145,10 +145,10 @@ pub(crate) fn has_many_named_cpus(chapters: &[&Chapter]) -> bool {
 }
 
 /// The columns that may be dropped, the most wanted first.
-pub(crate) const fn wanted(yardstick: Yardstick) -> &'static [Column] {
-    match yardstick {
-        Yardstick::Own(_) | Yardstick::P99 => KEEP,
-        Yardstick::Cpu => KEEP_COST,
+pub(crate) const fn wanted(kind: MetricKind) -> &'static [Column] {
+    match kind {
+        MetricKind::Primary(_) | MetricKind::P99 | MetricKind::Above(_) => KEEP,
+        MetricKind::Cpu => KEEP_COST,
     }
 }
 
@@ -248,14 +248,14 @@ impl Column {
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
             Mechanism => marked_label(cell),
             Figure => {
-                let yardstick = Yardstick::of(cell.key.pattern);
+                let kind = MetricKind::of(cell.key.pattern);
                 let Some(value) = cell.figure().and_then(|metric| metric.value) else {
                     return cell.figure().map_or(NONE, why).to_owned();
                 };
-                format!("{}{}", yardstick.words(value, cell.key.size_bytes), mark(cell))
+                format!("{}{}", kind.words(value, cell.key.size_bytes), mark(cell))
             }
             Spread => {
-                let unit = Yardstick::of(cell.key.pattern).unit(cell.key.size_bytes);
+                let unit = MetricKind::of(cell.key.pattern).unit(cell.key.size_bytes);
                 or_none(row.metric(), |metric| figures::spread(metric, unit))
             }
             BesideBest => or_none(row.beside_best, figures::factor),
@@ -295,8 +295,8 @@ impl Column {
         let modes = row.metric().map(|metric| metric.modes.as_slice()).unwrap_or_default();
         match (self, other_mode(row)) {
             (Figure, Some(other)) => {
-                let yardstick = Yardstick::of(row.cell.key.pattern);
-                format!("{}*", yardstick.words(other.0, row.cell.key.size_bytes))
+                let kind = MetricKind::of(row.cell.key.pattern);
+                format!("{}*", kind.words(other.0, row.cell.key.size_bytes))
             }
             (Mechanism, Some(other)) => {
                 let rounds: u64 = modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
@@ -339,11 +339,11 @@ pub(crate) fn other_mode(row: &Row<'_>) -> Option<(f64, u64)> {
 }
 
 /// The mode that is not what a cell is ordered by: `190 ns in 3 of 7 rounds`.
-pub(crate) fn other_mode_words(cell: &Cell, yardstick: Yardstick) -> Option<String> {
-    let metric = yardstick.metric(cell)?;
+pub(crate) fn other_mode_words(cell: &Cell, kind: MetricKind) -> Option<String> {
+    let metric = kind.of_cell(cell)?;
     let (value, rounds) = other_mode_of(metric)?;
     let all = metric.modes.iter().map(|mode| mode.rounds).fold(0, u64::saturating_add);
-    let words = yardstick.words(value, cell.key.size_bytes);
+    let words = kind.words(value, cell.key.size_bytes);
     Some(format!("{words} in {} of {}", text::grouped(rounds), text::counted(all, "round")))
 }
 

@@ -1,77 +1,20 @@
 //! A search for where one of two arms overtakes the other: its points, and what can be said of them.
 
 use crate::Specs;
-use crate::compare::{self, name, pair};
+use crate::compare;
 use crate::figures::{self, NONE};
-use crate::judge::{Figures, between, distrust, times};
+use crate::judge::{Point, Search, between, times};
 use crate::table::{grade_words, masthead, reasons};
 use crate::text::{counted, join};
 use crate::words;
-use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
+use ipcperf_core::result::{Cell, ResultSet};
 use ipcperf_core::units::format_duration;
 use ipcperf_core::{Axis, Figure};
 use ipcperf_render::doc::{Column, Doc, Line, Row, Table, Tone};
-use ipcperf_stats::{Arm, Evidence, Looked, changes, winner};
+use ipcperf_stats::Arm;
 
 #[cfg(test)]
 pub(crate) mod tests;
-
-/// What was found at one point.
-struct Point<'a> {
-    at: u64,
-    a: &'a Cell,
-    b: &'a Cell,
-    /// What the ratio B over A rests on.
-    evidence: Option<Evidence>,
-    /// Why the figures may not be believed.
-    doubt: Option<String>,
-    /// Who certainly wins.
-    winner: Option<Arm>,
-}
-
-impl Point<'_> {
-    /// How many times as good the one is that wins.
-    fn factor(&self) -> Option<f64> {
-        let ratio = self.evidence.as_ref().map(Evidence::ratio)?;
-        Some(ratio.max(1.0 / ratio))
-    }
-}
-
-/// All that a search has found.
-struct Found<'a> {
-    asked: &'a Crossover,
-    /// In ascending order; those that were measured.
-    points: Vec<Point<'a>>,
-    /// Why nothing of it may be believed.
-    doubt: Option<String>,
-}
-
-/// What a document says of a search, if it is of one.
-fn found(set: &ResultSet) -> Option<Found<'_>> {
-    let asked = set.invocation.plan.crossover.as_ref()?;
-    let doubt = distrust("this run", &[set]);
-    let is_measured = |cell: &&Cell| cell.status == Status::Ok && cell.verified;
-    let measured: Vec<(String, &Cell)> =
-        set.cells.iter().filter(is_measured).map(|cell| (name(cell), cell)).collect();
-    let at = |cell: &Cell| cell.key.place_on(asked.over);
-    let mut points: Vec<Point<'_>> = measured
-        .iter()
-        .filter(|(arm, _)| *arm == asked.a)
-        .filter_map(|(_, a)| {
-            let is_its_b = |(arm, b): &&(String, &Cell)| *arm == asked.b && at(b) == at(a);
-            let (_, b) = measured.iter().find(is_its_b)?;
-            let pair = pair(a, b);
-            let evidence = pair.evidence.filter(|_| pair.doubt.is_none());
-            let more_is_better = Figures::Own.more_is_better(&a.key);
-            let told = |evidence| winner(evidence, more_is_better, asked.most_points);
-            let winner = evidence.as_ref().filter(|_| doubt.is_none()).and_then(told);
-            Some(Point { at: at(a)?, a, b, evidence, doubt: pair.doubt, winner })
-        })
-        .collect();
-    points.sort_by_key(|point| point.at);
-    points.dedup_by_key(|point| point.at);
-    Some(Found { asked, points, doubt })
-}
 
 /// A place on an axis: `4 KiB`, `8 clients`, `10.0 k/s`, `100us`.
 fn place(axis: Axis, at: u64) -> String {
@@ -93,7 +36,7 @@ const fn nouns(axis: Axis) -> (&'static str, &'static str) {
     }
 }
 
-impl Found<'_> {
+impl Search<'_> {
     fn arm(&self, arm: Arm) -> &str {
         match arm {
             Arm::A => &self.asked.a,
@@ -134,16 +77,14 @@ impl Found<'_> {
 
     /// The answer, in a sentence or two.
     fn sentences(&self) -> Vec<String> {
-        let looked: Vec<Looked> =
-            self.points.iter().map(|point| (point.at, point.winner)).collect();
-        let changes = changes(&looked);
+        let changes = self.changes.as_slice();
         let (a, b) = (self.arm(Arm::A), self.arm(Arm::B));
         let (noun, _) = nouns(self.asked.over);
         let is_between = |at: u64| changes.iter().any(|one| one.last < at && at < one.first);
-        let open = looked.iter().filter(|(at, winner)| winner.is_none() && !is_between(*at));
-        let open: Vec<String> = open.map(|(at, _)| self.place(*at)).collect();
+        let open = self.points.iter().filter(|one| one.winner.is_none() && !is_between(one.at));
+        let open: Vec<String> = open.map(|one| self.place(one.at)).collect();
         let certain = self.points.iter().find_map(|point| point.winner);
-        let mut told = vec![match (changes.as_slice(), certain) {
+        let mut told = vec![match (changes, certain) {
             _ if self.points.is_empty() => format!("No {noun} was measured for both {a} and {b}."),
             (_, None) => {
                 let is_doubted = self.points.iter().all(|point| point.doubt.is_some());
@@ -200,15 +141,18 @@ impl Found<'_> {
             figures::or_none(metric.value, words)
         };
         let row = |point: &Point<'_>| {
-            let evidence = point.evidence.as_ref();
-            let interval = evidence.and_then(|one| one.interval(0.95));
-            let interval = interval.map(|one| format!(" {}", between([one.low, one.high])));
-            let ratio = evidence.map_or_else(|| NONE.to_owned(), |one| times(one.ratio()));
+            let ratio = point.ratio.map_or_else(
+                || NONE.to_owned(),
+                |ratio| {
+                    let interval = ratio.ci95.map(|ends| format!(" {}", between(ends)));
+                    times(ratio.value) + &interval.unwrap_or_default()
+                },
+            );
             Row::new([
                 self.place(point.at),
                 figure(point.a),
                 figure(point.b),
-                ratio + &interval.unwrap_or_default(),
+                ratio,
                 point.winner.map_or_else(|| NONE.to_owned(), |arm| self.arm(arm).to_owned()),
             ])
         };
@@ -234,13 +178,13 @@ fn other(arm: Arm) -> Arm {
 /// The heads of the points of a search.
 #[cfg(test)]
 pub(crate) fn heads(set: &ResultSet) -> Vec<String> {
-    let columns = found(set).map(|found| found.table().columns).unwrap_or_default();
+    let columns = Search::of(set).map(|found| found.table().columns).unwrap_or_default();
     columns.into_iter().map(|column| column.head).collect()
 }
 
 /// What a document says of the search it is of; `None` if it is of none.
 fn sentences(set: &ResultSet) -> Option<Vec<String>> {
-    found(set).map(|found| found.sentences())
+    Search::of(set).map(|found| found.sentences())
 }
 
 /// What a run says in sentences: what its search found, or else how its cells differ.
@@ -250,7 +194,7 @@ pub(crate) fn answer(set: &ResultSet, specs: &Specs) -> Vec<String> {
 
 /// The answer of a search, and its points; `None` of another document.
 pub(crate) fn doc(set: &ResultSet) -> Option<Doc> {
-    let found = found(set)?;
+    let found = Search::of(set)?;
     let mut sentences = found.sentences().into_iter();
     let mut doc = Doc::new(sentences.next().unwrap_or_default());
     let body = &mut doc.body;

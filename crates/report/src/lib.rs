@@ -55,7 +55,7 @@ pub use gate::{Limit, Outcome, Slower};
 pub use history::{CellFigure, CellFigures, Kept, Summary, Trend, kept, summary, trend};
 pub use judge::{
     Arms, Incomparable, Recorded, Terms, at_once, compare_files, compare_live, factor_names,
-    metric_of,
+    metric_of, winner,
 };
 pub use list::{ListRow, list};
 pub use load::{

@@ -5,7 +5,7 @@ use crate::advice::{caution, has_places};
 use crate::answers::answers;
 use crate::chapters::{chapters, keep_top};
 use crate::columns::{self, Column};
-use crate::judge::Yardstick;
+use crate::judge::MetricKind;
 use crate::{Specs, calls, pipelines, table};
 use ipcperf_core::result::ResultSet;
 use ipcperf_render::doc::{self, Blocks, Line, Row, Table, Tone};
@@ -60,7 +60,7 @@ pub(crate) fn blocks(set: &ResultSet, specs: &Specs, style: &Style) -> Blocks {
                 let rows = || section.blocks.iter().flat_map(|block| &block.rows);
                 let lines = rows().flat_map(|row| table::lines_of(row, &columns, true));
                 body.table(Table::new(columns.iter().map(of), lines.map(Row::new)));
-                let remarks = rows().filter(|_| chapter.yardstick != Yardstick::Cpu);
+                let remarks = rows().filter(|_| chapter.kind != MetricKind::Cpu);
                 let remarks = remarks.filter_map(|row| row.remark(style.verbose));
                 body.lines(remarks.map(|remark| Line::from(format!("{remark}."))));
             }

@@ -6,7 +6,7 @@ use crate::chapters::{Row as Alone, Way, label, marked_label, unmeasured};
 use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
-use crate::judge::{ROUND_TRIP, Yardstick, lost_its_rounds};
+use crate::judge::{MetricKind, ROUND_TRIP, lost_its_rounds};
 use crate::stopped::Stopped;
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text, words};
@@ -216,7 +216,7 @@ impl<'a> Overview<'a> {
         &self,
         purpose: &str,
         contest: Option<Contest<'a>>,
-        yardstick: Yardstick,
+        kind: MetricKind,
     ) -> Option<[String; 3]> {
         let contest = contest?;
         let cell = contest.winner().cell;
@@ -227,13 +227,13 @@ impl<'a> Overview<'a> {
         if self.contest.as_ref().is_some_and(|usual| usual.basis != contest.basis) {
             notes.push(contest.basis.words());
         }
-        Some([purpose.to_owned(), value_of(cell, yardstick), notes.join(", ")])
+        Some([purpose.to_owned(), value_of(cell, kind), notes.join(", ")])
     }
 
     /// The fastest stream, beside that of a UNIX socket.
     fn large(&self) -> Option<[String; 3]> {
         let contest = self.survey.large_contest()?;
-        let yardstick = Yardstick::of(PatternKind::Stream);
+        let kind = MetricKind::of(PatternKind::Stream);
         let (size, winner) = (figures::size(contest.size), contest.winner().cell);
         let socket =
             contest.ordered()[1..].iter().find(|one| one.cell.key.mechanism == "unix-stream");
@@ -241,11 +241,11 @@ impl<'a> Overview<'a> {
             if !contest.is_behind(socket) {
                 return Some(", as fast as a UNIX socket".to_owned());
             }
-            let factor = yardstick.factors(winner, &[socket.cell]).pop()??;
+            let factor = kind.factors(winner, &[socket.cell]).pop()??;
             let words = figures::factor(factor);
             Some(format!(", {} a UNIX socket", words.split(' ').next()?))
         });
-        let mut line = self.choice("big messages", Some(contest), yardstick)?;
+        let mut line = self.choice("big messages", Some(contest), kind)?;
         line[2].push_str(&format!(" ({size}{})", beside.unwrap_or_default()));
         Some(line)
     }
@@ -373,7 +373,7 @@ impl<'a> Overview<'a> {
                 cell.key == key && cell.status == Status::Ok && cell.requested() == own.requested()
             };
             let cell = self.set.cells.iter().find(is_it)?;
-            Some(value_of(cell, Yardstick::of(cell.key.pattern)))
+            Some(value_of(cell, MetricKind::of(cell.key.pattern)))
         };
         figure().unwrap_or_else(|| NONE.to_owned())
     }
@@ -494,9 +494,9 @@ fn value(cell: &Cell) -> String {
 }
 
 /// The figure of a cell, `16.2 us`; of two modes both, `58.0 us or 1.90 us`.
-fn value_of(cell: &Cell, yardstick: Yardstick) -> String {
-    let words = |value| yardstick.words(value, cell.key.size_bytes);
-    let Some(metric) = yardstick.metric(cell) else { return NONE.to_owned() };
+fn value_of(cell: &Cell, kind: MetricKind) -> String {
+    let words = |value| kind.words(value, cell.key.size_bytes);
+    let Some(metric) = kind.of_cell(cell) else { return NONE.to_owned() };
     match (metric.value, other_mode_of(metric)) {
         (Some(value), Some((other, _))) => format!("{} or {}", words(value), words(other)),
         (Some(value), None) => words(value),

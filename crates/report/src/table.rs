@@ -7,7 +7,7 @@ use crate::chapters::{Chapter, Row, Section, chapters, keep_top, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
 use crate::grid::Grid;
-use crate::judge::Yardstick;
+use crate::judge::MetricKind;
 use crate::page::Page;
 use crate::{Specs, calls, pipelines, text};
 use ipcperf_core::result::{Finding, Host, Kernel, Noise, ResultSet, Severity, Status};
@@ -40,7 +40,7 @@ pub(crate) fn render(
     }
     let mut chapters = chapters(set, specs);
     keep_top(&mut chapters, style.top);
-    let same = |a: &Chapter, b: &Chapter| (a.pattern, a.yardstick) == (b.pattern, b.yardstick);
+    let same = |a: &Chapter, b: &Chapter| (a.pattern, a.kind) == (b.pattern, b.kind);
     let mut shown = Vec::new();
     for group in chapters.chunk_by(same) {
         shown.extend(tables(&mut page, group)?);
@@ -107,10 +107,10 @@ pub(crate) fn title(chapter: &Chapter) -> String {
     let blocks = chapter.sections.iter().flat_map(|section| &section.blocks);
     let is_loaded = blocks.flat_map(|block| &block.rows).any(|row| !row.cell.key.load.is_plain());
     let facts = chapter.pattern.facts();
-    let what = match chapter.yardstick {
-        Yardstick::Cpu => format!("CPU per {}", facts.cost_of),
-        Yardstick::Own(_) if is_loaded => format!("{}{}", facts.title, facts.when_loaded),
-        Yardstick::Own(_) | Yardstick::P99 => facts.title.to_owned(),
+    let what = match chapter.kind {
+        MetricKind::Cpu => format!("CPU per {}", facts.cost_of),
+        MetricKind::Primary(_) if is_loaded => format!("{}{}", facts.title, facts.when_loaded),
+        MetricKind::Primary(_) | MetricKind::P99 | MetricKind::Above(_) => facts.title.to_owned(),
     };
     let who = match chapter.is_spinning {
         false => "blocking mechanisms",
@@ -119,11 +119,11 @@ pub(crate) fn title(chapter: &Chapter) -> String {
     format!("{what}, {who}")
 }
 
-/// One grid for chapters of one pattern and yardstick, so that their columns stand under each other. Returns the columns
+/// One grid for chapters of one pattern and kind, so that their columns stand under each other. Returns the columns
 /// that are shown.
 fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<Vec<Column>> {
-    let Some(Chapter { pattern, yardstick, .. }) = chapters.first() else { return Ok(Vec::new()) };
-    let (pattern, yardstick) = (*pattern, *yardstick);
+    let Some(Chapter { pattern, kind, .. }) = chapters.first() else { return Ok(Vec::new()) };
+    let (pattern, kind) = (*pattern, *kind);
     let style = *page.style;
     let all = columns::all(&chapters.iter().collect::<Vec<_>>(), &style);
     let mut grid = Grid {
@@ -142,16 +142,13 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<Vec<Column>> {
     }
     let has_cpus = all.contains(&Column::Cpus);
     let position = |column: &Column| all.iter().position(|other| other == column);
-    let always: Vec<usize> = columns::always(yardstick).iter().filter_map(position).collect();
+    let always: Vec<usize> = columns::always(kind).iter().filter_map(position).collect();
     // A column without any figure gives its room to the next.
     let has_figures: Vec<bool> = (0..all.len())
         .map(|at| grid.rows.iter().any(|row| row[at] != figures::NONE && !row[at].is_empty()))
         .collect();
-    let wanted: Vec<usize> = columns::wanted(yardstick)
-        .iter()
-        .filter_map(position)
-        .filter(|at| has_figures[*at])
-        .collect();
+    let wanted: Vec<usize> =
+        columns::wanted(kind).iter().filter_map(position).filter(|at| has_figures[*at]).collect();
     let flexible = position(&Column::Mechanism).unwrap_or_default();
     let room = style.width.saturating_sub(INDENT);
     for spread in [Column::Spread, Column::CpuSpread].iter().filter_map(position) {
@@ -187,7 +184,7 @@ fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<Vec<Column>> {
                     page.row(tone(row), "  ", &line)?;
                 }
                 let remark = row.remark(style.verbose);
-                if let Some(remark) = remark.filter(|_| yardstick != Yardstick::Cpu) {
+                if let Some(remark) = remark.filter(|_| kind != MetricKind::Cpu) {
                     page.paragraph(Tone::Doubt, &note, &remark)?;
                 }
             }

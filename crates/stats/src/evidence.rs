@@ -2,7 +2,7 @@
 
 use crate::compare::{log_ratios, logs, ratio_of, walsh_averages};
 use crate::distribution::{rank_sum_chance, rank_sum_limit, signed_rank_chance, signed_rank_limit};
-use crate::estimate::{Interval, median, median_of_sorted, robust_spread, sorted};
+use crate::estimate::{Estimate, Interval, median, median_of_sorted, robust_spread, sorted};
 
 /// How the figures of two arms belong together.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -109,6 +109,21 @@ impl Evidence {
             Design::Separate { .. } => None,
         }
     }
+}
+
+/// The ratio that the ratios of single rounds come to, with its 95 % interval: what [`Evidence::paired`] says of arms
+/// with these ratios. `None` if there are none, or one is not a positive finite number.
+#[must_use]
+pub fn ratio_estimate(ratios: &[f64]) -> Option<Estimate> {
+    let evidence = Evidence::paired(&vec![1.0; ratios.len()], ratios)?;
+    Some(Estimate { value: evidence.ratio(), ci95: evidence.interval(0.95) })
+}
+
+/// The interval of [`ratio_estimate`] at another confidence, 0 < `confidence` < 1. `None` where there are too few rounds
+/// for it.
+#[must_use]
+pub fn ratio_interval(ratios: &[f64], confidence: f64) -> Option<Interval> {
+    Evidence::paired(&vec![1.0; ratios.len()], ratios)?.interval(confidence)
 }
 
 #[cfg(test)]

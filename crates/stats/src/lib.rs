@@ -35,11 +35,14 @@ pub use crossover::{Arm, Change, Looked, changes, next_point, rounds_for_points,
 pub use distribution::{normal_cdf, student_t_quantile};
 pub use drift::{relative_drift, theil_sen, trend_z};
 pub use estimate::{Estimate, Interval, median, median_estimate, median_interval, robust_cv};
-pub use evidence::Evidence;
+pub use evidence::{Evidence, ratio_estimate, ratio_interval};
 pub use fairness::jain;
 pub use histogram::{Histogram, Sample, quantile_of_buckets};
 pub use modes::{Mode, Split};
 pub use order::{Factor, Order, beside_first};
 pub use quantile::{Needed, across_rounds, quantile_interval, support};
 pub use rng::Rng;
-pub use verdict::{FEWEST_ROUNDS, Judgement, MARGIN, Rule, benjamini_hochberg, holm};
+pub use verdict::{
+    FEWEST_ROUNDS, Judgement, MARGIN, Rule, benjamini_hochberg, holm, rounds_to_find,
+    smallest_effect,
+};

@@ -90,21 +90,6 @@ impl Rule {
         }
     }
 
-    /// The smallest true difference that `rounds` of this spread find with 95 % power:
-    /// exp(ln(1+δ) + (t₀.₉₇₅ + t₀.₉₅)·s/√(0.955·R)) − 1. `None` with fewer than 6 rounds.
-    #[must_use]
-    pub fn smallest_effect(self, spread: f64, rounds: u64) -> Option<f64> {
-        let reach = reach(spread, rounds, [0.975, 0.95])?;
-        Some((self.bound() + reach).exp_m1())
-    }
-
-    /// Rounds of this spread that find a true difference of `effect` (0.05: 5 %) with a power, 0.5 < `power` < 1.
-    /// `None` where the effect lies within the margin, or no plan has that many rounds.
-    #[must_use]
-    pub fn rounds_to_find(self, effect: f64, spread: f64, power: f64) -> Option<u64> {
-        rounds_for(spread, [0.975, power], effect.ln_1p() - self.bound())
-    }
-
     /// Rounds of this spread that would settle it if the ratio is what it seems to be: find it with 95 % power where
     /// it lies beyond the margin, else show with 90 % power that it lies within.
     #[must_use]
@@ -116,6 +101,21 @@ impl Rule {
             rounds_for(spread, [0.95, 0.95], -distance)
         }
     }
+}
+
+/// The smallest true difference beyond a margin that `rounds` of this spread find with 95 % power:
+/// exp(ln(1+δ) + (t₀.₉₇₅ + t₀.₉₅)·s/√(0.955·R)) − 1. `None` with fewer than 6 rounds.
+#[must_use]
+pub fn smallest_effect(margin: f64, spread: f64, rounds: u64) -> Option<f64> {
+    let reach = reach(spread, rounds, [0.975, 0.95])?;
+    Some((margin.ln_1p() + reach).exp_m1())
+}
+
+/// Rounds of this spread that find beyond a margin a true difference of `effect` (0.05: 5 %) with a power, 0.5 < `power` < 1.
+/// `None` where the effect lies within the margin, or no plan has that many rounds.
+#[must_use]
+pub fn rounds_to_find(margin: f64, effect: f64, spread: f64, power: f64) -> Option<u64> {
+    rounds_for(spread, [0.975, power], effect.ln_1p() - margin.ln_1p())
 }
 
 /// Half of an interval of the log-ratio and what it takes to be clear of it, by Student's t at these two points.
@@ -242,15 +242,15 @@ mod tests {
             (0.10, 93, 130),
             (0.15, 205, 289),
         ] {
-            let [found95, found99] =
-                [0.95, 0.99].map(|power| TIMES.rounds_to_find(0.05, spread, power).unwrap());
+            let [found95, found99] = [0.95, 0.99]
+                .map(|power| rounds_to_find(TIMES.margin, 0.05, spread, power).unwrap());
             assert!(found95.abs_diff(r95) <= 2, "{spread}: {found95} for {r95}");
             assert!(found99.abs_diff(r99) <= 3, "{spread}: {found99} for {r99}");
-            let effect = TIMES.smallest_effect(spread, found95).unwrap();
+            let effect = smallest_effect(TIMES.margin, spread, found95).unwrap();
             assert!(effect <= 0.05 && (found95 == 8 || effect > 0.045), "{spread}: {effect}");
         }
-        assert_eq!(TIMES.rounds_to_find(0.005, 0.05, 0.95), None, "within the margin");
-        assert_eq!(TIMES.smallest_effect(0.05, 5), None);
+        assert_eq!(rounds_to_find(TIMES.margin, 0.005, 0.05, 0.95), None, "within the margin");
+        assert_eq!(smallest_effect(TIMES.margin, 0.05, 5), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::expression::Expression;
 use ipcperf_core::result::{Metric, TestResult, Verdict};
-use ipcperf_stats::{Evidence, Interval, median_estimate, median_interval};
+use ipcperf_stats::{Interval, median_estimate, median_interval, ratio_estimate, ratio_interval};
 use std::fmt;
 use std::str::FromStr;
 
@@ -168,11 +168,10 @@ impl Figure {
             method: Some(method.into()),
             modes: Vec::new(),
         };
-        let ones = vec![1.0; rounds.len()];
-        if let (false, Some(evidence)) = (is_value, Evidence::paired(&ones, rounds)) {
+        if let (false, Some(estimate)) = (is_value, ratio_estimate(rounds)) {
             return Self {
-                metric: metric(evidence.ratio(), evidence.interval(0.95), "hodges-lehmann"),
-                joint: evidence.interval(joint).map(both),
+                metric: metric(estimate.value, estimate.ci95, "hodges-lehmann"),
+                joint: ratio_interval(rounds, joint).map(both),
             };
         }
         match median_estimate(rounds) {

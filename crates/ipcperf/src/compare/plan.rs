@@ -6,7 +6,7 @@ use ipcperf_core::Figure;
 use ipcperf_core::result::ComparisonPlan;
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::run::Settings;
-use ipcperf_stats::Rule;
+use ipcperf_stats::{rounds_to_find, smallest_effect};
 use std::time::Duration;
 
 /// Fewest rounds of the pilot: those that the control needs.
@@ -58,14 +58,13 @@ pub(super) struct Pilot {
 impl Pilot {
     /// What is going to be done with these settings, whose rounds are those of the pilot.
     pub(super) fn plan(&self, asked: &Asked, margin: f64, settings: &Settings) -> ComparisonPlan {
-        let rule = Rule { margin, more_is_better: false };
         let rounds = match asked {
             Asked::Rounds(rounds) => *rounds,
             Asked::Time(time) => {
                 rounds_within(*time, Duration::ZERO, self.each).clamp(PILOT, 10_000)
             }
             Asked::Nothing => {
-                let wanted = rule.rounds_to_find(EFFECT.max(2.0 * margin), self.spread, POWER);
+                let wanted = rounds_to_find(margin, EFFECT.max(2.0 * margin), self.spread, POWER);
                 wanted.unwrap_or(ROUNDS[1]).clamp(ROUNDS[0], ROUNDS[1])
             }
         };
@@ -76,7 +75,7 @@ impl Pilot {
             slice_ms: settings.slice.as_secs_f64() * 1e3,
             expected_s: (self.around + self.each.mul_f64(rounds as f64)).as_secs_f64(),
             duration_s: 0.0,
-            smallest_effect: rule.smallest_effect(self.spread, rounds),
+            smallest_effect: smallest_effect(margin, self.spread, rounds),
             seed: settings.seed,
         }
     }

@@ -1,7 +1,7 @@
 //! A question, its answer, and what any answer says of a figure with two modes.
 
 use crate::columns::other_mode_words;
-use crate::judge::Yardstick;
+use crate::judge::MetricKind;
 use ipcperf_core::result::Cell;
 use serde::Serialize;
 
@@ -47,7 +47,7 @@ pub struct Answer {
 }
 
 /// The reading a two-mode cell is quoted with needs its other mode beside it.
-pub(super) fn modes_words(cell: &Cell, yardstick: Yardstick) -> String {
-    let other = other_mode_words(cell, yardstick);
+pub(super) fn modes_words(cell: &Cell, kind: MetricKind) -> String {
+    let other = other_mode_words(cell, kind);
     other.map_or_else(String::new, |words| format!(" (two modes: {words})"))
 }

@@ -1,7 +1,7 @@
 //! What one should know of a mechanism that is chosen.
 
 use crate::columns::other_mode_words;
-use crate::judge::Yardstick;
+use crate::judge::MetricKind;
 use crate::text;
 use ipcperf_core::result::Cell;
 use ipcperf_core::{OnClose, Spec, Wait};
@@ -22,8 +22,8 @@ pub(crate) fn caveats(cell: &Cell, spec: Option<&Spec>) -> Vec<String> {
 }
 
 /// `or 190 ns in 3 of 7 rounds`.
-pub(crate) fn modes(cell: &Cell, yardstick: Yardstick) -> Option<String> {
-    Some(format!("or {}", other_mode_words(cell, yardstick)?))
+pub(crate) fn modes(cell: &Cell, kind: MetricKind) -> Option<String> {
+    Some(format!("or {}", other_mode_words(cell, kind)?))
 }
 
 /// `is as fast as pipe, fifo, tcp and 20 more`: at most so many by their names.

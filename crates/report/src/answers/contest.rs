@@ -3,7 +3,7 @@
 use super::answer::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
 use crate::fittest::{FAMILIAR, Fitness, fitness};
-use crate::judge::{Ranking, Reading, Yardstick};
+use crate::judge::{MetricKind, Ranking, Reading};
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts};
 use ipcperf_core::{Idle, Placement, Spec, Touch, Wait};
@@ -95,7 +95,7 @@ pub(crate) struct Contestant<'a> {
 /// Contestants under one basis and at one size: first those than which nobody is certainly better, the fittest first, then
 /// the rest by their figures. Never empty.
 pub(crate) struct Contest<'a> {
-    yardstick: Yardstick,
+    kind: MetricKind,
     pub(crate) basis: Basis,
     pub(crate) size: u64,
     ordered: Vec<Contestant<'a>>,
@@ -106,14 +106,14 @@ impl<'a> Contest<'a> {
     pub(crate) fn new(
         entries: Vec<&Entry<'a>>,
         clock: &ClockFacts,
-        yardstick: Yardstick,
+        kind: MetricKind,
         basis: Basis,
         size: u64,
     ) -> Option<Self> {
-        let read = |entry: &&Entry<'a>| Some((entry.cell, yardstick.reading(entry.cell, clock)?));
+        let read = |entry: &&Entry<'a>| Some((entry.cell, kind.reading(entry.cell, clock)?));
         let (specs, cells): (Vec<Option<&Spec>>, Vec<(&Cell, Reading)>) =
             entries.iter().filter_map(|entry| Some((entry.spec, read(entry)?))).unzip();
-        let ranking = Ranking::of(yardstick, &cells);
+        let ranking = Ranking::of(kind, &cells);
         let ranks = ranking.ranks();
         let contestant = |(at, (cell, reading)): (usize, (&'a Cell, Reading))| Contestant {
             name: spoken(cell),
@@ -128,10 +128,10 @@ impl<'a> Contest<'a> {
         ordered.sort_by(|a, b| {
             let best_first = b.is_best.cmp(&a.is_best).then_with(|| tied(a).cmp(&tied(b)));
             best_first
-                .then_with(|| yardstick.order(a.reading.value, b.reading.value))
+                .then_with(|| kind.order(a.reading.value, b.reading.value))
                 .then_with(|| a.name.cmp(&b.name))
         });
-        (!ordered.is_empty()).then_some(Self { yardstick, basis, size, ordered, ranking })
+        (!ordered.is_empty()).then_some(Self { kind, basis, size, ordered, ranking })
     }
 
     /// All of them, the winner first.
@@ -151,9 +151,8 @@ impl<'a> Contest<'a> {
 
     /// The best figure.
     pub(crate) fn fastest(&self) -> &Contestant<'a> {
-        let order = |a: &&Contestant, b: &&Contestant| {
-            self.yardstick.order(a.reading.value, b.reading.value)
-        };
+        let order =
+            |a: &&Contestant, b: &&Contestant| self.kind.order(a.reading.value, b.reading.value);
         let best = self.ordered.iter().filter(|contestant| contestant.is_best);
         best.min_by(order).unwrap_or(&self.ordered[0])
     }
@@ -181,8 +180,8 @@ impl<'a> Contest<'a> {
     }
 
     pub(crate) fn figure(&self, contestant: &Contestant) -> String {
-        let words = self.yardstick.words(contestant.reading.value, self.size);
-        let modes = modes_words(contestant.cell, self.yardstick);
+        let words = self.kind.words(contestant.reading.value, self.size);
+        let modes = modes_words(contestant.cell, self.kind);
         format!("{words}{modes}")
     }
 
@@ -209,9 +208,8 @@ impl<'a> Contest<'a> {
         let mut names: Vec<String> =
             known.iter().take(NAMED - 1).map(|one| one.name.clone()).collect();
         names.push(format!("{} more", best.len() - NAMED));
-        let order = |a: &&&Contestant, b: &&&Contestant| {
-            self.yardstick.order(a.reading.value, b.reading.value)
-        };
+        let order =
+            |a: &&&Contestant, b: &&&Contestant| self.kind.order(a.reading.value, b.reading.value);
         let [from, to] = [best.iter().min_by(order), best.iter().max_by(order)]
             .map(|one| one.map_or_else(String::new, |one| self.figure(one)));
         format!("{own}; as good are {} ({from} to {to})", text::join(&names))

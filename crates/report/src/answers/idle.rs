@@ -77,7 +77,7 @@ fn of_pair(clock: &ClockFacts, as_is: &Cell, polled: &Cell) -> Option<Answer> {
         polled: figure(polled, &after),
         effect: "idle CPUs then poll instead of sleeping".to_owned(),
     };
-    let is_two_mode = |cell| ROUND_TRIP.metric(cell).is_some_and(|metric| metric.modes.len() > 1);
+    let is_two_mode = |cell| ROUND_TRIP.of_cell(cell).is_some_and(|metric| metric.modes.len() > 1);
     Some(if is_two_mode(as_is) || is_two_mode(polled) {
         comparison.of_modes()
     } else {

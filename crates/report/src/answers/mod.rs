@@ -16,7 +16,7 @@ use crate::Specs;
 use crate::advice::has_places;
 use crate::chapters::{is_comparable, is_floor};
 use crate::figures;
-use crate::judge::{ROUND_TRIP, Yardstick, lost_its_rounds};
+use crate::judge::{MetricKind, ROUND_TRIP, lost_its_rounds};
 use ipcperf_core::result::{ClockFacts, KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
@@ -79,7 +79,7 @@ impl<'a> Survey<'a> {
     fn contest(
         &self,
         pattern: PatternKind,
-        yardstick: Yardstick,
+        kind: MetricKind,
         size: SizeChoice,
         is_eligible: impl Fn(&Entry) -> bool,
     ) -> Option<Contest<'a>> {
@@ -97,7 +97,7 @@ impl<'a> Survey<'a> {
             SizeChoice::Small | SizeChoice::Wake => sizes.min()?,
         };
         let of_size = on_basis().filter(|entry| entry.cell.key.size_bytes == size).copied();
-        Contest::new(of_size.collect(), self.clock, yardstick, basis, size)
+        Contest::new(of_size.collect(), self.clock, kind, basis, size)
     }
 
     pub(crate) fn small_contest(
@@ -173,7 +173,7 @@ impl<'a> Survey<'a> {
 
     /// A stream leaves no pause in which an end could fall asleep, so that what spins before it sleeps may win here.
     pub(crate) fn large_contest(&self) -> Option<Contest<'a>> {
-        let rate = Yardstick::of(PatternKind::Stream);
+        let rate = MetricKind::of(PatternKind::Stream);
         self.contest(PatternKind::Stream, rate, SizeChoice::Large, |entry| {
             !entry.cell.key.wait.burns_cpu()
         })
@@ -211,7 +211,7 @@ impl<'a> Survey<'a> {
 
     fn cpu(&self) -> Option<Answer> {
         let contest =
-            self.contest(PatternKind::PingPong, Yardstick::Cpu, SizeChoice::Small, |entry| {
+            self.contest(PatternKind::PingPong, MetricKind::Cpu, SizeChoice::Small, |entry| {
                 sleeps_at_once(entry.cell)
             })?;
         let sentence = format!(

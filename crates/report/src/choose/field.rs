@@ -6,7 +6,7 @@ use crate::chapters::{is_floor, place_order};
 use crate::columns::SATURATED;
 use crate::figures;
 use crate::fittest::{Fitness, fitness};
-use crate::judge::{Ranking, Reading, Yardstick, lost_its_rounds, lost_too_much};
+use crate::judge::{MetricKind, Ranking, Reading, lost_its_rounds, lost_too_much};
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::{format_duration, format_per_second};
@@ -30,11 +30,11 @@ impl Trial {
         wanted.sizes.iter().copied().flat_map(of).collect()
     }
 
-    pub(super) fn yardstick(self, by: Goal) -> Yardstick {
+    pub(super) fn kind(self, by: Goal) -> MetricKind {
         match by {
-            Goal::P99 if self.pattern != PatternKind::Stream => Yardstick::P99,
-            Goal::Cpu => Yardstick::Cpu,
-            _ => Yardstick::of(self.pattern),
+            Goal::P99 if self.pattern != PatternKind::Stream => MetricKind::P99,
+            Goal::Cpu => MetricKind::Cpu,
+            _ => MetricKind::of(self.pattern),
         }
     }
 
@@ -144,7 +144,7 @@ pub(super) struct Standing {
 /// One trial with all that entered.
 pub(super) struct Contest {
     pub(super) trial: Trial,
-    pub(super) yardstick: Yardstick,
+    pub(super) kind: MetricKind,
     pub(super) readings: Vec<Reading>,
     ranking: Ranking,
     /// Who has the best figure.
@@ -168,7 +168,7 @@ impl Contest {
 
     /// A figure in words.
     pub(super) fn figure(&self, one: usize) -> String {
-        self.yardstick.words(self.readings[one].value, self.trial.size)
+        self.kind.words(self.readings[one].value, self.trial.size)
     }
 }
 
@@ -254,9 +254,9 @@ impl<'a> Field<'a> {
         let deciding = Trial::all(wanted, &wanted.deciding());
         for trial in &deciding {
             let cell = self.measured(&entrant, *trial)?;
-            let yardstick = trial.yardstick(wanted.by);
-            if yardstick.reading(cell, self.clock).is_none() {
-                let metric = yardstick.metric(cell).and_then(|metric| metric.reason.as_deref());
+            let kind = trial.kind(wanted.by);
+            if kind.reading(cell, self.clock).is_none() {
+                let metric = kind.of_cell(cell).and_then(|metric| metric.reason.as_deref());
                 return Err(match metric {
                     Some(SATURATED) => behind(cell),
                     _ => Reason::of(format!("no {}", wanted.by)),
@@ -303,16 +303,16 @@ impl<'a> Field<'a> {
     }
 
     fn contest(&self, trial: Trial) -> Option<Contest> {
-        let yardstick = trial.yardstick(self.wanted.by);
+        let kind = trial.kind(self.wanted.by);
         let read = |entrant: &Entrant<'a>| {
             let cell = entrant.cell(&self.wanted, trial)?;
-            Some((cell, yardstick.reading(cell, self.clock)?))
+            Some((cell, kind.reading(cell, self.clock)?))
         };
         let cells: Vec<(&Cell, Reading)> = self.entrants.iter().map(read).collect::<Option<_>>()?;
         let readings: Vec<Reading> = cells.iter().map(|(_, reading)| *reading).collect();
         let value = |at: &usize| readings[*at].value;
-        let best = (0..readings.len()).min_by(|a, b| yardstick.order(value(a), value(b)))?;
-        Some(Contest { trial, yardstick, ranking: Ranking::of(yardstick, &cells), readings, best })
+        let best = (0..readings.len()).min_by(|a, b| kind.order(value(a), value(b)))?;
+        Some(Contest { trial, kind, ranking: Ranking::of(kind, &cells), readings, best })
     }
 
     /// Everybody, the best first: who is the least far behind where it is the furthest behind; of those that are not behind

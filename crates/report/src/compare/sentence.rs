@@ -5,16 +5,14 @@ use crate::advice::has_places;
 use crate::chapters::is_comparable;
 use crate::figures;
 use crate::fittest::fitness;
-use crate::judge::{Figures, lacking, own_by_round};
-use crate::judge::{Pair, percent};
-use crate::judge::{Ranking, Yardstick, lost_its_rounds};
+use crate::judge::{MetricKind, Ranking, Reading, lost_its_rounds, percent};
 use crate::text::{in_groups, join};
 use ipcperf_core::result::{
     Cell, CellComparison, ClockFacts, Comparison, Difference, ResultSet, Status,
 };
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Offered, OptionSet, Placement};
-use ipcperf_stats::{Evidence, FEWEST_ROUNDS, Factor, Interval, MARGIN};
+use ipcperf_stats::{FEWEST_ROUNDS, Factor, Interval, MARGIN};
 
 /// More sentences than this are no summary.
 const MOST_SENTENCES: usize = 4;
@@ -54,27 +52,6 @@ fn place(cell: &Cell) -> String {
     };
     let words = size.into_iter().chain([cpus.to_owned()]).chain(cell.key.load.words());
     format!(" ({})", words.collect::<Vec<_>>().join(", "))
-}
-
-/// The figures that speak for two cells, in the rounds that count for both.
-pub(crate) fn pair<'a>(a: &'a Cell, b: &Cell) -> Pair<'a> {
-    let (of_a, of_b) = (own_by_round(a), own_by_round(b));
-    let common = || of_a.iter().filter_map(|(round, a)| Some((*a, *of_b.get(round)?)));
-    let (a_rounds, b_rounds): (Vec<f64>, Vec<f64>) = common().unzip();
-    let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
-    let timed = || (mode(a) != mode(b)).then(|| "timed in two ways".to_owned());
-    let lacks = |cell: &Cell| lacking(cell).map(|why| format!("{}: {why}", name(cell)));
-    Pair {
-        reading: Figures::Own,
-        key: &a.key,
-        evidence: Evidence::paired(&a_rounds, &b_rounds),
-        a_rounds,
-        b_rounds,
-        control_rounds: Vec::new(),
-        margin: MARGIN,
-        floor: None,
-        doubt: lacks(a).or_else(|| lacks(b)).or_else(timed),
-    }
 }
 
 /// The sentences of a run: of each group of cells that can be compared the best beside the nearest that is certainly slower,
@@ -119,13 +96,13 @@ pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
 /// certainly slower, or why nothing is said.
 fn sentence(cells: &[&Cell], specs: &Specs, clock: &ClockFacts) -> String {
     let place = place(cells[0]);
-    let yardstick = Yardstick::of(cells[0].key.pattern);
-    let read = |cell: &&'_ Cell| yardstick.reading(cell, clock);
+    let kind = MetricKind::of(cells[0].key.pattern);
+    let read = |cell: &&'_ Cell| kind.reading(cell, clock);
     let cells: Vec<(&Cell, _)> =
         cells.iter().filter_map(|cell| Some((*cell, read(cell)?))).collect();
-    let ranking = Ranking::of(yardstick, &cells);
+    let ranking = Ranking::of(kind, &cells);
     let ranks = ranking.ranks();
-    let order = |a: &usize, b: &usize| yardstick.order(cells[*a].1.value, cells[*b].1.value);
+    let order = |a: &usize, b: &usize| kind.order(cells[*a].1.value, cells[*b].1.value);
     let fit = |at: &usize| fitness(specs(&cells[*at].0.key.mechanism));
     let of_best = (0..cells.len()).filter(|at| ranks[*at].place == 1);
     let Some(first) = of_best.min_by(|a, b| fit(a).cmp(&fit(b)).then_with(|| order(a, b))) else {
@@ -134,11 +111,11 @@ fn sentence(cells: &[&Cell], specs: &Specs, clock: &ClockFacts) -> String {
     let (behind, as_fast): (Vec<usize>, Vec<usize>) =
         (0..cells.len()).filter(|at| *at != first).partition(|at| ranking.is_better(first, *at));
     let others: Vec<&Cell> = behind.iter().chain(&as_fast).map(|at| cells[*at].0).collect();
-    let factors = yardstick.factors(cells[first].0, &others);
+    let factors = kind.factors(cells[first].0, &others);
     let winner = name(cells[first].0);
     let names: Vec<String> = as_fast.iter().map(|at| name(cells[*at].0)).collect();
     let Some(nearest) = (0..behind.len()).min_by(|a, b| order(&behind[*a], &behind[*b])) else {
-        return no_winner(&winner, &names, &place, factors[0], yardstick, &cells);
+        return no_winner(&winner, &names, &place, factors[0], kind, &cells);
     };
     let slower = name(cells[behind[nearest]].0);
     let how = match factors[nearest].filter(|factor| factor.interval.low > 1.0) {
@@ -163,11 +140,11 @@ fn no_winner(
     others: &[String],
     place: &str,
     factor: Option<Factor>,
-    yardstick: Yardstick,
-    cells: &[(&Cell, crate::judge::Reading)],
+    kind: MetricKind,
+    cells: &[(&Cell, Reading)],
 ) -> String {
-    let rounds = cells.iter().map(|(cell, _)| own_by_round(cell).len()).min().unwrap_or(0);
-    if cells.iter().any(|(cell, _)| !yardstick.orders(cell)) {
+    let rounds = cells.iter().map(|(cell, _)| kind.by_round(cell).len()).min().unwrap_or(0);
+    if cells.iter().any(|(cell, _)| !kind.has_enough_rounds(cell)) {
         return format!(
             "Too few rounds to compare{place}: it takes {FEWEST_ROUNDS}, and {rounds} count (--rounds)."
         );

@@ -5,7 +5,7 @@ use crate::advice::has_places;
 use crate::chapters::label;
 use crate::compare::name;
 use crate::figures::{self, NONE};
-use crate::judge::Yardstick;
+use crate::judge::MetricKind;
 use crate::table::grade_words;
 use crate::{Specs, Style, svg, text};
 use ipcperf_core::result::{CallTime, Cell, Metric, ResultSet, Status};
@@ -475,7 +475,7 @@ fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Section {
         let same = trips.iter().find(|trip| trip.cell.key.placement == cell.key.placement);
         let beside = same.unwrap_or(first).cell;
         let words = changed(cell, beside);
-        let ratio = Yardstick::of(PatternKind::PingPong).ratio(cell, beside);
+        let ratio = MetricKind::of(PatternKind::PingPong).ratio(cell, beside);
         let time = cell.figure().and_then(|figure| figure.value);
         let is_one_mode = mode(cell) == mode(beside);
         let Some((ratio, time)) = ratio.zip(time).filter(|_| is_one_mode) else {

@@ -1,48 +1,16 @@
 //! The figures that two cells are compared by, one of each round: the one that speaks for them and, beside it, their tail
 //! and their CPU time.
 
+use super::metric::MetricKind;
+use ipcperf_core::map_of;
 use ipcperf_core::result::{
     Buckets, Cell, CellKey, HistogramData, KnobReading, Round, Status, Timing,
 };
-use ipcperf_core::{Figure, map_of};
 use ipcperf_stats::{Histogram, modes, quantile_of_buckets, support};
 use std::collections::BTreeMap;
 
 /// The quantile of the tail.
 const TAIL: f64 = 0.99;
-
-/// How much larger the session floor of a tail is than that of a median.
-const TAIL_FLOOR: f64 = 3.0;
-
-/// What is read of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reading {
-    /// The figure that speaks for the cell.
-    Own,
-    /// The p99 of the round's operations.
-    P99,
-    /// The share of its operations that took longer than this, ps.
-    Above(u64),
-    /// CPU time for each message.
-    Cpu,
-}
-
-/// The figure that speaks for a cell, by the name it has in the document: cells can be compared where it is the same.
-#[must_use]
-pub fn metric_of(key: &CellKey) -> &'static str {
-    match key.pattern.facts().figure {
-        Figure::Time => "rtt_ns.p50",
-        Figure::Throughput if key.size_bytes == 0 => "messages_per_second",
-        Figure::Throughput => "bytes_per_second",
-        Figure::Requests => "connect.requests_per_second",
-    }
-}
-
-/// How many times as often a value is exceeded by 1 in 100 if all of the tail moves by this share, and the tail is that
-/// of an exponential distribution: its quantile moves as e^(x/m) does, which at p99 is the power ln 100.
-fn exceeded(share: f64) -> f64 {
-    (100.0_f64.ln() * share.ln_1p()).exp_m1()
-}
 
 /// A cell as a comparison takes it: what it is, and what may be compared of its rounds.
 #[derive(Clone, Debug)]
@@ -137,13 +105,8 @@ fn is_accepted(round: &Round) -> bool {
     round.rejected.is_none() && round.proof.holds
 }
 
-fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
+pub(super) fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
     cell.rounds.iter().filter(|round| is_accepted(round))
-}
-
-/// The figure that speaks for a cell in each accepted round, by its number.
-pub(crate) fn own_by_round(cell: &Cell) -> BTreeMap<u64, f64> {
-    map_of(accepted(cell).filter_map(|round| sound(round.round, cell.figure_of(round))))
 }
 
 /// How many messages may be lost, as a share of those that arrived: had these arrived too, a rate would change by no more
@@ -172,15 +135,15 @@ pub(crate) fn lacking(cell: &Cell) -> Option<String> {
     Some(format!("{what} in {} of {all} rounds", without.len()))
 }
 
-/// A figure that has a logarithm.
-fn sound(round: u64, figure: Option<f64>) -> Option<(u64, f64)> {
-    figure.filter(|figure| figure.is_finite() && *figure > 0.0).map(|figure| (round, figure))
+/// A value that has a logarithm.
+pub(super) fn sound(value: Option<f64>) -> Option<f64> {
+    value.filter(|value| value.is_finite() && *value > 0.0)
 }
 
-impl Reading {
+impl MetricKind {
     /// What these two cells are compared by beside the figure that speaks for them.
     pub(crate) fn beside(a: &[&Opened<'_>], b: &[&Opened<'_>]) -> Vec<Self> {
-        let is_used = |arm: &&Opened<'_>| !Self::Cpu.by_round(arm).is_empty();
+        let is_used = |arm: &&Opened<'_>| !Self::Cpu.of_arm(arm).is_empty();
         let cpu = a.iter().any(is_used) && b.iter().any(is_used);
         Self::tail(a, b).into_iter().chain(cpu.then_some(Self::Cpu)).collect()
     }
@@ -200,17 +163,17 @@ impl Reading {
     }
 
     /// The figures of the accepted rounds of a cell, by number of the round.
-    pub(crate) fn by_round(self, opened: &Opened<'_>) -> BTreeMap<u64, f64> {
+    pub(crate) fn of_arm(self, opened: &Opened<'_>) -> BTreeMap<u64, f64> {
         let rounds = opened.arm.rounds.iter().zip(&opened.samples);
-        let figure = |(round, sample): (&Taken, &Option<Sample<'_>>)| {
-            sound(round.number, self.of(round, sample.as_ref()))
+        let value = |(round, sample): (&Taken, &Option<Sample<'_>>)| {
+            Some((round.number, sound(self.of_taken(round, sample.as_ref()))?))
         };
-        map_of(rounds.filter_map(figure))
+        map_of(rounds.filter_map(value))
     }
 
-    fn of(self, round: &Taken, sample: Option<&Sample<'_>>) -> Option<f64> {
+    fn of_taken(self, round: &Taken, sample: Option<&Sample<'_>>) -> Option<f64> {
         match self {
-            Self::Own => round.own,
+            Self::Primary(_) => round.own,
             Self::P99 => sample?.tail(),
             Self::Above(limit) => {
                 let sample = sample?;
@@ -221,51 +184,9 @@ impl Reading {
         }
     }
 
-    /// Which family of claims it belongs to, in the order in which they are told.
-    pub(crate) fn family(self) -> usize {
-        match self {
-            Self::Own => 0,
-            Self::P99 | Self::Above(_) => 1,
-            Self::Cpu => 2,
-        }
-    }
-
-    /// Its name in the document.
-    pub(crate) fn metric(self, key: &CellKey) -> &'static str {
-        match self {
-            Self::Own => metric_of(key),
-            Self::P99 => "rtt_ns.p99",
-            Self::Above(_) => "above_p99",
-            Self::Cpu => "cpu_ns_per_message",
-        }
-    }
-
-    pub(crate) fn more_is_better(self, key: &CellKey) -> bool {
-        self == Self::Own && key.pattern.facts().figure != Figure::Time
-    }
-
-    /// Ratios within 1 ± this do not matter, where that of the figure that speaks is `own`.
-    pub(crate) fn margin(self, own: f64) -> f64 {
-        match self {
-            Self::Own => own,
-            Self::P99 => 0.05,
-            Self::Above(_) => exceeded(0.05),
-            Self::Cpu => 0.01,
-        }
-    }
-
-    /// What sessions differ by, where medians of sessions differ by `own`.
-    pub(crate) fn floor(self, own: f64) -> f64 {
-        match self {
-            Self::Own | Self::Cpu => own,
-            Self::P99 => TAIL_FLOOR * own,
-            Self::Above(_) => exceeded(TAIL_FLOOR * own),
-        }
-    }
-
     /// Why this figure of A and B is not compared: that of one of them stands for nothing.
     pub(crate) fn objection(self, sides: [&[&Opened<'_>]; 2]) -> Option<String> {
-        if self != Self::Own {
+        if !matches!(self, Self::Primary(_)) {
             return None;
         }
         ["A", "B"].into_iter().zip(sides).find_map(|(side, arms)| {
@@ -282,7 +203,7 @@ impl Reading {
         figures: [&[f64]; 2],
         disturbed: Option<&str>,
     ) -> Option<String> {
-        if self.family() != Self::P99.family() {
+        if !matches!(self, Self::P99 | Self::Above(_)) {
             return None;
         }
         let of_sides = ["A", "B"].into_iter().zip(is_lost).zip(figures);

@@ -1,7 +1,8 @@
 //! Recorded runs: cells that both sides have, and what one session a side is good for.
 
-use super::arm::{Arm, Opened, Reading};
+use super::arm::{Arm, Opened};
 use super::fields::{Class, Differences, Incomparable, differences};
+use super::metric::MetricKind;
 use super::pair::{Match, Pair, compare, percent};
 use super::session::{count, sessions};
 use crate::load::{LoadError, load_with};
@@ -122,9 +123,9 @@ impl<'a> OpenedCell<'a> {
     }
 
     /// The figures of each session.
-    fn figures(&self, reading: Reading) -> Vec<Vec<f64>> {
+    fn figures(&self, kind: MetricKind) -> Vec<Vec<f64>> {
         let of = |arms: &Vec<Opened<'_>>| {
-            arms.iter().flat_map(|arm| reading.by_round(arm).into_values()).collect()
+            arms.iter().flat_map(|arm| kind.of_arm(arm).into_values()).collect()
         };
         self.sessions.iter().map(of).collect()
     }
@@ -180,20 +181,22 @@ struct Frame<'a> {
 impl Frame<'_> {
     fn matched<'a>(&self, a: &Gathered<'a>, b: &Gathered<'a>) -> Match<'a> {
         let (a, b) = (a.open(), b.open());
-        let pairs = [Reading::Own].into_iter().chain(Reading::beside(&a.arms(), &b.arms()));
+        let pairs = [MetricKind::of(a.cell.key.pattern)]
+            .into_iter()
+            .chain(MetricKind::beside(&a.arms(), &b.arms()));
         Match::of(a.cell, b.cell, pairs.map(|one| self.pair(&a, &b, one)))
     }
 
-    fn pair<'a>(&self, a: &OpenedCell<'a>, b: &OpenedCell<'a>, reading: Reading) -> Pair<'a> {
+    fn pair<'a>(&self, a: &OpenedCell<'a>, b: &OpenedCell<'a>, kind: MetricKind) -> Pair<'a> {
         let fewest = a.sessions.len().min(b.sessions.len());
-        let (of_a, of_b) = (a.figures(reading), b.figures(reading));
+        let (of_a, of_b) = (a.figures(kind), b.figures(kind));
         let (a_rounds, b_rounds) = (of_a.concat(), of_b.concat());
         let is_enough = fewest >= SESSIONS;
         let medians = |sessions: &[Vec<f64>]| {
             sessions.iter().filter_map(|figures| median(figures)).collect::<Vec<f64>>()
         };
         let few = || {
-            let floor = reading.floor(self.floor.0);
+            let floor = kind.session_floor(self.floor.0);
             let sessions = match fewest {
                 1 => "one session a side".to_owned(),
                 few => format!("{few} sessions a side"),
@@ -206,14 +209,14 @@ impl Frame<'_> {
         let (arms_a, arms_b) = (a.arms(), b.arms());
         let modes = each_once(arms_a.iter().chain(&arms_b).map(|one| one.arm.mode()));
         let timed = || format!("timed in two ways: {}", modes.join(" and "));
-        let of_rounds = || reading.objection([&arms_a, &arms_b]);
+        let of_rounds = || kind.objection([&arms_a, &arms_b]);
         let doubt = self.doubt.clone().or_else(|| (modes.len() > 1).then(timed)).or_else(of_rounds);
         let doubt = doubt.or_else(|| {
             let is_lost = [a.has_more_than(a_rounds.len()), b.has_more_than(b_rounds.len())];
-            reading.doubt(is_lost, [&a_rounds, &b_rounds], self.disturbed.as_deref())
+            kind.doubt(is_lost, [&a_rounds, &b_rounds], self.disturbed.as_deref())
         });
         Pair {
-            reading,
+            kind,
             key: &a.cell.key,
             evidence: if is_enough {
                 Evidence::separate(&medians(&of_a), &medians(&of_b))
@@ -223,7 +226,7 @@ impl Frame<'_> {
             a_rounds,
             b_rounds,
             control_rounds: Vec::new(),
-            margin: reading.margin(self.terms.margin),
+            margin: kind.margin(self.terms.margin),
             floor: (!is_enough).then(few),
             doubt,
         }

@@ -1,8 +1,9 @@
 //! Arms that were measured side by side, round by round, with their control.
 
-use super::arm::{Arm, Opened, Reading};
+use super::arm::{Arm, Opened};
 use super::fields::{Class, Differences, Incomparable, differences};
 use super::files::{Terms, distrust, disturbance};
+use super::metric::MetricKind;
 use super::pair::{Match, Pair, compare};
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, Comparison, ComparisonPlan, Design, ResultSet, Side,
@@ -24,8 +25,8 @@ pub struct Arms<'a> {
 
 /// The figures of the rounds that count for all three: a round is left out for all arms or for none. And whether an arm has
 /// rounds without one.
-fn rounds(cells: &[Opened<'_>; 3], reading: Reading) -> ([Vec<f64>; 3], [bool; 3]) {
-    let all @ [a, again, b] = &cells.each_ref().map(|arm| reading.by_round(arm));
+fn rounds(cells: &[Opened<'_>; 3], kind: MetricKind) -> ([Vec<f64>; 3], [bool; 3]) {
+    let all @ [a, again, b] = &cells.each_ref().map(|arm| kind.of_arm(arm));
     let is_lost = |at: usize| cells[at].arm.accepted() > all[at].len();
     let common: Vec<u64> = a
         .keys()
@@ -39,19 +40,19 @@ fn rounds(cells: &[Opened<'_>; 3], reading: Reading) -> ([Vec<f64>; 3], [bool; 3
 /// One figure of A, A again and B.
 fn pair<'a>(
     cells: &[Opened<'a>; 3],
-    reading: Reading,
+    kind: MetricKind,
     margin: f64,
     doubt: Option<&str>,
     disturbed: Option<&str>,
 ) -> Pair<'a> {
-    let ([a_rounds, control_rounds, b_rounds], [a, again, b]) = rounds(cells, reading);
-    let of_rounds = || reading.objection([&[&cells[0], &cells[1]], &[&cells[2]]]);
-    let of_tail = || reading.doubt([a || again, b], [&a_rounds, &b_rounds], disturbed);
+    let ([a_rounds, control_rounds, b_rounds], [a, again, b]) = rounds(cells, kind);
+    let of_rounds = || kind.objection([&[&cells[0], &cells[1]], &[&cells[2]]]);
+    let of_tail = || kind.doubt([a || again, b], [&a_rounds, &b_rounds], disturbed);
     Pair {
-        reading,
+        kind,
         key: &cells[0].arm.key,
         evidence: Evidence::paired(&a_rounds, &b_rounds),
-        margin: reading.margin(margin),
+        margin: kind.margin(margin),
         floor: None,
         doubt: doubt.map(ToOwned::to_owned).or_else(of_rounds).or_else(of_tail),
         a_rounds,
@@ -101,12 +102,11 @@ pub fn compare_live(
             let arms = [&three[0], &three[1], &three[2]];
             let doubt = distrusted.clone().or_else(|| unmeasured(arms));
             let three = arms.map(Arm::open);
-            let beside = Reading::beside(&[&three[0]], &[&three[2]]);
-            let readings = [Reading::Own].into_iter().chain(beside);
-            let pair = |reading| {
-                pair(&three, reading, terms.margin, doubt.as_deref(), disturbed.as_deref())
-            };
-            Match::of(arms[0], arms[2], readings.map(pair))
+            let beside = MetricKind::beside(&[&three[0]], &[&three[2]]);
+            let kinds = [MetricKind::of(arms[0].key.pattern)].into_iter().chain(beside);
+            let pair =
+                |kind| pair(&three, kind, terms.margin, doubt.as_deref(), disturbed.as_deref());
+            Match::of(arms[0], arms[2], kinds.map(pair))
         })
         .collect();
     let side = |name: &str, of: &ResultSet| Side {

@@ -2,23 +2,31 @@
 //! crossover, trends and gates.
 
 mod arm;
+mod crossover;
 mod fields;
 mod files;
 mod live;
+mod metric;
 mod pair;
 mod rank;
 mod session;
 
 #[cfg(test)]
 pub(crate) use arm::Arm;
-pub use arm::metric_of;
-pub(crate) use arm::{Operations, Reading as Figures, lacking, lost_too_much, own_by_round};
+pub(crate) use arm::{Operations, lost_too_much};
+pub use crossover::winner;
+pub(crate) use crossover::{Point, Search};
 #[cfg(test)]
 pub(crate) use fields::{Class, differences};
 pub(crate) use fields::{Differences, Facts, changes, facts};
 pub use fields::{Incomparable, factor_names};
+pub(crate) use files::session_floor;
 pub use files::{Recorded, Terms, at_once, compare_files};
-pub(crate) use files::{distrust, session_floor};
 pub use live::{Arms, compare_live};
-pub(crate) use pair::{Pair, between, percent, times};
-pub(crate) use rank::*;
+pub use metric::metric_of;
+pub(crate) use metric::{
+    MetricKind, ROUND_TRIP, Reading, TIE_FACTOR, clock_share, has_too_few_rounds, is_timed_alone,
+    lost_its_rounds,
+};
+pub(crate) use pair::{between, percent, times};
+pub(crate) use rank::{Rank, Ranking, Ratio};

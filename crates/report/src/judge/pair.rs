@@ -1,14 +1,17 @@
 //! From the figures of pairs of cells to verdicts: evidence, doubts, the adjustment for their number.
 
-use super::arm::{Arm, Reading};
+use super::arm::{Arm, lacking};
+use super::metric::MetricKind;
+use crate::compare::name;
 use crate::figures;
 use crate::text::counted;
 use ipcperf_core::result::{
-    Adjustment, CellComparison, CellKey, Difference, FigureComparison, Metric,
+    Adjustment, Cell, CellComparison, CellKey, Difference, FigureComparison, Metric,
 };
 use ipcperf_core::{KnobValue, map_of};
 use ipcperf_stats::{
-    Evidence, FEWEST_ROUNDS, Interval, Judgement, Rule, benjamini_hochberg, holm, median,
+    Evidence, FEWEST_ROUNDS, Interval, Judgement, MARGIN, Rule, benjamini_hochberg, holm, median,
+    smallest_effect,
 };
 use std::collections::BTreeMap;
 
@@ -34,7 +37,7 @@ impl<'a> Match<'a> {
 
 /// One figure of a cell of A and of one of B.
 pub(crate) struct Pair<'a> {
-    pub(crate) reading: Reading,
+    pub(crate) kind: MetricKind,
     /// What the cells are.
     pub(crate) key: &'a CellKey,
     pub(crate) a_rounds: Vec<f64>,
@@ -48,6 +51,28 @@ pub(crate) struct Pair<'a> {
     pub(crate) floor: Option<(f64, String)>,
     /// Why the figures may not be believed.
     pub(crate) doubt: Option<String>,
+}
+
+impl<'a> Pair<'a> {
+    /// The primary metric of two cells, in the rounds that count for both.
+    pub(super) fn of_cells(a: &'a Cell, b: &Cell) -> Self {
+        let kind = MetricKind::of(a.key.pattern);
+        let (a_rounds, b_rounds) = kind.common(a, b);
+        let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
+        let timed = || (mode(a) != mode(b)).then(|| "timed in two ways".to_owned());
+        let lacks = |cell: &Cell| lacking(cell).map(|why| format!("{}: {why}", name(cell)));
+        Self {
+            kind,
+            key: &a.key,
+            evidence: Evidence::paired(&a_rounds, &b_rounds),
+            a_rounds,
+            b_rounds,
+            control_rounds: Vec::new(),
+            margin: MARGIN,
+            floor: None,
+            doubt: lacks(a).or_else(|| lacks(b)).or_else(timed),
+        }
+    }
 }
 
 /// A ratio with as many digits as tell two arms apart: `1.014x`, `28.1x`.
@@ -87,7 +112,7 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn of(pair: Pair<'a>) -> Self {
         let floor = pair.floor.as_ref().map_or(0.0, |(floor, _)| *floor);
-        let more_is_better = pair.reading.more_is_better(pair.key);
+        let more_is_better = pair.kind.more_is_better();
         let rule = Rule { margin: pair.margin.max(floor), more_is_better };
         let control = Evidence::paired(&pair.a_rounds, &pair.control_rounds)
             .and_then(|evidence| evidence.interval(CONTROL));
@@ -105,7 +130,8 @@ impl<'a> Found<'a> {
         let evidence = pair.evidence.as_ref();
         let fewest = pair.a_rounds.len().min(pair.b_rounds.len()) as u64;
         let spread = evidence.and_then(Evidence::spread);
-        let smallest_effect = spread.and_then(|spread| rule.smallest_effect(spread, fewest));
+        let smallest_effect =
+            spread.and_then(|spread| smallest_effect(rule.margin, spread, fewest));
         let settle = evidence.and_then(|evidence| rule.rounds_to_settle(evidence));
         let (mut verdict, mut at_least) =
             judgement.map_or((Difference::CannotTell, None), |one| (one.verdict, one.at_least));
@@ -136,7 +162,7 @@ impl<'a> Found<'a> {
             paired => vec![paired as u64],
         };
         FigureComparison {
-            metric: pair.reading.metric(pair.key).to_owned(),
+            metric: pair.kind.name(pair.key).to_owned(),
             more_is_better: rule.more_is_better,
             a_value: median(&pair.a_rounds),
             b_value: median(&pair.b_rounds),
@@ -192,7 +218,7 @@ pub(crate) fn compare(matches: Vec<Match<'_>>, adjustment: Adjustment) -> Vec<Ce
     for (at, Match { a, b, found }) in matches.into_iter().enumerate() {
         cells.push((a, b, Vec::new()));
         for one in found {
-            families[one.pair.reading.family()].push((at, one));
+            families[one.pair.kind.family()].push((at, one));
         }
     }
     for family in families {
@@ -282,10 +308,10 @@ fn differing(a: &Arm, b: &Arm) -> BTreeMap<String, [String; 2]> {
     };
     let granted =
         |value: &Option<KnobValue>| value.as_ref().map_or("?".into(), ToString::to_string);
-    let knobs = a.knobs.iter().filter_map(|(name, reading)| {
+    let knobs = a.knobs.iter().filter_map(|(name, kind)| {
         let other = b.knobs.get(name)?;
-        let is_other = reading.effective != other.effective;
-        is_other.then(|| (name.as_str(), granted(&reading.effective), granted(&other.effective)))
+        let is_other = kind.effective != other.effective;
+        is_other.then(|| (name.as_str(), granted(&kind.effective), granted(&other.effective)))
     });
     let is_other = a.key != b.key || batch(a) != batch(b);
     let identity = is_other.then(|| parts(a).into_iter().zip(parts(b))).into_iter().flatten();

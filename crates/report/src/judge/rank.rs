@@ -1,45 +1,12 @@
 //! Who is ahead of whom, and when nobody can say.
 
-use super::arm::p99_of;
-use crate::figures;
-use ipcperf_core::result::{Cell, ClockFacts, Metric, Round};
-use ipcperf_core::{Figure, PatternKind, map_of};
-use ipcperf_stats::{Evidence, FEWEST_ROUNDS, Factor, Order, beside_first, modes};
-use std::cmp::Ordering;
+use super::metric::{MetricKind, Reading, TIE_FACTOR};
+use ipcperf_core::result::Cell;
+use ipcperf_stats::{Evidence, Factor, Order, beside_first};
 use std::collections::BTreeMap;
-
-/// Two figures closer than this factor are a tie whatever the rounds say: rounds share one machine, and its
-/// drift alone moves medians by a few percent.
-pub(crate) const TIE_FACTOR: f64 = 1.03;
-
-/// How many rounds are in the smaller mode of a cell that has no place of its own among what lies between its modes: a
-/// third of all. With fewer it is the exception, and the joint test bears it.
-const EITHER_MODE: u64 = 3;
 
 /// Of the interval of a ratio.
 const CONFIDENCE: f64 = 0.95;
-
-/// What cells are ordered by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Yardstick {
-    /// The figure that speaks for the cells of a pattern.
-    Own(Figure),
-    /// CPU time of both ends per message, ns; less is better.
-    Cpu,
-    /// The p99 of single operations, ns: of each round its own, where a round has operations enough for one.
-    P99,
-}
-
-/// A figure with what it may as well be, whatever its rounds say of their scatter.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Reading {
-    pub(crate) value: f64,
-    /// From the smallest to the largest figure that may speak for the cell: both modes where neither is the exception,
-    /// otherwise the value twice.
-    span: [f64; 2],
-    /// How much of it is the reading of the clock, ns: of operations timed one by one the cost of one start and stop.
-    clock: f64,
-}
 
 /// A ratio and its 95 % interval, where there are rounds enough for one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,84 +15,25 @@ pub(crate) struct Ratio {
     pub(crate) ci95: Option<[f64; 2]>,
 }
 
-impl Reading {
-    /// Whether it is in two modes, of which neither is the exception.
-    fn is_split(&self) -> bool {
-        self.span[0] < self.span[1]
+impl Ratio {
+    pub(super) fn of(evidence: &Evidence) -> Self {
+        let interval = evidence.interval(CONFIDENCE);
+        Self { value: evidence.ratio(), ci95: interval.map(|one| [one.low, one.high]) }
     }
 }
 
-impl Yardstick {
-    /// The yardstick of a pattern's table.
-    pub(crate) const fn of(pattern: PatternKind) -> Self {
-        Self::Own(pattern.facts().figure)
-    }
-
-    /// The metric behind a reading, where it is one.
-    pub(crate) fn metric(self, cell: &Cell) -> Option<&Metric> {
-        match self {
-            Self::Own(_) => cell.figure(),
-            Self::P99 => cell.times()?.get("p99"),
-            Self::Cpu => None,
-        }
-    }
-
-    /// What a cell is ordered by; `None` where it has no such figure.
-    pub(crate) fn reading(self, cell: &Cell, clock: &ClockFacts) -> Option<Reading> {
-        let value = match self {
-            Self::Own(_) | Self::P99 => self.metric(cell)?.value?,
-            Self::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value?,
-        };
-        let span = self.modes(cell).unwrap_or([value; 2]);
-        let clock = if self.is_rate() { 0.0 } else { clock_share(cell, clock) };
-        let span = [span[0].min(value), span[1].max(value)];
-        (value.is_finite() && value >= 0.0).then_some(Reading { value, span, clock })
-    }
-
-    /// Both modes of a cell, where neither is the exception.
-    fn modes(self, cell: &Cell) -> Option<[f64; 2]> {
-        let [low, high] = match (self, self.metric(cell)) {
-            (Self::Own(_), metric) => match metric?.modes.as_slice() {
-                [low, high] => [(low.value, low.rounds), (high.value, high.rounds)],
-                _ => return None,
-            },
-            (Self::Cpu | Self::P99, _) => {
-                let values: Vec<f64> = self.rounds(cell).map(|(_, value)| value).collect();
-                let split = modes::split(&values)?;
-                [split.low, split.high].map(|mode| (mode.median, mode.rounds.len() as u64))
-            }
-        };
-        let all = low.1.saturating_add(high.1);
-        let is_either = low.1.min(high.1).saturating_mul(EITHER_MODE) >= all;
-        is_either.then_some([low.0.min(high.0), low.0.max(high.0)])
-    }
-
-    /// Whether a cell has as many accepted rounds as an order takes.
-    pub(crate) fn orders(self, cell: &Cell) -> bool {
-        self.rounds(cell).count() >= FEWEST_ROUNDS
-    }
-
-    /// Number and figure of each accepted round.
-    fn rounds(self, cell: &Cell) -> impl Iterator<Item = (u64, f64)> {
-        let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
-        accepted.filter_map(move |round| Some((round.round, self.of_round(cell, round)?)))
-    }
-
+impl MetricKind {
     /// The figure of one cell as a multiple of that of another, by the rounds that have both.
     pub(crate) fn ratio(self, cell: &Cell, best: &Cell) -> Option<Ratio> {
-        let of_best = map_of(self.rounds(best));
-        let both = self.rounds(cell).filter_map(|(round, own)| Some((*of_best.get(&round)?, own)));
-        let (best, own): (Vec<f64>, Vec<f64>) = both.unzip();
-        let evidence = Evidence::paired(&best, &own)?;
-        let interval = evidence.interval(CONFIDENCE);
-        Some(Ratio { value: evidence.ratio(), ci95: interval.map(|one| [one.low, one.high]) })
+        let (best, own) = self.common(best, cell);
+        Evidence::paired(&best, &own).as_ref().map(Ratio::of)
     }
 
     /// How many times worse each of the others is than the first cell: more than 1 is worse, of times and of rates. The
     /// intervals hold together. `None` with fewer than six common rounds, and where the rounds of either fall into two
     /// modes, of which no factor is true.
     pub(crate) fn factors(self, first: &Cell, others: &[&Cell]) -> Vec<Option<Factor>> {
-        let is_one = |cell: &Cell| self.metric(cell).is_none_or(|metric| metric.modes.len() < 2);
+        let is_one = |cell: &Cell| self.of_cell(cell).is_none_or(|metric| metric.modes.len() < 2);
         let cells: Vec<&Cell> = std::iter::once(first).chain(others.iter().copied()).collect();
         let mut rows = logarithms(self, &cells);
         for (cell, row) in cells.iter().zip(&mut rows) {
@@ -136,80 +44,15 @@ impl Yardstick {
         beside_first(&rows)
     }
 
-    /// Whether more is better.
-    pub(crate) const fn is_rate(self) -> bool {
-        matches!(self, Self::Own(Figure::Throughput | Figure::Requests))
-    }
-
     /// Whether `a` is better than `b` by more than the margin of a tie, the clock and the modes of both.
     fn is_apart(self, a: &Reading, b: &Reading) -> bool {
-        if self.is_rate() {
+        if self.more_is_better() {
             return a.span[0] >= b.span[1] * TIE_FACTOR;
         }
         // What both have in them is no difference.
         let clock = (b.clock - a.clock).max(0.0);
         a.span[1] * TIE_FACTOR <= b.span[0] - clock
     }
-
-    fn of_round(self, cell: &Cell, round: &Round) -> Option<f64> {
-        match self {
-            Self::Own(_) => cell.figure_of(round),
-            Self::Cpu => round.cpu_ns_per_message(),
-            Self::P99 => p99_of(round),
-        }
-    }
-
-    /// The better one first.
-    pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
-        if self.is_rate() { b.total_cmp(&a) } else { a.total_cmp(&b) }
-    }
-
-    /// The units its figures are written in.
-    pub(crate) const fn unit(self, size: u64) -> figures::Unit {
-        match self {
-            Self::Own(Figure::Time) | Self::Cpu | Self::P99 => figures::NANOS,
-            Self::Own(Figure::Throughput) if size > 0 => figures::BYTES_PER_SECOND,
-            Self::Own(Figure::Throughput | Figure::Requests) => figures::PER_SECOND,
-        }
-    }
-
-    /// A figure of this yardstick in words.
-    pub(crate) fn words(self, value: f64, size: u64) -> String {
-        match self {
-            Self::Own(figure) => figures::of(figure, value, size),
-            Self::Cpu | Self::P99 => figures::nanos(value),
-        }
-    }
-}
-
-/// What round trips are ordered by.
-pub(crate) const ROUND_TRIP: Yardstick = Yardstick::of(PatternKind::PingPong);
-
-/// The cost of one start and stop of the clock inside a figure of this cell, ns. Of a batch it is a hundredth of the
-/// figure at most.
-pub(crate) fn clock_share(cell: &Cell, clock: &ClockFacts) -> f64 {
-    if !is_timed_alone(cell) {
-        return 0.0;
-    }
-    let readings = clock.before.iter().chain(&clock.after);
-    let own = |cpu: &usize| cell.key.cpus.is_empty() || cell.key.cpus.contains(cpu);
-    readings.filter(|one| own(&one.cpu)).map(|one| one.p50_ns).fold(0.0, f64::max)
-}
-
-/// Whether each operation was timed by itself.
-pub(crate) fn is_timed_alone(cell: &Cell) -> bool {
-    cell.timing.as_ref().is_some_and(|timing| timing.mode == "per-op")
-}
-
-/// Whether a cell has fewer accepted rounds than an order takes.
-pub(crate) fn has_too_few_rounds(cell: &Cell) -> bool {
-    !Yardstick::of(cell.key.pattern).orders(cell)
-}
-
-/// Whether so many rounds of a cell were rejected that it has no order to others, though it was measured often enough. That it
-/// ties with what takes a five-hundredth of its time would be right, and absurd.
-pub(crate) fn lost_its_rounds(cell: &Cell) -> bool {
-    cell.by_round().count() >= FEWEST_ROUNDS && has_too_few_rounds(cell)
 }
 
 /// A place in a ranking.
@@ -243,9 +86,8 @@ impl Ranking {
     /// others, and the others without them: noise as large as theirs would leave no order to anybody. The time this takes
     /// grows with the square of the number of cells up to 256, as [`Order::of`] says; beyond that only looking up the
     /// verdicts does.
-    pub(crate) fn of(yardstick: Yardstick, cells: &[(&Cell, Reading)]) -> Self {
-        let mut rows =
-            logarithms(yardstick, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
+    pub(crate) fn of(kind: MetricKind, cells: &[(&Cell, Reading)]) -> Self {
+        let mut rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
         let is_split = |cell: usize| cells[cell].1.is_split();
         let of_all = (0..cells.len()).any(is_split).then(|| Order::of(&rows));
         for cell in (0..cells.len()).filter(|cell| is_split(*cell)) {
@@ -257,14 +99,14 @@ impl Ranking {
             _ => of_steady.is_below(a, b),
         };
         let mut best_first: Vec<usize> = (0..cells.len()).collect();
-        best_first.sort_by(|a, b| yardstick.order(cells[*a].1.value, cells[*b].1.value));
+        best_first.sort_by(|a, b| kind.order(cells[*a].1.value, cells[*b].1.value));
         let mut better = vec![Cells::default(); cells.len()];
         for (at, &cell) in best_first.iter().enumerate() {
             let mut ahead = Cells::none_of(cells.len());
             // The nearest first: it brings those before it along.
             for &other in best_first[..at].iter().rev() {
                 let is_certain = !ahead.has(other)
-                    && yardstick.is_apart(&cells[other].1, &cells[cell].1)
+                    && kind.is_apart(&cells[other].1, &cells[cell].1)
                     && is_below(other, cell);
                 if is_certain {
                     ahead.add(other);
@@ -296,13 +138,12 @@ impl Ranking {
 }
 
 /// The figures of the rounds as the joint test takes them: logarithms, less is better.
-fn logarithms(yardstick: Yardstick, cells: &[&Cell]) -> Vec<Vec<Option<f64>>> {
-    let rounds = |cell: &Cell| map_of(yardstick.rounds(cell));
-    let rows: Vec<BTreeMap<u64, f64>> = cells.iter().map(|cell| rounds(cell)).collect();
+fn logarithms(kind: MetricKind, cells: &[&Cell]) -> Vec<Vec<Option<f64>>> {
+    let rows: Vec<BTreeMap<u64, f64>> = cells.iter().map(|cell| kind.by_round(cell)).collect();
     let mut numbers: Vec<u64> = rows.iter().flat_map(BTreeMap::keys).copied().collect();
     numbers.sort_unstable();
     numbers.dedup();
-    let logarithm = |value: &f64| if yardstick.is_rate() { -value.ln() } else { value.ln() };
+    let logarithm = |value: &f64| if kind.more_is_better() { -value.ln() } else { value.ln() };
     let row = |row: &BTreeMap<u64, f64>| {
         numbers.iter().map(|number| row.get(number).map(logarithm)).collect()
     };
@@ -338,8 +179,10 @@ impl Cells {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::judge::{ROUND_TRIP, Reading};
     use crate::testing::sample::{Build, TWO, cell};
-    use ipcperf_core::result::{ClockReading, Mode, Timing};
+    use ipcperf_core::PatternKind;
+    use ipcperf_core::result::{ClockFacts, ClockReading, Mode, Timing};
     use ipcperf_stats::{Rng, median};
 
     /// How nine rounds scatter, in one cell and in another.
@@ -468,7 +311,7 @@ mod tests {
                 let cost = if at < of_first { 10 } else { 900 };
                 (round.cpu_ns.lead, round.cpu_ns.follow) = (cost * round.messages, 0);
             }
-            Yardstick::Cpu.reading(&cell, &ClockFacts::default()).unwrap().span.map(f64::round)
+            MetricKind::Cpu.reading(&cell, &ClockFacts::default()).unwrap().span.map(f64::round)
         };
         assert_eq!(span(6), [10.0, 900.0]);
         assert_eq!(span(7), [10.0, 10.0], "two rounds are the exception");
@@ -500,9 +343,9 @@ mod tests {
     #[test]
     fn rates_are_ranked_from_the_largest() {
         let cells = [1e9, 2e9, 3e9].map(|rate| cell("pipe", 1 << 20, TWO).rate(rate, 1e6));
-        let yardstick = Yardstick::of(PatternKind::Stream);
-        let read = |cell| (cell, yardstick.reading(cell, &ClockFacts::default()).unwrap());
-        let ranking = Ranking::of(yardstick, &cells.iter().map(read).collect::<Vec<_>>());
+        let kind = MetricKind::of(PatternKind::Stream);
+        let read = |cell| (cell, kind.reading(cell, &ClockFacts::default()).unwrap());
+        let ranking = Ranking::of(kind, &cells.iter().map(read).collect::<Vec<_>>());
         let words: Vec<String> = ranking.ranks().into_iter().map(Rank::words).collect();
         assert_eq!(words, ["3", "2", "1"]);
         assert!(ranking.is_better(2, 0) && !ranking.is_better(0, 2) && !ranking.is_better(0, 0));

@@ -5,7 +5,7 @@ use crate::advice::{for_samples, no_places, samples};
 use crate::chapters::{Block, Chapter, Row, is_touched};
 use crate::columns::{self, Column};
 use crate::figures;
-use crate::judge::{Yardstick, clock_share, has_too_few_rounds, is_timed_alone};
+use crate::judge::{MetricKind, clock_share, has_too_few_rounds, is_timed_alone};
 use crate::{text, words};
 use ipcperf_core::result::ResultSet;
 use ipcperf_core::{PatternKind, PayloadFile, Wait};
@@ -167,7 +167,7 @@ fn special(rows: &[&Row], shown: &[Column]) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let by_figure = rows.iter().filter(|row| row.yardstick != Yardstick::Cpu);
+    let by_figure = rows.iter().filter(|row| row.kind != MetricKind::Cpu);
     let refused = text::in_groups(by_figure.filter_map(|row| {
         let way = row.cell.one_way_ns.as_ref()?;
         Some((way.reason.as_deref()?, row.cell.id.as_str()))
@@ -211,7 +211,7 @@ fn special(rows: &[&Row], shown: &[Column]) -> Vec<String> {
 fn costs(chapters: &[Chapter], shown: &[Column]) -> Option<String> {
     let mut rows = chapters
         .iter()
-        .filter(|chapter| chapter.yardstick == Yardstick::Cpu)
+        .filter(|chapter| chapter.kind == MetricKind::Cpu)
         .flat_map(|chapter| &chapter.sections)
         .flat_map(|section| &section.blocks)
         .flat_map(|block| &block.rows)
@@ -240,8 +240,8 @@ fn costs(chapters: &[Chapter], shown: &[Column]) -> Option<String> {
 
 /// What stands in the column of the uncertainty.
 fn spread_words(row: &Row) -> String {
-    let column = match row.yardstick {
-        Yardstick::Cpu => Column::CpuSpread,
+    let column = match row.kind {
+        MetricKind::Cpu => Column::CpuSpread,
         _ => Column::Spread,
     };
     column.cell(row, true)

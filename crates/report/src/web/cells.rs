@@ -4,7 +4,7 @@ use crate::chapters::{Row, name};
 use crate::columns::Column;
 use crate::figures::{self, NONE};
 use crate::html::Html;
-use crate::judge::Yardstick;
+use crate::judge::MetricKind;
 use crate::svg;
 use crate::text;
 use ipcperf_core::Figure;
@@ -66,7 +66,7 @@ fn rate(cell: &Cell) -> Option<(f64, String)> {
     let figure = cell.key.pattern.facts().figure;
     if figure != Figure::Time {
         let value = cell.figure()?.value?;
-        return Some((value, Yardstick::of(cell.key.pattern).words(value, cell.key.size_bytes)));
+        return Some((value, MetricKind::of(cell.key.pattern).words(value, cell.key.size_bytes)));
     }
     let beside = cell.achieved_per_second.as_ref().or(cell.messages_per_second.as_ref());
     let value = beside?.value?;
@@ -152,11 +152,11 @@ fn remarks(cell: &Cell, found: &HashMap<&str, Vec<&str>>) -> String {
         let reason = cell.reason.as_deref().unwrap_or("no reason");
         format!("{}: {reason}", cell.status)
     });
-    let remark = Row::alone(cell, Yardstick::of(cell.key.pattern)).remark(true);
+    let remark = Row::alone(cell, MetricKind::of(cell.key.pattern)).remark(true);
     let modes = cell.figure().map(|metric| metric.modes.as_slice()).unwrap_or_default();
     let modes = (modes.len() > 1).then(|| {
         let told = modes.iter().map(|mode| {
-            let words = Yardstick::of(cell.key.pattern).words(mode.value, cell.key.size_bytes);
+            let words = MetricKind::of(cell.key.pattern).words(mode.value, cell.key.size_bytes);
             format!("{words} in {}", text::counted(mode.rounds, "round"))
         });
         format!("two modes: {}", text::join(&told.collect::<Vec<_>>()))
@@ -214,7 +214,7 @@ fn row(
     found: &HashMap<&str, Vec<&str>>,
 ) {
     let own = anchors.link(cell).unwrap_or_default();
-    let shown = Row::alone(cell, Yardstick::of(cell.key.pattern));
+    let shown = Row::alone(cell, MetricKind::of(cell.key.pattern));
     html.within("tr", &[("id", &own)], |html| {
         html.within("td", &[("class", "t")], |html| {
             html.say("a", &[("href", &format!("#{own}"))], &name(cell));
@@ -229,7 +229,7 @@ fn row(
             let rounds = rounds(cell);
             let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
             let most = rounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let words = |value| Yardstick::of(cell.key.pattern).words(value, cell.key.size_bytes);
+            let words = |value| MetricKind::of(cell.key.pattern).words(value, cell.key.size_bytes);
             let count = text::counted(rounds.len() as u64, "round");
             let label = format!("{count}, {} to {}", words(least), words(most));
             if let Some(drawn) = svg::spark(&rounds, &label) {

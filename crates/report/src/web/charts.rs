@@ -7,7 +7,7 @@ use super::picture::Shown;
 use super::rankings::{cost, strip, tails};
 use crate::chapters::{Block, Chapter, Section};
 use crate::html::{Html, Page};
-use crate::judge::Yardstick;
+use crate::judge::MetricKind;
 use crate::text;
 use ipcperf_core::result::ResultSet;
 
@@ -16,7 +16,7 @@ const SEEN: usize = 6;
 
 pub(super) fn fill(page: &mut Page, set: &ResultSet, chapters: &[Chapter], anchors: &Anchors) {
     let own: Vec<&Chapter> =
-        chapters.iter().filter(|one| matches!(one.yardstick, Yardstick::Own(_))).collect();
+        chapters.iter().filter(|one| matches!(one.kind, MetricKind::Primary(_))).collect();
     section(page, "rounds", "Every round", ROUNDS, all(&own, strip, anchors));
     section(page, "tails", "Tails", TAILS, all(&own, tails, anchors));
     section(page, "cost", "CPU against latency", COST, all(&own, cost, anchors));

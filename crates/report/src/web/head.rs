@@ -6,7 +6,7 @@ use crate::answers::answers;
 use crate::chapters::{Block, Chapter, Row, label};
 use crate::fittest::fitness;
 use crate::html::{Html, blocks};
-use crate::judge::Yardstick;
+use crate::judge::MetricKind;
 use crate::{Specs, crossover, figures, overview, table, text};
 use ipcperf_core::result::{Finding, ResultSet, Severity, Spread};
 
@@ -68,7 +68,7 @@ pub(super) fn masthead(html: &mut Html, set: &ResultSet) {
 
 /// The best of a chapter's first ranking of messages; of wake-ups, where it has no other. Of those that tie, the fittest.
 fn best(chapter: &Chapter, specs: &Specs, anchors: &Anchors) -> Option<Card> {
-    let Yardstick::Own(_) = chapter.yardstick else { return None };
+    let MetricKind::Primary(_) = chapter.kind else { return None };
     let section = chapter.sections.first()?;
     let is_first = |row: &Row<'_>| row.rank.is_some_and(|rank| rank.place == 1);
     let blocks = || section.blocks.iter().filter(|block| block.rows.iter().any(is_first));
@@ -84,7 +84,7 @@ fn best(chapter: &Chapter, specs: &Specs, anchors: &Anchors) -> Option<Card> {
         purpose: table::title(chapter),
         name: label(row.cell),
         link: anchors.link(row.cell),
-        figure: chapter.yardstick.words(value, row.cell.key.size_bytes),
+        figure: chapter.kind.words(value, row.cell.key.size_bytes),
         notes: [size, section.way.words()].into_iter().chain(tie).collect(),
     })
 }

@@ -42,7 +42,7 @@ pub(super) fn strip(
             rounds: rounds(row.cell),
             value,
             interval: metric.ci95,
-            words: row.yardstick.words(value, size),
+            words: row.kind.words(value, size),
             is_best: row.rank.is_some_and(|rank| rank.place == 1),
         })
     };

@@ -3,7 +3,7 @@
 use crate::common::{arms, compared, percent, run, tell, trials};
 use ipcperf_core::result::Difference;
 use ipcperf_engine::simulate::{Level, Simulation};
-use ipcperf_stats::Rule;
+use ipcperf_stats::{Rule, rounds_to_find};
 
 /// Between processes; two of them differ by the root of 2 times as much.
 const SPREAD: f64 = 0.02;
@@ -43,7 +43,7 @@ fn no_difference_is_said_where_there_is_none_and_never_of_5_percent() {
 fn five_percent_are_found_in_their_direction_by_the_planned_rounds() {
     let (count, margin) = (trials(10), 0.01);
     let rule = Rule { margin, more_is_better: false };
-    let rounds = rule.rounds_to_find(0.05, paired(), 0.99).expect("a plan");
+    let rounds = rounds_to_find(rule.margin, 0.05, paired(), 0.99).expect("a plan");
     for (factor, right, wrong) in [
         (1.05, Difference::Slower, Difference::Faster),
         (1.0 / 1.05, Difference::Faster, Difference::Slower),

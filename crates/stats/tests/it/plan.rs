@@ -2,7 +2,7 @@
 //! Simulated, with fixed seeds, each with its negative control.
 
 use crate::common::{Noise, contaminated, normal, percent};
-use ipcperf_stats::{Evidence, Rng, Rule, paired_spread, student_t_quantile};
+use ipcperf_stats::{Evidence, Rng, Rule, paired_spread, rounds_to_find, student_t_quantile};
 
 const RULE: Rule = Rule { margin: 0.01, more_is_better: false };
 
@@ -100,7 +100,8 @@ fn rounds_planned_by_a_pilot_that_does_not_count_keep_the_level() {
         for _ in 0..trials {
             let pilot: [Vec<f64>; 3] = std::array::from_fn(|_| arm(&mut rng, noise, PILOT));
             let spread = paired_spread(&pilot.each_ref().map(Vec::as_slice)).expect("a spread");
-            let rounds = RULE.rounds_to_find(0.05, spread, 0.99).unwrap_or(100).clamp(20, 100);
+            let rounds =
+                rounds_to_find(RULE.margin, 0.05, spread, 0.99).unwrap_or(100).clamp(20, 100);
             let [a, b] = std::array::from_fn(|_| arm(&mut rng, noise, rounds as usize));
             let evidence = Evidence::paired(&a, &b).expect("figures");
             held += usize::from(evidence.interval(0.95).expect("rounds").contains(1.0));

@@ -3,7 +3,7 @@
 
 use crate::common::{self, percent};
 use ipcperf_core::result::Difference;
-use ipcperf_stats::{Evidence, Rng, Rule, holm, median};
+use ipcperf_stats::{Evidence, Rng, Rule, holm, median, rounds_to_find};
 
 const RULE: Rule = Rule { margin: 0.01, more_is_better: false };
 
@@ -127,7 +127,7 @@ fn without_interleaving_the_same_noise_makes_claims() {
 fn a_planned_5_percent_is_found_and_its_direction_is_never_wrong() {
     // The spread of a log-ratio of two independent slices is the root of 2 times theirs: 7.1 %.
     let spread = 0.05 * 2.0_f64.sqrt();
-    let rounds = RULE.rounds_to_find(0.05, spread, 0.99).expect("a plan") as usize;
+    let rounds = rounds_to_find(RULE.margin, 0.05, spread, 0.99).expect("a plan") as usize;
     let (mut rng, trials) = (Rng::stream(2, "power"), 400);
     let (mut slower, mut faster, mut holds) = (0, 0, 0);
     for _ in 0..trials {

@@ -15,7 +15,7 @@ fn part<'a>(text: &'a str, section: &str) -> &'a str {
 /// The figure that speaks for a cell, as it is written.
 fn written(cell: &Cell) -> Option<String> {
     let value = cell.figure()?.value?;
-    Some(crate::judge::Yardstick::of(cell.key.pattern).words(value, cell.key.size_bytes))
+    Some(crate::judge::MetricKind::of(cell.key.pattern).words(value, cell.key.size_bytes))
 }
 
 /// A survey with what each message costs.
