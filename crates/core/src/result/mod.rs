@@ -8,7 +8,6 @@
 
 mod cell;
 mod columns;
-mod compared;
 mod comparison;
 mod doctor;
 mod environment;
@@ -42,7 +41,7 @@ pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWa
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
 };
-pub use reading::{read, read_compared};
+pub use reading::{read, read_cells};
 pub use replication::{
     ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Plot, PlotKind, Published,
     REPLICATION_SCHEMA, Replication, RowResult, Scale, StudyResult, TableResult, TestResult,

@@ -1,7 +1,6 @@
 //! Reading the text of a result document. Neither function is generic, so that all of it is compiled here: this crate is
 //! compiled for speed, and those that show what was read are compiled to be small.
 
-use super::compared::Compared;
 use super::{Cell, ResultSet};
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqDeserializer, StrDeserializer};
@@ -16,31 +15,23 @@ use std::{fmt, iter};
 /// The text is not JSON, or a key is missing or mistyped.
 pub fn read(text: &str) -> Result<ResultSet, Error> {
     let mut cells = Vec::new();
-    let set = read_cells(text, Cells { in_full: true, take: &mut |cell| cells.push(cell) })?;
+    let set = read_cells(text, &mut |cell| cells.push(cell))?;
     Ok(ResultSet { cells, ..set })
 }
 
-/// Reads a document without its cells and gives these to `take` one by one, of each only what a comparison takes: ten
-/// thousand whole ones are 150 MB.
+/// Reads a document without its cells and gives these to `take` one by one: ten thousand are 150 MB.
 ///
 /// # Errors
-/// As [`read`], but what is not read of a cell may be missing or of any type.
-pub fn read_compared(text: &str, take: &mut dyn FnMut(Cell)) -> Result<ResultSet, Error> {
-    read_cells(text, Cells { in_full: false, take })
-}
-
-fn read_cells(text: &str, cells: Cells<'_>) -> Result<ResultSet, Error> {
+/// As [`read`].
+pub fn read_cells(text: &str, take: &mut dyn FnMut(Cell)) -> Result<ResultSet, Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let set = deserializer.deserialize_map(cells)?;
+    let set = deserializer.deserialize_map(Cells(take))?;
     deserializer.end()?;
     Ok(set)
 }
 
 /// Where the cells of a document go.
-struct Cells<'a> {
-    in_full: bool,
-    take: &'a mut dyn FnMut(Cell),
-}
+struct Cells<'a>(&'a mut dyn FnMut(Cell));
 
 impl<'de> Visitor<'de> for Cells<'_> {
     type Value = ResultSet;
@@ -103,15 +94,10 @@ impl<'de> Visitor<'de> for List<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        let Cells { in_full, take } = self.0;
-        loop {
-            let cell = if *in_full {
-                list.next_element::<Cell>()?
-            } else {
-                list.next_element::<Compared>()?.map(Cell::from)
-            };
-            let Some(cell) = cell else { return Ok(()) };
+        let Cells(take) = self.0;
+        while let Some(cell) = list.next_element()? {
             take(cell);
         }
+        Ok(())
     }
 }

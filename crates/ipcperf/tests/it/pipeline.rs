@@ -81,7 +81,7 @@ fn is_empty(folder: &Path) -> bool {
 }
 
 /// Whether the real socat can be run and its bytes counted.
-fn has_socat() -> bool {
+pub(crate) fn has_socat() -> bool {
     let is_there = std::env::split_paths(&own_path()).any(|folder| folder.join("socat").is_file());
     if !is_there {
         skipped("socat", "it is not installed");

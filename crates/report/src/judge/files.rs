@@ -11,7 +11,7 @@ use crate::text::each_once;
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
     Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, ResultSet, Severity, Side, Status,
-    read_compared,
+    read_cells,
 };
 use ipcperf_stats::{Evidence, median};
 use std::collections::BTreeMap;
@@ -75,8 +75,7 @@ impl Recorded {
     /// As [`load`](crate::load()).
     pub fn read(name: impl Into<String>, text: &str) -> Result<Self, LoadError> {
         let mut arms = Vec::new();
-        let set =
-            load_with(text, |text| read_compared(text, &mut |cell| arms.push(Arm::of(cell))))?;
+        let set = load_with(text, |text| read_cells(text, &mut |cell| arms.push(Arm::of(cell))))?;
         Ok(Self { name: name.into(), set, arms })
     }
 }
