@@ -1,14 +1,17 @@
 //! `choose`: which mechanism to use for what somebody says is needed.
 
-use crate::args::{ChooseArgs, typed};
+use crate::args::{GateArgs, OutputArgs, places, typed};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::measure::{Experiment, SLICE_OVERHEAD};
 use crate::survey::{SHORTEST, found_by_path, has_room, settings, standing};
+use crate::words::Words;
 use crate::{list, only, output, report, request};
 use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
 use ipcperf_core::units::{format_bytes, format_duration, format_per_second, format_size};
-use ipcperf_core::{Idle, KnobKind, Load, LoadKey, Offered, OptionSet, PatternKind, Placement};
+use ipcperf_core::{
+    Capability, Idle, KnobKind, Load, LoadKey, Offered, OptionSet, PatternKind, Placement,
+};
 use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, TRIALS, fresh_seed};
@@ -16,8 +19,68 @@ use ipcperf_report::snippet::Language;
 use ipcperf_report::{Format, counted};
 use ipcperf_stats::FEWEST_ROUNDS;
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
+  ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
+  ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
+  ipcperf choose --can unrelated --snippet c     and a C program to start from";
+
+/// The requirements, and how much time there is to measure.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ChooseArgs {
+    /// Message sizes: 64, 4K, lists 1,64,4K [default: 64]
+    #[arg(short, long, value_name = "SIZES")]
+    pub(crate) size: Vec<String>,
+    /// Open loop: messages per second, whether or not earlier ones are answered: 20k, 1000/s [default: closed loop]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<String>,
+    /// Pause before each round trip: 100us [default: none]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) think: Option<String>,
+    /// Capabilities that the mechanism must have
+    #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
+    pub(crate) can: Vec<String>,
+    /// Exclude busy-waiting, even brief
+    #[arg(long)]
+    pub(crate) no_spin: bool,
+    /// Highest acceptable p99: 50us
+    #[arg(long, value_name = "TIME")]
+    pub(crate) p99: Option<String>,
+    /// Metric that ranks the mechanisms which meet all requirements [default: p50]
+    #[arg(long, value_name = "METRIC", value_parser = Words::of(Goal::ALL, Goal::name))]
+    pub(crate) by: Option<String>,
+    /// Choose among these mechanisms and show all of them: pipe,'unix-stream bind=path','tcp/*',all [default: those of
+    /// the survey]
+    #[arg(short, long, value_name = "NAMES")]
+    pub(crate) mechanism: Vec<String>,
+    /// CPU placement: one of the words below (llc is the last-level cache, free is unpinned), two CPU numbers (0,1), or
+    /// only one side pinned (0,free) [default: two close cores]
+    #[arg(long, value_name = "PLACE", value_parser = places())]
+    pub(crate) place: Option<String>,
+    /// Also print a complete example program for the chosen mechanism (the same as 'ipcperf describe NAME --snippet')
+    #[arg(long, value_name = "LANGUAGE", value_parser = Words::of(Language::ALL, Language::name))]
+    pub(crate) snippet: Option<String>,
+    /// Use this result instead of measuring
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["budget", "seed", "dry_run", "output", "keep", "fail_if", "max_noise"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Time limit for the whole run: 20s, 60s, 10m
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) budget: String,
+    /// Seed for all random choices [default: random, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and its expected duration without measuring
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) gates: GateArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
 
 /// Operations that a slice should have at the least: a median needs 40, and a p99 2,000 in all rounds (docs/METHOD.md).
 const OPERATIONS: [f64; 2] = [40.0, 200.0];

@@ -1,10 +1,20 @@
 //! `doctor`: is this machine fit to measure?
 
-use crate::args::DoctorArgs;
+use crate::args::LookArgs;
 use crate::error::Stop;
 use crate::{measure, output};
 use ipcperf_engine::doctor;
 use std::process::ExitCode;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf doctor
+  ipcperf doctor --format json";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DoctorArgs {
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;

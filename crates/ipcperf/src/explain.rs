@@ -1,6 +1,6 @@
 //! `explain`: what a word means, and where the time of a round trip goes.
 
-use crate::args::{ExplainArgs, typed};
+use crate::args::{OutputArgs, places, typed};
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
 use crate::loads::refused;
@@ -16,8 +16,50 @@ use ipcperf_engine::run::{Settings, fresh_seed};
 use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, render, words};
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf explain unix-stream               where the time of a round trip goes
+  ipcperf explain unix-stream pipe          where the difference comes from
+  ipcperf explain unix-stream --what-if     what one change at a time does
+  ipcperf explain W-LOSS                    a finding; also marks ('~'), grades and verdicts (SLOWER)";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ExplainArgs {
+    /// A mechanism; two mechanisms, to explain their difference (unix-stream pipe); or a word of the output (W-LOSS,
+    /// '~', grade, SLOWER) [default: list all words]
+    #[arg(value_name = "NAME", num_args = 0..=2)]
+    pub(crate) names: Vec<String>,
+    /// Show the explanation stored in a result file instead of measuring
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["names", "what_if", "size", "place", "set", "budget", "seed", "dry_run", "output", "keep"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Also change one thing at a time (wait variant, knob, placement, idle policy, buffer alignment) and rank the
+    /// effects (-v shows all of them)
+    #[arg(long)]
+    pub(crate) what_if: bool,
+    /// Message size [default: 64]
+    #[arg(short, long, value_name = "SIZE")]
+    pub(crate) size: Option<String>,
+    /// CPU placements [default: same-cpu and two close cores]
+    #[arg(long, value_name = "PLACES", value_parser = places())]
+    pub(crate) place: Vec<String>,
+    /// Set a knob: unix-stream.bind=path (repeatable; 'ipcperf describe' lists them)
+    #[arg(long, value_name = "MECHANISM.KNOB=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Time limit for the whole run [default: 40s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<String>,
+    /// Seed for all random choices [default: random, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and its expected duration without measuring
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
 
 /// Timed region of a slice: the parts are differences of medians, so rounds help more than long slices.
 const SLICE: Duration = Duration::from_millis(25);

@@ -1,11 +1,10 @@
 //! What was meant by what cannot be typed: the words of other tools, and mechanisms where a command belongs.
 
-use crate::args::Args;
 use crate::error::{Stop, one_line};
 use crate::packed::STUDY_NAMES;
 use crate::request;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use ipcperf_engine::registry::Registry;
 use std::ffi::OsStr;
 
@@ -59,14 +58,13 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
 ];
 
 /// What clap says is wrong, in our exit codes and in one line.
-pub(crate) fn usage(registry: &Registry, error: &clap::Error) -> Stop {
+pub(crate) fn usage(all: Command, registry: &Registry, error: &clap::Error) -> Stop {
     let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-    Stop::usage(told(registry, &words.collect::<Vec<_>>(), error))
+    Stop::usage(told(all, registry, &words.collect::<Vec<_>>(), error))
 }
 
 /// What is wrong with these words, what was meant, and whose help says more.
-fn told(registry: &Registry, words: &[String], error: &clap::Error) -> String {
-    let mut all = Args::command();
+fn told(mut all: Command, registry: &Registry, words: &[String], error: &clap::Error) -> String {
     all.build();
     let (mut command, mut name) = (&all, "ipcperf".to_owned());
     for word in words {
@@ -173,6 +171,8 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Args;
+    use clap::CommandFactory;
 
     /// What a line of words is answered with.
     fn answer(line: &str) -> String {
@@ -180,7 +180,7 @@ mod tests {
         let typed = [&["ipcperf".to_owned()], &words[..]].concat();
         match Args::command().try_get_matches_from(typed) {
             Ok(_) => "understood".to_owned(),
-            Err(error) => told(&crate::builtin(), &words, &error),
+            Err(error) => told(Args::command(), &crate::builtin(), &words, &error),
         }
     }
 

@@ -1,14 +1,66 @@
 //! `history`: what was kept with `--keep`.
 
-use crate::args::{HistoryCommand, LookArgs};
+use crate::args::LookArgs;
 use crate::compare::arm;
 use crate::error::{Stop, unknown};
 use crate::kept::{Archive, Index, SIGN};
+use crate::report::ReportArgs;
 use crate::{output, report, request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{CellFigure, Format, Kept, trend};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf run -m pipe --keep nightly        keeps a result
+  ipcperf history
+  ipcperf history trend 'pipe same-cpu' @nightly
+  ipcperf compare @nightly~1 @nightly";
+
+/// What to do with saved results.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct HistoryArgs {
+    #[command(subcommand)]
+    pub(crate) command: Option<HistoryCommand>,
+}
+
+#[derive(Clone, Debug, clap::Subcommand)]
+pub(crate) enum HistoryCommand {
+    /// List saved results, latest first (the default)
+    List {
+        /// List only results saved under this name
+        #[arg(value_name = "@NAME")]
+        name: Option<String>,
+        #[command(flatten)]
+        look: LookArgs,
+    },
+    /// Show a saved result, like 'ipcperf report'
+    Show(ReportArgs),
+    /// Show one measurement over time, with what changed in between, such as the kernel or microcode
+    Trend {
+        /// The cell, as results name it ('pipe ping-pong 64B same-cpu') or as for 'compare --live' ('pipe same-cpu')
+        #[arg(value_name = "CELL")]
+        cell: String,
+        /// Use only results saved under this name
+        #[arg(value_name = "@NAME")]
+        name: Option<String>,
+        /// Write to this file instead of standard output; its extension sets the format: .txt, .md, .csv, .json,
+        /// .ndjson, .html
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        #[command(flatten)]
+        look: LookArgs,
+    },
+    /// Delete saved results
+    Rm {
+        /// The results: @nightly is the latest of that name, @nightly~1 the one before it
+        #[arg(value_name = "@NAME", required = true)]
+        names: Vec<String>,
+        /// Delete all results saved under these names
+        #[arg(long)]
+        all: bool,
+    },
+}
 
 pub(crate) fn run(registry: &Registry, command: Option<HistoryCommand>) -> Result<ExitCode, Stop> {
     let Some(command) = command else { return list(None, &LookArgs::default()) };

@@ -18,6 +18,7 @@ mod counts;
 mod crossover;
 mod doctor;
 mod error;
+#[cfg(test)]
 mod examples;
 mod exec;
 mod explain;
@@ -49,13 +50,93 @@ mod words;
 pub use ipcperf_builtin::builtin;
 pub use ipcperf_engine::registry::Registry;
 
-use args::{Args, Command};
-use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use args::{CompareArgs, RunArgs};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::Stop;
 use ipcperf_engine::{protocol, tasks};
 use ipcperf_study::Study;
 use ipcperf_sys::{limits, process, signals};
 use std::process::ExitCode;
+
+/// Measures every way two processes on one Linux host can exchange data, proves that the data really moved, and says
+/// which one to use.
+///
+/// Without a command, ipcperf runs the survey: every mechanism this machine has, in about a minute.
+#[derive(Debug, Parser)]
+#[command(name = "ipcperf", version = crate::build::VERSION, max_term_width = 100, args_conflicts_with_subcommands = true)]
+#[command(
+    after_help = "Exit codes: 0 success, 1 internal error or failed cell, 2 usage error, 3 nothing could run here or nothing meets the requirements of choose, \
+4 document of another kind or version, or not comparable, 5 invalid measurement, \
+6 slower than --fail-on allows, 7 a --fail-if condition is met, 8 noisier than --max-noise allows, \
+9 a gate is undecided, 130 interrupted (results so far are written)."
+)]
+struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    survey: survey::SurveyArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Measure every mechanism in about a minute and say which one to use (the default)
+    #[command(after_help = survey::EXAMPLES)]
+    Survey(survey::SurveyArgs),
+    /// Measure chosen mechanisms, patterns, sizes and placements
+    #[command(after_help = run::EXAMPLES)]
+    Run(Box<RunArgs>),
+    /// Recommend a mechanism for your requirements, from a one-minute measurement or from a result
+    #[command(after_help = choose::EXAMPLES)]
+    Choose(Box<choose::ChooseArgs>),
+    /// List the mechanisms and whether this machine has them
+    #[command(after_help = list::EXAMPLES)]
+    List(list::ListArgs),
+    /// Describe one mechanism: facts, knobs (tunable settings), costs, pitfalls
+    #[command(after_help = list::DESCRIBE)]
+    Describe(list::DescribeArgs),
+    /// Break down the time of a round trip, or explain a word of the output: a mark, finding, grade or verdict
+    #[command(after_help = explain::EXAMPLES)]
+    Explain(Box<explain::ExplainArgs>),
+    /// Compare two cells (measurements), builds or results: faster, slower, the same, or undecided
+    #[command(after_help = compare::EXAMPLES)]
+    Compare(Box<CompareArgs>),
+    /// Rerun published experiments and check their claims one by one
+    #[command(after_help = replicate::EXAMPLES)]
+    Replicate(replicate::ReplicateArgs),
+    /// Show a result file in any format
+    #[command(after_help = report::EXAMPLES)]
+    Report(report::ReportArgs),
+    /// Manage saved results: list, show, plot a cell over time, delete
+    #[command(after_help = history::EXAMPLES)]
+    History(history::HistoryArgs),
+    /// Check this machine for measurement problems and suggest fixes (read-only)
+    #[command(after_help = doctor::EXAMPLES)]
+    Doctor(doctor::DoctorArgs),
+    /// Verify ipcperf on this machine in under a minute: known delays are measured, injected faults are detected
+    #[command(after_help = selftest::EXAMPLES)]
+    Selftest(selftest::SelftestArgs),
+    /// Print the JSON Schema of a document
+    #[command(after_help = schema::EXAMPLES)]
+    Schema {
+        /// The document: result, comparison, replication, mechanisms, doctor, selftest
+        #[arg(default_value = "result")]
+        document: String,
+    },
+    /// Remove files and kernel objects left behind by killed runs of this user
+    Clean,
+    /// Print shell completions for commands, flags, mechanisms, patterns, placements and knobs
+    #[command(after_help = manual::COMPLETIONS)]
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+    /// Print a manual page (roff), or write all of them to a folder
+    #[command(after_help = manual::EXAMPLES)]
+    Man(manual::ManArgs),
+    /// Print docs/MECHANISMS.md: the facts of all mechanisms, independent of this machine
+    #[command(hide = true)]
+    Reference,
+}
 
 /// A study from the text of its file, all its work checked. Nothing is tried or measured.
 ///
@@ -131,7 +212,9 @@ impl Cli {
         let parsed = typed.and_then(|typed| Ok((Args::from_arg_matches(&typed)?, typed)));
         let done = match parsed {
             Ok((args, typed)) => self.dispatch(args, &typed),
-            Err(error) if error.use_stderr() => Err(hint::usage(&self.registry, &error)),
+            Err(error) if error.use_stderr() => {
+                Err(hint::usage(Args::command(), &self.registry, &error))
+            }
             // Help and version.
             Err(error) => output::styled(&error.render()),
         };
@@ -157,9 +240,9 @@ impl Cli {
             Command::Selftest(args) => selftest::run(registry, &args),
             Command::Schema { document } => schema::run(&document),
             Command::Clean => clean::run(),
-            Command::Completions { shell } => manual::completions(registry, shell),
+            Command::Completions { shell } => manual::completions(Args::command(), registry, shell),
             Command::Reference => list::reference(registry),
-            Command::Man(args) => manual::man(&args),
+            Command::Man(args) => manual::man(Args::command(), &args),
         }
     }
 }

@@ -1,8 +1,9 @@
 //! `list` and `describe`: what there is, and whether this machine has it.
 
-use crate::args::{DescribeArgs, ListArgs};
+use crate::args::LookArgs;
 use crate::error::{Stop, unknown, unknown_name};
 use crate::request::Asked;
+use crate::words::Words;
 use crate::{output, request};
 use ipcperf_core::{Capability, Family, OptionSet, Spec, UnknownName};
 use ipcperf_engine::registry::{Entry, Registry};
@@ -12,6 +13,44 @@ use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals;
 use std::process::ExitCode;
 use std::str::FromStr;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf list
+  ipcperf list --can unrelated,boundaries       whole messages between any two processes
+  ipcperf list --family shared-memory --format json";
+
+pub(crate) const DESCRIBE: &str = "Examples:
+  ipcperf describe unix-stream
+  ipcperf describe shm-ring                     its default variant, shm-ring/adaptive";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ListArgs {
+    /// List only these families
+    #[arg(long, value_name = "FAMILIES", value_parser = Words::of(Family::ALL, Family::name))]
+    pub(crate) family: Vec<String>,
+    /// List only mechanisms with all of these capabilities
+    #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
+    pub(crate) can: Vec<String>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    /// Do not test what this machine has; list all mechanisms
+    #[arg(long)]
+    pub(crate) no_probe: bool,
+    /// The same as --format json
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct DescribeArgs {
+    /// The mechanism: pipe, unix-stream/spin
+    pub(crate) name: String,
+    /// Print a complete program that makes a round trip
+    #[arg(long, value_name = "LANGUAGE", value_parser = Words::of(Language::ALL, Language::name), conflicts_with = "format")]
+    pub(crate) snippet: Option<String>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+}
 
 /// What is known of a mechanism without trying it.
 fn untried(entry: &Entry) -> ListRow {

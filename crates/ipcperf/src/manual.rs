@@ -1,23 +1,40 @@
 //! Manual pages and shell completions, both made from the declared flags.
 
-use crate::args::{Args, ManArgs};
 use crate::error::{Stop, unknown};
 use crate::output;
 use crate::words::Words;
-use clap::{Arg, Command, CommandFactory};
+use clap::{Arg, Command};
 use clap_complete::Shell;
 use clap_mangen::Man;
 use ipcperf_engine::registry::Registry;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf man run | man -l -
+  ipcperf man --dir ~/.local/share/man/man1     all pages, where 'man ipcperf-run' finds them";
+
+pub(crate) const COMPLETIONS: &str = "Examples:
+  ipcperf completions bash > ~/.local/share/bash-completion/completions/ipcperf
+  ipcperf completions zsh > ~/.zfunc/_ipcperf
+  ipcperf completions fish > ~/.config/fish/completions/ipcperf.fish";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ManArgs {
+    /// The command whose page to print [default: ipcperf itself]
+    pub(crate) command: Option<String>,
+    /// Write the pages of all commands to this folder
+    #[arg(long, value_name = "DIR", conflicts_with = "command")]
+    pub(crate) dir: Option<PathBuf>,
+}
+
 /// Prints a page, or writes all of them into a folder.
-pub(crate) fn man(args: &ManArgs) -> Result<ExitCode, Stop> {
+pub(crate) fn man(mut all: Command, args: &ManArgs) -> Result<ExitCode, Stop> {
     match &args.dir {
-        None => output::to_stdout(&page(args.command.as_deref())?),
+        None => output::to_stdout(&page(all, args.command.as_deref())?),
         Some(folder) => {
             output::folder("--dir", folder)?;
-            let mut all = Args::command().disable_help_subcommand(true);
+            all = all.disable_help_subcommand(true);
             all.build();
             write(&all, folder).map_err(Stop::usage).map(|()| ExitCode::SUCCESS)
         }
@@ -39,8 +56,7 @@ fn rendered(man: &Man) -> Result<Vec<u8>, Stop> {
     Ok(bytes)
 }
 
-fn page(name: Option<&str>) -> Result<Vec<u8>, Stop> {
-    let mut all = Args::command();
+fn page(mut all: Command, name: Option<&str>) -> Result<Vec<u8>, Stop> {
     all.build();
     let command = match name {
         None => Some(&all),
@@ -55,14 +71,18 @@ fn page(name: Option<&str>) -> Result<Vec<u8>, Stop> {
 }
 
 /// Prints the completions of a shell.
-pub(crate) fn completions(registry: &Registry, shell: Shell) -> Result<ExitCode, Stop> {
+pub(crate) fn completions(
+    all: Command,
+    registry: &Registry,
+    shell: Shell,
+) -> Result<ExitCode, Stop> {
     let mut bytes = Vec::new();
-    clap_complete::generate(shell, &mut with_words(registry), "ipcperf", &mut bytes);
+    clap_complete::generate(shell, &mut with_words(all, registry), "ipcperf", &mut bytes);
     output::to_stdout(&bytes)
 }
 
 /// The command line with the mechanisms and knobs of this build, which shells complete. A list completes its first word.
-fn with_words(registry: &Registry) -> Command {
+fn with_words(all: Command, registry: &Registry) -> Command {
     let entries = registry.entries();
     let mechanisms: Vec<&str> =
         entries.iter().map(|entry| &*entry.spec.full_name().leak()).collect();
@@ -87,7 +107,7 @@ fn with_words(registry: &Registry) -> Command {
             _ => arg,
         }
     };
-    completed(Args::command(), &complete)
+    completed(all, &complete)
 }
 
 /// A command and those below it.
@@ -98,23 +118,26 @@ fn completed(command: Command, complete: &dyn Fn(Arg) -> Arg) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Args;
+    use clap::CommandFactory;
 
     #[test]
     fn every_command_has_a_page_and_a_wrong_one_names_the_nearest() {
         let all = Args::command();
         for command in all.get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = command.get_name();
-            let text = String::from_utf8(page(Some(name)).expect(name)).expect(name);
+            let text =
+                String::from_utf8(page(Args::command(), Some(name)).expect(name)).expect(name);
             assert!(text.contains(&format!(".TH ipcperf-{name}")), "{name}: {text}");
             assert!(name == "clean" || text.contains("Examples:"), "{name}: {text}");
         }
-        let refused = page(Some("reprot")).expect_err("no such command");
+        let refused = page(Args::command(), Some("reprot")).expect_err("no such command");
         assert_eq!(refused.to_string(), "unknown command 'reprot'; did you mean 'report'?");
     }
 
     #[test]
     fn a_name_that_somebody_gave_is_completed_by_no_word_of_ours() {
-        let all = with_words(&crate::builtin());
+        let all = with_words(Args::command(), &crate::builtin());
         let words = |path: &[&str], id: &str| -> Vec<String> {
             let mut command = &all;
             for name in path {
@@ -147,7 +170,12 @@ mod tests {
         let registry = crate::builtin();
         for shell in [Shell::Bash, Shell::Fish, Shell::Zsh] {
             let mut bytes = Vec::new();
-            clap_complete::generate(shell, &mut with_words(&registry), "ipcperf", &mut bytes);
+            clap_complete::generate(
+                shell,
+                &mut with_words(Args::command(), &registry),
+                "ipcperf",
+                &mut bytes,
+            );
             let text = String::from_utf8(bytes).expect("UTF-8");
             for word in [
                 "shm-ring/adaptive",

@@ -1,6 +1,6 @@
 //! `report`: shows a result file again.
 
-use crate::args::{ReportArgs, RowChoice};
+use crate::args::{LookArgs, OnlyArgs, TableArgs};
 use crate::error::{Stop, note};
 use crate::{kept, measure, only, output, request};
 use ipcperf_core::result::{Comparison, Replication, ResultSet};
@@ -13,6 +13,44 @@ use ipcperf_stats::MARGIN;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf report ipcperf-20261122T060000Z.json --full
+  ipcperf report ipcperf-20261122T060000Z.json -m 'pipe/*,unix-stream' --place same-cpu --top 5
+  ipcperf report ipcperf-20261122T060000Z.json --format csv -o cells.csv";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// A result file; '-' reads standard input, @NAME is a saved result, @last the latest. Several are shown one after
+    /// another; as html, two make a before-and-after page; as csv, all make one table. Among several files, those that
+    /// are not results are skipped and named (exit code 0 if at least one is a result)
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// What a CSV row stands for
+    #[arg(long, value_enum)]
+    pub(crate) rows: Option<RowChoice>,
+    /// For a replication: also redraw the original's charts, with the values measured here, into this folder (SVG)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
+    /// Write to this file instead of standard output; its extension sets the format: .txt, .md, .csv, .json, .ndjson,
+    /// .html
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    #[command(flatten)]
+    pub(crate) tables: TableArgs,
+    #[command(flatten)]
+    pub(crate) only: OnlyArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RowChoice {
+    /// A cell, summarised over its rounds
+    Cells,
+    /// One round of a cell
+    Rounds,
+}
 
 /// Reads the text of a document; '-' is standard input, and `@NAME` one that is kept.
 fn text_of(path: &Path) -> Result<String, Stop> {

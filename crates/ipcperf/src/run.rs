@@ -16,6 +16,16 @@ use ipcperf_sys::topology::Topology;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf run pipe                                        a 64-byte round trip, on one CPU and two
+  ipcperf run pipe unix-stream tcp -s 1,64,4K             three mechanisms at three sizes
+  ipcperf run -m 'shm-ring/*' -p stream -s '4K..1M:*4'    all variants, throughput over sizes
+  ipcperf run -m unix-stream -p rate --rate '10%..95%'    an open loop, up to nearly all it can do
+  ipcperf run -m pipe --transform lz4 --payload app.log   what lz4 costs with your own data
+  ipcperf run pipe --samples 100000 --raw pipe.tsv        every round trip in a file, one per line
+  ipcperf run -m pipe --fail-if 'p99 > 50us' --max-noise C
+  ipcperf run --from ipcperf-20261122T060000Z.json        the same run again";
+
 /// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
 const ROUNDS: u64 = 12;
 

@@ -4,6 +4,10 @@ use crate::error::{Stop, unknown};
 use crate::{output, packed};
 use std::process::ExitCode;
 
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf schema
+  ipcperf schema comparison";
+
 pub(crate) fn run(document: &str) -> Result<ExitCode, Stop> {
     let schemas = packed::schemas();
     match schemas.iter().find(|(name, _)| name == document) {

@@ -1,6 +1,6 @@
 //! `survey`: every mechanism this machine has, within a budget.
 
-use crate::args::SurveyArgs;
+use crate::args::{GateArgs, OutputArgs};
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, Experiment, SLICE_OVERHEAD, rounds_within};
@@ -13,6 +13,34 @@ use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
 use std::time::Duration;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf survey                            one screen: what to use on this machine, and why
+  ipcperf survey --budget 10m --all         every variant, and more rounds
+  ipcperf survey --dry-run                  what it would measure, and for how long";
+
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct SurveyArgs {
+    /// Time limit for the whole run: 20s, 60s, 10m
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) budget: String,
+    /// Measure only these mechanisms: pipe,'unix-stream bind=path','tcp/*',all [default: the default variant of each, and busy-waiting shared memory]
+    #[arg(short, long, value_name = "NAMES", conflicts_with = "all")]
+    pub(crate) mechanism: Vec<String>,
+    /// Measure every variant, not only each mechanism's default and the busy-waiting shared-memory ones
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Seed for all random choices [default: random, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and its expected duration without measuring
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) gates: GateArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
 
 /// Rounds a survey wants before its slices get longer. A table of 30 cells is ordered by all its pairs at once: where two
 /// cells of a round scatter by 5 % and one slice in 15 is left out, 12 rounds order 99 % of the pairs that are 1.2 times

@@ -25,6 +25,12 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf compare pipe unix-stream              which is faster, measured side by side
+  ipcperf compare 'pipe stream 64K' 'pipe stream 64K size=1M'
+  ipcperf compare 'pipe 64 same-cpu' --live-binary ../before/ipcperf --fail-on slower:5%
+  ipcperf compare old.json new.json --factor kernel";
+
 /// What the layout of a program alone moves its figures by: no two programs differ by less.
 const LAYOUT: f64 = 0.01;
 

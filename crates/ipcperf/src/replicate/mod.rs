@@ -19,7 +19,7 @@ mod work;
 
 pub(crate) use kinds::check;
 
-use crate::args::ReplicateArgs;
+use crate::args::OutputArgs;
 use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::kept::Keeper;
 use crate::measure::{self, arguments};
@@ -28,6 +28,7 @@ use crate::packed::{self, STUDY_NAMES};
 use crate::progress::Line;
 use crate::report::read_replication;
 use crate::request;
+use crate::words::Words;
 use expect::{Course, Expected};
 use ipcperf_core::result::{
     ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, Status, StudyResult,
@@ -42,6 +43,62 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf replicate                             all five studies, a minute or less each
+  ipcperf replicate marhubi --scale quick --plots pictures
+  ipcperf replicate wisconsin --only s2.c11 --set cell.slice=50ms
+  ipcperf replicate --across laptop.json server.json";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ReplicateArgs {
+    /// A published study, or a study file [default: all five studies]
+    #[arg(value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()))]
+    pub(crate) study: Option<String>,
+    /// How thorough: smoke (the whole matrix in a minute), quick (five minutes), full (the published counts)
+    #[arg(long, value_name = "SCALE", default_value = "smoke")]
+    pub(crate) scale: String,
+    /// Number of rounds; an interval needs 6 [default: set by the study]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub(crate) rounds: Option<u64>,
+    /// Time limit: 10m, 1h; rounds are reduced to fit, then the scale, and the output says so
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<String>,
+    /// Check only these claims and measure only what they need (repeatable or comma-separated): s4.c1
+    #[arg(long, value_name = "CLAIM")]
+    pub(crate) only: Vec<String>,
+    /// Set a study parameter (repeatable): for all arms (the things compared) that have it (samples=5000), for a kind
+    /// of arm (cell.slice=20ms) or for one arm (pipes.samples=100)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Write a study's file to STUDY.toml, or to the file named by -o, without measuring
+    #[arg(long, value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()), conflicts_with_all = ["study", "across", "only", "set", "budget", "files", "csv", "plots", "keep"])]
+    pub(crate) export: Option<String>,
+    /// Show which claims hold in these results from several machines or days, without measuring
+    #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "files", "csv", "plots", "keep"])]
+    pub(crate) across: Vec<PathBuf>,
+    /// Allow running the programs that a study file names
+    #[arg(long)]
+    pub(crate) allow_exec: bool,
+    /// With qiita: also run the author's server.rb and client.rb from this folder, which takes minutes per round and
+    /// needs Ruby with celluloid-io and parallel
+    #[arg(long, value_name = "DIR")]
+    pub(crate) files: Option<PathBuf>,
+    /// Also write files in the original's format into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) csv: Option<PathBuf>,
+    /// Also redraw the original's charts, with the values measured here, into this folder (SVG)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
+    /// Seed for all random choices [default: random, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print what would be measured, without measuring
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
 
 pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     if let Some(name) = &args.export {

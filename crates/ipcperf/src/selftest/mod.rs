@@ -8,7 +8,7 @@ mod injectors;
 mod recovery;
 mod stage;
 
-use crate::args::SelftestArgs;
+use crate::args::LookArgs;
 use crate::error::{Code, Stop, note, unknown};
 use crate::output;
 use crate::progress::Line;
@@ -23,6 +23,31 @@ use stage::{Halt, Stage};
 use std::cell::OnceCell;
 use std::process::ExitCode;
 use std::time::Instant;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf selftest
+  ipcperf selftest --only clock,timer";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SelftestArgs {
+    /// Run only the checks whose names start with one of these: timer,clock
+    #[arg(long, value_name = "CHECKS")]
+    pub(crate) only: Option<String>,
+    /// Inject this fault into every check, so that one of them fails
+    #[arg(long, value_name = "FAULT", hide = true)]
+    pub(crate) inject: Option<String>,
+    /// Ignore what detectors report, so that each of their checks fails
+    #[arg(long, hide = true)]
+    pub(crate) blind: bool,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    /// Print only results: no progress, no notes
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+    /// Show no progress line, even on a terminal
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
 
 /// One check.
 struct Check {
