@@ -10,7 +10,7 @@
 //! | port | one end of an open channel; what the hot loop holds |
 //! | lead, follow | the two ends, everywhere |
 //! | seat | which of the two ends a process is |
-//! | door | what connections are made at: a socket's name or address, a FIFO; a site is where one is |
+//! | listener | the socket or FIFO that clients connect to; a site is its name or address |
 //! | pattern | what the loop does: `ping-pong`, `stream` |
 //! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `free`, or CPUs by their numbers: `0,1`, or of one end alone `0,free` |
 //! | idle | what an idle CPU does: `as-is`, or `poll` (the PM QoS request is held at 0 for the slice) |
@@ -21,16 +21,17 @@
 //! | coordinator | the process that the user started: it plans, opens channels, supervises, and times nothing |
 //! | worker | a process that the coordinator started to do one task |
 //! | task | what a worker is sent to do, by name: one end of a slice, the server of a connect slice |
-//! | supervisor | what starts, wires, watches and ends workers |
+//! | supervisor | starts, wires, watches and ends workers |
 //! | page | the memory that workers and their coordinator share; its gate is where all of them meet |
-//! | course | how far a timed region has come, and whether it goes on |
-//! | bench | what measures slices: page, run directory, clock and bounds of a run |
-//! | crowd | all workers of a fan |
+//! | slice length | how far a timed region has come, and whether it goes on |
+//! | bench | measures slices: page, run directory, clock and bounds of a run |
+//! | fan | a pattern with many processes at one end, and all its workers |
 //! | round | every cell of the plan once, in random order |
 //! | message | one transfer in one direction; a round trip is two messages |
-//! | pipeline | programs that nobody here wrote, each reading what the one before it writes; no cell |
+//! | pipeline | programs of others, each reading the output of the one before it; no cell |
 //! | result set | all cells or pipelines of a run, host facts and plan: one immutable document |
-//! | place | 1 and the number of cells that are certainly better, by one test of all pairs of a table within rounds |
+//! | rank | 1 and the number of cells that are certainly better, by one test of all pairs of a table within rounds |
+//! | primary metric | the metric of a pattern that cells are ranked and compared by |
 //! | floor, bound | the machine's own limits: null system call, cache-line round trip, futex wake, memcpy |
 //! | finding | a coded warning with value, limit, consequence and remedy |
 
@@ -63,7 +64,7 @@ pub use load_value::{
 };
 pub use mechanism::{Attach, Lends, Mechanism, Meet, SetupError, Usual, Visitor};
 pub use missing::Missing;
-pub use names::{Axis, Crowd, Door, Idle, Serving, Touch, UnknownName, nearest};
+pub use names::{Axis, ClientKind, Idle, ListenerKind, Serving, Touch, UnknownName, nearest};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
 pub use placement::Placement;

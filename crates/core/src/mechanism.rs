@@ -2,7 +2,7 @@
 
 use crate::link::{Link, Wiring};
 use crate::missing::Missing;
-use crate::names::Door;
+use crate::names::ListenerKind;
 use crate::options::{KnobValue, Options};
 use crate::port::{Fault, Port};
 use crate::seat::Seat;
@@ -59,7 +59,7 @@ pub trait Mechanism: Sized + 'static {
 
     /// Where clients connect to for a single request; `None` for what has no listener, and for variants whose way of
     /// moving messages would be none of it.
-    fn door(_options: &Self::Options) -> Option<Door> {
+    fn listener(_options: &Self::Options) -> Option<ListenerKind> {
         None
     }
 

@@ -86,7 +86,7 @@ pub(crate) use names;
 
 names! {
     /// Where a client connects to for a single request.
-    "door" Door {
+    "listener" ListenerKind {
         /// A UNIX stream socket with a path.
         UnixPath = "unix-path",
         /// A UNIX stream socket with a name outside of the file system.
@@ -132,7 +132,7 @@ names! {
 
 names! {
     /// What clients are that connect at the same time.
-    "crowd" Crowd {
+    "kind of clients" ClientKind {
         /// Threads of one process.
         Threads = "threads",
         /// Processes.
@@ -178,11 +178,11 @@ mod tests {
 
     #[test]
     fn every_word_parses_to_itself_and_a_wrong_one_names_the_list() {
-        for door in Door::ALL {
-            assert_eq!(door.name().parse(), Ok(*door));
+        for listener in ListenerKind::ALL {
+            assert_eq!(listener.name().parse(), Ok(*listener));
         }
-        let error = "unix_path".parse::<Door>().expect_err("an underscore is not a dash");
-        assert!(error.to_string().contains("unknown door 'unix_path'"));
+        let error = "unix_path".parse::<ListenerKind>().expect_err("an underscore is not a dash");
+        assert!(error.to_string().contains("unknown listener 'unix_path'"));
         assert!(error.known.contains(&"unix-path"));
     }
 

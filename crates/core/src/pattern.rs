@@ -37,7 +37,7 @@ pub enum Ends {
     /// Two processes, one at each end of a channel.
     Pair,
     /// Several processes on this side of one object, one process on the other.
-    Crowd(Seat),
+    Many(Seat),
     /// Clients, and a server to which each connects for every request.
     Clients,
 }
@@ -123,7 +123,7 @@ pub struct PatternFacts {
     pub exchange: Exchange,
     /// Whose clock makes the samples.
     pub timed_by: Seat,
-    /// What speaks for a cell.
+    /// The primary metric of a cell.
     pub figure: Figure,
     /// Which rate is told; `None` where it is one over the time.
     pub rate: Option<Rated>,
@@ -226,7 +226,7 @@ const REQUEST: PatternFacts = PatternFacts {
 };
 
 const FAN_IN: PatternFacts = PatternFacts {
-    ends: Ends::Crowd(Seat::Lead),
+    ends: Ends::Many(Seat::Lead),
     load: &[LoadKey::Peers, LoadKey::Align],
     title: "Several producers, one consumer",
     cost_of: "message of several producers",
@@ -237,7 +237,7 @@ const FAN_IN: PatternFacts = PatternFacts {
 };
 
 const FAN_OUT: PatternFacts = PatternFacts {
-    ends: Ends::Crowd(Seat::Follow),
+    ends: Ends::Many(Seat::Follow),
     title: "One producer, several consumers",
     cost_of: "message of several consumers",
     ..FAN_IN
@@ -277,9 +277,9 @@ impl PatternKind {
 
     /// The side on which several processes stand; `None` where there is one on each.
     #[must_use]
-    pub const fn crowd(self) -> Option<Seat> {
+    pub const fn many(self) -> Option<Seat> {
         match self.facts().ends {
-            Ends::Crowd(seat) => Some(seat),
+            Ends::Many(seat) => Some(seat),
             Ends::Pair | Ends::Clients => None,
         }
     }

@@ -1,6 +1,6 @@
 //! What a mechanism is written with.
 
-pub use crate::names::Door;
+pub use crate::names::ListenerKind;
 pub use crate::options::{KnobValue, NoOptions};
 pub use crate::{
     Attach, BackPressure, Direction, Family, Fault, Guard, Lends, Limit, Link, Mechanism, Meet,

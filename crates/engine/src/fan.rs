@@ -48,12 +48,12 @@ impl Part {
 
     /// Whether the many send.
     fn fans_in(&self) -> bool {
-        self.job.key.pattern.crowd() == Some(Seat::Lead)
+        self.job.key.pattern.many() == Some(Seat::Lead)
     }
 
     /// Whether it is one of the many.
     fn is_peer(&self) -> bool {
-        self.job.key.pattern.crowd() == Some(self.job.seat)
+        self.job.key.pattern.many() == Some(self.job.seat)
     }
 }
 

@@ -6,7 +6,6 @@ mod assemble;
 pub mod bounds;
 pub mod chain;
 pub mod connect;
-mod course;
 pub mod doctor;
 mod error;
 pub mod exec;
@@ -31,6 +30,7 @@ pub mod run;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;
 pub mod slice;
+mod slice_length;
 pub mod source;
 pub mod supervisor;
 pub mod task;

@@ -398,7 +398,7 @@ fn files_objection(key: &CellKey) -> Option<Missing> {
     let (what, more) = match key.pattern.facts().ends {
         // What it takes was asked of the mechanism.
         Ends::Pair => return None,
-        Ends::Crowd(_) => (counted(key.load.peers, "peer"), 2 * key.load.peers),
+        Ends::Many(_) => (counted(key.load.peers, "peer"), 2 * key.load.peers),
         Ends::Clients => (counted(key.load.conns, "client"), key.load.conns),
     };
     limits::too_few_open_files(&format!("a cell with {what}"), OPEN_FILES + more)
@@ -410,8 +410,8 @@ fn connect_objection(
     size: usize,
     options: &OptionSet,
 ) -> Result<Option<Missing>, OptionError> {
-    let door = match entry.door(options)? {
-        Ok((door, _)) => door,
+    let listener = match entry.listener(options)? {
+        Ok((listener, _)) => listener,
         Err(missing) => return Ok(Some(missing)),
     };
     for (knob, _) in options.of(entry.spec.name) {
@@ -424,7 +424,7 @@ fn connect_objection(
         let what = format!("an answer that proves itself has at least {} bytes", connect::SHORTEST);
         return Ok(Some(Missing::new(what, "-s 18, or more")));
     }
-    Ok(connect::probe(door).err())
+    Ok(connect::probe(listener).err())
 }
 
 #[cfg(test)]

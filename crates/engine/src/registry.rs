@@ -11,9 +11,9 @@ use crate::task::WorkerContext;
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Loops, measure};
 use ipcperf_core::{
-    Attach, Door, DynPort, Erased, Knob, Lends, Limit, Link, Mechanism, Missing, OptionError,
-    OptionSet, Options, Payload, Port, Serving, SetupError, Shape, Spec, Usual, Visitor, Wait,
-    Wiring,
+    Attach, DynPort, Erased, Knob, Lends, Limit, Link, ListenerKind, Mechanism, Missing,
+    OptionError, OptionSet, Options, Payload, Port, Serving, SetupError, Shape, Spec, Usual,
+    Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -28,7 +28,7 @@ pub struct Entry {
     limit: fn(&OptionSet) -> Result<Option<Limit>, OptionError>,
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
     lends: fn(&OptionSet) -> Result<[Lends; 2], OptionError>,
-    door: fn(&OptionSet) -> Result<Option<Door>, OptionError>,
+    listener: fn(&OptionSet) -> Result<Option<ListenerKind>, OptionError>,
     usual: fn() -> Option<Usual>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
     attach: Attached,
@@ -77,7 +77,7 @@ impl Entry {
             limit: |set| Ok(M::limit(&M::Options::parse(M::SPEC.name, set)?)),
             window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
             lends: |set| Ok(M::lends(&M::Options::parse(M::SPEC.name, set)?)),
-            door: |set| Ok(M::door(&M::Options::parse(M::SPEC.name, set)?)),
+            listener: |set| Ok(M::listener(&M::Options::parse(M::SPEC.name, set)?)),
             usual: M::usual,
             open: |shape, set| M::open(shape, &options::<M>(set)?),
             attach: |end| Ok(Box::new(attach::<M>(end)?)),
@@ -97,7 +97,7 @@ impl Entry {
             limit: |_| Ok(None),
             window: |_, _| Ok(None),
             lends: |_| Ok([Lends::Buffer; 2]),
-            door: |_| Ok(None),
+            listener: |_| Ok(None),
             usual: || None,
             open: |_, _| Err(SetupError::Protocol(SIMULATED.to_owned())),
             attach: |_| Err(SetupError::Protocol(SIMULATED.to_owned())),
@@ -144,16 +144,16 @@ impl Entry {
     ///
     /// # Errors
     /// The knobs are refused. The inner error says why nobody can connect.
-    pub fn door(
+    pub fn listener(
         &self,
         options: &OptionSet,
-    ) -> Result<Result<(Door, Serving), Missing>, OptionError> {
+    ) -> Result<Result<(ListenerKind, Serving), Missing>, OptionError> {
         let serving = match self.spec.wait {
             Wait::Block => Some(Serving::Accept),
             Wait::Epoll => Some(Serving::Epoll),
             Wait::Spin | Wait::SpinThenBlock => None,
         };
-        Ok((self.door)(options)?.zip(serving).ok_or_else(|| {
+        Ok((self.listener)(options)?.zip(serving).ok_or_else(|| {
             Missing::new(
                 "has no listener that sleeps until a client connects",
                 "unix-stream, unix-seqpacket, tcp, tcp6, vsock and fifo have one, plain or /epoll",

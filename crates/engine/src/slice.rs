@@ -44,7 +44,7 @@ pub const MOST_KEPT: u64 = 50_000_000;
 pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
     match terms.job.key.pattern.facts().ends {
         Ends::Pair => {}
-        Ends::Crowd(_) => {
+        Ends::Many(_) => {
             return outcome(fan::run(entry, options, terms, around.interrupts), terms);
         }
         Ends::Clients => return connect::run(entry, options, terms, around),

@@ -5,11 +5,11 @@ mod room;
 pub(crate) mod runner;
 
 use crate::bounds;
-use crate::course::{Course, Expected};
 use crate::hot::{AnyWork, Content, Full, Lines, Private, SharedTranscoder, Special, Stamp, Times};
 use crate::job::{CallsReport, Failure, Job, Segment, SideReport};
 use crate::offset::{self, Offset};
 use crate::page::Page;
+use crate::slice_length::{Expected, SliceLength};
 use crate::source::{Cut, Source};
 use crate::task::WorkerContext;
 use crate::transform::Transcoder;
@@ -145,11 +145,11 @@ fn slice(
     let offset = known();
 
     let (asked, expected) = end.intervals(per_operation);
-    let (course, batch) = end.decide(expected, median);
-    let (samples, batch) = end.agree(course.next(), batch);
+    let (length, batch) = end.decide(expected, median);
+    let (samples, batch) = end.agree(length.next(), batch);
     let calls = if job.time_calls { Some(watched(job)?) } else { None };
     let region = Region { asked, expected, batch, offset, calls: calls.as_ref() };
-    let moved = region.measure(&mut end, samples, course, &mut report, context)?;
+    let moved = region.measure(&mut end, samples, length, &mut report, context)?;
     report.calls = calls.map(|calls| told(calls, moved)).transpose()?;
     report.events = events(end.runner);
     for (name, count) in before {
@@ -219,11 +219,11 @@ impl Region<'_> {
         &self,
         end: &mut End<'_>,
         samples: u64,
-        mut course: Course,
+        mut length: SliceLength,
         report: &mut SideReport,
         context: &mut WorkerContext<'_>,
     ) -> Result<u64, Failure> {
-        let (job, batch, all) = (end.job, self.batch, course.next());
+        let (job, batch, all) = (end.job, self.batch, length.next());
         let lead_in = end.runner.form(Pass::Timed).lead_in;
         let room = end.room(Pass::Timed, batch);
         let mut rng = Rng::stream(job.seed, "arrivals");
@@ -237,7 +237,7 @@ impl Region<'_> {
                 let whole = samples + lead_in;
                 end.pace(whole, self.asked, &mut rng);
                 if job.key.load.stall_ns > 0 && end.leads() {
-                    self.stall(job, all, course.done(), samples, context)?;
+                    self.stall(job, all, length.done(), samples, context)?;
                 }
                 let at = end.turn_to(whole);
                 if segments.is_empty() {
@@ -245,10 +245,10 @@ impl Region<'_> {
                 }
                 let segment = Segment { at, ..self.segment(end, whole, &mut usage)? };
                 moved += segment.sent.max(segment.received);
-                course.took(samples, end.took(&segment));
+                length.took(samples, end.took(&segment));
                 segments.push(segment);
                 // Once both know how it goes on, the peer is done as well.
-                samples = end.go_on(course.next()).min(room);
+                samples = end.go_on(length.next()).min(room);
                 if samples == 0 || !end.has_room(samples + lead_in, batch) {
                     break;
                 }

@@ -52,7 +52,7 @@ pub(crate) fn fits<'a>(
     for (pattern, load) in cells {
         let facts = pattern.facts();
         let is_pair = facts.ends == Ends::Pair;
-        let why = if samples > 0 && matches!(facts.ends, Ends::Crowd(_)) {
+        let why = if samples > 0 && matches!(facts.ends, Ends::Many(_)) {
             format!(
                 "--samples: {pattern} goes by time, since its peers share what is moved; use --slice"
             )

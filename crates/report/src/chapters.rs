@@ -21,14 +21,14 @@ pub(crate) struct Chapter<'a> {
 
 /// Cells of a chapter that ran in the same place and way.
 pub(crate) struct Section<'a> {
-    pub(crate) way: Way,
+    pub(crate) way: Conditions,
     /// By message size, smallest first.
     pub(crate) blocks: Vec<Block<'a>>,
 }
 
 /// Where and how cells ran.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Way {
+pub(crate) struct Conditions {
     place_order: usize,
     pub(crate) placement: Placement,
     pub(crate) cpus: Vec<usize>,
@@ -60,7 +60,7 @@ pub(crate) struct Row<'a> {
     pub(crate) beside_best: Option<Factor>,
 }
 
-impl Way {
+impl Conditions {
     pub(crate) fn of(cell: &Cell) -> Self {
         // Peers and rates have a column of their own, and a curve is one table.
         let load = Load {
@@ -77,7 +77,7 @@ impl Way {
             cpus: cell.key.cpus.clone(),
             idle: cell.key.idle,
             touch: cell.key.touch,
-            is_fan: cell.key.pattern.crowd().is_some(),
+            is_fan: cell.key.pattern.many().is_some(),
             load_order: load.order(),
             load: load.words(),
         }
@@ -335,10 +335,10 @@ fn measured(set: &ResultSet, pattern: PatternKind, is_spinning: bool) -> Vec<&Ce
         .collect()
 }
 
-fn ways<'a>(cells: &[&'a Cell]) -> BTreeMap<Way, Vec<&'a Cell>> {
-    let mut ways: BTreeMap<Way, Vec<&Cell>> = BTreeMap::new();
+fn ways<'a>(cells: &[&'a Cell]) -> BTreeMap<Conditions, Vec<&'a Cell>> {
+    let mut ways: BTreeMap<Conditions, Vec<&Cell>> = BTreeMap::new();
     for cell in cells {
-        ways.entry(Way::of(cell)).or_default().push(cell);
+        ways.entry(Conditions::of(cell)).or_default().push(cell);
     }
     ways
 }

@@ -155,7 +155,7 @@ pub(crate) const fn wanted(kind: MetricKind) -> &'static [Column] {
 impl Column {
     /// Whether a pattern with these facts can have it.
     fn belongs(self, facts: &PatternFacts) -> bool {
-        let is_crowd = matches!(facts.ends, Ends::Crowd(_));
+        let is_crowd = matches!(facts.ends, Ends::Many(_));
         match self {
             Load | Offered | Service(_) => facts.is_open,
             // The sender of an open loop watches the clock with what is left of the CPU time.
@@ -194,7 +194,7 @@ impl Column {
             BesideBest => "x best",
             Bound if is_time => "x bound",
             Bound => "of bound",
-            Quantile(name) => match pattern.crowd() {
+            Quantile(name) => match pattern.many() {
                 Some(Seat::Lead) => return format!("{name} send"),
                 Some(Seat::Follow) => return format!("{name} recv"),
                 None => name,

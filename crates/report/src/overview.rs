@@ -2,7 +2,7 @@
 
 use crate::advice::{caution, has_places, without_p99};
 use crate::answers::{Contest, Survey, caveats};
-use crate::chapters::{Row as Alone, Way, label, marked_label, unmeasured};
+use crate::chapters::{Conditions, Row as Alone, label, marked_label, unmeasured};
 use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
@@ -412,7 +412,7 @@ impl<'a> Overview<'a> {
                 .map(|cell| format!("{}: too many rounds rejected to rank it", label(cell))),
         );
         lines.extend(without_p99(set, cells()));
-        lines.extend(cells().next().map(|cell| Way::of(cell).words()));
+        lines.extend(cells().next().map(|cell| Conditions::of(cell).words()));
         lines.retain(|line| !line.is_empty());
         lines
     }

@@ -217,7 +217,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    /// The two modes of a reading whose rounds fall into two, the smaller first: a table shows the one that speaks.
+    /// The two modes of a reading whose rounds fall into two, the smaller first: a table shows the primary one.
     fn two_modes(&self, expression: &Expression) -> Vec<Mode> {
         if !matches!(expression, Expression::Reading { .. }) {
             return Vec::new();

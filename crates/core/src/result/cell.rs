@@ -205,7 +205,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The figure that speaks for it.
+    /// Its primary metric.
     #[must_use]
     pub fn figure(&self) -> Option<&Metric> {
         match self.key.pattern.facts().figure {

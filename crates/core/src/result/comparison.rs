@@ -148,7 +148,7 @@ pub struct CellComparison {
     pub a: String,
     /// The cell of B in words.
     pub b: String,
-    /// The figure that speaks for the cells.
+    /// The primary metric of the cells.
     #[serde(flatten)]
     pub primary: FigureComparison,
     /// Figures beside it, each a family of its own: `rtt_ns.p99` or how often it is exceeded, and `cpu_ns_per_message`.

@@ -44,7 +44,7 @@ pub struct Connections {
     /// Clients at the same time.
     pub conns: u64,
     /// `threads` of one process, or `processes`.
-    #[cfg_attr(feature = "schema", schemars(with = "crate::names::Crowd"))]
+    #[cfg_attr(feature = "schema", schemars(with = "crate::names::ClientKind"))]
     pub clients: String,
     /// How the server waits: `accept`, `epoll`.
     #[cfg_attr(feature = "schema", schemars(with = "crate::names::Serving"))]

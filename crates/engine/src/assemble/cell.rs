@@ -124,7 +124,7 @@ fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Reading 
     }
 }
 
-/// What speaks for a cell in each round that counts so far: for whoever decides by it what is measured next. The document
+/// The primary metric of a cell in each round that counts so far: for whoever decides by it what is measured next. The document
 /// may leave out more of them. `ns` is the length of a tick.
 #[must_use]
 pub fn figures_of(cell: &CellRun, ns: f64) -> BTreeMap<u64, f64> {
@@ -306,7 +306,7 @@ fn measure(
         Figure::Time => trips::measure(cell, accepted, &kept, batch, centre),
         Figure::Throughput => {
             let peers = cell.key.load.peers;
-            cell.fan = cell.key.pattern.crowd().map(|_| fan::cell(accepted, &kept, peers));
+            cell.fan = cell.key.pattern.many().map(|_| fan::cell(accepted, &kept, peers));
             stream::measure(cell, centre);
         }
         Figure::Requests => {

@@ -5,7 +5,7 @@ use super::sliced::{Own, Reading, Sliced, per_second, summed};
 use crate::connect::{PARTS, Ports};
 use crate::plan::CellPlan;
 use crate::slice::{Compact, ConnectSlice, RawSlice};
-use ipcperf_core::Crowd;
+use ipcperf_core::ClientKind;
 use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts, Metric};
 use ipcperf_stats::Histogram;
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ pub(super) fn connections<'a>(
     for metric in request.values_mut() {
         *metric = without_failed(std::mem::take(metric), &failed);
     }
-    let serving = plan.entry.door(&plan.options).ok()?.ok()?.1;
+    let serving = plan.entry.listener(&plan.options).ok()?.ok()?.1;
     let both = |[before, _]: [Option<u64>; 2], [_, after]: [Option<u64>; 2]| {
         Some(BeforeAfter { before: before?, after: after? })
     };
@@ -68,7 +68,7 @@ pub(super) fn connections<'a>(
     };
     Some(Connections {
         conns: plan.key.load.conns,
-        clients: Crowd::Threads.name().into(),
+        clients: ClientKind::Threads.name().into(),
         server: serving.name().into(),
         backlog: first.backlog,
         asked,
@@ -119,7 +119,7 @@ fn picoseconds(connect: &ConnectSlice, at: usize, ns: f64) -> Compact {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connect::Aftermath;
+    use crate::connect::ConnectStats;
 
     #[test]
     fn no_interval_ends_at_a_request_that_failed() {
@@ -130,7 +130,8 @@ mod tests {
             ticks.record_n(5000, 1000 - failed);
             let mut times: [Compact; PARTS.len()] = Default::default();
             times[0] = Compact::from(&ticks);
-            let after = Aftermath { asked: 1000, answered: 1000 - failed, ..Aftermath::default() };
+            let after =
+                ConnectStats { asked: 1000, answered: 1000 - failed, ..ConnectStats::default() };
             picoseconds(&ConnectSlice { after, times, backlog: 128, clients: 1 }, 0, 1.0)
         });
         let timed = Timed::answered(&rounds);

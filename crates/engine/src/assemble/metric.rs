@@ -52,7 +52,7 @@ pub(super) fn centre<'a>(accepted: &[&'a Sliced]) -> (Metric, Vec<&'a Sliced>) {
     (metric, kept.into_iter().filter_map(|at| accepted.get(at).copied()).collect())
 }
 
-/// Median over rounds with its interval, of the mode that speaks where there are two, and which rounds these are.
+/// Median over rounds with its interval, of the main mode where there are two, and which rounds these are.
 pub(crate) fn modal(values: &[f64], slower_is_high: bool) -> (Metric, Vec<usize>) {
     let Some(split) = modes::split(values) else {
         return (over_rounds(values), (0..values.len()).collect());

@@ -8,7 +8,7 @@ use crate::task::{WorkerContext, pin};
 use ipcperf_core::{Missing, SetupError};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
-use ipcperf_sys::io::socket::doors::{Call, Caller};
+use ipcperf_sys::io::socket::listener::{Call, Caller};
 use ipcperf_sys::meter::{Meter, Reading, Span};
 use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::{limits, process, signals};
@@ -55,7 +55,7 @@ impl Counts {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct ClientReport {
     pub(super) pid: u32,
     /// Before the timed region.
     pub(super) warmup: Counts,
@@ -144,7 +144,8 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         }
         ends.map_err(|error| no_thread(callers.len(), &error))
     })?;
-    let mut told = Told { pid: process::own_pid(), begin: u64::MAX, ..Told::default() };
+    let mut told =
+        ClientReport { pid: process::own_pid(), begin: u64::MAX, ..ClientReport::default() };
     told.longest = u64::MAX;
     let mut times = Times::default();
     for client in clients {
@@ -278,7 +279,7 @@ impl<'a> Client<'a> {
         Self {
             caller,
             lock,
-            polls: ask.plan.model.polls(ask.plan.door),
+            polls: ask.plan.model.polls(ask.plan.listener),
             clock: ask.clock(),
             // One byte more than any answer: a longer one is wrong.
             buffer: vec![0; answers.len() + 1],

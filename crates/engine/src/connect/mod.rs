@@ -5,20 +5,20 @@
 //! answer and hangs up first, so that where TCP keeps addresses waiting, it keeps the server's. Whatever was asked is
 //! answered, refused or failed, and the three add up.
 
-mod aftermath;
 mod answer;
 mod client;
 mod plan;
 mod run;
 mod server;
+mod stats;
 mod times;
 
-pub(crate) use aftermath::STRANGER;
-pub use aftermath::{Aftermath, Ports};
 pub use answer::SHORTEST;
 pub(crate) use plan::has_path;
 pub use plan::{Around, ConnectPlan, Model, nanoseconds, probe};
 pub use run::{Remains, kill_server, port_warning, run};
+pub(crate) use stats::STRANGER;
+pub use stats::{ConnectStats, Ports};
 pub use times::{PARTS, Times};
 
 use crate::protocol::Kind;
@@ -34,6 +34,6 @@ pub(crate) const TASKS: &[NamedTask<'_>] = &[
 pub(crate) const KINDS: [Kind; 4] = [
     Kind::of::<plan::Ask>("connect: ask"),
     Kind::of::<u32>("connect: port"),
-    Kind::of::<server::Told>("connect: server"),
-    Kind::of::<client::Told>("connect: clients"),
+    Kind::of::<server::ServerReport>("connect: server"),
+    Kind::of::<client::ClientReport>("connect: clients"),
 ];

@@ -1,10 +1,10 @@
 //! What a connect slice is to be, and where it takes place.
 
 use super::answer::Answers;
-use ipcperf_core::{Crowd, Door, Missing, Serving};
+use ipcperf_core::{ClientKind, ListenerKind, Missing, Serving};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::socket::Kind;
-use ipcperf_sys::io::socket::doors::{Site, any_port};
+use ipcperf_sys::io::socket::listener::{Site, any_port};
 use ipcperf_sys::io::socket::meeting::Name;
 use ipcperf_sys::random;
 use ipcperf_sys::rundir::RunDirectory;
@@ -16,13 +16,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub(super) const fn is_tcp(door: Door) -> bool {
-    matches!(door, Door::Tcp | Door::Tcp6)
+pub(super) const fn is_tcp(listener: ListenerKind) -> bool {
+    matches!(listener, ListenerKind::Tcp | ListenerKind::Tcp6)
 }
 
 /// Whether it lies in the run's directory.
-pub(crate) const fn has_path(door: Door) -> bool {
-    matches!(door, Door::UnixPath | Door::UnixSeqpacket | Door::Fifo)
+pub(crate) const fn has_path(listener: ListenerKind) -> bool {
+    matches!(listener, ListenerKind::UnixPath | ListenerKind::UnixSeqpacket | ListenerKind::Fifo)
 }
 
 /// How long a client waits over TCP for something to come before it hangs up and asks again. TCP sends what was dropped
@@ -33,29 +33,29 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(1500);
 ///
 /// # Errors
 /// What.
-pub fn probe(door: Door) -> Result<(), Missing> {
-    let directory = has_path(door).then(RunDirectory::create).transpose()?;
+pub fn probe(listener: ListenerKind) -> Result<(), Missing> {
+    let directory = has_path(listener).then(RunDirectory::create).transpose()?;
     let base = directory.as_ref().map_or(Path::new("/"), RunDirectory::path);
-    site(door, &base.join("trial"), random::number(), 0).probe()
+    site(listener, &base.join("trial"), random::number(), 0).probe()
 }
 
 /// Where it is in one connect slice.
-fn site(door: Door, base: &Path, nonce: u64, port: u32) -> Site {
+fn site(listener: ListenerKind, base: &Path, nonce: u64, port: u32) -> Site {
     let path = || Name::Path(base.with_extension("sock"));
     let inet = |mut at: std::net::SocketAddr| {
         at.set_port(u16::try_from(port).unwrap_or(0));
         Site::Tcp(at)
     };
-    match door {
-        Door::UnixPath => Site::Unix(Kind::Stream, path()),
-        Door::UnixSeqpacket => Site::Unix(Kind::SeqPacket, path()),
-        Door::UnixAbstract => {
+    match listener {
+        ListenerKind::UnixPath => Site::Unix(Kind::Stream, path()),
+        ListenerKind::UnixSeqpacket => Site::Unix(Kind::SeqPacket, path()),
+        ListenerKind::UnixAbstract => {
             Site::Unix(Kind::Stream, Name::Abstract(format!("ipcperf-connect-{nonce:016x}")))
         }
-        Door::Tcp => inet(any_port(Ipv4Addr::LOCALHOST.into())),
-        Door::Tcp6 => inet(any_port(Ipv6Addr::LOCALHOST.into())),
-        Door::Vsock => Site::Vsock(port),
-        Door::Fifo => Site::Fifo(base.to_owned()),
+        ListenerKind::Tcp => inet(any_port(Ipv4Addr::LOCALHOST.into())),
+        ListenerKind::Tcp6 => inet(any_port(Ipv6Addr::LOCALHOST.into())),
+        ListenerKind::Vsock => Site::Vsock(port),
+        ListenerKind::Fifo => Site::Fifo(base.to_owned()),
     }
 }
 
@@ -67,7 +67,7 @@ pub enum Model {
     #[default]
     Blocking,
     /// Over TCP nothing blocks: connect, poll, connect again until it is done, poll before what there is to read. All
-    /// other doors as in `Blocking`. The published comparison had clients like this.
+    /// other listeners as in `Blocking`. The published comparison had clients like this.
     AsPublished,
     /// Every call on a socket holds a lock that all clients share: a stand-in for the lock of an interpreter.
     OneLock,
@@ -76,9 +76,9 @@ pub enum Model {
 }
 
 impl Model {
-    /// Whether a client of this door connects without blocking, and polls.
-    pub(super) fn polls(self, door: Door) -> bool {
-        matches!(self, Self::AsPublished | Self::AsPublishedOneLock) && is_tcp(door)
+    /// Whether a client of this listener connects without blocking, and polls.
+    pub(super) fn polls(self, listener: ListenerKind) -> bool {
+        matches!(self, Self::AsPublished | Self::AsPublishedOneLock) && is_tcp(listener)
     }
 
     /// Whether all clients share a lock.
@@ -91,13 +91,13 @@ impl Model {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ConnectPlan {
     /// What is connected to.
-    pub door: Door,
+    pub listener: ListenerKind,
     /// How the server waits.
     pub serving: Serving,
     /// How the clients call.
     pub model: Model,
     /// What they are.
-    pub crowd: Crowd,
+    pub client_kind: ClientKind,
     /// How many there are.
     pub clients: u64,
     /// Requests of each at most.
@@ -116,7 +116,7 @@ impl ConnectPlan {
     /// Whether more may come at the same time than find room (one more than the backlog), and who finds none is not told:
     /// over a UNIX socket a client sleeps until there is room, TCP forgets it until it asks again.
     pub(super) fn drops(&self) -> bool {
-        is_tcp(self.door) && self.clients > self.backlog.saturating_add(1)
+        is_tcp(self.listener) && self.clients > self.backlog.saturating_add(1)
     }
 
     /// How much longer it may take since clients wait in vain and ask again.
@@ -128,7 +128,7 @@ impl ConnectPlan {
 /// Where and when it takes place.
 #[derive(Clone, Debug)]
 pub struct Around<'a> {
-    /// For doors that have a path.
+    /// For listeners that have a path.
     pub directory: &'a Path,
     /// A number no other connect slice has.
     pub nonce: u64,
@@ -175,7 +175,7 @@ impl Ask {
 
     /// Where the server is.
     pub(super) fn site(&self) -> Site {
-        site(self.plan.door, &self.base, self.nonce, self.port)
+        site(self.plan.listener, &self.base, self.nonce, self.port)
     }
 
     /// What the server says.
@@ -215,8 +215,8 @@ mod tests {
             ("as-published-one-lock", true, true),
         ] {
             let model = model(name);
-            assert_eq!((model.polls(Door::Tcp), model.locks()), (polls, locks), "{name}");
-            assert!(!model.polls(Door::UnixPath), "{name}");
+            assert_eq!((model.polls(ListenerKind::Tcp), model.locks()), (polls, locks), "{name}");
+            assert!(!model.polls(ListenerKind::UnixPath), "{name}");
         }
     }
 }

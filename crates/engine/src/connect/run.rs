@@ -1,15 +1,15 @@
 //! A connect slice as its coordinator sees it.
 
-use super::aftermath::{Aftermath, Ports};
 use super::plan::{Around, Ask, ConnectPlan, is_tcp};
+use super::stats::{ConnectStats, Ports};
 use super::times::Times;
 use super::{client, server};
 use crate::page::Page;
 use crate::supervisor::{Stop, Supervisor};
-use ipcperf_core::{Crowd, Door};
+use ipcperf_core::{ClientKind, ListenerKind};
 use ipcperf_sys::file;
 use ipcperf_sys::io::errno;
-use ipcperf_sys::io::socket::doors::Caller;
+use ipcperf_sys::io::socket::listener::Caller;
 use ipcperf_sys::io::socket::ports;
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -17,8 +17,8 @@ use std::sync::atomic::Ordering;
 
 /// A warning that so many requests over TCP exceed the ports there are; `None` if they do not.
 #[must_use]
-pub fn port_warning(door: Door, requests: u64) -> Option<String> {
-    let range = ports::ephemeral_range().filter(|_| is_tcp(door))?;
+pub fn port_warning(listener: ListenerKind, requests: u64) -> Option<String> {
+    let range = ports::ephemeral_range().filter(|_| is_tcp(listener))?;
     let ports = Ports { range, in_use: [None; 2] }.count();
     (requests > ports).then(|| {
         format!(
@@ -36,7 +36,7 @@ const SERVER: usize = 0;
 ///
 /// # Errors
 /// Why it was none.
-pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop> {
+pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<ConnectStats, Stop> {
     let ask = Ask::of(connect, around);
     let _swept = ask.site().sweep(connect.clients);
     let page = Page::create(0)?;
@@ -47,9 +47,9 @@ pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop
     for (client, _) in &clients {
         workers.ready::<()>(*client)?;
     }
-    let mut after = Aftermath { ports: used_ports(connect.door), ..Aftermath::default() };
-    after.time_wait[0] = ports::time_wait().filter(|_| is_tcp(connect.door));
-    let crowding = || ports::crowding().filter(|_| is_tcp(connect.door));
+    let mut after = ConnectStats { ports: used_ports(connect.listener), ..ConnectStats::default() };
+    after.time_wait[0] = ports::time_wait().filter(|_| is_tcp(connect.listener));
+    let crowding = || ports::crowding().filter(|_| is_tcp(connect.listener));
     let crowded = crowding();
     workers.go(SERVER, &())?;
     for (client, _) in &clients {
@@ -57,25 +57,25 @@ pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<Aftermath, Stop
     }
     let mut told = Vec::new();
     for (client, file) in clients {
-        told.push(workers.done::<client::Told>(client)?);
+        told.push(workers.done::<client::ClientReport>(client)?);
         after.times.merge(&Times::read(&file)?);
     }
     let counts = crowding().zip(crowded);
     after.crowding = counts.map(|(now, then)| [0, 1].map(|at| now[at].saturating_sub(then[at])));
-    after.time_wait[1] = ports::time_wait().filter(|_| is_tcp(connect.door));
-    if let (Some(ports), Some(now)) = (&mut after.ports, used_ports(connect.door)) {
+    after.time_wait[1] = ports::time_wait().filter(|_| is_tcp(connect.listener));
+    if let (Some(ports), Some(now)) = (&mut after.ports, used_ports(connect.listener)) {
         ports.in_use[1] = now.in_use[0];
     }
     page.line().store(1, Ordering::Release);
     let caller = Caller::new(&ask.site(), 0)?;
-    caller.wake().map_err(|code| format!("{}: {}", connect.door.name(), errno::name(code)))?;
-    after.add(workers.done::<server::Told>(SERVER)?, &told);
+    caller.wake().map_err(|code| format!("{}: {}", connect.listener.name(), errno::name(code)))?;
+    after.add(workers.done::<server::ServerReport>(SERVER)?, &told);
     after.stopped = workers.stopped();
     Ok(after)
 }
 
-fn used_ports(door: Door) -> Option<Ports> {
-    let range = ports::ephemeral_range().filter(|_| is_tcp(door))?;
+fn used_ports(listener: ListenerKind) -> Option<Ports> {
+    let range = ports::ephemeral_range().filter(|_| is_tcp(listener))?;
     Some(Ports { range, in_use: [ports::in_use(range), None] })
 }
 
@@ -99,9 +99,9 @@ fn start_clients(
     around: &Around<'_>,
 ) -> Result<Vec<(usize, File)>, Stop> {
     let cpu = around.cpus[0];
-    let (processes, each) = match ask.plan.crowd {
-        Crowd::Threads => (1, ask.plan.clients),
-        Crowd::Processes => (ask.plan.clients, 1),
+    let (processes, each) = match ask.plan.client_kind {
+        ClientKind::Threads => (1, ask.plan.clients),
+        ClientKind::Processes => (ask.plan.clients, 1),
     };
     let start = |number| {
         let ask = Ask { clients: number..number + each, cpu, ..ask.clone() };
@@ -133,12 +133,12 @@ pub fn kill_server(connect: &ConnectPlan, around: &Around<'_>) -> Result<Remains
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
     start_server(&mut workers, &ask, around, &page)?;
     workers.worker(SERVER).kill();
-    match workers.done::<server::Told>(SERVER) {
+    match workers.done::<server::ServerReport>(SERVER) {
         Err(Stop::Failed(_)) => {}
         Err(other) => return Err(other),
         Ok(_) => return Err("a killed server has nothing to say".to_owned().into()),
     }
     let paths = swept.iter().filter(|guard| guard.path().exists()).count() as u64;
-    let reopens = ipcperf_sys::io::socket::doors::Door::open(&ask.site(), 1, 1).is_ok();
+    let reopens = ipcperf_sys::io::socket::listener::Listener::open(&ask.site(), 1, 1).is_ok();
     Ok(Remains { paths, reopens })
 }

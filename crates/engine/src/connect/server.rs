@@ -7,7 +7,7 @@ use crate::task::{WorkerContext, pin};
 use ipcperf_core::Serving;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
-use ipcperf_sys::io::socket::doors::{self, Site};
+use ipcperf_sys::io::socket::listener::{self, Site};
 use ipcperf_sys::process;
 use ipcperf_sys::procfs::{Consumption, consumption};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 pub(super) const NAME: &str = "connect-server";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Told {
+pub(super) struct ServerReport {
     pub(super) pid: u32,
     /// Callers who got the whole answer.
     pub(super) served: u64,
@@ -38,13 +38,13 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let page = context.page(0)?;
     pin(ask.cpu)?;
     let plan = &ask.plan;
-    let opened = doors::Door::open(&ask.site(), plan.backlog, plan.clients);
-    let (mut door, site) = opened.map_err(|error| {
+    let opened = listener::Listener::open(&ask.site(), plan.backlog, plan.clients);
+    let (mut listener, site) = opened.map_err(|error| {
         let Failure { kind, reason } = error.into();
-        Failure { kind, reason: format!("{}: {reason}", plan.door.name()) }
+        Failure { kind, reason: format!("{}: {reason}", plan.listener.name()) }
     })?;
     if plan.serving == Serving::Epoll {
-        door.watch().map_err(|error| format!("{}: {error}", plan.door.name()))?;
+        listener.watch().map_err(|error| format!("{}: {error}", plan.listener.name()))?;
     }
     let port = match &site {
         Site::Tcp(at) => at.port().into(),
@@ -56,21 +56,27 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let mut answers = ask.answers();
     let before = consumption();
     let told = match plan.serving {
-        Serving::Accept => one_by_one(&door, &site, &mut answers, page.line()),
-        Serving::Epoll => in_turns(&door, &site, &mut answers, page.line(), clock),
+        Serving::Accept => one_by_one(&listener, &site, &mut answers, page.line()),
+        Serving::Epoll => in_turns(&listener, &site, &mut answers, page.line(), clock),
     };
-    let told = Told { pid: process::own_pid(), spent: consumption().since(&before), ..told };
+    let told =
+        ServerReport { pid: process::own_pid(), spent: consumption().since(&before), ..told };
     Ok(serde_json::to_value(told)?)
 }
 
 /// Sleeps in `accept`.
-fn one_by_one(door: &doors::Door, site: &Site, answers: &mut Answers, stop: &AtomicU32) -> Told {
-    let mut told = Told::default();
+fn one_by_one(
+    listener: &listener::Listener,
+    site: &Site,
+    answers: &mut Answers,
+    stop: &AtomicU32,
+) -> ServerReport {
+    let mut told = ServerReport::default();
     while stop.load(Ordering::Acquire) == 0 {
-        match door.accept() {
+        match listener.accept() {
             // Whoever comes once it is over only wakes.
             Ok(Some(inside)) if stop.load(Ordering::Acquire) == 0 => {
-                let done = doors::answer(&inside, site, answers.write(told.served));
+                let done = listener::answer(&inside, site, answers.write(told.served));
                 drop(inside);
                 told.count(done);
             }
@@ -83,25 +89,25 @@ fn one_by_one(door: &doors::Door, site: &Site, answers: &mut Answers, stop: &Ato
 
 /// Sleeps in `epoll_wait`, and lets in whoever has come by then.
 fn in_turns(
-    door: &doors::Door,
+    listener: &listener::Listener,
     site: &Site,
     answers: &mut Answers,
     stop: &AtomicU32,
     clock: Clock,
-) -> Told {
-    let mut told = Told::default();
+) -> ServerReport {
+    let mut told = ServerReport::default();
     let mut accept = 0;
     while stop.load(Ordering::Acquire) == 0 {
-        if let Err(code) = door.await_caller() {
+        if let Err(code) = listener.await_caller() {
             told.count(Err(code));
             continue;
         }
         loop {
             let begin = clock.start();
-            match door.accept() {
+            match listener.accept() {
                 Ok(Some(inside)) if stop.load(Ordering::Acquire) == 0 => {
                     accept += clock.stop() - begin;
-                    let done = doors::answer(&inside, site, answers.write(told.served));
+                    let done = listener::answer(&inside, site, answers.write(told.served));
                     drop(inside);
                     told.count(done);
                 }
@@ -113,10 +119,10 @@ fn in_turns(
             }
         }
     }
-    Told { accept: Some(accept), ..told }
+    ServerReport { accept: Some(accept), ..told }
 }
 
-impl Told {
+impl ServerReport {
     #[inline]
     fn count(&mut self, done: Result<(), i32>) {
         match done {

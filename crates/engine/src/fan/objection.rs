@@ -11,9 +11,9 @@ const ATOMIC: usize = 4096;
 /// Why so many processes cannot stand on one side of one object of this mechanism; `None` if they can, or need not.
 pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) -> Option<Missing> {
     let spec = entry.spec;
-    let crowd = key.pattern.crowd()?;
+    let many = key.pattern.many()?;
     let peers = key.load.peers;
-    let (who, allowed) = match crowd {
+    let (who, allowed) = match many {
         Seat::Lead => ("producer", spec.producers),
         Seat::Follow => ("consumer", spec.consumers),
     };
@@ -32,7 +32,7 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
         let what =
             format!("several {who}s could use this object, but its end here serves only one");
         Missing::new(what, "")
-    } else if crowd == Seat::Follow && spec.back_pressure != BackPressure::Blocks {
+    } else if many == Seat::Follow && spec.back_pressure != BackPressure::Blocks {
         let what = "it drops messages when the receiver is slow, and several senders cannot share the credits that prevent it";
         Missing::new(what, "")
     } else if is_pieces {

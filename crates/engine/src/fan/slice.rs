@@ -3,12 +3,12 @@
 use super::tapes::{self, CALLS, ROWS, Tapes};
 use super::track::{Steady, Track, steady};
 use super::{Order, Part, Phase, Ran, Said, TASK};
-use crate::course::{Course, Expected, FEWEST};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
 use crate::protocol::Word;
 use crate::registry::Entry;
 use crate::slice::{Compact, Data, Gaps, RawFan, RawSlice, Terms, Window, note};
+use crate::slice_length::{Expected, FEWEST, SliceLength};
 use crate::supervisor::{Stop, Supervisor};
 use ipcperf_core::{OptionSet, Seat, Wiring};
 use ipcperf_stats::Histogram;
@@ -23,7 +23,7 @@ const WARM_UPS: usize = 32;
 const TIMED: u32 = 2;
 
 /// All workers: the peers in their order, then the single end.
-struct Crowd<'a> {
+struct Fan<'a> {
     workers: Supervisor<'a>,
     job: &'a Job,
     page: Page,
@@ -62,28 +62,28 @@ pub(crate) fn run(
     let _guards = link.guards;
     let mut effective = link.effective;
     let spins = entry.spec.wait.burns_cpu();
-    let mut crowd = Crowd::start(job, [link.lead, link.follow], spins, terms, interrupts)?;
-    for said in crowd.gather()? {
+    let mut fan = Fan::start(job, [link.lead, link.follow], spins, terms, interrupts)?;
+    for said in fan.gather()? {
         let Said::Attached(granted) = said else { return Err(nonsense()) };
         note(&mut effective, granted);
     }
-    let verified = crowd.passage(crowd.verification())?;
-    let mut course = crowd.warm_up()?;
+    let verified = fan.passage(fan.verification())?;
+    let mut length = fan.warm_up()?;
     let mut timed = Timed::default();
-    while let messages @ 1.. = course.next() {
-        let passage = crowd.passage(crowd.phase(messages as f64, course.per_sample()))?;
-        course.took(passage.count(crowd.senders()), passage.span() as f64);
+    while let messages @ 1.. = length.next() {
+        let passage = fan.passage(fan.phase(messages as f64, length.per_sample()))?;
+        length.took(passage.count(fan.senders()), passage.span() as f64);
         // The next passage writes to the same tapes.
-        crowd.read(&passage, &mut timed);
+        fan.read(&passage, &mut timed);
     }
-    crowd.order(Order::End)?;
-    for word in crowd.workers.gather(&mut |_| ())? {
+    fan.order(Order::End)?;
+    for word in fan.workers.gather(&mut |_| ())? {
         word.done::<()>()?;
     }
-    let mut slice = crowd.raw(timed);
+    let mut slice = fan.raw(timed);
     slice.effective = effective;
-    slice.stopped = crowd.workers.stopped();
-    slice.sides[0].verified = verified.phase.count * crowd.senders();
+    slice.stopped = fan.workers.stopped();
+    slice.sides[0].verified = verified.phase.count * fan.senders();
     Ok(slice)
 }
 
@@ -91,7 +91,7 @@ fn nonsense() -> Stop {
     "a worker of the fan said something else than was asked".to_owned().into()
 }
 
-impl<'a> Crowd<'a> {
+impl<'a> Fan<'a> {
     fn start(
         job: &'a Job,
         [lead, follow]: [Wiring; 2],
@@ -197,7 +197,7 @@ impl<'a> Crowd<'a> {
     }
 
     /// Passages of growing length until the time for it is spent; returns how to fill the slice.
-    fn warm_up(&mut self) -> Result<Course, Stop> {
+    fn warm_up(&mut self) -> Result<SliceLength, Stop> {
         let (mut spent, mut wanted) = (0.0, (FEWEST * self.peers()) as f64);
         let mut expected = Expected::default();
         for _ in 0..WARM_UPS {
@@ -212,7 +212,7 @@ impl<'a> Crowd<'a> {
             wanted = (left / expected.per_operation).clamp(self.peers() as f64, 8.0 * wanted);
         }
         let fewest = FEWEST * self.peers();
-        Ok(Course::of_time(self.job.slice, expected.per_operation, fewest, TIMED))
+        Ok(SliceLength::of_time(self.job.slice, expected.per_operation, fewest, TIMED))
     }
 
     /// Adds a timed passage, whose tapes lie in the page.
@@ -296,7 +296,7 @@ impl RawFan {
 
 /// The side of the many.
 fn many(job: &Job) -> Seat {
-    job.key.pattern.crowd().unwrap_or(Seat::Lead)
+    job.key.pattern.many().unwrap_or(Seat::Lead)
 }
 
 impl Passage {

@@ -5,7 +5,6 @@ use super::findings::{
 };
 use super::topology::{is_rejected, usual};
 use crate::connect::Model;
-use crate::course::FEWEST;
 use crate::error::named;
 use crate::fit::Fit;
 use crate::job::{FailureKind, Job};
@@ -13,6 +12,7 @@ use crate::noise;
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
 use crate::slice::{self, Outcome, Surroundings, Terms};
+use crate::slice_length::FEWEST;
 use ipcperf_core::result::Status;
 use ipcperf_core::{Align, Idle, Missing, Seat, Shape};
 use ipcperf_stats::{FEWEST_ROUNDS, Rng};

@@ -73,13 +73,13 @@ pub(super) struct Moved {
 }
 
 /// A level over a run.
-pub(super) struct Course {
+pub(super) struct LevelState {
     level: Level,
     /// Of regimes 0 or 1; of an autoregressive level its last value in standard deviations.
     state: f64,
 }
 
-impl Course {
+impl LevelState {
     pub(super) fn new(level: Level, rng: &mut Rng) -> Self {
         let state = match level {
             Level::Regimes { .. } => rng.below(2) as f64,

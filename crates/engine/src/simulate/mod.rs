@@ -16,7 +16,6 @@ pub use service::{Service, Shape};
 
 use crate::arrivals;
 use crate::assemble::{Facts, document};
-use crate::course;
 use crate::fit::Fit;
 use crate::hot::{Recorder, Trip};
 use crate::job::{Segment, SideReport};
@@ -25,6 +24,7 @@ use crate::plan::CellPlan;
 use crate::registry::Entry;
 use crate::run::{Arm, Around, CellRun, Findings, Measure, SliceRun, rounds};
 use crate::slice::{Data, RawSlice};
+use crate::slice_length;
 use clock::Time;
 use ipcperf_core::result::{CellKey, Invocation, Plan, ResultSet, Tool};
 use ipcperf_core::{Arrivals, Exchange, Load, OptionSet, PatternKind, Placement};
@@ -32,7 +32,7 @@ use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
 use ipcperf_sys::procfs::Consumption;
-use level::{Course, Moved};
+use level::{LevelState, Moved};
 use service::Operations;
 use std::convert::Infallible;
 use std::time::Duration;
@@ -197,8 +197,8 @@ struct Host<'a> {
     fit: Fit,
     bounds: crate::run::BoundReadings,
     /// What moves all cells, and each by itself.
-    levels: Vec<Course>,
-    own: Vec<Vec<Course>>,
+    levels: Vec<LevelState>,
+    own: Vec<Vec<LevelState>>,
     /// Median operation of each cell, ns.
     medians: Vec<f64>,
     done: u64,
@@ -235,11 +235,11 @@ impl<'a> Host<'a> {
         let fit = Fit::of(Clock::counter(), [first, time.pair(&mut rng)]);
         let mut bounds = machine::bounds(|nanos| time.ticks(nanos));
         bounds.clock[0] = machine::on_each_cpu(|| time.cost(false, &mut rng));
-        let courses = |levels: &[Level], rng: &mut Rng| -> Vec<Course> {
-            levels.iter().map(|level| Course::new(*level, rng)).collect()
+        let states = |levels: &[Level], rng: &mut Rng| -> Vec<LevelState> {
+            levels.iter().map(|level| LevelState::new(*level, rng)).collect()
         };
-        let levels = courses(&of.levels, &mut rng);
-        let own = of.cells.iter().map(|cell| courses(&cell.levels, &mut rng)).collect();
+        let levels = states(&of.levels, &mut rng);
+        let own = of.cells.iter().map(|cell| states(&cell.levels, &mut rng)).collect();
         let medians = of.cells.iter().map(|cell| cell.service.quantile(0.5)).collect();
         // Open loops are one segment.
         let slots = 3 * of.operations.max(SEGMENT) + LEAD_IN;
@@ -256,8 +256,8 @@ impl<'a> Host<'a> {
         self.time.now += of.between.as_nanos() as f64;
         let over = at as f64 / (of.rounds * of.cells.len() as u64).max(1) as f64;
         let mut moved = Moved::default();
-        for course in self.levels.iter_mut().chain(&mut self.own[cell]) {
-            let one = course.next(&mut self.rng, over);
+        for state in self.levels.iter_mut().chain(&mut self.own[cell]) {
+            let one = state.next(&mut self.rng, over);
             moved.log += one.log;
             moved.stolen += one.stolen;
             if one.burst.0 > 0 {
@@ -296,7 +296,7 @@ impl<'a> Host<'a> {
         let mut operations = Operations::new(&cell.service, &mut self.rng);
         let factor = moved.log.exp();
         let median = self.time.ticks(median * factor + self.time.clock.cost_ns);
-        let batch = course::batch(median as u64, overhead);
+        let batch = slice_length::batch(median as u64, overhead);
         let mut raw = RawSlice::of(Data::Trips(Box::default()));
         let mut left = self.of.operations.div_ceil(batch).max(1);
         let (mut first, (mut burst, times)) = (1, moved.burst);

@@ -2,11 +2,11 @@
 
 use super::compact::Compact;
 use super::raw::{ConnectSlice, Data, Gaps, Outcome, RawSlice, Surroundings, Terms, outcome};
-use crate::connect::{self, Aftermath, Around, ConnectPlan};
+use crate::connect::{self, Around, ConnectPlan, ConnectStats};
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
 use crate::supervisor::Stop;
-use ipcperf_core::{Crowd, Door, KnobValue, OptionSet, Seat, SetupError};
+use ipcperf_core::{ClientKind, KnobValue, ListenerKind, OptionSet, Seat, SetupError};
 use ipcperf_sys::io::socket::meeting;
 use ipcperf_sys::meter::Span;
 use std::path::Path;
@@ -36,15 +36,15 @@ fn attempt(
     terms: &Terms,
     around: Surroundings<'_>,
 ) -> Result<RawSlice, Stop> {
-    let found = entry.door(options).map_err(|error| error.to_string())?;
-    let (door, serving) = found.map_err(SetupError::from)?;
+    let found = entry.listener(options).map_err(|error| error.to_string())?;
+    let (listener, serving) = found.map_err(SetupError::from)?;
     let Terms { job, pads, deadline, client, .. } = terms;
     let count = (job.operations > 0).then_some(job.operations);
     let connect = ConnectPlan {
-        door,
+        listener,
         serving,
         model: *client,
-        crowd: Crowd::Threads,
+        client_kind: ClientKind::Threads,
         clients: job.key.load.conns.max(1),
         requests: count.unwrap_or(u64::MAX),
         slice: if count.is_some() { u64::MAX } else { job.slice },
@@ -53,7 +53,7 @@ fn attempt(
         backlog: backlog(entry, options),
     };
     let around = Around {
-        directory: match connect::has_path(door) {
+        directory: match connect::has_path(listener) {
             true => job.shape.directory().map_err(SetupError::from)?,
             false => Path::new("/"),
         },
@@ -69,7 +69,7 @@ fn attempt(
 
 /// The lead is the clients, the follow the server.
 fn slice(
-    mut after: Aftermath,
+    mut after: ConnectStats,
     connect: &ConnectPlan,
     entry: &Entry,
     cpus: [Option<usize>; 2],
@@ -93,7 +93,7 @@ fn slice(
         busy_ns: after.machine.busy_ns.map(part),
         energy_uj: after.machine.energy_uj.map(part),
     };
-    let bind = if connect.door == Door::UnixAbstract { "abstract" } else { "path" };
+    let bind = if connect.listener == ListenerKind::UnixAbstract { "abstract" } else { "path" };
     let granted = [KnobValue::Word(bind.to_owned()), KnobValue::Number(connect.backlog)];
     let effective = KNOBS.iter().zip(granted).filter_map(|(name, value)| {
         let known = entry.knobs.iter().any(|knob| knob.name == *name);

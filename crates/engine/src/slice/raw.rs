@@ -3,7 +3,7 @@
 use super::compact::Compact;
 use super::paced::Paced;
 use super::ways::Ways;
-use crate::connect::{Aftermath, Model, PARTS};
+use crate::connect::{ConnectStats, Model, PARTS};
 use crate::hot::Recorder;
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
@@ -134,7 +134,7 @@ pub struct RawFan {
 #[derive(Clone, Debug)]
 pub struct ConnectSlice {
     /// Everything but the distributions.
-    pub after: Aftermath,
+    pub after: ConnectStats,
     /// These, ticks, in the order of [`PARTS`].
     pub times: [Compact; PARTS.len()],
     /// How many could wait at the server.

@@ -2,10 +2,10 @@
 
 use super::runner::{Pass, Runner};
 use crate::arrivals;
-use crate::course::{self, Course, Expected, FEWEST};
 use crate::hot::{Pace, Plan, Recorder, Tally};
 use crate::job::{Failure, Job, Segment};
 use crate::page::{self, Page, WAYS};
+use crate::slice_length::{self, Expected, FEWEST, SliceLength};
 use ipcperf_core::{Exchange, Offered, Rated, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
@@ -214,7 +214,7 @@ impl<'a> End<'a> {
                 done += samples;
                 let next = match self.job.warmup_operations {
                     0 => expected.next(self.job.warmup, spent, samples),
-                    all => course::counted(all, done, samples),
+                    all => slice_length::counted(all, done, samples),
                 };
                 wanted = next.min(self.room(Pass::Eager, 1));
             }
@@ -254,9 +254,9 @@ impl<'a> End<'a> {
 
     /// How the timed region goes, in which operations take `interval` and one of the warm-up took `median`, and the
     /// operations of a sample.
-    pub(super) fn decide(&self, interval: f64, median: u64) -> (Course, u64) {
+    pub(super) fn decide(&self, interval: f64, median: u64) -> (SliceLength, u64) {
         if self.job.operations > 0 {
-            return (Course::of_samples(self.job.operations), self.job.batch.max(1));
+            return (SliceLength::of_samples(self.job.operations), self.job.batch.max(1));
         }
         let operations = (self.job.slice as f64 / interval).ceil().max(1.0) as u64;
         let overhead = self.job.overhead.max(1);
@@ -266,7 +266,7 @@ impl<'a> End<'a> {
             // A pause is seen in single operations only. As many as fit: pauses may be long, and a message that has a
             // time keeps it. A stop comes after a share of them.
             let fewest = if facts.is_open || load.think_ns > 0 { 1 } else { FEWEST };
-            return (Course::of_samples(operations.max(fewest)), 1);
+            return (SliceLength::of_samples(operations.max(fewest)), 1);
         }
         let batch = if facts.timed_by == Seat::Follow {
             // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
@@ -276,12 +276,12 @@ impl<'a> End<'a> {
             1
         } else {
             match self.job.batch {
-                0 => course::batch(median, overhead),
+                0 => slice_length::batch(median, overhead),
                 given => given,
             }
         };
         let segments = if facts.timed_by == Seat::Follow { OF_STREAM } else { OF_OPERATIONS };
-        (Course::of_time(self.job.slice, interval * batch as f64, FEWEST, segments), batch)
+        (SliceLength::of_time(self.job.slice, interval * batch as f64, FEWEST, segments), batch)
     }
 
     /// Fixes when the round trips of the next segment begin; both ends know the longest silence.

@@ -1,7 +1,7 @@
 //! Work "after-kill": what a server leaves that is killed.
 
 use super::work::{Turn, Work};
-use ipcperf_core::{Crowd, Door, Serving};
+use ipcperf_core::{ClientKind, ListenerKind, Serving};
 use ipcperf_engine::connect::{self, Around, ConnectPlan, Model, SHORTEST};
 use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
@@ -15,17 +15,18 @@ struct AfterKill(ConnectPlan);
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KillKeys {
-    door: Door,
+    #[serde(rename = "door")]
+    listener: ListenerKind,
 }
 
 pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let KillKeys { door } =
+    let KillKeys { listener } =
         table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
     let connect = ConnectPlan {
-        door,
+        listener,
         serving: Serving::Accept,
         model: Model::Blocking,
-        crowd: Crowd::Threads,
+        client_kind: ClientKind::Threads,
         clients: 1,
         requests: 1,
         slice: 0,
@@ -38,7 +39,7 @@ pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
 
 impl Work for AfterKill {
     fn look(&self, _: Option<&Interrupts>) -> Result<(), TaskError> {
-        connect::probe(self.0.door).map_err(|missing| TaskError::Failed(missing.to_string()))
+        connect::probe(self.0.listener).map_err(|missing| TaskError::Failed(missing.to_string()))
     }
 
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {

@@ -207,11 +207,16 @@ impl CellWork {
     /// What a study reads off single slices and the document of a run does not have, by round and position in it.
     pub(crate) fn beside(&self, ns_per_tick: f64) -> Beside {
         let plan = &self.run.plan;
-        let door = plan.entry.door(&plan.options).ok().and_then(Result::ok).map(|(door, _)| door);
+        let listener = plan
+            .entry
+            .listener(&plan.options)
+            .ok()
+            .and_then(Result::ok)
+            .map(|(listener, _)| listener);
         let slices = self.run.slices.iter().filter_map(|slice| {
             let Data::Connect(connect) = &slice.raw.data else { return None };
             let mut readings = Readings::default();
-            connect::add(&mut readings, &slice.raw, connect, door, ns_per_tick);
+            connect::add(&mut readings, &slice.raw, connect, listener, ns_per_tick);
             Some(((slice.round, slice.order), readings))
         });
         slices.collect()

@@ -1,6 +1,6 @@
 //! What a study reads off a slice of the pattern `connect`.
 
-use ipcperf_core::Door;
+use ipcperf_core::ListenerKind;
 use ipcperf_engine::connect::{PARTS, port_warning};
 use ipcperf_engine::slice::{ConnectSlice, RawSlice};
 use ipcperf_stats::{Histogram, support};
@@ -14,7 +14,7 @@ pub(super) fn add(
     readings: &mut Readings,
     slice: &RawSlice,
     connect: &ConnectSlice,
-    door: Option<Door>,
+    listener: Option<ListenerKind>,
     ns_per_tick: f64,
 ) {
     let after = &connect.after;
@@ -81,7 +81,7 @@ pub(super) fn add(
         let text = format!("{} to {}, {} of them", ports.range.0, ports.range.1, ports.count());
         readings.facts.insert("ephemeral ports".into(), text);
     }
-    if let Some(warning) = door.and_then(|door| port_warning(door, after.all_asked)) {
+    if let Some(warning) = listener.and_then(|listener| port_warning(listener, after.all_asked)) {
         readings.facts.insert("ports".into(), warning);
     }
     for (name, errors) in [("failed", &after.errors), ("at the server", &after.server_errors)] {

@@ -145,7 +145,7 @@ impl Pilot {
 
 /// What is run of a study.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Course {
+pub(crate) struct Extent {
     pub(crate) scale: Scale,
     pub(crate) rounds: u64,
     /// What was cut to fit a budget.
@@ -155,11 +155,11 @@ pub(crate) struct Course {
 /// What of a study fits into a time: the scale that was asked for with all its rounds, else with as few as its claims
 /// need, else a smaller scale; and what does not fit in this way is said. `round` says how long a round takes at a scale.
 pub(crate) fn fit(
-    wanted: &Course,
+    wanted: &Extent,
     least: u64,
     (room, beside): (Duration, Duration),
     round: &dyn Fn(Scale) -> Duration,
-) -> Course {
+) -> Extent {
     let fitting = |scale| rounds_within(room, beside, round(scale)).min(wanted.rounds);
     let scales = Scale::ALL.iter().rev().skip_while(|scale| **scale != wanted.scale);
     let least = least.min(wanted.rounds);
@@ -178,7 +178,7 @@ pub(crate) fn fit(
     if rounds < least {
         cut += &format!("; its claims need {least} rounds to be judged");
     }
-    Course { scale, rounds, cut: Some(cut + ".") }
+    Extent { scale, rounds, cut: Some(cut + ".") }
 }
 
 /// A time as a reader expects it: "24 s", "3 min", "1 h 20 min".
@@ -283,24 +283,24 @@ mod tests {
                 Scale::Full => 600,
             })
         };
-        let wanted = Course { scale: Scale::Full, rounds: 12, cut: None };
+        let wanted = Extent { scale: Scale::Full, rounds: 12, cut: None };
         let fits = |seconds| {
             fit(&wanted, 8, (Duration::from_secs(seconds), Duration::from_secs(10)), &round)
         };
         assert_eq!(fits(7300), wanted);
-        let course = fits(5500);
-        assert_eq!((course.scale, course.rounds), (Scale::Full, 9));
+        let extent = fits(5500);
+        assert_eq!((extent.scale, extent.rounds), (Scale::Full, 9));
         assert_eq!(
-            course.cut.as_deref(),
+            extent.cut.as_deref(),
             Some("Cut to fit the budget: 9 rounds at scale full and not 12.")
         );
-        let course = fits(3600);
-        assert_eq!((course.scale, course.rounds), (Scale::Quick, 12));
-        let cut = course.cut.expect("told");
+        let extent = fits(3600);
+        assert_eq!((extent.scale, extent.rounds), (Scale::Quick, 12));
+        let cut = extent.cut.expect("told");
         assert!(cut.contains("scale quick and not full, of which one round takes 10 min"), "{cut}");
-        let course = fits(20);
-        assert_eq!((course.scale, course.rounds), (Scale::Smoke, 5));
-        assert!(course.cut.is_some_and(|cut| cut.contains("need 8 rounds to be judged")));
+        let extent = fits(20);
+        assert_eq!((extent.scale, extent.rounds), (Scale::Smoke, 5));
+        assert!(extent.cut.is_some_and(|cut| cut.contains("need 8 rounds to be judged")));
         assert_eq!(fits(0).rounds, 1);
     }
 

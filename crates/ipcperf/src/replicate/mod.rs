@@ -29,7 +29,7 @@ use crate::progress::Line;
 use crate::report::read_replication;
 use crate::request;
 use crate::words::Words;
-use expect::{Course, Expected};
+use expect::{Expected, Extent};
 use ipcperf_core::result::{
     ClaimKind, Invocation, Plan, REPLICATION_SCHEMA, Replication, Scale, Status, StudyResult,
 };
@@ -165,7 +165,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let context = Context { registry, host: &host, interrupts: &interrupts, watch: &watch };
     for (at, study) in studies.iter().enumerate() {
         let wanted =
-            Course { scale, rounds: args.rounds.unwrap_or_else(|| study.rounds(scale)), cut: None };
+            Extent { scale, rounds: args.rounds.unwrap_or_else(|| study.rounds(scale)), cut: None };
         // What is left of the time is divided among the studies that are left.
         let left = u32::try_from(studies.len() - at).unwrap_or(u32::MAX);
         let room = budget.map(|budget| budget.saturating_sub(began.elapsed()) / left);
@@ -222,7 +222,7 @@ const SHORT: Duration = Duration::from_secs(60);
 /// Measures what fits into `room`; what was found, how many seconds were expected, and whether the user interrupted.
 fn replicate(
     study: &Study,
-    wanted: Course,
+    wanted: Extent,
     (room, is_told): (Option<Duration>, bool),
     seed: u64,
     context: Context<'_>,
@@ -230,7 +230,7 @@ fn replicate(
 ) -> std::io::Result<(StudyResult, f64, bool)> {
     let began = Instant::now();
     let mut limits = Limits { until: room.map(|room| began + room), ..Limits::default() };
-    let mut course = wanted.clone();
+    let mut extent = wanted.clone();
     let mut expected = Duration::ZERO;
     // Scale smoke is what the first round of the others is: nothing is expected of it but to be short, as it is said to be.
     if wanted.scale == Scale::Smoke && room.is_none() {
@@ -249,25 +249,25 @@ fn replicate(
         if let Some(room) = room {
             let least = Scale::ALL.iter().map(|scale| study.rounds(*scale)).min().unwrap_or(1);
             let room = room.saturating_sub(began.elapsed());
-            course = expect::fit(&wanted, least, (room, pilot.beside), &round);
+            extent = expect::fit(&wanted, least, (room, pilot.beside), &round);
         }
-        let one = round(course.scale);
-        expected = pilot.beside + one * u32::try_from(course.rounds).unwrap_or(u32::MAX);
+        let one = round(extent.scale);
+        expected = pilot.beside + one * u32::try_from(extent.rounds).unwrap_or(u32::MAX);
         limits.expected = is_told.then_some(Expected::Round(one));
         if is_told {
             note(&format!(
                 "{} at scale {}: {}, about {}",
                 study.name(),
-                course.scale,
-                ipcperf_report::counted(course.rounds, "round"),
+                extent.scale,
+                ipcperf_report::counted(extent.rounds, "round"),
                 expect::words(expected)
             ));
-            if let Some(cut) = &course.cut {
+            if let Some(cut) = &extent.cut {
                 note(cut);
             }
         }
     }
-    let Course { scale, mut rounds, cut } = course;
+    let Extent { scale, mut rounds, cut } = extent;
     let found = rounds::measure(study, (scale, rounds), limits, seed, context, progress)?;
     let mut cuts: Vec<String> = cut.into_iter().collect();
     if !found.interrupted && found.rounds < rounds {

@@ -61,10 +61,10 @@ fn every_request_of_connect_slices_of_one_five_and_64_clients_is_accounted_for()
 fn a_full_backlog_costs_no_request_and_no_cell_whoever_is_dropped() {
     let sandbox = Sandbox::new();
     let words = ["run", "-p", "connect", "--conns", "16", "--place", "free"];
-    let doors = ["-m", "unix-stream,unix-stream/epoll,tcp"];
+    let listeners = ["-m", "unix-stream,unix-stream/epoll,tcp"];
     let few = ["--set", "unix-stream.backlog=1", "--set", "tcp.backlog=1", "-o", "run.json"];
     let brief = ["--rounds", "1", "--slice", "20ms", "--warmup", "1ms"];
-    let ended = sandbox.run(&[&words[..], &doors, &few, &brief].concat());
+    let ended = sandbox.run(&[&words[..], &listeners, &few, &brief].concat());
     let document = document(&sandbox, &ended);
     assert_eq!(cells(&document).len(), 3);
     for cell in cells(&document) {

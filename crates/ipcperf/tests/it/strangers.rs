@@ -29,8 +29,8 @@ pub(crate) fn disturb(
     mut inside: impl FnMut(File),
 ) {
     while !is_over.load(Ordering::Relaxed) {
-        for door in doors(sandbox, coordinator) {
-            call(&door).into_iter().for_each(&mut inside);
+        for listener in listeners(sandbox, coordinator) {
+            call(&listener).into_iter().for_each(&mut inside);
         }
         sleep(Duration::from_millis(1));
     }
@@ -42,18 +42,18 @@ pub(crate) fn nonsense(mut to: File) {
 }
 
 /// Where a run listens: addresses, abstract names behind an `@`, and paths.
-fn doors(sandbox: &Sandbox, coordinator: u32) -> Vec<String> {
+fn listeners(sandbox: &Sandbox, coordinator: u32) -> Vec<String> {
     let mut theirs = sockets(coordinator);
     theirs.extend(workers(sandbox).into_iter().flat_map(sockets));
     let is_theirs = |inode: Option<&String>| inode.is_some_and(|inode| theirs.contains(inode));
-    let mut doors = Vec::new();
+    let mut listeners = Vec::new();
     for (table, loopback, host) in [
         ("/proc/net/tcp", "0100007F", "127.0.0.1"),
         ("/proc/net/tcp6", "00000000000000000000000001000000", "[::1]"),
     ] {
         let listening = rows(table).into_iter();
         let listening = listening.filter(|row| row[3] == "0A" && is_theirs(row.get(9)));
-        doors.extend(listening.filter_map(|row| {
+        listeners.extend(listening.filter_map(|row| {
             let (_, port) = row[1].split_once(':').filter(|(at, _)| *at == loopback)?;
             Some(format!("{host}:{}", u16::from_str_radix(port, 16).ok()?))
         }));
@@ -61,8 +61,8 @@ fn doors(sandbox: &Sandbox, coordinator: u32) -> Vec<String> {
     // The flag of a socket that listens (__SO_ACCEPTCON).
     let unix = rows("/proc/net/unix").into_iter();
     let unix = unix.filter(|row| row[3] == "00010000" && is_theirs(row.get(6)));
-    doors.extend(unix.filter_map(|row| row.get(7).cloned()));
-    doors
+    listeners.extend(unix.filter_map(|row| row.get(7).cloned()));
+    listeners
 }
 
 /// The rows of a table of sockets. Of TCP those who listen come first, and the rest is long after many connections.
@@ -83,22 +83,22 @@ fn sockets(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// Connects to one of [`doors`].
-fn call(door: &str) -> io::Result<File> {
-    let called = match door.strip_prefix('@') {
+/// Connects to one of [`listeners`].
+fn call(listener: &str) -> io::Result<File> {
+    let called = match listener.strip_prefix('@') {
         Some(name) => UnixAddress::from_abstract_name(name)
             .and_then(|at| UnixStream::connect_addr(&at))
             .map(OwnedFd::from),
-        None if door.starts_with('/') => match UnixStream::connect(door) {
+        None if listener.starts_with('/') => match UnixStream::connect(listener) {
             // It keeps boundaries. Who calls there says a number that is not the peer's.
             Err(error) if error.raw_os_error() == Some(libc::EPROTOTYPE) => {
-                let name = Name::Path(door.into());
+                let name = Name::Path(listener.into());
                 meeting::connect_unix(Kind::SeqPacket, &name, 0)
                     .map_err(|error| io::Error::other(error.to_string()))
             }
             other => other.map(OwnedFd::from),
         },
-        None => TcpStream::connect(door).map(OwnedFd::from),
+        None => TcpStream::connect(listener).map(OwnedFd::from),
     };
     called.map(File::from)
 }
@@ -185,7 +185,7 @@ impl Somebody {
     }
 
     /// Ports of this host's IPv4 address on which this user waits for connections.
-    fn doors(&self) -> Vec<u16> {
+    fn listeners(&self) -> Vec<u16> {
         // `proc(5)`: number, local and remote address, state (0A: it listens), four fields more, then the user. Those who
         // listen come first, and the rest is long after many connections.
         let table = BufReader::new(File::open("/proc/net/tcp").expect("proc is mounted"));
@@ -200,7 +200,7 @@ impl Somebody {
     }
 }
 
-/// Runs it while a stranger does something at each of its doors, again and again.
+/// Runs it while a stranger does something at each of its listeners, again and again.
 fn beside(
     somebody: &Somebody,
     words: &[&str],
@@ -210,7 +210,7 @@ fn beside(
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
-                for port in somebody.doors() {
+                for port in somebody.listeners() {
                     knock((Ipv4Addr::LOCALHOST, port).into());
                 }
                 sleep(Duration::from_micros(200));
@@ -229,11 +229,11 @@ fn strangers_who_connect_and_say_nothing_keep_no_cell_from_its_figures() {
     let Some(somebody) = Somebody::new() else { return };
     let words = ["run", "-m", "tcp,uring-tcp", "--place", "free", "--rounds", "3"];
     let more = ["--slice", "10ms", "--warmup", "2ms", "-o", "run.json"];
-    // A door that is open for moments is missed where much else runs.
+    // A listener that is open for moments is missed where much else runs.
     wait_for("a stranger", || {
         let mut held = Vec::new();
-        let (ended, document) = beside(&somebody, &[&words[..], &more].concat(), |door| {
-            held.extend(TcpStream::connect_timeout(&door, Duration::from_millis(2)));
+        let (ended, document) = beside(&somebody, &[&words[..], &more].concat(), |listener| {
+            held.extend(TcpStream::connect_timeout(&listener, Duration::from_millis(2)));
         });
         assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
         for cell in cells(&document) {
@@ -249,8 +249,8 @@ fn strangers_at_a_server_for_single_requests_are_counted_and_told() {
     let words = ["run", "-m", "tcp,tcp/epoll", "-p", "connect", "--conns", "2", "--place", "free"];
     let more = ["--rounds", "3", "--slice", "50ms", "--warmup", "2ms", "-o", "run.json"];
     wait_for("a stranger at each server", || {
-        let (ended, document) = beside(&somebody, &[&words[..], &more].concat(), |door| {
-            if let Ok(mut call) = TcpStream::connect_timeout(&door, Duration::from_millis(50)) {
+        let (ended, document) = beside(&somebody, &[&words[..], &more].concat(), |listener| {
+            if let Ok(mut call) = TcpStream::connect_timeout(&listener, Duration::from_millis(50)) {
                 let _ = call.read(&mut [0; 100]);
             }
         });
@@ -268,7 +268,7 @@ fn strangers_at_a_server_for_single_requests_are_counted_and_told() {
     });
 }
 
-/// What somebody does who has found the door.
+/// What somebody does who has found the listener.
 #[derive(Clone, Copy, Debug)]
 enum Manner {
     /// Says nothing, and stays.
@@ -290,7 +290,7 @@ fn whoever_finds_a_name_and_whatever_it_does_no_cell_loses_its_figures() {
     });
 }
 
-/// A run beside somebody who does that wherever it finds a door; whether it found one.
+/// A run beside somebody who does that wherever it finds a listener; whether it found one.
 fn found(bind: &str, manner: Manner) -> bool {
     let sandbox = Sandbox::new();
     let set = format!("unix-stream.bind={bind}");
@@ -365,7 +365,7 @@ impl SecondUser {
         }
     }
 
-    /// Sets it on a run until that is over: on its doors, on its names, and on one of its processes after the other.
+    /// Sets it on a run until that is over: on its listeners, on its names, and on one of its processes after the other.
     pub(crate) fn beset(&mut self, sandbox: &Sandbox, coordinator: u32, is_over: &AtomicBool) {
         let Some(orders) = &mut self.0.stdin else { return };
         for turn in 0.. {
@@ -374,7 +374,9 @@ impl SecondUser {
             }
             let mut pids = workers(sandbox);
             pids.push(coordinator);
-            let calls = doors(sandbox, coordinator).into_iter().map(|door| format!("call {door}"));
+            let calls = listeners(sandbox, coordinator)
+                .into_iter()
+                .map(|listener| format!("call {listener}"));
             let mut lines: Vec<String> = calls.collect();
             lines.extend(["look".to_owned(), format!("signal {}", pids[turn % pids.len()])]);
             // It has failed if it reads no more; that is told at its end.
@@ -404,9 +406,9 @@ fn second_user(folders: &OsStr) {
     squat(&folders, &format!("ipcperf-0-{:016x}", std::process::id()), &mut own);
     for (turn, order) in io::stdin().lines().map_while(Result::ok).enumerate() {
         match order.split_once(' ') {
-            Some(("call", door)) => {
-                let call = call(door);
-                assert!(call.is_err() || !door.starts_with('/'), "{door} is open to all");
+            Some(("call", listener)) => {
+                let call = call(listener);
+                assert!(call.is_err() || !listener.starts_with('/'), "{listener} is open to all");
                 match (call, turn % 3) {
                     (Ok(call), 0) => held.push(call),
                     (Ok(call), 1) => nonsense(call),
@@ -473,7 +475,7 @@ fn cannot_end(pid: &str) -> bool {
     String::from_utf8_lossy(&sent.stderr).contains("not permitted")
 }
 
-/// Names are taken, doors knocked at, and signals sent, by this very test as another user.
+/// Names are taken, listeners knocked at, and signals sent, by this very test as another user.
 #[test]
 fn another_user_can_do_nothing_to_a_run() {
     if let Some(folders) = std::env::var_os(FOLDERS) {

@@ -1,7 +1,7 @@
 //! Descriptors beside the bytes of a message, `SCM_RIGHTS` of `unix(7)`.
 
 use crate::by_reference::BY_REFERENCE;
-use crate::by_reference::packets::{Company, DescriptorPort, UNDER_WAY};
+use crate::by_reference::packets::{DescriptorPort, Extras, UNDER_WAY};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket::{self, Kind};
 
@@ -18,8 +18,8 @@ ipcperf_core::options! {
 }
 
 impl FdPassOptions {
-    fn company(&self) -> Company {
-        Company { fds: self.fds, selects: self.wait == "select", sndbuf: self.sndbuf }
+    fn extras(&self) -> Extras {
+        Extras { fds: self.fds, selects: self.wait == "select", sndbuf: self.sndbuf }
     }
 }
 
@@ -55,7 +55,7 @@ impl Mechanism for FdPass {
     type Port = DescriptorPort;
 
     fn probe(options: &FdPassOptions) -> Result<(), Missing> {
-        options.company().probe(0)
+        options.extras().probe(0)
     }
 
     fn limit(options: &FdPassOptions) -> Option<Limit> {
@@ -66,17 +66,17 @@ impl Mechanism for FdPass {
     }
 
     fn window(_: usize, options: &FdPassOptions) -> Option<u32> {
-        options.company().window(0, UNDER_WAY)
+        options.extras().window(0, UNDER_WAY)
     }
 
     fn open(_: &Shape, options: &FdPassOptions) -> Result<Link, SetupError> {
-        let company = options.company();
-        let ([lead, follow], sndbuf) = company.open()?;
-        Ok(company.told(Link::of_fds(lead, follow), sndbuf))
+        let extras = options.extras();
+        let ([lead, follow], sndbuf) = extras.open()?;
+        Ok(extras.told(Link::of_fds(lead, follow), sndbuf))
     }
 
     fn attach(mut end: Attach<'_, FdPassOptions>) -> Result<Self::Port, SetupError> {
         let ends = end.descriptors()?;
-        DescriptorPort::new(ends, end.options.company(), end.shape)
+        DescriptorPort::new(ends, end.options.extras(), end.shape)
     }
 }

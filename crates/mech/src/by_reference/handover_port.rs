@@ -1,6 +1,6 @@
 //! Messages in an object of their own, which is made for each and handed over as a descriptor, beside its length or alone.
 
-use crate::by_reference::packets::{Company, Packets};
+use crate::by_reference::packets::{Extras, Packets};
 use crate::port::{fault, moved};
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::file::fresh::{self, Access, Handle, Mapping};
@@ -10,7 +10,7 @@ use std::ffi::CString;
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// What holds a message on its way, as a type.
-pub trait Vessel {
+pub trait Transfer {
     /// Makes one and puts a message in.
     ///
     /// # Errors
@@ -23,7 +23,7 @@ pub trait Vessel {
     /// The [`Fault`] that stopped it, or the one `take` returned.
     fn unpack<T>(
         &mut self,
-        vessel: BorrowedFd<'_>,
+        transfer: BorrowedFd<'_>,
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault>;
@@ -32,21 +32,21 @@ pub trait Vessel {
 /// One end: a socket, and how messages are packed.
 pub struct HandoverPort<V> {
     packets: Packets,
-    vessel: V,
+    transfer: V,
     largest: usize,
     /// Bytes beside a descriptor: those of a length, or none.
     told: usize,
 }
 
-impl<V: Vessel> HandoverPort<V> {
-    /// One socket for both directions, and what descriptors name that are not a vessel's.
+impl<V: Transfer> HandoverPort<V> {
+    /// One socket for both directions, and what descriptors name that are not a transfer's.
     #[must_use]
-    pub(crate) fn new(ends: [OwnedFd; 2], vessel: V, company: Company, shape: &Shape) -> Self {
-        let (packets, largest) = (Packets::new(ends, 1, company), shape.size);
-        Self { packets, vessel, largest, told: size_of::<u64>() }
+    pub(crate) fn new(ends: [OwnedFd; 2], transfer: V, extras: Extras, shape: &Shape) -> Self {
+        let (packets, largest) = (Packets::new(ends, 1, extras), shape.size);
+        Self { packets, transfer, largest, told: size_of::<u64>() }
     }
 
-    /// The same with nothing beside the descriptor. For vessels that find out by themselves whether they hold as much as
+    /// The same with nothing beside the descriptor. For transfers that find out by themselves whether they hold as much as
     /// is expected.
     #[must_use]
     pub(crate) fn untold(self) -> Self {
@@ -54,13 +54,13 @@ impl<V: Vessel> HandoverPort<V> {
     }
 }
 
-impl<V: Vessel> Port for HandoverPort<V> {
+impl<V: Transfer> Port for HandoverPort<V> {
     #[inline(always)]
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         if len > self.largest {
             return Err(Fault::TooLong);
         }
-        let packed = self.vessel.pack(len, fill)?;
+        let packed = self.transfer.pack(len, fill)?;
         let length = (len as u64).to_ne_bytes();
         let told = length.get(..self.told).ok_or(Fault::TooLong)?;
         self.packets.send_about(told, packed.fd())
@@ -72,16 +72,16 @@ impl<V: Vessel> Port for HandoverPort<V> {
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        // What is not told is as expected; then the vessel says whether it is true.
+        // What is not told is as expected; then the transfer says whether it is true.
         let mut told = (len as u64).to_ne_bytes();
         self.packets.receive(told.get_mut(..self.told).ok_or(Fault::TooLong)?)?;
-        let vessel = self.packets.take().ok_or(Fault::Truncated)?;
+        let transfer = self.packets.take().ok_or(Fault::Truncated)?;
         let taken = if u64::from_ne_bytes(told) == len as u64 {
-            self.vessel.unpack(vessel.fd(), len, take)
+            self.transfer.unpack(transfer.fd(), len, take)
         } else {
             Err(Fault::Truncated)
         };
-        drop(vessel);
+        drop(transfer);
         self.packets.close();
         taken
     }
@@ -98,7 +98,7 @@ pub struct FreshMemory {
     pub seal: bool,
 }
 
-impl Vessel for FreshMemory {
+impl Transfer for FreshMemory {
     #[inline(always)]
     fn pack(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<Handle, Fault> {
         let file = fresh::memfd(len).map_err(fault)?;
@@ -114,12 +114,12 @@ impl Vessel for FreshMemory {
     #[inline(always)]
     fn unpack<T>(
         &mut self,
-        vessel: BorrowedFd<'_>,
+        transfer: BorrowedFd<'_>,
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         let access = if self.seal { Access::Sealed } else { Access::Read };
-        let mapping = Mapping::new(vessel, len, access).map_err(fault)?;
+        let mapping = Mapping::new(transfer, len, access).map_err(fault)?;
         take(mapping.bytes())
     }
 }
@@ -171,7 +171,7 @@ impl UnnamedFile {
     }
 }
 
-impl Vessel for UnnamedFile {
+impl Transfer for UnnamedFile {
     #[inline(always)]
     fn pack(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<Handle, Fault> {
         fill(self.out.get_mut(len).ok_or(Fault::TooLong)?);
@@ -190,15 +190,15 @@ impl Vessel for UnnamedFile {
     #[inline(always)]
     fn unpack<T>(
         &mut self,
-        vessel: BorrowedFd<'_>,
+        transfer: BorrowedFd<'_>,
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        store::rewind(vessel).map_err(fault)?;
+        store::rewind(transfer).map_err(fault)?;
         let into = self.into.get_mut(len.saturating_add(1)).ok_or(Fault::TooLong)?;
-        let step = stream::read(vessel, into);
+        let step = stream::read(transfer, into);
         if step != Ok(len) {
-            read_rest(vessel, into, len, step)?;
+            read_rest(transfer, into, len, step)?;
         }
         take(into.get(..len).ok_or(Fault::TooLong)?)
     }
@@ -213,12 +213,12 @@ pub enum AnonymousFile {
     Copied(UnnamedFile),
 }
 
-impl Vessel for AnonymousFile {
+impl Transfer for AnonymousFile {
     #[inline(always)]
     fn pack(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<Handle, Fault> {
         match self {
-            Self::Mapped(vessel) => vessel.pack(len, fill),
-            Self::Copied(vessel) => vessel.pack(len, fill),
+            Self::Mapped(transfer) => transfer.pack(len, fill),
+            Self::Copied(transfer) => transfer.pack(len, fill),
         }
     }
 
@@ -230,8 +230,8 @@ impl Vessel for AnonymousFile {
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
         match self {
-            Self::Mapped(vessel) => vessel.unpack(file, len, take),
-            Self::Copied(vessel) => vessel.unpack(file, len, take),
+            Self::Mapped(transfer) => transfer.unpack(file, len, take),
+            Self::Copied(transfer) => transfer.unpack(file, len, take),
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::handover_port::{
     AnonymousFile, FreshMemory, HandoverPort, Origin, UnnamedFile,
 };
-use crate::by_reference::packets::Company;
+use crate::by_reference::packets::Extras;
 use crate::port::{fault, whole};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::fresh;
@@ -31,13 +31,13 @@ ipcperf_core::options! {
 }
 
 impl MemfdOptions {
-    fn company(&self) -> Company {
-        Company { fds: self.fds, selects: self.wait == "select", sndbuf: self.sndbuf }
+    fn extras(&self) -> Extras {
+        Extras { fds: self.fds, selects: self.wait == "select", sndbuf: self.sndbuf }
     }
 
     fn told(&self, link: Link, sndbuf: u64) -> Link {
         let link = link.granted("seal", self.seal).granted("access", &self.access);
-        self.company().told(link, sndbuf)
+        self.extras().told(link, sndbuf)
     }
 }
 
@@ -81,11 +81,11 @@ impl Mechanism for Memfd {
 
     fn probe(options: &MemfdOptions) -> Result<(), Missing> {
         fresh::try_memfd().map_err(crate::missing)?;
-        options.company().probe(1)
+        options.extras().probe(1)
     }
 
     fn window(size: usize, options: &MemfdOptions) -> Option<u32> {
-        options.company().window(1, budget::messages(size, UNDER_WAY.0, UNDER_WAY.1))
+        options.extras().window(1, budget::messages(size, UNDER_WAY.0, UNDER_WAY.1))
     }
 
     fn lends(options: &MemfdOptions) -> [Lends; 2] {
@@ -100,19 +100,19 @@ impl Mechanism for Memfd {
             "messages under way",
             "smaller messages",
         )?;
-        let ([lead, follow], sndbuf) = options.company().open()?;
+        let ([lead, follow], sndbuf) = options.extras().open()?;
         Ok(options.told(Link::of_fds(lead, follow), sndbuf))
     }
 
     fn attach(mut end: Attach<'_, MemfdOptions>) -> Result<Self::Port, SetupError> {
         let ends = end.descriptors()?;
-        let (seal, company) = (end.options.seal, end.options.company());
-        let vessel = if end.options.access == "write" {
+        let (seal, extras) = (end.options.seal, end.options.extras());
+        let transfer = if end.options.access == "write" {
             AnonymousFile::Copied(UnnamedFile::new(Origin::Memory, seal, end.shape)?)
         } else {
             AnonymousFile::Mapped(FreshMemory { seal })
         };
-        Ok(HandoverPort::new(ends, vessel, company, end.shape))
+        Ok(HandoverPort::new(ends, transfer, extras, end.shape))
     }
 }
 
@@ -162,7 +162,7 @@ impl Mechanism for MemfdReuse {
                 "files that both ends keep mapped are always sealed against a change of size";
             return Err(Missing::new(what, "memfd.seal=on, or memfd without /reuse"));
         }
-        let Company { fds, selects, sndbuf } = options.company();
+        let Extras { fds, selects, sndbuf } = options.extras();
         if options.access != "map" || fds > 0 || selects || sndbuf.is_some() {
             let what = "slots that both ends keep mapped go by a plain message and by credits";
             let how =

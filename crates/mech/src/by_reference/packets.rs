@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What knobs say of a socket whose messages carry descriptors.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Company {
+pub(crate) struct Extras {
     /// Descriptors of each message beside those that it is about.
     pub(crate) fds: u64,
     /// Both ends sleep in `select` before each message.
@@ -35,7 +35,7 @@ fn under_way() -> u32 {
 /// Files that an end has open beside those that it received.
 const ENDS: u64 = 16;
 
-impl Company {
+impl Extras {
     /// Messages under way before a credit is needed, at most `most`, of which each is about `own` descriptors.
     pub(crate) fn window(self, own: u64, most: u32) -> Option<u32> {
         let each = u32::try_from(own + self.fds).unwrap_or(u32::MAX);
@@ -86,12 +86,12 @@ pub(crate) struct Packets {
 
 impl Packets {
     /// Each message is about `own` descriptors, which come first; all others name `object`.
-    pub(crate) fn new([socket, object]: [OwnedFd; 2], own: usize, company: Company) -> Self {
-        let count = own + usize::try_from(company.fds).unwrap_or(0);
+    pub(crate) fn new([socket, object]: [OwnedFd; 2], own: usize, extras: Extras) -> Self {
+        let count = own + usize::try_from(extras.fds).unwrap_or(0);
         let mut outgoing = Outgoing::new(count);
         outgoing.set(object.as_fd());
         let incoming = Incoming::default();
-        Self { socket, _object: object, outgoing, incoming, count, selects: company.selects }
+        Self { socket, _object: object, outgoing, incoming, count, selects: extras.selects }
     }
 
     /// Out of line: nobody pays for it who does not ask for it.
@@ -209,11 +209,11 @@ impl DescriptorPort {
     /// There is no memory.
     pub(crate) fn new(
         ends: [OwnedFd; 2],
-        company: Company,
+        extras: Extras,
         shape: &Shape,
     ) -> Result<Self, SetupError> {
         let buffer = Buffer::new(shape.size, shape.buffer_offset)?;
-        Ok(Self { packets: Packets::new(ends, 0, company), buffer })
+        Ok(Self { packets: Packets::new(ends, 0, extras), buffer })
     }
 }
 
@@ -250,9 +250,9 @@ mod tests {
 
     #[test]
     fn what_came_with_a_message_of_another_length_is_closed() {
-        let company = Company { fds: 0, selects: false, sndbuf: None };
-        let ([lead, follow], _) = company.open().expect("a pair");
-        let [mut lead, mut follow] = [lead, follow].map(|ends| Packets::new(ends, 1, company));
+        let extras = Extras { fds: 0, selects: false, sndbuf: None };
+        let ([lead, follow], _) = extras.open().expect("a pair");
+        let [mut lead, mut follow] = [lead, follow].map(|ends| Packets::new(ends, 1, extras));
         let pipe = pipe::pair().expect("a pipe");
         pipe::set_nonblocking(&pipe.read).expect("a descriptor");
         lead.send_about(b"longer", pipe.write.as_fd()).expect("room");

@@ -3,7 +3,7 @@
 use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::files;
 use crate::by_reference::handover_port::{HandoverPort, Origin, UnnamedFile};
-use crate::by_reference::packets::Company;
+use crate::by_reference::packets::Extras;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::file::{fresh, store};
 
@@ -30,8 +30,8 @@ impl TempFileOptions {
         self.create == "o_tmpfile"
     }
 
-    fn company(&self) -> Company {
-        Company { fds: self.fds, selects: self.wait == "select", sndbuf: self.sndbuf }
+    fn extras(&self) -> Extras {
+        Extras { fds: self.fds, selects: self.wait == "select", sndbuf: self.sndbuf }
     }
 }
 
@@ -81,27 +81,27 @@ impl Mechanism for TempFile {
                 let made = store::create_unnamed(&path);
                 made.map(drop).map_err(|code| no_unnamed(&base.to_string_lossy(), code))?;
             }
-            options.company().probe(1).map_err(SetupError::from)
+            options.extras().probe(1).map_err(SetupError::from)
         };
         tried().map_err(|error| files::missing(error, "temp-file"))
     }
 
     fn window(size: usize, options: &TempFileOptions) -> Option<u32> {
-        options.company().window(1, files::messages(size))
+        options.extras().window(1, files::messages(size))
     }
 
     fn open(shape: &Shape, options: &TempFileOptions) -> Result<Link, SetupError> {
         let base = files::base(&options.dir)?;
         let scratch = files::scratch(shape, &base)?;
-        let company = options.company();
-        let ([lead, follow], sndbuf) = company.open()?;
+        let extras = options.extras();
+        let ([lead, follow], sndbuf) = extras.open()?;
         let path = scratch.path().to_string_lossy().into_owned();
         let wiring = |fds| Wiring { names: vec![path.clone()], ..Wiring::of_fds(fds) };
         let link =
             Link { lead: wiring(lead), follow: wiring(follow), ..Link::default() }.guarded(scratch);
         let link = link.granted("dir", &options.dir).granted("create", &options.create);
         let link = link.granted("message", &options.message);
-        Ok(company.told(link, sndbuf))
+        Ok(extras.told(link, sndbuf))
     }
 
     fn attach(mut end: Attach<'_, TempFileOptions>) -> Result<Self::Port, SetupError> {
@@ -112,8 +112,8 @@ impl Mechanism for TempFile {
             (false, Seat::Follow) => Origin::Unlinked(files::c_path(&directory.join("follow"))?),
         };
         let ends = end.descriptors()?;
-        let vessel = UnnamedFile::new(origin, false, end.shape)?;
-        let port = HandoverPort::new(ends, vessel, end.options.company(), end.shape);
+        let transfer = UnnamedFile::new(origin, false, end.shape)?;
+        let port = HandoverPort::new(ends, transfer, end.options.extras(), end.shape);
         Ok(if end.options.message == "empty" { port.untold() } else { port })
     }
 }

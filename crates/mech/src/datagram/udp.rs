@@ -3,9 +3,9 @@
 use crate::budget;
 use crate::datagram::DATAGRAM;
 use crate::port::batch::BatchPort;
-use crate::port::incoming::Letters;
+use crate::port::incoming::RecvBatch;
 use crate::port::message::{Carrier, MessagePort};
-use crate::port::outgoing::{Slots, Train};
+use crate::port::outgoing::{GsoBatch, Slots};
 use crate::port::patience::LOST_AFTER;
 use crate::wait::{Block, Wait, waiting};
 use ipcperf_core::errno;
@@ -192,7 +192,7 @@ impl Mechanism for UdpMmsg {
         ..BATCHING
     };
     type Options = UdpOptions;
-    type Port = BatchPort<Slots, Letters>;
+    type Port = BatchPort<Slots, RecvBatch>;
 
     fn probe(options: &UdpOptions) -> Result<(), Missing> {
         options.probe()?;
@@ -218,7 +218,7 @@ impl Mechanism for UdpMmsg {
         let [own] = end.descriptors()?;
         let outgoing = Slots::new(end.options.batch, end.shape)?;
         end.effective("batch", outgoing.count());
-        Ok(BatchPort::new(own, outgoing, Letters::new(end.options.batch, end.shape)?))
+        Ok(BatchPort::new(own, outgoing, RecvBatch::new(end.options.batch, end.shape)?))
     }
 }
 
@@ -243,7 +243,7 @@ impl Mechanism for UdpGso {
         ..BATCHING
     };
     type Options = UdpOptions;
-    type Port = BatchPort<Train, Letters>;
+    type Port = BatchPort<GsoBatch, RecvBatch>;
 
     fn probe(options: &UdpOptions) -> Result<(), Missing> {
         options.probe()?;
@@ -277,8 +277,8 @@ impl Mechanism for UdpGso {
 
     fn attach(mut end: Attach<'_, UdpOptions>) -> Result<Self::Port, SetupError> {
         let [own] = end.descriptors()?;
-        let outgoing = Train::new(end.options.batch, end.shape)?;
+        let outgoing = GsoBatch::new(end.options.batch, end.shape)?;
         end.effective("batch", outgoing.count());
-        Ok(BatchPort::new(own, outgoing, Letters::new(end.options.batch, end.shape)?))
+        Ok(BatchPort::new(own, outgoing, RecvBatch::new(end.options.batch, end.shape)?))
     }
 }

@@ -53,8 +53,8 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
         unix_pair::limit(Kind::SeqPacket, options, raise)
     }
 
-    fn door(_: &UnixPairOptions) -> Option<Door> {
-        Some(Door::UnixSeqpacket)
+    fn listener(_: &UnixPairOptions) -> Option<ListenerKind> {
+        Some(ListenerKind::UnixSeqpacket)
     }
 
     fn open(shape: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {

@@ -53,9 +53,9 @@ impl Filled {
 
 /// Messages with boundaries over a socket that may lose some.
 #[derive(Debug)]
-pub struct Letters(Filled);
+pub struct RecvBatch(Filled);
 
-impl Letters {
+impl RecvBatch {
     /// Up to `count` at once.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Letters {
     }
 }
 
-impl Incoming for Letters {
+impl Incoming for RecvBatch {
     const LOSSY: bool = true;
 
     #[inline(always)]

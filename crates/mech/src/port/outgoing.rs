@@ -125,7 +125,7 @@ impl Outgoing for Slots {
 
 /// One run of bytes that the kernel cuts into messages of one length: `UDP_SEGMENT`.
 #[derive(Debug)]
-pub struct Train {
+pub struct GsoBatch {
     bytes: Buffer,
     size: usize,
     count: usize,
@@ -136,7 +136,7 @@ pub struct Train {
     filled: usize,
 }
 
-impl Train {
+impl GsoBatch {
     /// For `count` messages of the shape's size.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Train {
     }
 }
 
-impl Outgoing for Train {
+impl Outgoing for GsoBatch {
     #[inline(always)]
     fn is_other(&self, len: usize) -> bool {
         self.held != 0 && self.each != len

@@ -54,8 +54,8 @@ impl<W: Wait> Mechanism for Fifo<W> {
         try_out(options.size)
     }
 
-    fn door(_: &FifoOptions) -> Option<Door> {
-        Some(Door::Fifo)
+    fn listener(_: &FifoOptions) -> Option<ListenerKind> {
+        Some(ListenerKind::Fifo)
     }
 
     fn usual() -> Option<Usual> {
@@ -75,7 +75,7 @@ impl<W: Wait> Mechanism for Fifo<W> {
                 let tx = pipe::open_fifo(&ping, End::Write)?;
                 let rx = pipe::open_fifo(&pong, End::Read)?;
                 // The follow has found both by now, so the names have done their work, unless others share this seat.
-                if end.shape.pattern.crowd().is_none() {
+                if end.shape.pattern.many().is_none() {
                     drop([ping, pong].map(Unlink::new));
                 }
                 (rx, tx)

@@ -68,8 +68,8 @@ impl<W: Wait> Mechanism for Tcp<W> {
         options.probe(LOOPBACK)
     }
 
-    fn door(_: &TcpOptions) -> Option<Door> {
-        Some(Door::Tcp)
+    fn listener(_: &TcpOptions) -> Option<ListenerKind> {
+        Some(ListenerKind::Tcp)
     }
 
     fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {

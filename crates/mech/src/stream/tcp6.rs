@@ -41,8 +41,8 @@ impl Mechanism for Tcp6 {
         options.probe(LOOPBACK)
     }
 
-    fn door(_: &TcpOptions) -> Option<Door> {
-        Some(Door::Tcp6)
+    fn listener(_: &TcpOptions) -> Option<ListenerKind> {
+        Some(ListenerKind::Tcp6)
     }
 
     fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {

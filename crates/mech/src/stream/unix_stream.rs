@@ -41,8 +41,8 @@ impl UnixStreamOptions {
     }
 
     /// A pair has no listener; who connects then meets the server at a path.
-    fn door(&self) -> Door {
-        if self.bind == "abstract" { Door::UnixAbstract } else { Door::UnixPath }
+    fn listener(&self) -> ListenerKind {
+        if self.bind == "abstract" { ListenerKind::UnixAbstract } else { ListenerKind::UnixPath }
     }
 
     fn probe(&self) -> Result<(), Missing> {
@@ -134,8 +134,8 @@ impl<W: Wait> Mechanism for UnixStream<W> {
         options.probe()
     }
 
-    fn door(options: &UnixStreamOptions) -> Option<Door> {
-        Some(options.door())
+    fn listener(options: &UnixStreamOptions) -> Option<ListenerKind> {
+        Some(options.listener())
     }
 
     fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {

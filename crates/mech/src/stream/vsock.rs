@@ -72,8 +72,8 @@ impl Mechanism for Vsock {
         options.window(size)
     }
 
-    fn door(_: &VsockOptions) -> Option<Door> {
-        Some(Door::Vsock)
+    fn listener(_: &VsockOptions) -> Option<ListenerKind> {
+        Some(ListenerKind::Vsock)
     }
 
     fn open(_: &Shape, options: &VsockOptions) -> Result<Link, SetupError> {

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 pub struct Signal<W>(PhantomData<W>);
 
 /// How a signal is sent and taken.
-pub trait Way: 'static {
+pub trait Delivery: 'static {
     /// The variant's name.
     const VARIANT: Option<&'static str>;
     /// One sentence.
@@ -48,7 +48,7 @@ const REUSE: &str = "A process number may belong to another process by the time 
 #[derive(Debug)]
 pub struct Waiting;
 
-impl Way for Waiting {
+impl Delivery for Waiting {
     const VARIANT: Option<&'static str> = None;
     const SUMMARY: &'static str =
         "A realtime signal with a value, queued by sigqueue; a receiver sleeps in sigwaitinfo.";
@@ -63,7 +63,7 @@ impl Way for Waiting {
 #[derive(Debug)]
 pub struct Handling;
 
-impl Way for Handling {
+impl Delivery for Handling {
     const VARIANT: Option<&'static str> = Some("handler");
     const SUMMARY: &'static str = "A realtime signal with a value, queued by sigqueue; a receiver sleeps in sigsuspend, where its handler stores the value.";
     const MANUAL: &'static [&'static str] =
@@ -85,7 +85,7 @@ impl Way for Handling {
 #[derive(Debug)]
 pub struct Reading;
 
-impl Way for Reading {
+impl Delivery for Reading {
     const VARIANT: Option<&'static str> = Some("signalfd");
     const SUMMARY: &'static str = "A realtime signal with a value, queued by sigqueue; a receiver sleeps in read of a signalfd.";
     const MANUAL: &'static [&'static str] = &["signal(7)", "signalfd(2)", "rt_sigqueueinfo(2)"];
@@ -112,7 +112,7 @@ impl Way for Reading {
 #[derive(Debug)]
 pub struct Pointing;
 
-impl Way for Pointing {
+impl Delivery for Pointing {
     const VARIANT: Option<&'static str> = Some("pidfd");
     const SUMMARY: &'static str = "A realtime signal with a value, sent by pidfd_send_signal; a receiver sleeps in sigwaitinfo.";
     const MANUAL: &'static [&'static str] =
@@ -133,7 +133,7 @@ impl Way for Pointing {
     }
 }
 
-impl<W: Way> Mechanism for Signal<W> {
+impl<W: Delivery> Mechanism for Signal<W> {
     const SPEC: &'static Spec = &Spec {
         name: "signal",
         variant: W::VARIANT,

@@ -2,8 +2,8 @@
 
 use super::in_a_sentence;
 use super::words::{
-    alone, at_least, basis, beside, briefly, cells, course, differing, figure, moved, own_reason,
-    paired, ratio, ratio_head, shared_reason, tally, verdict,
+    alone, at_least, basis, beside, briefly, cells, differing, figure, moved, own_reason, paired,
+    ratio, ratio_head, rests_on, shared_reason, tally, verdict,
 };
 use crate::csv;
 use crate::judge::times;
@@ -56,7 +56,7 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
     let [a, b] = [&document.a, &document.b].map(|side| side.names.join(", "));
     doc.title = format!("ipcperf compare: {b} vs {a}");
     let body = &mut doc.body;
-    body.list(course(document));
+    body.list(rests_on(document));
     if let Some(chart) = ratios(document) {
         body.chart(chart);
     }

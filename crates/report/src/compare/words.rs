@@ -37,7 +37,7 @@ pub(super) fn side(letter: char, side: &Side, design: Design) -> String {
 }
 
 /// What the comparison rests on, in lines.
-pub(super) fn course(document: &Comparison) -> Vec<String> {
+pub(super) fn rests_on(document: &Comparison) -> Vec<String> {
     let mut lines =
         vec![side('A', &document.a, document.design), side('B', &document.b, document.design)];
     if let Some(plan) = &document.plan {
@@ -115,11 +115,11 @@ pub(super) fn word(one: &FigureComparison) -> &'static str {
 /// CPU time as the document calls it.
 const CPU: &str = "cpu_ns_per_message";
 
-/// What the figures beside the one that speaks are called, in the order of the columns.
+/// What the figures beside the primary one are called, in the order of the columns.
 const BESIDE: [(&str, &[&str]); 2] =
     [("p99", &["rtt_ns.p99", "above_p99"]), ("CPU per message", &[CPU])];
 
-/// The figures beside the one that speaks, with what they are called; nothing where a cell has none.
+/// The figures beside the primary one, with what they are called; nothing where a cell has none.
 pub(super) fn beside(one: &CellComparison) -> [(&'static str, Option<&FigureComparison>); 2] {
     BESIDE.map(|(name, metrics)| {
         let is_it = |figure: &&FigureComparison| metrics.contains(&figure.metric.as_str());

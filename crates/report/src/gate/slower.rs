@@ -9,7 +9,7 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slower {
     share: f64,
-    /// It asks the p99, not the figure that speaks for a cell.
+    /// It asks the p99, not the primary metric of a cell.
     of_tail: bool,
 }
 

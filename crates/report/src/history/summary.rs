@@ -36,7 +36,7 @@ pub struct Summary {
     pub problem: Option<String>,
 }
 
-/// What speaks for a cell.
+/// The primary metric of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CellFigure {
     /// Which figure it is: `rtt_ns.p50`.

@@ -1,4 +1,4 @@
-//! The figures that two cells are compared by, one of each round: the one that speaks for them and, beside it, their tail
+//! The figures that two cells are compared by, one of each round: the primary one for them and, beside it, their tail
 //! and their CPU time.
 
 use super::metric::MetricKind;
@@ -44,7 +44,7 @@ impl Arm {
 #[derive(Clone, Debug)]
 struct Taken {
     number: u64,
-    /// The figure that speaks for the cell.
+    /// The primary metric of the cell.
     own: Option<f64>,
     cpu: Option<f64>,
     /// None where operations were timed in batches, or came faster than they were answered.
@@ -141,7 +141,7 @@ pub(super) fn sound(value: Option<f64>) -> Option<f64> {
 }
 
 impl MetricKind {
-    /// What these two cells are compared by beside the figure that speaks for them.
+    /// What these two cells are compared by beside their primary metric.
     pub(crate) fn beside(a: &[&Opened<'_>], b: &[&Opened<'_>]) -> Vec<Self> {
         let is_used = |arm: &&Opened<'_>| !Self::Cpu.of_arm(arm).is_empty();
         let cpu = a.iter().any(is_used) && b.iter().any(is_used);

@@ -29,7 +29,7 @@ pub(crate) struct Match<'a> {
 }
 
 impl<'a> Match<'a> {
-    /// By the figure that speaks for them, and then by others.
+    /// By their primary metric, and then by others.
     pub(crate) fn of(a: &'a Arm, b: &'a Arm, pairs: impl Iterator<Item = Pair<'a>>) -> Self {
         Self { a, b, found: pairs.map(Found::of).collect() }
     }

@@ -4,8 +4,8 @@ use super::conclusion::conclusion;
 use super::detail::{Part, endings, findings, original, remarks, test_words};
 use super::plots::{chart, file_name};
 use super::words::{
-    FOUND, TESTED, TOLD, Told, course, failures, finding, found, groups, heading, here, legend,
-    mark, table_notes, table_title, tested, total, with_interval,
+    ClaimWords, FOUND, TESTED, TOLD, failures, finding, found, groups, heading, here, how_measured,
+    legend, mark, table_notes, table_title, tested, total, with_interval,
 };
 use crate::stopped::Stopped;
 use crate::{Style, text};
@@ -102,7 +102,9 @@ impl<'a> Shown<'a> {
         let mut below = Blocks::default();
         below.lines(legend(study).into_iter().map(|line| Line::new(Tone::Quiet, line).most(2)));
         below.space();
-        below.lines(course(study).into_iter().map(|words| Line::new(Tone::Quiet, words).most(3)));
+        below.lines(
+            how_measured(study).into_iter().map(|words| Line::new(Tone::Quiet, words).most(3)),
+        );
         let failures = failures(study);
         if style.is_whole() {
             below.list(failures);
@@ -189,7 +191,7 @@ impl<'a> Shown<'a> {
     /// The claims of some groups, beside what their author says.
     fn table(&self, groups: &[Group<'_>], (has_figures, has_words): (bool, bool)) -> Table {
         let row = |claim: &ClaimResult| {
-            let told = Told::of(claim, self.study);
+            let told = ClaimWords::of(claim, self.study);
             let (figure, number) = match told.figure.rsplit_once(" (") {
                 _ if has_figures => (told.figure.as_str(), String::new()),
                 Some((_, number)) if claim.tests.len() > 1 => ("", format!("({number}")),
@@ -314,9 +316,9 @@ impl<'a> Shown<'a> {
 }
 
 /// A claim without a table.
-fn card(claim: &ClaimResult, told: Told) -> Line {
+fn card(claim: &ClaimResult, told: ClaimWords) -> Line {
     let why = told.why(true);
-    let Told { claim: text, figure, author, here, verdict, .. } = told;
+    let ClaimWords { claim: text, figure, author, here, verdict, .. } = told;
     let parts = [("", figure), ("author: ", author), ("here: ", here), ("", verdict), ("", why)];
     let parts = parts.into_iter().filter(|(_, words)| !words.is_empty());
     let parts: Vec<String> = parts.map(|(first, words)| format!("{first}{words}")).collect();

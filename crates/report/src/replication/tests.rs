@@ -226,7 +226,7 @@ fn of_many_figures_the_one_that_decided_is_shown_and_all_of_them_in_the_details(
             ..many.tests[0].clone()
         })
         .collect();
-    let told = words::Told::of(&many, &document().studies[0]);
+    let told = words::ClaimWords::of(&many, &document().studies[0]);
     let [figure, author, here] = [told.figure, told.author, told.here];
     assert_eq!(
         [figure.as_str(), &author, &here],
@@ -252,7 +252,7 @@ fn of_figures_that_are_missing_the_one_is_shown_whose_reason_the_claim_gives() {
         figure("one / three", "three: no core has two hardware threads; one: too few samples"),
     ];
     missing.reason = missing.tests[1].measured.reason.clone().expect("it is missing");
-    let told = words::Told::of(&missing, &document().studies[0]);
+    let told = words::ClaimWords::of(&missing, &document().studies[0]);
     let [figure, here, why] = [told.figure.clone(), told.here.clone(), told.why(true)];
     let expected = ["one / three (2 of 2)", "-", "no core has two hardware threads; erratum 1"];
     assert_eq!([figure.as_str(), &here, &why], expected);
@@ -296,7 +296,8 @@ fn an_answer_is_shown_as_the_rounds_that_gave_it_and_is_no_mixture_of_two_modes(
     assert_eq!(words::with_interval(&answers(all, all)), format!("{all} of {all}"));
     let without = Metric { modes: Vec::new(), ..answers(0, 0) };
     assert_eq!(words::with_interval(&without), "1");
-    let told = words::Told::of(&claim(Verdict::Reproduced, answers(1, 11)), &document().studies[0]);
+    let told =
+        words::ClaimWords::of(&claim(Verdict::Reproduced, answers(1, 11)), &document().studies[0]);
     assert_eq!(told.here, "11 of 12");
     let mut table = document().studies[0].tables[0].clone();
     assert_eq!(words::modes(&table).len(), 1);

@@ -112,7 +112,7 @@ pub(super) fn done(study: &StudyResult) -> u64 {
 }
 
 /// What was run, and what was not.
-pub(super) fn course(study: &StudyResult) -> Vec<String> {
+pub(super) fn how_measured(study: &StudyResult) -> Vec<String> {
     let missing = study.arms.iter().filter(|arm| arm.reason.is_some()).count();
     let arms = text::counted(study.arms.len() as u64, "arm");
     let lacking = match missing {
@@ -362,7 +362,7 @@ pub(super) fn accepted(test: &TestResult) -> &str {
 pub(super) const TOLD: [&str; 4] = ["claim", "author", "here", "why different"];
 
 /// A claim of an author beside what became of it.
-pub(super) struct Told {
+pub(super) struct ClaimWords {
     pub(super) claim: String,
     /// What the figure is that decided, and which of several; empty where there is nothing to say.
     pub(super) figure: String,
@@ -374,7 +374,7 @@ pub(super) struct Told {
     pub(super) errata: String,
 }
 
-impl Told {
+impl ClaimWords {
     pub(super) fn of(claim: &ClaimResult, study: &StudyResult) -> Self {
         let test = deciding(claim);
         let author = match (test.and_then(|test| test.published), &claim.published) {
@@ -466,7 +466,7 @@ const ROOM: usize = 130;
 
 /// What became of one claim, in a sentence.
 pub(super) fn outcome(claim: &ClaimResult, study: &StudyResult) -> String {
-    let told = Told::of(claim, study);
+    let told = ClaimWords::of(claim, study);
     let text = text::clip(told.claim.trim_end_matches('.'), ROOM, false);
     let figure = match told.figure.as_str() {
         "" => told.here,

@@ -77,7 +77,7 @@ fn nanos(value: Option<f64>) -> String {
     figures::or_none(value, figures::nanos)
 }
 
-/// Half of the interval as a share of the figure that speaks.
+/// Half of the interval as a share of the primary metric.
 fn spread(cell: &Cell) -> Option<f64> {
     let Metric { value: Some(value), ci95: Some([low, high]), .. } = *cell.figure()? else {
         return None;

@@ -118,7 +118,7 @@ mod tests {
         // Forgotten guards are what a killed coordinator leaves.
         std::mem::forget(pipe::make_fifo(run.join("ping")).expect("a fifo"));
         std::mem::forget(
-            meeting::bind_unix(Kind::Stream, &meeting::Name::Path(run.join("door")))
+            meeting::bind_unix(Kind::Stream, &meeting::Name::Path(run.join("listener")))
                 .expect("a socket"),
         );
         let queue = sysv::Queue::create(&run).expect("System V queues");

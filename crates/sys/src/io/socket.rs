@@ -1,8 +1,8 @@
 //! What all sockets have: buffers, time limits, ends; and pairs of UNIX sockets.
 
 pub mod batch;
-pub mod doors;
 pub mod inet;
+pub mod listener;
 pub mod meeting;
 pub mod netlink;
 pub mod ports;

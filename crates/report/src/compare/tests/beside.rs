@@ -1,4 +1,4 @@
-//! Figures beside the one that speaks: the tail and the CPU time.
+//! Figures beside the primary one: the tail and the CPU time.
 
 use super::{measured, plan, terms, text, wobble};
 use crate::Format;

@@ -110,7 +110,7 @@ fn a_first_screen_has_all_claims_of_the_author_with_their_figures_and_verdicts()
             let text = screen(&document, width);
             let all = letters(&text);
             for claim in of_author(&document) {
-                let told = words::Told::of(claim, &document.studies[0]);
+                let told = words::ClaimWords::of(claim, &document.studies[0]);
                 let words = [&claim.id, &told.claim, &told.here, &told.verdict, &told.errata];
                 for word in words.into_iter().flat_map(|words| letters(words)) {
                     let is_there = all.iter().any(|one| one.contains(&word));
@@ -267,7 +267,7 @@ fn a_claim_on_an_arm_in_two_modes_has_a_mark_behind_its_verdict_and_the_mark_has
     let study = &document.studies[0];
     let mark = |id: &str| {
         let claim = study.claims.iter().find(|claim| claim.id == id).expect(id);
-        let told = words::Told::of(claim, study);
+        let told = words::ClaimWords::of(claim, study);
         told.verdict.trim_start_matches(claim.verdict.name()).to_owned()
     };
     let plain = screen(&marhubi(), 80);

@@ -12,7 +12,7 @@ fn part<'a>(text: &'a str, section: &str) -> &'a str {
     between(text, &format!("<section id=\"{section}\""), "</section>")[0]
 }
 
-/// The figure that speaks for a cell, as it is written.
+/// The primary metric of a cell, as it is written.
 fn written(cell: &Cell) -> Option<String> {
     let value = cell.figure()?.value?;
     Some(crate::judge::MetricKind::of(cell.key.pattern).words(value, cell.key.size_bytes))

@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_stranger_is_turned_away_and_the_peer_is_let_in() {
         let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("door");
+        let path = directory.path().join("listener");
         let (listener, guard) =
             listen_unix(Kind::Stream, &Name::Path(path.clone()), backlog()).expect("a listener");
         let mut stranger = UnixStream::from(
@@ -326,7 +326,7 @@ mod tests {
     #[test]
     fn strangers_who_say_nothing_keep_nobody_waiting() {
         let directory = tempfile::tempdir().expect("a directory");
-        let name = Name::Path(directory.path().join("door"));
+        let name = Name::Path(directory.path().join("listener"));
         let (listener, _guard) = listen_unix(Kind::Stream, &name, 4096).expect("a listener");
         let knock = || {
             let socket = unix_socket(Kind::Stream).expect("a socket");
@@ -350,7 +350,7 @@ mod tests {
     fn nobody_but_this_user_may_open_the_path() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().expect("a directory");
-        let path = directory.path().join("door");
+        let path = directory.path().join("listener");
         let _open =
             listen_unix(Kind::Stream, &Name::Path(path.clone()), backlog()).expect("a listener");
         let mode = path.metadata().expect("it exists").permissions().mode();

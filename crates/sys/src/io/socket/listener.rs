@@ -1,4 +1,4 @@
-//! Doors: where a connection is opened for a single request. Every step of both sides is a call of its own, so that it
+//! Listeners: where a connection is opened for a single request. Every step of both sides is a call of its own, so that it
 //! can be timed by itself, and says which `errno` it met.
 
 use crate::control::retry;
@@ -26,7 +26,7 @@ const TICKET: usize = size_of::<u64>();
 /// The number of nobody: whoever reads it has been woken.
 const NOBODY: u64 = u64::MAX;
 
-/// Where a door is.
+/// Where a listener is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Site {
     /// A UNIX socket.
@@ -73,7 +73,7 @@ impl Site {
 }
 
 fn common_fifo(base: &Path) -> PathBuf {
-    base.with_extension("door")
+    base.with_extension("listener")
 }
 
 fn own_fifo(base: &Path, number: u64) -> PathBuf {
@@ -85,9 +85,9 @@ fn c_text(path: &Path) -> Result<CString, SetupError> {
         .map_err(|_| SetupError::Protocol(format!("the path {} holds a zero", path.display())))
 }
 
-/// The inside of a door.
+/// The inside of a listener.
 #[derive(Debug)]
-pub struct Door {
+pub struct Listener {
     listener: OwnedFd,
     /// Where each caller waits: FIFOs only.
     own: Vec<CString>,
@@ -95,8 +95,8 @@ pub struct Door {
     _guard: Option<Unlink>,
 }
 
-impl Door {
-    /// Opens the door for callers with numbers below `callers`, of whom `backlog` may wait; says where it is.
+impl Listener {
+    /// Opens the listener for callers with numbers below `callers`, of whom `backlog` may wait; says where it is.
     ///
     /// # Errors
     /// The call that failed.
@@ -134,7 +134,7 @@ impl Door {
         }
     }
 
-    /// From now on [`Door::accept`] returns `EAGAIN` when nobody waits, and [`Door::await_caller`] waits.
+    /// From now on [`Listener::accept`] returns `EAGAIN` when nobody waits, and [`Listener::await_caller`] waits.
     ///
     /// # Errors
     /// The call that failed.
@@ -144,7 +144,7 @@ impl Door {
         Ok(())
     }
 
-    /// Sleeps until somebody calls; returns at once unless the door is watched.
+    /// Sleeps until somebody calls; returns at once unless the listener is watched.
     ///
     /// # Errors
     /// The `errno`.
@@ -197,12 +197,12 @@ pub fn answer(to: &OwnedFd, site: &Site, mut answer: &[u8]) -> Result<(), i32> {
     Ok(())
 }
 
-/// The outside of a door: somebody who calls again and again, one request at a time.
+/// The outside of a listener: somebody who calls again and again, one request at a time.
 #[derive(Debug)]
-pub struct Caller(Way);
+pub struct Caller(Target);
 
 #[derive(Debug)]
-enum Way {
+enum Target {
     Unix(Kind, SocketAddrUnix),
     Tcp(SocketAddr),
     Vsock(u32),
@@ -220,10 +220,10 @@ impl Caller {
     /// The place has no address.
     pub fn new(site: &Site, number: u64) -> Result<Self, SetupError> {
         let way = match site {
-            Site::Unix(kind, name) => Way::Unix(*kind, name.address()?),
-            Site::Tcp(at) => Way::Tcp(*at),
-            Site::Vsock(port) => Way::Vsock(*port),
-            Site::Fifo(base) => Way::Fifo {
+            Site::Unix(kind, name) => Target::Unix(*kind, name.address()?),
+            Site::Tcp(at) => Target::Tcp(*at),
+            Site::Vsock(port) => Target::Vsock(*port),
+            Site::Fifo(base) => Target::Fifo {
                 common: c_text(&common_fifo(base))?,
                 own: c_text(&own_fifo(base, number))?,
                 ticket: number.to_ne_bytes(),
@@ -243,11 +243,11 @@ impl Caller {
             net::socket_with(family, kind.socket_type(), SocketFlags::CLOEXEC | wait, None)
         };
         let made = match &self.0 {
-            Way::Unix(kind, _) => make(AddressFamily::UNIX, *kind).map(Some),
-            Way::Tcp(SocketAddr::V4(_)) => make(AddressFamily::INET, Kind::Stream).map(Some),
-            Way::Tcp(SocketAddr::V6(_)) => make(AddressFamily::INET6, Kind::Stream).map(Some),
-            Way::Vsock(_) => make(AddressFamily::VSOCK, Kind::Stream).map(Some),
-            Way::Fifo { own, .. } => {
+            Target::Unix(kind, _) => make(AddressFamily::UNIX, *kind).map(Some),
+            Target::Tcp(SocketAddr::V4(_)) => make(AddressFamily::INET, Kind::Stream).map(Some),
+            Target::Tcp(SocketAddr::V6(_)) => make(AddressFamily::INET6, Kind::Stream).map(Some),
+            Target::Vsock(_) => make(AddressFamily::VSOCK, Kind::Stream).map(Some),
+            Target::Fifo { own, .. } => {
                 let mode = Mode::RUSR | Mode::WUSR;
                 rustix::fs::mknodat(rustix::fs::CWD, own, FileType::Fifo, mode, 0).map(|()| None)
             }
@@ -262,10 +262,10 @@ impl Caller {
     #[inline]
     pub fn connect(&self, call: &mut Call) -> Result<(), i32> {
         let done = match (&self.0, &call.0) {
-            (Way::Unix(_, address), Some(socket)) => net::connect(socket, address),
-            (Way::Tcp(address), Some(socket)) => net::connect(socket, address),
-            (Way::Vsock(port), Some(socket)) => vsock::connect_raw(socket, *port),
-            (Way::Fifo { common, own, ticket }, _) => {
+            (Target::Unix(_, address), Some(socket)) => net::connect(socket, address),
+            (Target::Tcp(address), Some(socket)) => net::connect(socket, address),
+            (Target::Vsock(port), Some(socket)) => vsock::connect_raw(socket, *port),
+            (Target::Fifo { common, own, ticket }, _) => {
                 meet(common, own, ticket).map(|fd| call.0 = Some(fd))
             }
             (_, None) => Err(Errno::BADF),
@@ -277,13 +277,13 @@ impl Caller {
     #[inline]
     pub fn close(&self, call: Call) {
         drop(call);
-        if let Way::Fifo { own, .. } = &self.0 {
+        if let Target::Fifo { own, .. } = &self.0 {
             // It may never have been made.
             let _ = rustix::fs::unlink(own);
         }
     }
 
-    /// Wakes the server, who is told that nobody came ([`Door::accept`]), or that somebody came who wants nothing. Who is
+    /// Wakes the server, who is told that nobody came ([`Listener::accept`]), or that somebody came who wants nothing. Who is
     /// gone need not be woken, nor whoever has as many waiting as may wait.
     ///
     /// # Errors
@@ -301,7 +301,7 @@ impl Caller {
     }
 
     fn knock(&self) -> Result<(), i32> {
-        if let Way::Fifo { common, .. } = &self.0 {
+        if let Target::Fifo { common, .. } = &self.0 {
             let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
             let written = rustix::fs::open(common, flags, Mode::empty())
                 .and_then(|fifo| rustix::io::write(&fifo, &NOBODY.to_ne_bytes()));
@@ -371,7 +371,7 @@ impl Call {
     }
 }
 
-/// The loopback address of TCP that a door gets, its port still open.
+/// The loopback address of TCP that a listener gets, its port still open.
 #[must_use]
 pub const fn any_port(host: IpAddr) -> SocketAddr {
     SocketAddr::new(host, 0)
@@ -383,7 +383,7 @@ mod tests {
     use std::net::{Ipv4Addr, Ipv6Addr};
 
     fn one_request(site: &Site) {
-        let (door, at) = Door::open(site, 4, 2).expect("a door");
+        let (listener, at) = Listener::open(site, 4, 2).expect("a listener");
         let caller = Caller::new(&at, 1).expect("an address");
         let served = std::thread::scope(|scope| {
             let client = scope.spawn(|| {
@@ -395,7 +395,7 @@ mod tests {
                 caller.close(call);
                 got[..bytes].to_vec()
             });
-            let inside = door.accept().expect("a caller").expect("not only woken");
+            let inside = listener.accept().expect("a caller").expect("not only woken");
             answer(&inside, &at, b"here").expect("it listens");
             drop(inside);
             client.join().expect("no panic")
@@ -404,11 +404,11 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_answered_through_every_door() {
+    fn every_listener_answers_a_request() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| Name::Path(directory.path().join(name));
         let loopback = any_port(Ipv4Addr::LOCALHOST.into());
-        let unnamed = Name::Abstract(format!("ipcperf-doors-{}", std::process::id()));
+        let unnamed = Name::Abstract(format!("ipcperf-listeners-{}", std::process::id()));
         let mut sites = vec![
             Site::Unix(Kind::Stream, path("stream")),
             Site::Unix(Kind::SeqPacket, path("packets")),
@@ -442,11 +442,11 @@ mod tests {
             Site::Tcp(any_port(Ipv4Addr::LOCALHOST.into())),
             Site::Fifo(directory.path().join("f")),
         ] {
-            let (door, at) = Door::open(&site, 4, 2).expect("a door");
-            drop(door);
+            let (listener, at) = Listener::open(&site, 4, 2).expect("a listener");
+            drop(listener);
             assert_eq!(Caller::new(&at, 0).expect("an address").wake(), Ok(()), "{site:?}");
         }
-        let (_door, at) = Door::open(&named("full"), 0, 2).expect("a door");
+        let (_door, at) = Listener::open(&named("full"), 0, 2).expect("a listener");
         let waiting = Caller::new(&at, 1).expect("an address");
         let mut call = waiting.socket(true).expect("a socket");
         waiting.connect(&mut call).expect("one may wait");
@@ -455,7 +455,7 @@ mod tests {
 
     /// A server that died leaves what has a path, and one that follows is told so; what has none is free at once.
     #[test]
-    fn after_a_dead_server_another_one_opens_the_same_door_once_its_path_is_swept() {
+    fn after_a_dead_server_another_one_listens_once_its_path_is_swept() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| Name::Path(directory.path().join(name));
         let unnamed = Name::Abstract(format!("ipcperf-restart-{}", std::process::id()));
@@ -465,11 +465,11 @@ mod tests {
             (Site::Unix(Kind::Stream, unnamed), ""),
             (Site::Fifo(directory.path().join("f")), "File exists"),
         ] {
-            let (mut door, _) = Door::open(&site, 4, 2).expect("a door");
+            let (mut listener, _) = Listener::open(&site, 4, 2).expect("a listener");
             // As when it is killed: its descriptors are closed, and nothing is removed.
-            door._guard.take().into_iter().for_each(std::mem::forget);
-            drop(door);
-            let again = Door::open(&site, 4, 2).err().map(|error| error.to_string());
+            listener._guard.take().into_iter().for_each(std::mem::forget);
+            drop(listener);
+            let again = Listener::open(&site, 4, 2).err().map(|error| error.to_string());
             assert!(again.clone().unwrap_or_default().ends_with(told), "{site:?}: {again:?}");
             assert_eq!(again.is_some(), !told.is_empty(), "{site:?}: {again:?}");
             drop(site.sweep(2));
@@ -480,8 +480,9 @@ mod tests {
     #[test]
     fn a_server_that_waits_in_a_fifo_is_woken() {
         let directory = tempfile::tempdir().expect("a directory");
-        let (door, at) = Door::open(&Site::Fifo(directory.path().join("f")), 4, 1).expect("a door");
+        let (listener, at) =
+            Listener::open(&Site::Fifo(directory.path().join("f")), 4, 1).expect("a listener");
         Caller::new(&at, 0).expect("a path").wake().expect("it is open");
-        assert!(door.accept().expect("a ticket").is_none());
+        assert!(listener.accept().expect("a ticket").is_none());
     }
 }

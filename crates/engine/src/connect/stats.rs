@@ -28,7 +28,7 @@ impl Ports {
 
 /// What a connect slice left.
 #[derive(Clone, Debug, Default)]
-pub struct Aftermath {
+pub struct ConnectStats {
     /// Requests of the timed region: all of them.
     pub asked: u64,
     /// Those with the right answer.
@@ -73,7 +73,7 @@ pub struct Aftermath {
     pub stopped: Option<Stopped>,
 }
 
-impl Aftermath {
+impl ConnectStats {
     /// Requests that failed.
     #[must_use]
     pub fn failed(&self) -> u64 {
@@ -94,8 +94,8 @@ impl Aftermath {
     }
 }
 
-impl Aftermath {
-    pub(super) fn add(&mut self, server: server::Told, clients: &[client::Told]) {
+impl ConnectStats {
+    pub(super) fn add(&mut self, server: server::ServerReport, clients: &[client::ClientReport]) {
         let mut all = client::Counts::default();
         let mut timed = client::Counts::default();
         for client in clients {
@@ -137,7 +137,7 @@ pub(crate) const STRANGER: &str = "stranger";
 
 /// How many the server has answered whom none of the clients knows: anybody on this machine may connect to a port, and a
 /// server that asked who it is would be measured asking. `None` if fewer were served than answered.
-fn strangers(all: &client::Counts, server: &server::Told) -> Option<u64> {
+fn strangers(all: &client::Counts, server: &server::ServerReport) -> Option<u64> {
     // Whoever hung up and asked again may have been let in after all.
     let given_up = all.asked - all.answered + all.resent;
     Some(server.served.checked_sub(all.answered)?.saturating_sub(given_up))
@@ -145,7 +145,7 @@ fn strangers(all: &client::Counts, server: &server::Told) -> Option<u64> {
 
 /// Answers that a client got and the server did not give. What it gave and no client got, failed requests or strangers
 /// have: then the numbers of these answers are different ones of those that were given.
-fn doubt(all: &client::Counts, server: &server::Told) -> Option<String> {
+fn doubt(all: &client::Counts, server: &server::ServerReport) -> Option<String> {
     let failed = all.asked - all.answered;
     let (answered, served) = (all.answered, server.served);
     if all.wrong > 0 {
@@ -179,8 +179,8 @@ mod tests {
         client::Counts { asked, answered, sum, errors, ..client::Counts::default() }
     }
 
-    fn server(served: u64, sum: u64) -> server::Told {
-        server::Told { served, sum, ..server::Told::default() }
+    fn server(served: u64, sum: u64) -> server::ServerReport {
+        server::ServerReport { served, sum, ..server::ServerReport::default() }
     }
 
     #[test]

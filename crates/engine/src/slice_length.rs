@@ -77,7 +77,7 @@ pub(crate) fn counted(all: u64, done: u64, last: u64) -> u64 {
 
 /// How far a timed region has come.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Course {
+pub(crate) struct SliceLength {
     goal: Goal,
     /// Samples so far, without those that lead in.
     done: u64,
@@ -98,7 +98,7 @@ enum Goal {
     Time { planned: f64, piece: f64, fewest: u64 },
 }
 
-impl Course {
+impl SliceLength {
     /// So many samples, however long they take: messages that have a time of their own, or a number that was asked for.
     pub(crate) fn of_samples(count: u64) -> Self {
         let (goal, expected) = (Goal::Samples(count), f64::INFINITY);
@@ -168,22 +168,22 @@ mod tests {
     const PLANNED: u64 = 15_000_000;
 
     /// Ticks and segments of a region in which operations take what `of` says of each at its begin.
-    fn region(mut course: Course, mut of: impl FnMut(f64) -> f64) -> (f64, Vec<u64>) {
+    fn region(mut length: SliceLength, mut of: impl FnMut(f64) -> f64) -> (f64, Vec<u64>) {
         let (mut now, mut segments) = (0.0, Vec::new());
-        while let samples @ 1.. = course.next() {
+        while let samples @ 1.. = length.next() {
             assert!(segments.len() < 50, "it does not end: {segments:?}");
             let begin = now;
             for _ in 0..samples {
                 now += of(now);
             }
-            course.took(samples, now - begin);
+            length.took(samples, now - begin);
             segments.push(samples);
         }
         (now / PLANNED as f64, segments)
     }
 
     fn in_pieces(count: u32, expected: f64, of: impl FnMut(f64) -> f64) -> (f64, Vec<u64>) {
-        region(Course::of_time(PLANNED, expected, FEWEST, count), of)
+        region(SliceLength::of_time(PLANNED, expected, FEWEST, count), of)
     }
 
     /// Ticks and segments of a warm-up of 1000 ticks in which operations take what `of` says of each, in order.
@@ -274,26 +274,26 @@ mod tests {
 
     #[test]
     fn where_all_was_lost_more_is_tried_and_not_for_ever() {
-        let mut course = Course::of_time(PLANNED, 5000.0, FEWEST, 2);
+        let mut length = SliceLength::of_time(PLANNED, 5000.0, FEWEST, 2);
         let mut segments = Vec::new();
-        while let samples @ 1.. = course.next() {
-            course.took(samples, 0.0);
+        while let samples @ 1.. = length.next() {
+            length.took(samples, 0.0);
             segments.push(samples);
         }
         assert_eq!(segments, [1500, 1500, 3000, 6000, 12_000]);
-        let mut course = Course::of_time(PLANNED, 5000.0, FEWEST, 2);
-        course.took(1500, 0.0);
-        course.took(1500, 5e6);
-        assert_eq!(course.next(), 6000);
+        let mut length = SliceLength::of_time(PLANNED, 5000.0, FEWEST, 2);
+        length.took(1500, 0.0);
+        length.took(1500, 5e6);
+        assert_eq!(length.next(), 6000);
     }
 
     #[test]
     fn a_number_that_was_asked_for_is_moved_however_long_it_takes() {
-        let mut course = Course::of_samples(1000);
-        course.took(600, 1e12);
-        assert_eq!((course.next(), course.done()), (400, 600));
-        course.took(400, 1.0);
-        assert_eq!(course.next(), 0);
+        let mut length = SliceLength::of_samples(1000);
+        length.took(600, 1e12);
+        assert_eq!((length.next(), length.done()), (400, 600));
+        length.took(400, 1.0);
+        assert_eq!(length.next(), 0);
     }
 
     #[test]
