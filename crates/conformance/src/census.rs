@@ -1,4 +1,4 @@
-//! What is open in this process, and what is left behind on the host.
+//! Lists what is open in this process, and what is left behind on the host.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! A mechanism under test, as the engine has it, with what only the suite asks of it.
+//! A mechanism under test, as the engine has it, with what only the suite needs of it.
 
 use crate::page::Page;
 use crate::player;

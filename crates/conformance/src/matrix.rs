@@ -1,4 +1,4 @@
-//! What came of everything, at a glance: mechanisms by cases.
+//! The results of all cases at a glance: mechanisms by cases.
 
 use crate::case::{CASES, Outcome};
 use std::collections::{BTreeMap, BTreeSet};

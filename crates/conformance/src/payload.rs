@@ -1,5 +1,5 @@
-//! What messages are made of: every byte depends on the channel, the direction, the message and its place in it, so
-//! that a lost, doubled, swapped, stale or damaged message cannot look like the expected one.
+//! The bytes of messages: every byte depends on the channel, the direction, the message and its place in it, so that a
+//! lost, doubled, swapped, stale or damaged message cannot look like the expected one.
 //!
 //! Nothing here is shared with the stamps of the engine: a mistake there must not hide from the suite.
 

@@ -1,4 +1,4 @@
-//! What a case plays in: one mechanism, a run directory, a seed, a deadline.
+//! The stage of a case: one mechanism, a run directory, a seed, a deadline.
 
 use crate::census::Descriptors;
 use crate::entry::Entry;

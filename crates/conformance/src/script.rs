@@ -1,4 +1,4 @@
-//! What coordinator and workers of the suite tell each other: steps to play, and what came of each.
+//! Messages between the coordinator and the workers of the suite: steps to play, and their results.
 
 use crate::census::Descriptors;
 use ipcperf_core::{Fault, KnobValue, Lends, OptionSet, Seat, Shape};

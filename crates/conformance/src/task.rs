@@ -1,4 +1,4 @@
-//! What the process of a case is sent.
+//! The task that the process of a case receives.
 
 use ipcperf_core::OptionSet;
 use serde::{Deserialize, Serialize};

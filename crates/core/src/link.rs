@@ -1,4 +1,4 @@
-//! What a mechanism hands to the engine when a channel is open.
+//! The channel that a mechanism hands to the engine once it is open.
 
 use crate::options::KnobValue;
 use std::any::Any;

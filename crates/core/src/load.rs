@@ -1,5 +1,5 @@
-//! What a pattern does beyond moving messages of one size: part of a cell's identity. Each option is a key, with its row
-//! for flags, help and job files, and a field.
+//! Load: the work that a pattern does beyond moving messages of one size, part of a cell's identity. Each option is a
+//! key, with its row for flags, help and job files, and a field.
 
 use crate::load_value::{
     Align, Arrivals, LoadError, MOST_PEERS, Offered, PEERS, PayloadFile, Transform, count, nanos,

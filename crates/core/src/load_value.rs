@@ -1,4 +1,4 @@
-//! Values that can be asked for in a load: as types, and from what was typed.
+//! The values of load options: as types, and parsed from what was typed.
 
 use crate::names::{UnknownName, names, nearest};
 use crate::units::{duration, format_size, sizes};

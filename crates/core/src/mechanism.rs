@@ -1,4 +1,4 @@
-//! What a mechanism is to the rest of the program.
+//! The interface of a mechanism to the rest of the program.
 
 use crate::link::{Link, Wiring};
 use crate::missing::Missing;

@@ -1,4 +1,4 @@
-//! What a mechanism is written with.
+//! Everything that the file of a mechanism imports.
 
 pub use crate::names::ListenerKind;
 pub use crate::options::{KnobValue, NoOptions};

@@ -1,4 +1,4 @@
-//! What a channel must be able to carry.
+//! The messages that a channel must be able to carry.
 
 use crate::missing::Missing;
 use crate::pattern::PatternKind;

@@ -1,4 +1,4 @@
-//! The machine's own limits, measured by workers in every run: what nothing on this machine can beat.
+//! The machine's own limits, measured by workers in every run: nothing on this machine can beat them.
 
 mod clocks;
 mod copying;

@@ -1,4 +1,4 @@
-//! What an error of the kernel says to a user.
+//! Words for errors of the kernel.
 
 use ipcperf_sys::limits;
 use std::io;

@@ -1,5 +1,5 @@
-//! A port that does something wrong on purpose, around that of any mechanism. It is used through a table, as messages in
-//! packets are, so that no loop is compiled for it.
+//! A port that does something wrong on purpose, around the port of any mechanism. It is used through a table, as
+//! messages in packets are, so that no loop is compiled for it.
 
 use crate::chain;
 use crate::hot::{AnyWork, Work};

@@ -1,5 +1,5 @@
-//! What can be done wrong on purpose at one end of a slice, to see that it is found. No job file, study or flag leads
-//! here: only the program's own tests and `selftest` ask for it.
+//! Faults planted on purpose at one end of a slice, to see that they are found. No job file, study or flag leads here:
+//! only the program's own tests and `selftest` ask for it.
 
 use ipcperf_core::Seat;
 use ipcperf_stats::Rng;

@@ -1,4 +1,4 @@
-//! What workers are told to measure, and what they report.
+//! The job that workers receive, and their report.
 
 use crate::bounds::{Chunks, Intervals};
 use crate::hot::Spill;

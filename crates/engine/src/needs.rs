@@ -1,4 +1,5 @@
-//! What every measurement takes, whatever the mechanism: tried once, and told by all commands in the same words.
+//! Requirements of every measurement, whatever the mechanism: tried once, and reported by all commands in the same
+//! words.
 
 use crate::error::words;
 use crate::page::Page;

@@ -1,4 +1,5 @@
-//! How disturbed a run was: what it found, and a grade that limits claims. The texts of findings are in `core::findings`.
+//! How disturbed a run was: its findings, and a grade that limits claims. The texts of findings are in
+//! `core::findings`.
 
 mod cells;
 mod open;

@@ -1,4 +1,4 @@
-//! What a worker's panic says to its coordinator: where, and the first line of the message.
+//! The report of a worker's panic to its coordinator: the place, and the first line of the message.
 
 use std::panic::{self, PanicHookInfo};
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! From what was asked for to the cells that will be measured, each with the reason if it cannot be.
+//! From the request to the cells that will be measured, each with the reason if it cannot be.
 
 use crate::connect;
 use crate::fan;

@@ -1,5 +1,5 @@
-//! What a coordinator and its workers say to each other before and after a timed region: JSON, one message each, over
-//! the control channel.
+//! Messages between a coordinator and its workers before and after a timed region: JSON, one message each, over the
+//! control channel.
 
 use crate::job::Failure;
 use serde::de::DeserializeOwned;

@@ -1,4 +1,4 @@
-//! A worker process from the inside: it gets one task, says what comes of it, and ends.
+//! A worker process from the inside: it gets one task, reports the result, and ends.
 
 use crate::error::words;
 use crate::job::Failure;

@@ -1,4 +1,4 @@
-//! What a worker process can be sent to do: the one place that knows every task.
+//! All tasks of worker processes: the one place that knows every task.
 
 use crate::job::{BoundJob, BoundReport, Failure, Job, Segment, SideReport};
 use crate::page::CAPACITY;

@@ -1,4 +1,5 @@
-//! What is done to every message before it is sent and undone when it has arrived: compression, or a check sum.
+//! Transforms: each message is compressed, or gets a check sum, before it is sent, and this is undone when it has
+//! arrived.
 //!
 //! A message that is changed has another length on the wire than in the program, and a port must be told the length by
 //! both ends beforehand. So every message has a *slot*: the proof's stamp, the length of what follows, and the changed

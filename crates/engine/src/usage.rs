@@ -1,4 +1,4 @@
-//! What processes consume.
+//! The resources that processes consume.
 
 use crate::job::SideReport;
 use ipcperf_sys::procfs::{self, Consumption};

@@ -1,4 +1,4 @@
-//! What this program was built from and with.
+//! The source and the tools that this program was built from.
 
 use ipcperf_core::map_of;
 use ipcperf_core::result::Tool;

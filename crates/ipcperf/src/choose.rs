@@ -1,4 +1,4 @@
-//! `choose`: which mechanism to use for what somebody says is needed.
+//! `choose`: which mechanism to use for given requirements.
 
 use crate::args::{GateArgs, OutputArgs, places, typed};
 use crate::error::{Code, Stop, note};

@@ -1,4 +1,4 @@
-//! `clean`: removes what killed runs left behind.
+//! `clean`: removes files and kernel objects that killed runs left behind.
 
 use crate::error::{Code, Stop, note};
 use crate::output;

@@ -1,4 +1,5 @@
-//! What is counted rather than timed (`--samples`, `--warmup-ops`, `--batch`), and which patterns can be measured so.
+//! Slices that are counted rather than timed (`--samples`, `--warmup-ops`, `--batch`), and the patterns that can be
+//! measured so.
 
 use crate::error::Stop;
 use ipcperf_core::{Ends, Load, PatternKind, Seat};

@@ -1,4 +1,4 @@
-//! Paths in files that may be somebody else's: jobs, results, studies.
+//! Paths in files that may come from somebody else: jobs, results, studies.
 
 use std::fs;
 use std::path::{Component, Path};

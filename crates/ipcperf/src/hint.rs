@@ -1,4 +1,4 @@
-//! What was meant by what cannot be typed: the words of other tools, and mechanisms where a command belongs.
+//! Hints for words that cannot be typed here: the words of other tools, and mechanisms where a command belongs.
 
 use crate::error::{Stop, one_line};
 use crate::packed::STUDY_NAMES;

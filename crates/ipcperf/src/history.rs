@@ -1,4 +1,4 @@
-//! `history`: what was kept with `--keep`.
+//! `history`: the results saved with `--keep`.
 
 use crate::args::LookArgs;
 use crate::compare::arm;

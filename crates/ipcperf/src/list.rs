@@ -1,4 +1,4 @@
-//! `list` and `describe`: what there is, and whether this machine has it.
+//! `list` and `describe`: all mechanisms, and whether this machine has them.
 
 use crate::args::LookArgs;
 use crate::error::{Stop, unknown, unknown_name};

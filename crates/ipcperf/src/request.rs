@@ -1,4 +1,4 @@
-//! From what was typed to what is meant; every error names the word and the nearest right one.
+//! From typed words to their meaning; every error names the word and the nearest right one.
 
 use crate::error::{Stop, unknown, unknown_name};
 use ipcperf_core::result::Cell;

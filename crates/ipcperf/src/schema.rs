@@ -1,4 +1,4 @@
-//! `schema`: the JSON Schemas of the documents, for whoever reads them by program.
+//! `schema`: the JSON Schemas of the documents, for programs that read them.
 
 use crate::error::{Stop, unknown};
 use crate::{output, packed};

@@ -1,4 +1,4 @@
-//! What a probe tries, and what it means when that fails.
+//! Probes: what each tries, and what a failure means.
 
 use ipcperf_core::prelude::*;
 use ipcperf_core::{PatternKind, errno};

@@ -1,4 +1,4 @@
-//! C05: messages stay what they were, and bytes of a stream may be cut anywhere.
+//! C05: message boundaries are kept, and the bytes of a stream may be cut anywhere.
 
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, End, Script, Seen, Sizes, Step, Until};

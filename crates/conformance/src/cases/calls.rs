@@ -1,4 +1,4 @@
-//! C18, C21: what an end asks of the kernel while it moves messages: for memory by itself, of all calls from outside.
+//! C18, C21: memory allocated and system calls made while an end moves messages.
 
 use super::refusal::can_filter;
 use crate::pair::Pair;

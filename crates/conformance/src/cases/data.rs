@@ -1,4 +1,4 @@
-//! C02, C03, C04, C06: what is sent arrives, whole, once, in order, whatever its size.
+//! C02, C03, C04, C06: messages arrive whole, once and in order, whatever their size.
 
 use super::LARGEST;
 use crate::pair::Pair;

@@ -1,4 +1,4 @@
-//! C08: an end that finishes is told apart from one that is slow.
+//! C08: the end of a finished peer differs from the silence of a slow one.
 
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, End, Script, Sizes, Step};

@@ -1,4 +1,4 @@
-//! C20: what a mechanism declares of itself, where another case does not try it already.
+//! C20: facts that a mechanism declares of itself and no other case tries.
 
 use crate::cases::death;
 use crate::pair::Pair;

@@ -1,4 +1,4 @@
-//! C15: a process holds what it needs and hands nothing on.
+//! C15: a process holds only what it needs and passes nothing on to its children.
 
 use crate::census::{Descriptor, Descriptors};
 use crate::scene::{Scene, Trouble, ensure};

@@ -1,4 +1,4 @@
-//! C23: every knob takes its whole range and nothing else, and what it really became is told.
+//! C23: every knob takes its whole range and nothing else, and the granted value is reported.
 
 use crate::entry::Entry;
 use crate::scene::{Scene, Trouble, ensure, mirror};

@@ -1,4 +1,4 @@
-//! What must hold, one file for each subject.
+//! The rules, one file for each subject.
 
 pub(crate) mod boundaries;
 pub(crate) mod calls;

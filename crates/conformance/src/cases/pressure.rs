@@ -1,4 +1,4 @@
-//! C07: what a fast sender meets is what the mechanism declares.
+//! C07: a fast sender meets the back-pressure that the mechanism declares.
 
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, Script, Sizes, Step};

@@ -1,4 +1,4 @@
-//! C11, C12: signals. An end that is interrupted, stopped, or left alone by a dead peer goes on, or says what happened.
+//! C11, C12: signals. An end that is interrupted, stopped, or left alone by a dead peer goes on, or reports what happened.
 
 use super::death::killed;
 use crate::pair::Pair;

@@ -1,4 +1,4 @@
-//! What `ipcperf doctor` examines.
+//! The checks of `ipcperf doctor`.
 
 #![expect(missing_docs, reason = "the sentence of a row says what it is")]
 

@@ -1,4 +1,4 @@
-//! One cell: its identity, its rounds, and what they add up to.
+//! One cell: its identity, its rounds, and their summary.
 
 use super::columns;
 use super::histogram::HistogramData;

@@ -1,4 +1,4 @@
-//! Whether a machine is fit to measure: what `ipcperf doctor` prints as JSON.
+//! The JSON of `ipcperf doctor`: whether a machine is fit to measure.
 
 use super::{Finding, Host, Kernel, Tool};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What measured, what was asked for, and the machine it happened on.
+//! The program that measured, what was asked for, and the machine.
 
 use super::cell::Cell;
 use super::requirements::Requirements;

@@ -1,4 +1,4 @@
-//! What only cells of some patterns and loads have.
+//! Fields that only cells of some patterns and loads have.
 
 use super::metric::Metric;
 use crate::load::is_zero;

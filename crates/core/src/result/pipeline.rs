@@ -1,4 +1,4 @@
-//! Programs that nobody here wrote, connected by pipes: what `ipcperf run --exec` measures.
+//! Programs of others, connected by pipes: the results of `ipcperf run --exec`.
 
 use super::cell::Status;
 use super::environment::Spread;

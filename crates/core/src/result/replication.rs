@@ -1,4 +1,4 @@
-//! The replication document: published experiments run again, beside what was published, claim by claim.
+//! The replication document: published experiments run again, beside the published figures, claim by claim.
 //!
 //! Schema `ipcperf.replication/1`. The same conventions as the result document.
 

@@ -1,4 +1,4 @@
-//! What is asked of a mechanism that is to be chosen.
+//! The requirements that `ipcperf choose` takes.
 
 use crate::load::Load;
 use crate::load_value::{Arrivals, Offered};

@@ -1,4 +1,4 @@
-//! Whether the program finds on this machine what it claims to find: what `ipcperf selftest` prints as JSON.
+//! The JSON of `ipcperf selftest`: whether the program finds on this machine what it claims to find.
 
 use super::{Host, Kernel, Tool};
 use serde::Serialize;

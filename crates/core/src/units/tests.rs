@@ -1,4 +1,4 @@
-//! Units: what users write is what is meant, and what is printed is never longer than it is true.
+//! Units: input is read as users mean it, and output is never longer than it is accurate.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Which bound a cell is held against, and what is too good to be true.
+//! Chooses the bound that a cell must not beat, and rejects what is faster.
 
 use crate::plan::CellPlan;
 use crate::run::BoundReadings;

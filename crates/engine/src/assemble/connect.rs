@@ -1,4 +1,4 @@
-//! Connections for single requests: what became of the requests, over all rounds.
+//! Connections for single requests: the outcome of all requests, over all rounds.
 
 use super::metric::{Timed, distribution};
 use super::sliced::{Own, Reading, Sliced, per_second, summed};

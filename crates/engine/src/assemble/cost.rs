@@ -1,4 +1,4 @@
-//! What a message costs beside its time: CPU of both processes and of the machine, energy, switches, faults.
+//! Costs of a message other than time: CPU of both processes and of the machine, energy, switches, faults.
 
 use super::metric::interval;
 use super::sliced::Sliced;

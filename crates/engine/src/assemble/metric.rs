@@ -1,4 +1,4 @@
-//! What rounds add up to: medians with intervals, modes, tails.
+//! Summaries of rounds: medians with intervals, modes, tails.
 
 use super::sliced::Sliced;
 use crate::slice::Compact;

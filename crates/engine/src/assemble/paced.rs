@@ -1,4 +1,4 @@
-//! Round trips that began at times of their own: what was asked for, what was reached, and how late they began.
+//! Round trips on a schedule: the rate asked for, the rate reached, and how late the trips began.
 
 use super::metric::{self, Timed, over_rounds};
 use super::sliced::{PacedSlice, Sliced, per_second};

@@ -1,4 +1,4 @@
-//! One slice in nanoseconds: what becomes of its data before its round, and before its cell.
+//! One slice in nanoseconds, on its way into a round and a cell.
 
 use crate::slice::{Compact, ConnectSlice};
 use ipcperf_core::result::{FanRound, Round};

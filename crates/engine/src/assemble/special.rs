@@ -1,5 +1,4 @@
-//! What stands beside the figures of a cell that was asked for more: the way of a message by itself, and what a
-//! transform costs.
+//! Additional figures of a cell: the one-way time of a message, and the cost of a transform.
 
 use super::metric::{Timed, distribution};
 use super::sliced::{Sliced, Ways};

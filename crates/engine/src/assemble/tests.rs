@@ -1,4 +1,4 @@
-//! What slices add up to: known slices in, known figures and refusals out.
+//! Known slices in, known figures and refusals out.
 
 mod grade;
 mod open;

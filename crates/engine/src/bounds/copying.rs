@@ -1,4 +1,4 @@
-//! What it costs to move bytes through a pipe, and to copy them into shared memory and out again: one process does
+//! The cost of moving bytes through a pipe, and of copying them into shared memory and out again: one process does
 //! both halves, so that nobody waits and only the moving is timed.
 //!
 //! Readings end in the bytes of a chunk: `pipe_us.524288`, `copy_us.524288`, each the median over chunks.

@@ -1,6 +1,6 @@
-//! What the server says: a number between 0 and 1 as decimal text. It looks random, but it is the sequence number of
-//! the request under a key that only the parties of this connect slice have, so that the client can tell that it was answered,
-//! and by whom.
+//! The server's answer: a number between 0 and 1 as decimal text. It looks random, but it is the sequence number of
+//! the request under a key that only the parties of this connect slice have, so that the client can tell that it was
+//! answered, and by whom.
 
 /// Bytes of the number as text: `0.` and sixteen digits.
 pub const SHORTEST: usize = 18;

@@ -1,4 +1,4 @@
-//! What a connect slice is to be, and where it takes place.
+//! The plan of a connect slice, and the address where it takes place.
 
 use super::answer::Answers;
 use ipcperf_core::{ClientKind, ListenerKind, Missing, Serving};

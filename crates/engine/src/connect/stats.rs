@@ -1,4 +1,4 @@
-//! What a connect slice leaves: counts, times and costs of both sides, and whether the two prove each other.
+//! The results of a connect slice: counts, times and costs of both sides, and whether the two prove each other.
 
 use super::times::Times;
 use super::{client, server};

@@ -1,4 +1,4 @@
-//! What changes from moment to moment and therefore is measured: load, steal, interrupts, the clock, wake-ups.
+//! Facts that change from moment to moment and are therefore measured: load, steal, interrupts, the clock, wake-ups.
 
 use super::standing::noted_if;
 use crate::job::Bound;

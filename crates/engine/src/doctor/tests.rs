@@ -1,4 +1,4 @@
-//! Machines described by files, and what is said of them.
+//! Machines described by files, and the doctor's report on them.
 
 use super::standing::{Files, checks};
 use super::*;

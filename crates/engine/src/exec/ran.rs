@@ -1,4 +1,4 @@
-//! A pipeline of programs, what was seen of its runs, and whether the bytes agree.
+//! A pipeline of programs with the readings of its runs, and whether the bytes agree.
 
 use ipcperf_core::result::{ByteProof, ProofKind, Status};
 use ipcperf_sys::program::Ended;

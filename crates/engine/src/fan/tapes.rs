@@ -1,5 +1,5 @@
-//! What workers of a fan leave in the slots of their page: the accounts of the producers, and the tapes on which peers
-//! leave how long their calls took and consumers how much had come by when.
+//! Data that workers of a fan leave in the slots of their page: the accounts of the producers, and the tapes on which
+//! peers leave how long their calls took and consumers how much had come by when.
 
 use crate::hot::account::Account;
 use crate::page::Page;

@@ -1,4 +1,4 @@
-//! Credits beside the mechanism, for producers that share one which drops what it cannot hold.
+//! Credits beside the mechanism, for producers that share one mechanism which drops what it cannot hold.
 
 use ipcperf_sys::io::futex;
 use std::sync::atomic::AtomicU32;

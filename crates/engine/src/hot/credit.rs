@@ -1,4 +1,4 @@
-//! Credits: what lets a sender go on, where a window limits the messages under way.
+//! Credits: they let a sender go on where a window limits the messages under way.
 
 /// The follow grants after this many messages: half the window, so that the lead need not stop in the usual case.
 #[inline(always)]

@@ -1,4 +1,4 @@
-//! What the loops of a fan share: the numbers of their messages, and what a consumer knows of its producers.
+//! Shared by the loops of a fan: the numbers of their messages, and what a consumer knows of its producers.
 
 use super::account::Account;
 use ipcperf_core::MOST_PEERS;

@@ -1,5 +1,5 @@
-//! What the patterns do over mechanisms that may lose messages: count what is lost, go on, and never wait for ever.
-//! On loopback almost nothing is lost, so this is the cold half of each pattern.
+//! The patterns over mechanisms that may lose messages: count the losses, go on, and never wait for ever. On loopback
+//! almost nothing is lost, so this is the cold half of each pattern.
 
 use super::credit::grant_every;
 use super::{Plan, Recorder, Tally, Work};

@@ -1,6 +1,6 @@
-//! What happens to the payload where more is asked for than a stamp or a word of each cache line: every byte, a
-//! transform, a copy of the whole message, or the time of every departure and arrival. One type for all of that, called out of line, so that the
-//! loops of plain cells are the same with or without it.
+//! Payload work beyond a stamp or a word of each cache line: every byte, a transform, a copy of the whole message, or
+//! the time of every departure and arrival. One type for all of that, called out of line, so that the loops of plain
+//! cells are the same with or without it.
 
 use super::{Full, Lines, Private, Stamp, Times, Work};
 use crate::source::Cut;

@@ -1,4 +1,4 @@
-//! What the recorder keeps of a round trip that began at a time of its own.
+//! The record of a round trip on a schedule.
 
 /// Slots of one round trip.
 pub(super) const SLOTS: u64 = 3;

@@ -1,4 +1,4 @@
-//! What happens to the payload: the stamp that proves the transfer, and the touch policy.
+//! Payload work: the stamp that proves the transfer, and the touch policy.
 //!
 //! The stamp of message `seq` is `tag ^ seq` in the first 8 bytes (4 bytes of 4..7, 1 byte of 1..3), where the tag is
 //! made from the slice's nonce; replies use the complement. A process that reads back its own message, a stale slot

@@ -1,4 +1,4 @@
-//! What the rounds of the cells show about the machine.
+//! Findings about the machine that the rounds of the cells show.
 
 use crate::assemble::standstill::LONGEST_NS;
 use crate::connect::STRANGER;

@@ -1,4 +1,4 @@
-//! What measures slices, and how one is measured.
+//! Everything that measures slices, and the measurement of one.
 
 use super::findings::{
     Around, BoundReadings, CellRun, Counts, Findings, Progress, Settings, SliceRun,

@@ -1,4 +1,4 @@
-//! What a run is to do, what it tells while it goes, and what it found.
+//! The settings of a run, its progress reports, and its results.
 
 use crate::exec::PipelineRun;
 use crate::fit::Fit;

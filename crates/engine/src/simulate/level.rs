@@ -1,4 +1,4 @@
-//! What makes one slice differ from another as a whole.
+//! Levels: the ways in which one slice differs from another as a whole.
 
 use ipcperf_stats::Rng;
 

@@ -1,5 +1,5 @@
-//! Round trips that began at times of their own: what they took once they began, how late they began, and whether they
-//! came faster than they were answered.
+//! Round trips on a schedule: how long they took, how late they began, and whether they came faster than they were
+//! answered.
 
 use super::compact::{Compact, collect};
 use crate::hot::{Recorder, Trip};

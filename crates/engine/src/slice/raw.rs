@@ -1,4 +1,4 @@
-//! What a slice is given, and what comes of it, in ticks.
+//! The input of a slice, and its result in ticks.
 
 use super::compact::Compact;
 use super::paced::Paced;

@@ -1,4 +1,4 @@
-//! What a recorder has left in its slots, read back.
+//! Reads back the data that a recorder left in its slots.
 
 use crate::hot::{Recorder, Spill};
 use std::sync::atomic::AtomicU32;

@@ -1,5 +1,5 @@
-//! The follow is stopped for a while in the middle of a slice, on request: what a load model makes of it shows whether
-//! it can see such a thing at all.
+//! The follow is stopped for a while in the middle of a slice, on request: it shows whether a load model can see such
+//! a stop at all.
 
 use crate::supervisor::Supervisor;
 use ipcperf_core::Seat;

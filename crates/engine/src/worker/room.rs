@@ -1,4 +1,4 @@
-//! Whether a channel keeps what will be under way on it.
+//! Whether a channel has room for the messages that will be under way on it.
 //!
 //! Where each of several messages under way has its answer, both ends may wait for room: the lead to send one more
 //! message, the follow to send one more answer, and nobody reads. That cannot be so where one of the two ways keeps all

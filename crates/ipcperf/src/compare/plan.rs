@@ -1,5 +1,5 @@
-//! How many rounds a live comparison takes and how long they take: arithmetic of what was asked for and what a pilot has
-//! found.
+//! How many rounds a live comparison takes, and how long they take: arithmetic on the request and the result of a
+//! pilot.
 
 use crate::measure::rounds_within;
 use ipcperf_core::Figure;

@@ -1,4 +1,4 @@
-//! `run --exec`: programs that nobody here wrote, connected by pipes.
+//! `run --exec`: programs of others, connected by pipes.
 
 pub(crate) mod words;
 

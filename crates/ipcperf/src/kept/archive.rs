@@ -1,4 +1,4 @@
-//! The directory of kept documents, and what they are called.
+//! The directory of kept documents, and their names.
 
 use super::place::{DIRECTORY, data};
 use crate::error::{Stop, unknown};

@@ -1,4 +1,4 @@
-//! What is known of kept documents without reading them: one line of JSON for each.
+//! An index of kept documents, so that a list need not read them: one line of JSON for each.
 
 use super::archive::{Archive, Document};
 use crate::output;

@@ -1,4 +1,4 @@
-//! Work "after-kill": what a server leaves that is killed.
+//! Work "after-kill": the files that a killed server leaves.
 
 use super::work::{Turn, Work};
 use ipcperf_core::{ClientKind, ListenerKind, Serving};

@@ -1,4 +1,4 @@
-//! What of a study is asked for, where that is not what its file says: single claims, and other parameters.
+//! Parts of a study that are asked for: single claims, and other parameters.
 
 use super::cell::Keys;
 use super::kinds;

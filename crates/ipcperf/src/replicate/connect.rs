@@ -1,4 +1,4 @@
-//! What a study reads off a slice of the pattern `connect`.
+//! The readings that a study takes from a slice of the pattern `connect`.
 
 use ipcperf_core::ListenerKind;
 use ipcperf_engine::connect::{PARTS, port_warning};

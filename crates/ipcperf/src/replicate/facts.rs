@@ -1,5 +1,4 @@
-//! What is known without measuring: the machine, as a table of `lscpu` shows it, and what each mechanism can do by its
-//! own facts.
+//! Facts that need no measurement: the machine, as a table of `lscpu` shows it, and the abilities of each mechanism.
 //!
 //! Readings of the machine: `cpus`, `threads_per_core`, `cores_per_socket`, `mhz`, `l1d_kib`, `l1i_kib`, `l2_kib`,
 //! `l3_kib`, `memory_gib`, `bits` of an address, and `x86_64` and `little_endian`, 1 or 0. Readings of a mechanism end in the capability and are 1 or 0: `pipe.unrelated`,

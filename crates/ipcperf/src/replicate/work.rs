@@ -1,4 +1,4 @@
-//! What the arms of a study do.
+//! The work of the arms of a study.
 //!
 //! An arm is measured once in every round, by processes of its own. What it finds out is a set of named numbers, and
 //! for single operations their distribution.

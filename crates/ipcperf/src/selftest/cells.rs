@@ -1,5 +1,5 @@
-//! What a cell of the program must show whatever the machine is: nothing wrong in sound runs, exact counts, and what was
-//! planted.
+//! Results that a cell must show whatever the machine is: nothing wrong in sound runs, exact counts, and every planted
+//! fault.
 
 use super::check::{Found, cannot_tell, failed, passed, told};
 use super::detectors::signs;

@@ -1,4 +1,4 @@
-//! What a check came to.
+//! The outcome of a check.
 
 use ipcperf_core::result::TrialOutcome;
 use ipcperf_engine::inject::Service;

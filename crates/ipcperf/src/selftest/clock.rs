@@ -1,4 +1,4 @@
-//! The clock and the timer: what is timed must take as long as it takes.
+//! The clock and the timer: known delays must be measured as long as they are.
 
 use super::check::{Found, cannot_tell, failed, passed};
 use super::injectors::{Does, Injector};

@@ -1,4 +1,4 @@
-//! Every detector with the fault that triggers it and the sign by which it is told.
+//! Every detector with the fault that triggers it and the sign by which it is recognised.
 
 use super::clock;
 use super::injectors::{self, Injector};

@@ -1,4 +1,4 @@
-//! What can be made to go wrong on purpose: in the ports of a cell, beside its workers, or where a reading is taken.
+//! Faults that can be planted: in the ports of a cell, beside its workers, or where a reading is taken.
 
 use ipcperf_core::Seat;
 use ipcperf_engine::inject::{Effect, Injection, Service};

@@ -1,4 +1,4 @@
-//! `selftest`: whether what this program claims to find is found on this machine, and what it measures is what there is.
+//! `selftest`: whether this program finds on this machine what it claims to find, and measures what there is.
 
 mod cells;
 mod check;

@@ -1,4 +1,4 @@
-//! Files that appear complete in a directory, `rename(2)`, and are told of by `inotify(7)`.
+//! Files that appear complete in a directory, by `rename(2)`, and are announced by `inotify(7)`.
 
 use crate::by_reference::BY_REFERENCE;
 use crate::by_reference::files;

@@ -1,4 +1,4 @@
-//! What mechanisms that carry messages in files share: where the files lie.
+//! Shared by mechanisms that carry messages in files: where the files lie.
 
 use crate::budget;
 use ipcperf_core::{Missing, SetupError, Shape, errno};

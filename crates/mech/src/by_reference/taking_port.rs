@@ -1,4 +1,4 @@
-//! Messages in files that the receiver takes out of the sender. Turns are told in shared memory.
+//! Messages in files that the receiver takes out of the sender, with turns in shared memory.
 
 use crate::port::fault;
 use crate::port::reach::{Lending, introduce, sweep};

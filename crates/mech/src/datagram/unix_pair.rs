@@ -1,4 +1,4 @@
-//! What UNIX sockets that keep message boundaries share: knobs, limit and setup, as a pair or found by path.
+//! Shared by UNIX sockets that keep message boundaries: knobs, limit and setup, as a pair or found by path.
 
 use crate::budget;
 use crate::port::message::{Carrier, MessagePort};

@@ -1,3 +1,3 @@
-//! What measures the harness itself.
+//! Mechanisms that measure the harness itself.
 
 pub mod null;

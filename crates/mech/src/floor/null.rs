@@ -1,4 +1,4 @@
-//! Moves nothing: what the harness itself costs, the floor under every other number.
+//! Moves nothing: the cost of the harness itself, the floor under every other number.
 
 use ipcperf_core::prelude::*;
 

@@ -1,4 +1,4 @@
-//! Messages that one process copies out of, or into, the memory of the other. Turns are told in shared memory.
+//! Messages that one process copies out of, or into, the memory of the other, with turns in shared memory.
 
 use crate::port::moved;
 use crate::port::reach::{Lending, introduce, sweep};

@@ -1,4 +1,4 @@
-//! What has come at once, and how it is lent message by message.
+//! Messages that arrived at once, lent one by one.
 
 use crate::port::{fault, moved};
 use ipcperf_core::{Fault, SetupError, Shape};

@@ -1,4 +1,4 @@
-//! What ports of several families share: a port beside its own mechanisms is in their folder.
+//! Ports that mechanisms of several families share; other ports are in the folder of their family.
 
 pub mod batch;
 pub mod incoming;

@@ -1,4 +1,4 @@
-//! What is held back, and how it is handed over at once.
+//! Messages that are held back, and handed over at once.
 
 use crate::port::fault;
 use ipcperf_core::{Fault, SetupError, Shape};

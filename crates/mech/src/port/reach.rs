@@ -1,4 +1,4 @@
-//! What the ends of a channel let each other reach into: their memory, or their descriptors.
+//! Access that the ends of a channel give each other: to their memory, or to their descriptors.
 //!
 //! It outlives the port that it belonged to, because a receiver that pulls, or a sender that pushes, may be behind. It
 //! is let go of when the peer has let go too, looked at when the next port of such a kind is made, or with the process.

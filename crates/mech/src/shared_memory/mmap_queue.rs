@@ -1,4 +1,4 @@
-//! Queues in mapped files, one for each direction; whoever touches one holds its lock.
+//! Queues in mapped files, one for each direction, used under a lock.
 
 use crate::budget;
 use crate::shared_memory::SHARED_MEMORY;

@@ -1,4 +1,4 @@
-//! What is told of connections for single requests: those that failed, and ports that were used up.
+//! Reports of connections for single requests: failed ones, and used-up ports.
 
 use super::*;
 use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts};

@@ -1,4 +1,4 @@
-//! What many rounds say together: one statistic with its own interval, the mean, and modes within rounds.
+//! Statistics over many rounds: the interval of each, the mean, and modes within rounds.
 
 use super::*;
 use ipcperf_core::result::Metric;

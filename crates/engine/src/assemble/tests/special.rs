@@ -1,4 +1,4 @@
-//! When the way of a message may be told, and what a transform costs.
+//! When the one-way time of a message may be reported, and the cost of a transform.
 
 use super::*;
 use crate::offset::Offset;

@@ -1,4 +1,4 @@
-//! Ends that stood still: what is told of them, and what is not.
+//! Ends that stood still: what is reported, and what is not.
 
 use super::*;
 use crate::slice::Gaps;

@@ -1,4 +1,4 @@
-//! What a message is accepted as, and what it is not.
+//! Messages that are accepted, and those that are not.
 
 use super::super::stamp::SEQUENCES;
 use super::super::{Full, Lines, Stamp};

@@ -1,4 +1,4 @@
-//! One transfer: its parameters, and what was measured of it.
+//! One transfer: its parameters and its readings.
 
 use serde::Deserialize;
 use std::time::Duration;

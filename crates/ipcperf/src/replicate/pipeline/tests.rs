@@ -1,4 +1,4 @@
-//! What an arm of a pipeline is told, and what it makes of it.
+//! Keys of a pipeline arm, and the commands made of them.
 
 use super::*;
 use ipcperf_sys::skipped;
