@@ -8,5 +8,5 @@ mod words;
 
 pub use render::comparison;
 pub(crate) use render::doc;
-pub(crate) use sentence::{comparison as in_a_sentence, name, sentences};
+pub(crate) use sentence::{comparison as in_a_sentence, sentences};
 pub(crate) use words::{by_metric, differing};

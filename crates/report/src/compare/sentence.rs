@@ -5,7 +5,7 @@ use crate::advice::has_places;
 use crate::chapters::is_comparable;
 use crate::figures;
 use crate::fittest::fitness;
-use crate::judge::{MetricKind, Ranking, Reading, lost_its_rounds, percent};
+use crate::judge::{MetricKind, Ranking, Reading, lost_its_rounds, name, percent};
 use crate::text::{in_groups, join};
 use ipcperf_core::result::{
     Cell, CellComparison, ClockFacts, Comparison, Difference, ResultSet, Status,
@@ -27,18 +27,6 @@ fn frame(cell: &Cell) -> Frame<'_> {
     key.mechanism = String::new();
     let mode = cell.timing.as_ref().map(|timing| timing.mode.as_str());
     (key.words(&OptionSet::default()), burns, mode)
-}
-
-/// A cell as it is called beside others of its frame: its mechanism, and the knobs that were set.
-pub(crate) fn name(cell: &Cell) -> String {
-    let mut words = vec![cell.key.mechanism.clone()];
-    let base = cell.key.mechanism.split('/').next().unwrap_or_default();
-    words.extend(cell.knobs.iter().filter_map(|(name, reading)| {
-        let name =
-            name.strip_prefix(base).map_or(name.as_str(), |rest| rest.trim_start_matches('.'));
-        Some(format!("{name}={}", reading.requested.as_ref()?))
-    }));
-    words.join(" ")
 }
 
 /// ` (64 B, two CPUs)`.

@@ -3,9 +3,8 @@
 use super::parts::{Part as PartOf, Rounds, Trip, beyond, figure};
 use crate::advice::has_places;
 use crate::chapters::label;
-use crate::compare::name;
 use crate::figures::{self, NONE};
-use crate::judge::MetricKind;
+use crate::judge::{MetricKind, name};
 use crate::table::grade_words;
 use crate::{Specs, Style, svg, text};
 use ipcperf_core::result::{CallTime, Cell, Metric, ResultSet, Status};

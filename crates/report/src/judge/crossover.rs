@@ -3,7 +3,7 @@
 use super::files::distrust;
 use super::pair::Pair;
 use super::rank::Ratio;
-use crate::compare::name;
+use super::rounds::name;
 use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
 use ipcperf_stats::{Arm, Change, Evidence, Looked, changes};
 

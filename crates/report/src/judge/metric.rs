@@ -1,6 +1,6 @@
 //! What cells are compared and ranked by.
 
-use super::arm::{accepted, p99_of, sound};
+use super::rounds::{accepted, p99_of, sound};
 use crate::figures;
 use ipcperf_core::result::{Cell, CellKey, ClockFacts, Metric, Round};
 use ipcperf_core::{Figure, PatternKind, map_of};

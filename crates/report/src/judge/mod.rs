@@ -9,11 +9,11 @@ mod live;
 mod metric;
 mod pair;
 mod rank;
+mod rounds;
 mod session;
 
 #[cfg(test)]
 pub(crate) use arm::Arm;
-pub(crate) use arm::{Operations, lost_too_much};
 pub use crossover::winner;
 pub(crate) use crossover::{Point, Search};
 #[cfg(test)]
@@ -30,3 +30,4 @@ pub(crate) use metric::{
 };
 pub(crate) use pair::{between, percent, times};
 pub(crate) use rank::{Rank, Ranking, Ratio};
+pub(crate) use rounds::{Operations, lost_too_much, name};

@@ -1,8 +1,8 @@
 //! From the figures of pairs of cells to verdicts: evidence, doubts, the adjustment for their number.
 
-use super::arm::{Arm, lacking};
+use super::arm::Arm;
 use super::metric::MetricKind;
-use crate::compare::name;
+use super::rounds::{lacking, name};
 use crate::figures;
 use crate::text::counted;
 use ipcperf_core::result::{
