@@ -4,20 +4,23 @@ mod field;
 mod pace;
 #[cfg(test)]
 mod tests;
+mod views;
 
 use crate::advice::{caution, has_places, without_p99};
 use crate::answers::{caveats, modes, ties};
 use crate::chapters::{marked_name, name};
-use crate::figures::{self, NONE};
+use crate::figures;
 use crate::fittest::{FAMILIAR, merits};
 use crate::judge::{MetricKind, Ranking, Ratio};
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text};
-use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words, p99};
+use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
+use ipcperf_core::units::format_per_second;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
 use ipcperf_render::doc::{Blocks, Column, Doc, Line, Row, Section, Table, Tone};
 use pace::Pace;
+use views::{View, What, cores, cores_words, idle_words, views};
 
 /// Most rows of the tables of all sizes together: with all that stands around them a screen of 40 lines.
 const ROWS: usize = 9;
@@ -73,8 +76,9 @@ pub(crate) fn doc(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: 
     let rows = (ROWS / wanted.sizes.len().clamp(1, SIZES)).max(2);
     let mut fronts: Vec<Section> =
         sizes.filter_map(|size| choice.front(*size, most(rows))).collect();
-    if let (Some(last), Some(words)) = (fronts.last_mut(), choice.tails()) {
-        last.body.say(Tone::Quiet, words);
+    if let Some(last) = fronts.last_mut() {
+        let notes = choice.tails().into_iter().chain(choice.idle_legend());
+        last.body.lines(notes.map(|words| Line::new(Tone::Quiet, words)));
     }
     let names = if wanted.among.is_empty() { NAMES } else { ASKED };
     let body = &mut doc.body;
@@ -230,6 +234,15 @@ impl<'a> Choice<'a> {
                 "measured as a socket pair; with a name the data path is the same".to_owned(),
             );
         }
+        let at_rate = |rate: f64| {
+            let cores = self.field.wanted.sizes.iter().filter_map(|size| {
+                let trial = Trial { pattern: PatternKind::Rate, size: *size };
+                cores(entrant.cell(self.wanted(), trial)?, rate)
+            });
+            let most = cores.reduce(f64::max)?;
+            Some(format!("{} CPU at {}", cores_words(most), format_per_second(rate)))
+        };
+        notes.extend(self.wanted().rate_per_second.and_then(at_rate));
         notes.extend(modes(cell, contest.kind));
         if chosen.behind > 1.0 {
             // Where nobody is certainly better, too: the tables show those figures.
@@ -335,7 +348,7 @@ impl<'a> Choice<'a> {
             format!(" [{}, {}]", figures::times(low), figures::times(high))
         });
         let is_apart = contest.is_better(chosen.at, one.at) || contest.is_better(one.at, chosen.at);
-        let tie = if is_apart { "" } else { ", a tie" };
+        let tie = if is_apart { "" } else { ", no certain difference" };
         Some(format!(
             "{name}: {}, {}{interval} that of {}{tie}{where_}",
             contest.figure(one.at),
@@ -347,20 +360,28 @@ impl<'a> Choice<'a> {
     /// What nobody beats in everything, at one size.
     fn front(&self, size: u64, most: usize) -> Option<Section> {
         let wanted = self.wanted();
-        let views = views(wanted);
+        let mut views = views(wanted);
         let trial = |pattern| Trial { pattern, size };
         let cell = |standing: &Standing, pattern| {
             let cell = self.entrant(standing).cell(wanted, trial(pattern))?;
             (cell.status == Status::Ok).then_some(cell)
         };
+        let standings = &self.field.standings;
+        // Few samples are large enough for it.
+        let has_p999 = |view: &View| {
+            let mut cells = standings.iter().filter_map(|one| cell(one, view.pattern));
+            view.what != What::P999 || cells.any(|cell| view.read(cell, wanted).is_some())
+        };
+        views.retain(has_p999);
         let figures = |standing: &Standing| -> Vec<Option<f64>> {
-            views.iter().map(|view| view.read(cell(standing, view.pattern)?)).collect()
+            let read = |view: &View| view.read(cell(standing, view.pattern)?, wanted);
+            views.iter().map(read).collect()
         };
         let all: Vec<(&Standing, Vec<Option<f64>>)> =
-            self.field.standings.iter().map(|standing| (standing, figures(standing))).collect();
+            standings.iter().map(|standing| (standing, figures(standing))).collect();
         let is_on_front = |(_, own): &&(&Standing, Vec<Option<f64>>)| {
             let price = |figures: &[Option<f64>]| {
-                let counts = views.iter().zip(figures).filter(|(view, _)| view.what != What::P50);
+                let counts = views.iter().zip(figures).filter(|(view, _)| view.what.is_price());
                 counts.map(|(view, figure)| view.less_is_better(*figure)).collect::<Vec<_>>()
             };
             !all.iter().any(|(_, other)| dominates(&price(other), &price(own)))
@@ -382,9 +403,12 @@ impl<'a> Choice<'a> {
             let figures = views.iter().zip(figures);
             let figures = figures.map(|(view, figure)| view.words(*figure, size));
             let tone = if is_chosen(standing) { Tone::Best } else { Tone::Plain };
-            Row::new(std::iter::once(name(standing)).chain(figures)).tone(tone)
+            let (idle, _) = idle_words(self.entrant(standing).spec.wait);
+            let cells = std::iter::once(name(standing)).chain(figures).chain([idle.to_owned()]);
+            Row::new(cells).tone(tone)
         };
-        let columns = std::iter::once(Column::text("mechanism")).chain(numbers);
+        let idle = Column::text("idle CPU").rank(views.len() + 1);
+        let columns = std::iter::once(Column::text("mechanism")).chain(numbers).chain([idle]);
         let table = Table::new(columns, rows.iter().take(most).map(row));
         let more = if hidden > 0 { format!(" ({hidden} more)") } else { String::new() };
         let size = figures::size(size);
@@ -405,6 +429,17 @@ impl<'a> Choice<'a> {
             cells.filter_map(move |one| self.entrant(one).cell(self.wanted(), trial))
         };
         without_p99(self.set, trials.iter().flat_map(of))
+    }
+
+    /// How the CPU time of idle ends is known.
+    fn idle_legend(&self) -> Option<String> {
+        let all = self.field.standings.iter();
+        let all = all.map(|one| idle_words(self.entrant(one).spec.wait));
+        let all = text::each_once(all);
+        let words: Vec<String> = all.iter().map(|(idle, why)| format!("{idle} = {why}")).collect();
+        let words = text::join(&words);
+        (!all.is_empty())
+            .then(|| format!("idle CPU follows from how the ends wait, unmeasured: {words}"))
     }
 
     /// What would change the choice.
@@ -579,65 +614,5 @@ fn goal_words(by: Goal) -> &'static str {
         Goal::P99 => "the p99 of the times",
         Goal::Cpu => "CPU time for a message",
         Goal::Throughput => "throughput",
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum What {
-    P50,
-    P99,
-    Cpu,
-    Rate,
-}
-
-/// A column.
-struct View {
-    pattern: PatternKind,
-    what: What,
-}
-
-/// The columns, the most wanted first.
-fn views(wanted: &Requirements) -> Vec<View> {
-    let timed = wanted.timed();
-    let of =
-        |pattern: &PatternKind| [What::P50, What::P99].map(|what| View { pattern: *pattern, what });
-    let mut views: Vec<View> = timed.iter().take(1).flat_map(of).collect();
-    views.push(View { pattern: PatternKind::PingPong, what: What::Cpu });
-    views.push(View { pattern: PatternKind::Stream, what: What::Rate });
-    views.extend(timed.iter().skip(1).flat_map(of));
-    views
-}
-
-impl View {
-    fn head(&self, wanted: &Requirements) -> String {
-        let paused = self.pattern == PatternKind::PingPong && wanted.timed().len() > 1;
-        let when = if paused { "paused " } else { "" };
-        match self.what {
-            What::P50 => format!("{when}p50"),
-            What::P99 => format!("{when}p99"),
-            What::Cpu => "CPU/msg".to_owned(),
-            What::Rate => "rate".to_owned(),
-        }
-    }
-
-    fn read(&self, cell: &Cell) -> Option<f64> {
-        match self.what {
-            What::P99 => p99(cell),
-            What::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value,
-            What::P50 | What::Rate => cell.figure()?.value,
-        }
-    }
-
-    /// As a price.
-    fn less_is_better(&self, figure: Option<f64>) -> Option<f64> {
-        if self.what == What::Rate { figure.map(f64::recip) } else { figure }
-    }
-
-    fn words(&self, figure: Option<f64>, size: u64) -> String {
-        let kind = match self.what {
-            What::Rate => MetricKind::of(PatternKind::Stream),
-            _ => MetricKind::Cpu,
-        };
-        figure.map_or_else(|| NONE.to_owned(), |figure| kind.words(figure, size))
     }
 }

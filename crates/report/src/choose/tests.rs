@@ -60,8 +60,9 @@ fn a_choice_on_one_screen() {
     Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
 
     64 B: the choice and what nothing else beats in p99, CPU time and rate
-      mechanism      p50     p99  CPU/msg      rate
-      fifo       72.1 us  108 us  18.0 us  400 MB/s
+      mechanism      p50     p99  CPU/msg      rate  idle CPU
+      fifo       72.1 us  108 us  18.0 us  400 MB/s  none
+      idle CPU follows from how the ends wait, unmeasured: none = they sleep
 
     Left out
       not unrelated: unix-stream, pipe, eventfd and 4 more
@@ -95,7 +96,7 @@ fn markdown_has_the_choice_as_headings_and_tables() {
     let text = in_format(Format::Markdown, &crossing(), &wanted);
     let headline = "# tcp: 13.0 us (64 B) for 64 B and 64 KiB on two CPUs (same-llc)\n\n";
     assert!(text.starts_with(headline), "{text}");
-    let table = "## 64 B: the choice and what nothing else beats in p99, CPU time and rate\n\n| mechanism | p50 | p99 | CPU/msg | rate |\n| --- | ---: | ---: | ---: | ---: |\n| tcp | 13.0 us |";
+    let table = "## 64 B: the choice and what nothing else beats in p99, CPU time and rate\n\n| mechanism | p50 | p99 | CPU/msg | rate | idle CPU |\n| --- | ---: | ---: | ---: | ---: | --- |\n| tcp | 13.0 us |";
     assert!(text.contains(table), "{text}");
     assert!(text.contains("## Left out\n\nnot unrelated: pipe\n"), "{text}");
 }
@@ -337,6 +338,34 @@ fn rates_and_pauses_are_those_that_were_asked_for() {
 }
 
 #[test]
+fn a_choice_for_a_rate_has_the_cpus_that_it_takes_and_p999_where_somebody_has_one() {
+    let open = |name: &str, value: f64, cpu: f64| {
+        cell(name, 64, TWO).rtt(value, 90.0).open_loop(20_000.0).cpu(cpu)
+    };
+    let mut set =
+        set(vec![open("pipe", 9_000.0, 10_250.0), open("shm-ring/adaptive", 12_000.0, 25_000.0)]);
+    let wanted = Requirements { rate_per_second: Some(20_000.0), ..wanted(&[64], &[]) };
+    let style = Style { width: 200, ..Style::default() };
+    let text = written(&set, &wanted, &style);
+    // Each request and its answer cost 10.25 us of CPU time.
+    assert!(text.contains("0.41 CPU at 20.0 k/s"), "{text}");
+    let pipe = |text: &str| -> Vec<String> {
+        let row = text.lines().find(|line| line.trim_start().starts_with("pipe ")).unwrap();
+        row.split("  ").map(str::trim).filter(|one| !one.is_empty()).map(Into::into).collect()
+    };
+    let row = pipe(&text);
+    assert!(row.contains(&"0.41".to_owned()) && row.last().unwrap() == "none", "{text}");
+    assert!(text.contains("none = they sleep"), "{text}");
+    assert!(!text.contains("p99.9"), "{text}");
+    let times = set.cells[0].rtt_ns.as_mut().unwrap();
+    let p999 = times.get("p99").cloned().unwrap();
+    times.insert("p99.9".to_owned(), p999);
+    let text = written(&set, &wanted, &style);
+    assert!(text.contains("p99.9"), "{text}");
+    assert_eq!(pipe(&text).len(), row.len() + 1, "{text}");
+}
+
+#[test]
 fn a_pair_stands_for_its_socket_until_one_that_is_found_by_name_was_measured() {
     let pair = || cell("unix-stream", 64, TWO).rtt(10_000.0, 50.0);
     let path = cell("unix-stream", 64, TWO).rtt(11_000.0, 50.0).word("unix-stream.bind", "path");
@@ -574,7 +603,7 @@ fn those_that_were_asked_about_are_shown_with_what_they_are_behind() {
     assert!(text.contains("Not chosen"), "{text}");
     assert!(text.contains("  tcp: 13.0 us, 1.30x [1.2"), "{text}");
     assert!(text.contains("] that of fifo\n"), "{text}");
-    assert!(text.contains("] that of fifo, a tie\n"), "{text}");
+    assert!(text.contains("] that of fifo, no certain difference\n"), "{text}");
     assert!(text.contains("shm-ring/spin: 210 ns, spins"), "{text}");
     assert!(!text.contains("pipe"), "{text}");
     // Who meets too little is named with the reason, and who was not measured as well.

@@ -174,6 +174,18 @@ pub(super) const COLUMNS: &[Word] = &[
         "rank by it if CPUs are scarce: ipcperf choose --by cpu",
     ),
     word(
+        "cores",
+        Column,
+        "the CPUs that both sides take at the rate that you asked for, measured at that rate",
+        "multiply it by the number of connections",
+    ),
+    word(
+        "idle CPU",
+        Column,
+        "the CPUs that both sides take while nothing happens; it follows from how they wait and is not measured",
+        "prefer none on a battery or a shared machine",
+    ),
+    word(
         "CPU/req",
         Column,
         "CPU time of server and clients per request",
