@@ -5,6 +5,7 @@ mod asm;
 mod cargo;
 mod floor;
 mod fuzz;
+mod probe;
 mod siege;
 mod snippets;
 mod soak;
@@ -41,6 +42,8 @@ enum Task {
     Asm(asm::Options),
     /// Try every input with bytes chosen by what they reach; exit 1 if something does not hold
     Fuzz(fuzz::Options),
+    /// Add a question and a finding to a copy and run the tests that know them all; exit 1 if one takes too many files
+    Probe,
     /// Let faults strike real runs at random moments; exit 1 if anything is lost, left or untrue
     Siege(siege::Options),
     /// Run every command and program of the documents as its reader would; exit 1 if one does not do what it promises
@@ -62,6 +65,7 @@ fn main() -> Result<ExitCode> {
         Task::Docs => tidy::write_documents()?,
         Task::Asm(options) => asm::run(&options)?,
         Task::Fuzz(options) => fuzz::run(&options)?,
+        Task::Probe => probe::run()?,
         Task::Siege(options) => siege::run(&options)?,
         Task::Snippets(options) => snippets::run(&options)?,
         Task::Soak(options) => soak::run(&options)?,

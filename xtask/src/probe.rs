@@ -1,0 +1,155 @@
+//! What a new question and a new finding cost: both are added to a copy of the project as ARCHITECTURE.md says, then the
+//! documents are written anew and the tests run that know all commands and all findings.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+/// A text that goes into a file, before another text that must be there.
+struct Insertion {
+    file: &'static str,
+    before: &'static str,
+    text: &'static str,
+}
+
+const fn insert(file: &'static str, before: &'static str, text: &'static str) -> Insertion {
+    Insertion { file, before, text }
+}
+
+const QUESTION: &str = "crates/ipcperf/src/noop.rs";
+const COMMANDS: &str = "crates/ipcperf/src/lib.rs";
+const FINDINGS: &str = "crates/core/src/findings.rs";
+const RAISED: &str = "crates/engine/src/noise.rs";
+
+/// What is added for the question, beside its own file.
+const OF_QUESTION: [Insertion; 3] = [
+    insert(COMMANDS, "mod only;\n", "mod noop;\n"),
+    insert(
+        COMMANDS,
+        "    /// Print the JSON Schema of a document\n",
+        "    /// Measure a round trip over a pipe\n    #[command(after_help = noop::EXAMPLES)]\n    Noop(noop::NoopArgs),\n",
+    ),
+    insert(
+        COMMANDS,
+        "            Command::Schema {",
+        "            Command::Noop(args) => noop::run(registry, &args),\n",
+    ),
+];
+
+/// What is added for the finding: its row, its name in the list, and the line that raises it.
+const OF_FINDING: [Insertion; 3] = [
+    insert(
+        FINDINGS,
+        "pub const MULTIMODAL: Row = ",
+        "pub const NOOP: Row = finding(\n    \"W-NOOP\",\n    Share(0.99),\n    \"{value} of the slices were rejected\",\n    \"little is left of this run\",\n    \"repeat the run\",\n);\n",
+    ),
+    insert(FINDINGS, "    MULTIMODAL,\n", "    NOOP,\n"),
+    insert(
+        RAISED,
+        "    findings.extend(rejections(cells));\n",
+        "    let rejected = Some(input.rejected).filter(|share| findings::NOOP.is_passed(*share));\n    findings.extend(rejected.map(|share| findings::NOOP.measured(share, &[])));\n",
+    ),
+];
+
+/// The most files that each may touch. A finding is raised where it is measured, which the table of findings cannot see.
+const MOST: [(&str, usize); 2] = [("question", 2), ("finding", 2)];
+
+/// The test whose snapshots are what the program prints.
+const SNAPSHOTS: &[&str] =
+    &["test", "--quiet", "--package", "ipcperf", "--test", "it", "--", "transcripts"];
+
+/// Tests that know all commands, findings, documents and rules.
+const TESTS: [&[&str]; 6] = [
+    &["test", "--quiet", "--package", "ipcperf-core"],
+    &["test", "--quiet", "--package", "ipcperf-engine", "--lib", "noise"],
+    &["test", "--quiet", "--package", "ipcperf-report", "--lib", "words"],
+    &["test", "--quiet", "--package", "ipcperf", "--lib"],
+    &[
+        "test",
+        "--quiet",
+        "--package",
+        "ipcperf",
+        "--test",
+        "it",
+        "--",
+        "documents",
+        "transcripts",
+        "formats",
+    ],
+    &["run", "--quiet", "--package", "xtask", "--", "tidy"],
+];
+
+/// Adds both and says whether neither touches more files than it may, and all tests pass.
+pub(crate) fn run() -> Result<bool> {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    let (from, target) = (metadata.workspace_root.as_std_path(), metadata.target_directory);
+    let copy = target.as_std_path().join("probe");
+    let tree = copy_of(from, &copy)?;
+    fs::write(tree.join(QUESTION), include_str!("../probe/noop.rs"))?;
+    let mut touched = [BTreeSet::from([QUESTION]), BTreeSet::new()];
+    for (insertions, touched) in [&OF_QUESTION, &OF_FINDING].into_iter().zip(&mut touched) {
+        for one in insertions {
+            add(&tree, one)?;
+            touched.insert(one.file);
+        }
+    }
+    let cargo = |words: &[&str], snapshots: &str| -> Result<bool> {
+        let mut command = crate::cargo::cargo();
+        command.args(words).current_dir(&tree).env("CARGO_TARGET_DIR", copy.join("target"));
+        println!("cargo {}", words.join(" "));
+        Ok(command.env("TRYCMD", snapshots).status().context("cannot start cargo")?.success())
+    };
+    let mut passed = cargo(&["run", "--quiet", "--package", "xtask", "--", "docs"], "")?;
+    // What the program prints is written anew, which fails where it was something else.
+    cargo(SNAPSHOTS, "overwrite")?;
+    for words in TESTS {
+        passed &= cargo(words, "")?;
+    }
+    for ((what, most), files) in MOST.into_iter().zip(&touched) {
+        passed &= files.len() <= most;
+        let names: Vec<&str> = files.iter().copied().collect();
+        println!("{what}: {} files by hand (at most {most}): {}", files.len(), names.join(", "));
+    }
+    Ok(passed)
+}
+
+/// A copy of all files that git knows or would add, as a repository of its own.
+fn copy_of(from: &Path, copy: &Path) -> Result<PathBuf> {
+    let tree = copy.join("tree");
+    if tree.exists() {
+        fs::remove_dir_all(&tree)?;
+    }
+    let git = |words: &[&str], at: &Path| -> Result<Vec<u8>> {
+        let done = Command::new("git").args(words).current_dir(at).output()?;
+        ensure!(
+            done.status.success(),
+            "git {}: {}",
+            words[0],
+            String::from_utf8_lossy(&done.stderr)
+        );
+        Ok(done.stdout)
+    };
+    let listed = git(&["ls-files", "-z", "--cached", "--others", "--exclude-standard"], from)?;
+    let listed = String::from_utf8(listed)?;
+    for name in listed.split('\0').filter(|name| from.join(name).is_file()) {
+        let to = tree.join(name);
+        fs::create_dir_all(to.parent().context("a file is in a folder")?)?;
+        fs::copy(from.join(name), to)?;
+    }
+    git(&["init", "--quiet"], &tree)?;
+    git(&["add", "--all"], &tree)?;
+    Ok(tree)
+}
+
+fn add(tree: &Path, one: &Insertion) -> Result<()> {
+    let file = tree.join(one.file);
+    let text = fs::read_to_string(&file)?;
+    let at = text.find(one.before).with_context(|| {
+        format!("{}: '{}' is no longer there; mend the probe", one.file, one.before.trim())
+    })?;
+    fs::write(&file, format!("{}{}{}", &text[..at], one.text, &text[at..]))?;
+    Ok(())
+}
