@@ -5,6 +5,7 @@ use crate::loads::LoadArgs;
 use crate::words::Words;
 use clap::{Args as ClapArgs, ValueEnum};
 use ipcperf_core::{Axis, Idle, PatternKind, Placement, Touch};
+use ipcperf_engine::run::fresh_seed;
 use ipcperf_report::Format;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,12 +24,44 @@ pub(crate) struct OutputArgs {
     pub(crate) look: LookArgs,
     #[command(flatten)]
     pub(crate) tables: TableArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+}
+
+/// How much is said while a command runs.
+#[derive(Clone, Copy, Debug, Default, ClapArgs)]
+pub(crate) struct ProgressArgs {
     /// Print only results: no progress, no notes
     #[arg(short, long)]
     pub(crate) quiet: bool,
     /// Show no progress line, even on a terminal
     #[arg(long)]
     pub(crate) no_progress: bool,
+}
+
+impl ProgressArgs {
+    /// Whether there is no progress line.
+    pub(crate) const fn is_silent(self) -> bool {
+        self.quiet || self.no_progress
+    }
+}
+
+/// How a measurement is planned; shared by all commands that measure.
+#[derive(Clone, Copy, Debug, Default, ClapArgs)]
+pub(crate) struct PlanArgs {
+    /// Seed for all random choices [default: random, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print the plan and its expected duration without measuring
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+impl PlanArgs {
+    /// The seed that was typed, or a random one.
+    pub(crate) fn seed(self) -> u64 {
+        self.seed.unwrap_or_else(fresh_seed)
+    }
 }
 
 /// How results look.
@@ -181,12 +214,8 @@ pub(crate) struct RunArgs {
     /// prints them instead of a table
     #[arg(long, value_name = "FILE")]
     pub(crate) raw: Option<PathBuf>,
-    /// Seed for all random choices [default: random, recorded in the result]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    /// Print the plan and its expected duration without measuring
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) gates: GateArgs,
     #[command(flatten)]
@@ -257,12 +286,8 @@ pub(crate) struct CompareArgs {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) look: LookArgs,
-    /// Print only results: no progress, no notes
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    /// Show no progress line, even on a terminal
-    #[arg(long)]
-    pub(crate) no_progress: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// Which cells of a result to show; ranks are computed among these.

@@ -1,6 +1,6 @@
 //! `choose`: which mechanism to use for given requirements.
 
-use crate::args::{GateArgs, OutputArgs, places, typed};
+use crate::args::{GateArgs, OutputArgs, PlanArgs, places, typed};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::measure::{Experiment, SLICE_OVERHEAD};
@@ -14,7 +14,7 @@ use ipcperf_core::{
 };
 use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Settings, TRIALS, fresh_seed};
+use ipcperf_engine::run::{Settings, TRIALS};
 use ipcperf_report::snippet::Language;
 use ipcperf_report::{Format, counted};
 use ipcperf_stats::FEWEST_ROUNDS;
@@ -70,12 +70,8 @@ pub(crate) struct ChooseArgs {
     /// Time limit for the whole run: 20s, 60s, 10m
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: String,
-    /// Seed for all random choices [default: random, recorded in the result]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    /// Print the plan and its expected duration without measuring
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) gates: GateArgs,
     #[command(flatten)]
@@ -240,7 +236,7 @@ fn measure(
     }
     let slice = shortest(&wanted).max(EXPLAINING);
     let cells = cells((&candidates, &options), &host, &wanted, slice, budget)?;
-    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let seed = args.plan.seed();
     let mut experiment = within(budget, cells, &wanted, seed)?;
     let is_measured = |entry: &Entry| {
         experiment.cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name())
@@ -248,10 +244,10 @@ fn measure(
     let left_out = candidates.iter().filter(|entry| !is_measured(entry));
     wanted.left_out = left_out.map(|entry| entry.spec.full_name()).collect();
     experiment.requirements = Some(wanted);
-    if !args.output.quiet {
+    if !args.output.progress.quiet {
         experiment.short("an order").iter().for_each(|words| note(words));
     }
-    if args.dry_run {
+    if args.plan.dry_run {
         return Ok((experiment.print(&args.output)?, None));
     }
     let (code, set) = experiment.carry_out(registry, &args.output, &gates)?;

@@ -100,13 +100,13 @@ pub(crate) fn run(
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
     let experiment = Experiment { command: "run", cells, settings, requirements: None, raw };
-    if args.dry_run {
+    if args.plan.dry_run {
         return experiment.print(&args.output);
     }
     let (runnable, first) = (experiment.runnable(), experiment.expected());
     let step = first.saturating_sub(measure::BOUNDS).mul_f64(2.0 / runnable.max(1) as f64);
     let longest = first + step.mul_f64(STEPS as f64);
-    if !args.output.quiet {
+    if !args.output.progress.quiet {
         note(&format!(
             "Search: {} points, {rounds} rounds each, about {:.0} s; then up to {STEPS} more between them, within {:.0} s",
             list.len(),

@@ -1,6 +1,6 @@
 //! `explain`: what a word means, and where the time of a round trip goes.
 
-use crate::args::{OutputArgs, places, typed};
+use crate::args::{OutputArgs, PlanArgs, places, typed};
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
 use crate::loads::refused;
@@ -12,7 +12,7 @@ use ipcperf_core::options::KnobKind;
 use ipcperf_core::{Idle, Load, LoadKey, OptionSet, Placement};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Settings, fresh_seed};
+use ipcperf_engine::run::Settings;
 use ipcperf_report::{BURSTS, Format, Needed, Style, explain_word, is_word, needed, render, words};
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -51,12 +51,8 @@ pub(crate) struct ExplainArgs {
     /// Time limit for the whole run [default: 40s]
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
-    /// Seed for all random choices [default: random, recorded in the result]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    /// Print the plan and its expected duration without measuring
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
@@ -93,9 +89,9 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, S
             "--format {format}: words are shown as table, markdown or html"
         )));
     }
-    let ExplainArgs { what_if, size, place, set, budget, seed, dry_run, output, .. } = args;
+    let ExplainArgs { what_if, size, place, set, budget, plan, output, .. } = args;
     let is_of_trips =
-        *what_if || *dry_run || seed.is_some() || !set.is_empty() || !place.is_empty();
+        *what_if || plan.dry_run || plan.seed.is_some() || !set.is_empty() || !place.is_empty();
     let texts = [size, budget, &output.keep].into_iter().any(Option::is_some);
     if is_of_trips || texts || output.output.is_some() {
         return Err(Stop::usage(
@@ -194,7 +190,7 @@ fn round_trips(
         rounds: ROUNDS,
         slice: SLICE,
         warmup: SLICE / 5,
-        seed: args.seed.unwrap_or_else(fresh_seed),
+        seed: args.plan.seed(),
         budget: Some(budget),
         time_calls: true,
         ..Settings::default()
@@ -202,10 +198,10 @@ fn round_trips(
     let mut experiment =
         Experiment { command: "explain", cells, settings, requirements: None, raw: None };
     experiment.keep_budget();
-    if !args.output.quiet {
+    if !args.output.progress.quiet {
         experiment.short("an interval").iter().for_each(|words| note(words));
     }
-    experiment.finish(registry, args.dry_run, &args.output, &Gates::default())
+    experiment.finish(registry, args.plan.dry_run, &args.output, &Gates::default())
 }
 
 /// Where messages may begin in the buffers of programs: those that take whole pages, and those that take what malloc(3) gives.

@@ -37,7 +37,7 @@ pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<R
     let file = format!("job file '{}'", path.display());
     let text = output::small_file(path)
         .map_err(|error| Stop::usage(format!("{file}: {}", output::words(&error))))?;
-    let words = words(&file, &text, args.allow_exec || args.dry_run, typed)?;
+    let words = words(&file, &text, args.allow_exec || args.plan.dry_run, typed)?;
     understood(&file, words)
 }
 
@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(args.mechanism, ["pipe", "tcp"]);
         assert_eq!(args.size, ["8"], "the flag wins");
         assert_eq!(
-            (args.rounds, args.seed, args.touch.as_deref()),
+            (args.rounds, args.plan.seed, args.touch.as_deref()),
             (Some(7), Some(3), Some("full"))
         );
         assert_eq!(args.set, ["pipe.size=1M", "tcp.nodelay=off"]);

@@ -314,7 +314,7 @@ pub(crate) fn settings(args: &RunArgs, rounds: u64) -> Result<Settings, Stop> {
         warmup: time("--warmup", &args.warmup, WARMUP, 60 * second)?,
         counts: if args.raw.is_some() { each_alone(counts) } else { counts },
         keeps_samples: args.raw.is_some(),
-        seed: args.seed.unwrap_or_else(run::fresh_seed),
+        seed: args.plan.seed(),
         budget: None,
         time_calls: args.time_calls,
     })
@@ -419,7 +419,7 @@ pub(crate) fn record(
     let keeper = Keeper::open(args.keep.as_deref())?;
     let interrupts = interrupts()?;
     let expected = Duration::try_from_secs_f64(plan.expected_s).unwrap_or_default();
-    let line = Line::new(expected, args.quiet || args.no_progress);
+    let line = Line::new(expected, args.progress.is_silent());
     let mut show = |progress: run::Progress<'_>| line.show(progress);
     let mut kept_one_by_one = (Vec::new(), 1.0);
     let set = take(plan, seed, &started, || {
@@ -427,15 +427,17 @@ pub(crate) fn record(
         kept_one_by_one = found.take_kept();
         Ok(found)
     })?;
-    let keep =
-        || keeper.and_then(|keeper| keeper.keep(args.quiet, |out| output::document(&set, out)));
+    let keep = || {
+        keeper
+            .and_then(|keeper| keeper.keep(args.progress.quiet, |out| output::document(&set, out)))
+    };
     // The lines are in the place of the screen where they are printed.
     let shows = !raw.is_some_and(Raw::is_stdout);
     let style = output::table_style(&args.look, &args.tables, false);
     let publication = Publication {
         name: "Result",
         target: Some(&target),
-        quiet: args.quiet,
+        quiet: args.progress.quiet,
         document: &|out| output::document(&set, out),
         screen: &|out| match shows {
             true => ipcperf_report::render(&set, &request::specs(registry), format, &style, out),
@@ -443,7 +445,7 @@ pub(crate) fn record(
         },
     };
     let kept = publication.publish(keep);
-    let written = raw.map(|raw| raw.write(&set, &kept_one_by_one, args.quiet));
+    let written = raw.map(|raw| raw.write(&set, &kept_one_by_one, args.progress.quiet));
     let kept = kept?;
     written.transpose()?;
     let gate = gates.check(&set);

@@ -37,7 +37,12 @@ pub(crate) fn run(
     if let Some(path) = &args.from {
         let mut experiment = repeat::plan(registry, path, typed)?;
         experiment.write_raw(args.raw.clone())?;
-        return experiment.finish(registry, args.dry_run, &args.output, &Gates::of(&args.gates)?);
+        return experiment.finish(
+            registry,
+            args.plan.dry_run,
+            &args.output,
+            &Gates::of(&args.gates)?,
+        );
     }
     let args = match asked(registry, args)? {
         (Some(path), args) => job_file::apply(&path, &args, typed)
@@ -56,7 +61,7 @@ pub(crate) fn run(
     if !args.crossover.is_empty() {
         return crossover::run(registry, &args, rounds, &gates);
     }
-    plan(registry, &args, rounds)?.finish(registry, args.dry_run, &args.output, &gates)
+    plan(registry, &args, rounds)?.finish(registry, args.plan.dry_run, &args.output, &gates)
 }
 
 /// The job file, if that is what the arguments without a flag are; else they stand before those of `-m`.

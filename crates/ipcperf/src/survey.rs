@@ -1,6 +1,6 @@
 //! `survey`: every mechanism this machine has, within a budget.
 
-use crate::args::{GateArgs, OutputArgs};
+use crate::args::{GateArgs, OutputArgs, PlanArgs};
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, Experiment, SLICE_OVERHEAD, rounds_within};
@@ -10,7 +10,7 @@ use ipcperf_core::{
 };
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Settings, fresh_seed};
+use ipcperf_engine::run::Settings;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -30,12 +30,8 @@ pub(crate) struct SurveyArgs {
     /// Measure every variant, not only each mechanism's default and the busy-waiting shared-memory ones
     #[arg(long)]
     pub(crate) all: bool,
-    /// Seed for all random choices [default: random, recorded in the result]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    /// Print the plan and its expected duration without measuring
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) gates: GateArgs,
     #[command(flatten)]
@@ -68,14 +64,14 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     let cells = cells(request::block(of)?, &host, budget).map_err(request::refused)?;
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     // The pause of a round is as long as a slice.
-    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let seed = args.plan.seed();
     let settings = settings(budget, runnable + 1, SHORTEST, seed);
     let experiment =
         Experiment { command: "survey", cells, settings, requirements: None, raw: None };
-    if !args.output.quiet {
+    if !args.output.progress.quiet {
         experiment.short("an order").iter().for_each(|words| note(words));
     }
-    experiment.finish(registry, args.dry_run, &args.output, &gates)
+    experiment.finish(registry, args.plan.dry_run, &args.output, &gates)
 }
 
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that

@@ -51,7 +51,7 @@ pub(super) fn run(
     };
     let asked = asked(args)?;
     let interrupts = measure::interrupts()?;
-    let line = Line::counting("slices", args.quiet || args.no_progress);
+    let line = Line::counting("slices", args.progress.is_silent());
     let measured = |settings: &Settings| match &build {
         None => rounds::measure(&cells.threes, settings, &interrupts, &line),
         Some(path) => binary::measure(&cells.threes[0], path, settings, &interrupts, &line),
@@ -85,7 +85,7 @@ pub(super) fn run(
         });
     };
     let mut plan = Pilot { spread, each: pilot.each, around }.plan(&asked, terms.margin, &settings);
-    if !args.quiet {
+    if !args.progress.quiet {
         tell(&plan, &pilot, build.is_some());
     }
     let began = Instant::now();

@@ -75,7 +75,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
     let publication = Publication {
         name: "Comparison",
         target: target.as_ref(),
-        quiet: args.quiet,
+        quiet: args.progress.quiet,
         document: &|out| comparison(&document, Format::Json, &Style::default(), out),
         screen: &|out| comparison(&document, format, &style, out),
     };

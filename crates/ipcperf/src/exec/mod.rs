@@ -11,7 +11,6 @@ use ipcperf_core::nearest;
 use ipcperf_core::result::Plan;
 use ipcperf_engine::exec::{self, PipelinePlan, Settings};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::fresh_seed;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -33,7 +32,7 @@ pub(crate) fn run(
     if let Some(reason) = plans.iter().find_map(missing) {
         return Err(Stop::usage(format!("--exec: {reason}")));
     }
-    if args.dry_run {
+    if args.plan.dry_run {
         return print(&plans, &settings, &args.output);
     }
     let plan = Plan { command: "run".into(), rounds, ..Plan::default() };
@@ -54,7 +53,7 @@ pub(crate) fn check(args: &RunArgs, rounds: u64) -> Result<(Vec<PipelinePlan>, S
         rounds,
         deadline: request::time("--deadline", deadline, second / 100, second * 3600)?,
         trace_calls: args.trace_calls,
-        seed: args.seed.unwrap_or_else(fresh_seed),
+        seed: args.plan.seed(),
     };
     Ok((plans, settings))
 }

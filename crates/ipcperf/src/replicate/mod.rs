@@ -19,7 +19,7 @@ mod work;
 
 pub(crate) use kinds::check;
 
-use crate::args::OutputArgs;
+use crate::args::{OutputArgs, PlanArgs};
 use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::kept::Keeper;
 use crate::measure::{self, arguments};
@@ -35,7 +35,7 @@ use ipcperf_core::result::{
 };
 use ipcperf_engine::host;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{Progress, fresh_seed};
+use ipcperf_engine::run::Progress;
 use ipcperf_report::{Format, Style};
 use ipcperf_study::{Findings, Study};
 use rounds::{Context, Limits};
@@ -90,26 +90,22 @@ pub(crate) struct ReplicateArgs {
     /// Also redraw the original's charts, with the values measured here, into this folder (SVG)
     #[arg(long, value_name = "DIR")]
     pub(crate) plots: Option<PathBuf>,
-    /// Seed for all random choices [default: random, recorded in the result]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    /// Print what would be measured, without measuring
-    #[arg(long)]
-    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
 }
 
 pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     if let Some(name) = &args.export {
-        return export::export(name, args.output.output.as_deref(), args.output.quiet);
+        return export::export(name, args.output.output.as_deref(), args.output.progress.quiet);
     }
     if !args.across.is_empty() {
         return across(args);
     }
     let format = output::format(&args.output.look)?;
     let scale = scale(&args.scale)?;
-    let mut studies = choose(args.study.as_deref(), scale, args.allow_exec || args.dry_run)?;
+    let mut studies = choose(args.study.as_deref(), scale, args.allow_exec || args.plan.dry_run)?;
     let only = asked::only(&mut studies, &args.only)?;
     let set = asked::set(&mut studies, &args.set, scale)?;
     let files = author::ask(&mut studies, args.files.as_deref(), &args.only, scale)?;
@@ -121,7 +117,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         .map(|text| request::time("--budget", text, Duration::from_secs(1), longest));
     let budget = budget.transpose()?;
     for (flag, folder) in [("--csv", &args.csv), ("--plots", &args.plots)] {
-        if let (Some(folder), false) = (folder, args.dry_run) {
+        if let (Some(folder), false) = (folder, args.plan.dry_run) {
             output::folder(flag, folder)?;
         }
     }
@@ -134,7 +130,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
             return Err(Stop::usage(format!("study {}: {objection}", study.name())));
         }
     }
-    if args.dry_run {
+    if args.plan.dry_run {
         let amount = format!("Scale {scale}");
         return measure::dry_run(&amount, &args.output, plan(&studies, scale, args));
     }
@@ -145,9 +141,9 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let began = Instant::now();
     let target = Target::choose(args.output.output.as_deref(), &started)?;
     let keeper = Keeper::open(args.output.keep.as_deref())?;
-    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let seed = args.plan.seed();
     let interrupts = measure::interrupts()?;
-    let line = Line::counting("slices", args.output.quiet || args.output.no_progress);
+    let line = Line::counting("slices", args.output.progress.is_silent());
     let mut show = |progress: Progress<'_>| line.show(progress);
     let failed = |error: std::io::Error| Stop::internal(format!("cannot measure: {error}"));
     let mut document = Replication {
@@ -169,7 +165,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         // What is left of the time is divided among the studies that are left.
         let left = u32::try_from(studies.len() - at).unwrap_or(u32::MAX);
         let room = budget.map(|budget| budget.saturating_sub(began.elapsed()) / left);
-        let is_told = !args.output.quiet;
+        let is_told = !args.output.progress.quiet;
         let (mut result, expected_s, interrupted) =
             replicate(study, wanted, (room, is_told), seed, context, &mut show).map_err(failed)?;
         result.cuts.splice(0..0, asked.iter().cloned());
@@ -186,7 +182,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let mut json = Vec::new();
     ipcperf_report::replication(&document, Format::Json, &Style::default(), None, &mut json)
         .map_err(|error| Stop::internal(format!("document: {error}")))?;
-    let quiet = args.output.quiet;
+    let quiet = args.output.progress.quiet;
     let style = output::table_style(&args.output.look, &args.output.tables, false);
     let plots = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     let publication = Publication {

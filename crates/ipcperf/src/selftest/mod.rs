@@ -8,7 +8,7 @@ mod injectors;
 mod recovery;
 mod stage;
 
-use crate::args::LookArgs;
+use crate::args::{LookArgs, ProgressArgs};
 use crate::error::{Code, Stop, note, unknown};
 use crate::output;
 use crate::progress::Line;
@@ -41,12 +41,8 @@ pub(crate) struct SelftestArgs {
     pub(crate) blind: bool,
     #[command(flatten)]
     pub(crate) look: LookArgs,
-    /// Print only results: no progress, no notes
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    /// Show no progress line, even on a terminal
-    #[arg(long)]
-    pub(crate) no_progress: bool,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
 }
 
 /// One check.
@@ -134,12 +130,12 @@ pub(crate) fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, 
         is_blind: args.blind,
         recovered: OnceCell::new(),
     };
-    if !args.quiet {
+    if !args.progress.quiet {
         let seconds: f64 = checks.iter().map(|check| check.takes).sum();
         note(&format!("{} checks, about {:.0} s", checks.len(), seconds.max(1.0)));
     }
     let (began, total) = (Instant::now(), checks.len() as u64);
-    let line = Line::counting("checks", args.quiet || args.no_progress);
+    let line = Line::counting("checks", args.progress.is_silent());
     let mut done = Vec::new();
     for check in &checks {
         line.show(Progress::Slice { done: done.len() as u64, total, id: &check.name });
