@@ -178,7 +178,7 @@ pub fn before_and_after(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mut page = html::Page::default();
-    html::fill(&mut page, &compare::doc(document, &Style::page()));
+    html::fill(&mut page, &compare::doc(document, &Style::default().within(Format::Html)));
     web::fill(&mut page, after, specs);
     page.write(&web::title(after), &web::foot(after), out)
 }

@@ -28,6 +28,7 @@ const STYLE: Style = Style {
     versus_bound: false,
     verbose: true,
     full: true,
+    pictures: true,
     top: None,
 };
 
