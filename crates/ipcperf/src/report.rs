@@ -201,11 +201,7 @@ impl Show<'_> {
             Document::Result(set) => {
                 let full = style.full || only::is_some(&args.only);
                 let style = Style { full, top: args.only.top, ..*style };
-                ipcperf_report::render(set, &request::specs(registry), *format, &style, out)?;
-                match format {
-                    Format::Table if full => ipcperf_report::bars(set, &style, out),
-                    _ => Ok(()),
-                }
+                ipcperf_report::render(set, &request::specs(registry), *format, &style, out)
             }
         }
     }

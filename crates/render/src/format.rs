@@ -90,8 +90,7 @@ pub struct Style {
 }
 
 impl Style {
-    /// The same with the room that a format has: a wiki has it for everything, a browser for every finding and for
-    /// pictures, too.
+    /// The same with the room that a format has: a browser has it for everything, and for pictures, too.
     #[must_use]
     pub fn within(self, format: Format) -> Self {
         match format {
@@ -99,9 +98,14 @@ impl Style {
                 let usual = Self::default();
                 Self { unicode: true, verbose: true, full: true, pictures: true, ..usual }
             }
-            Format::Markdown => Self { full: true, ..self },
             _ => self,
         }
+    }
+
+    /// The same of all that there is, but for a screen that nobody asked it for.
+    #[must_use]
+    pub fn whole(self, format: Format) -> Self {
+        Self { full: self.full || format != Format::Table, ..self }
     }
 
     /// Whether more than one screen was asked for.

@@ -11,8 +11,9 @@ use std::io;
 /// Before all that stands under a heading.
 const EDGE: &str = "  ";
 
-/// Before what stands above a row.
+/// Before what stands above a row, and below one.
 const ABOVE: &str = "  -- ";
+const BELOW: &str = "       ";
 
 /// What stands where words were left out.
 const CUT: &str = " ...";
@@ -34,14 +35,14 @@ pub(crate) fn write(doc: &Doc, style: &Style, out: &mut dyn io::Write) -> io::Re
     if !doc.headline.is_empty() {
         page.paragraph(Tone::Title, "", &doc.headline)?;
     }
-    blocks(&mut page, &doc.body, "")
+    blocks(&mut page, &doc.body, "")?;
+    if !doc.conclusion.is_empty() {
+        page.gap()?;
+    }
+    doc.conclusion.iter().try_for_each(|line| say(&mut page, "", line))
 }
 
-/// Draws blocks on a page that has other things, too.
-///
-/// # Errors
-/// The page refuses the bytes.
-pub fn blocks(page: &mut Page<'_>, blocks: &Blocks, edge: &str) -> io::Result<()> {
+fn blocks(page: &mut Page<'_>, blocks: &Blocks, edge: &str) -> io::Result<()> {
     blocks.0.iter().try_for_each(|block| self::block(page, block, edge))
 }
 
@@ -98,7 +99,8 @@ fn say(page: &mut Page<'_>, edge: &str, line: &Line) -> io::Result<()> {
 /// The columns that stand side by side.
 fn beside(table: &Table) -> Vec<usize> {
     let all = 0..table.columns.len();
-    all.filter(|at| table.columns[*at].place != Place::Above).collect()
+    let is_beside = |at: &usize| !matches!(table.columns[*at].place, Place::Above | Place::Below);
+    all.filter(is_beside).collect()
 }
 
 /// Clean texts, in which a newline is one of ours.
@@ -204,13 +206,16 @@ fn rows(
             page.paragraph(Tone::Title, edge, group)?;
         }
         for (row, lines) in rows.iter().zip(lines.by_ref()) {
-            let above = table.columns.iter().zip(&row.cells);
-            for (_, cell) in above.filter(|(column, _)| column.place == Place::Above) {
-                for line in &cell.0 {
-                    page.paragraph(line.tone, &format!("{inner}{ABOVE}"), &line.whole())?;
-                }
-            }
+            let alone = |page: &mut Page<'_>, place, lead: &str| {
+                let cells = table.columns.iter().zip(&row.cells);
+                let cells = cells.filter(|(column, _)| column.place == place);
+                cells.flat_map(|(_, cell)| &cell.0).try_for_each(|line| {
+                    page.paragraph(line.tone, &format!("{inner}{lead}"), &line.whole())
+                })
+            };
+            alone(page, Place::Above, ABOVE)?;
             page.row(row.tone, inner, lines)?;
+            alone(page, Place::Below, BELOW)?;
         }
     }
     Ok(())
