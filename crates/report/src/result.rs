@@ -12,7 +12,7 @@ use crate::{
     table, text,
 };
 use ipcperf_core::result::ResultSet;
-use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Line, Row, Section, Table, Tone};
+use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Layout, Line, Row, Section, Table, Tone};
 
 /// Most rankings whose best is shown.
 const RANKINGS: usize = 6;
@@ -128,7 +128,7 @@ fn best(chapters: &[Chapter], specs: &Specs, anchors: &Anchors) -> Table {
     ];
     let rows = chapters.iter().filter_map(|chapter| best_of(chapter, specs, anchors));
     let table = Table::new(columns, rows.take(RANKINGS));
-    Table { label: "The best of each ranking".to_owned(), ..table }
+    Table { label: "The best of each ranking".to_owned(), ..table.layout(Layout::Flow) }
 }
 
 /// The best of a chapter's first ranking of messages; of wake-ups, where it has no other. Of those that tie, the fittest.

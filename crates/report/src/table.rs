@@ -234,7 +234,7 @@ pub(crate) fn findings(set: &ResultSet, style: &Style, anchors: &Anchors) -> Sec
     let is_less = !style.verbose && all > first.len() as u64;
     let table = |some: &[(&Finding, usize)]| {
         let rows = some.iter().map(|(one, count)| finding(set, one, *count, is_each, anchors));
-        let table = Table::new(["", "what it says", "cell"].map(doc::Column::text), rows);
+        let table = Table::new(["", "", "cell"].map(doc::Column::text), rows);
         Table { label: "Findings".to_owned(), ..table.layout(Layout::Cards) }
     };
     Section::new("Findings", |body| {

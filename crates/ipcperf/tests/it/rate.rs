@@ -48,7 +48,7 @@ fn an_open_loop_sees_a_stop_for_every_message_and_a_closed_one_once() {
     let (open, shown) = document(&[&common[..], &stop, &open].concat());
     assert!(shown.contains("OPEN LOOP"), "{shown}");
     let (closed, shown) = document(&[&common[..], &stop, &["-p", "ping-pong"]].concat());
-    assert!(shown.contains("CLOSED LOOP"), "{shown}");
+    assert!(shown.contains("closed loop"), "{shown}");
     let (open, closed) = (measured(&open), measured(&closed));
     let places = |cells: &[&Value]| -> Vec<Value> {
         cells.iter().map(|cell| cell["placement"].clone()).collect()
