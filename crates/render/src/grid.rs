@@ -29,7 +29,8 @@ impl Grid {
         cells.flat_map(|cell| cell.split('\n')).map(text::width).max().unwrap_or(0)
     }
 
-    fn width(&self, columns: &[usize]) -> usize {
+    /// Columns of a line of these columns.
+    pub(crate) fn width(&self, columns: &[usize]) -> usize {
         let content: usize = columns.iter().map(|column| self.column_width(*column)).sum();
         content + GAP * columns.len().saturating_sub(1)
     }

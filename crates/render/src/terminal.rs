@@ -121,17 +121,23 @@ fn grid(table: &Table, unicode: bool) -> Grid {
 }
 
 fn table(page: &mut Page<'_>, table: &Table, edge: &str) -> io::Result<()> {
-    // A table that flows needs its columns more than an edge.
-    let is_inside = table.has_groups() && table.layout != Layout::Flow;
-    let inner = if is_inside { format!("{edge}{EDGE}") } else { edge.to_owned() };
     let style = *page.style;
-    let room = style.width.saturating_sub(inner.len());
     let mut grid = grid(table, style.unicode);
     let all = beside(table);
+    let (always, mut wanted): (Vec<usize>, Vec<usize>) =
+        all.iter().partition(|at| table.columns[**at].rank == 0);
+    let room = style.width.saturating_sub(edge.len());
+    // A table that flows or has little room needs its columns more than an edge.
+    let is_roomy = match table.layout {
+        Layout::Flow => false,
+        Layout::GiveWay => grid.width(&always) + EDGE.len() <= room,
+        Layout::Blocks(_) | Layout::Cards => true,
+    };
+    let is_inside = is_roomy && table.has_groups();
+    let inner = if is_inside { format!("{edge}{EDGE}") } else { edge.to_owned() };
+    let room = style.width.saturating_sub(inner.len());
     match table.layout {
         Layout::GiveWay => {
-            let (always, mut wanted): (Vec<usize>, Vec<usize>) =
-                all.iter().partition(|at| table.columns[**at].rank == 0);
             wanted.sort_by_key(|at| table.columns[*at].rank);
             let columns = grid.narrow(&always, &wanted, table.flexible, room);
             rows(page, table, &grid, &columns, [edge, &inner])?;

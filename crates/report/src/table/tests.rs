@@ -351,33 +351,29 @@ fn a_small_set_at_40_columns_drops_columns() {
       all rows together.
 
     Distribution, over powers of ten
-                10.0 us
-                .. 10.0
-                ms
+              10.0 us ..
+              10.0 ms
       pipe ping-pong 64B same-llc
-        min     ##                   57.2 us
-        p50     ##                   71.5 us
-        p90     ##                   78.6 us
-        p99     ###                   107 us
-        max     ######               1.43 ms
-        rounds  ._*#,-_+  69.9 us to 73.0 us
-                #
+      min     ##                     57.2 us
+      p50     ##                     71.5 us
+      p90     ##                     78.6 us
+      p99     ###                     107 us
+      max     ######                 1.43 ms
+      rounds  ._*#,-_+#   69.9 us to 73.0 us
       fifo ping-pong 64B same-llc
-        min     ##                   57.7 us
-        p50     ##                   72.1 us
-        p90     ##                   79.3 us
-        p99     ###                   108 us
-        max     ######               1.44 ms
-        rounds  *,_#_#-+  70.2 us to 74.0 us
-                .
+      min     ##                     57.7 us
+      p50     ##                     72.1 us
+      p90     ##                     79.3 us
+      p99     ###                     108 us
+      max     ######                 1.44 ms
+      rounds  *,_#_#-+.   70.2 us to 74.0 us
       tcp ping-pong 64B same-llc
-        min     ##                   76.0 us
-        p50     ###                  95.0 us
-        p90     ###                   105 us
-        p99     ###                   142 us
-        max     ######               1.90 ms
-        rounds  -_+#._*#  93.8 us to 96.2 us
-                ,
+      min     ##                     76.0 us
+      p50     ###                    95.0 us
+      p90     ###                     105 us
+      p99     ###                     142 us
+      max     ######                 1.90 ms
+      rounds  -_+#._*#,   93.8 us to 96.2 us
 
     Not measured
       - unavailable: posix-mq: no POSIX

@@ -45,8 +45,9 @@ fn every_figure_of_a_card_and_beside_a_row_of_rounds_is_that_of_its_cell() {
             _ => between(&text, "The best of each ranking", "</table>"),
         };
         let rows = shown[0].split("</tr>").filter(|row| row.contains("href"));
-        let shown: Vec<(&str, &str)> =
-            rows.map(|row| (row, between(row, "<td class=\"n\">", "<")[0])).collect();
+        let shown: Vec<(&str, &str)> = rows
+            .map(|row| (row, between(between(row, "<td class=\"n\"", "/td")[0], ">", "<")[0]))
+            .collect();
         assert!(shown.len() > 2, "{command}");
         for (html, figure) in shown {
             assert_eq!(written(of(html)).as_deref(), Some(figure), "{command}: {html}");
