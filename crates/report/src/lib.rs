@@ -30,6 +30,7 @@ mod load;
 mod machine;
 mod once;
 mod overview;
+mod pictures;
 mod pipelines;
 mod reference;
 mod replication;
@@ -41,7 +42,6 @@ mod stopped;
 mod table;
 #[cfg(test)]
 mod testing;
-mod web;
 mod words;
 
 pub use answers::{Answer, Question, answers};

@@ -5,8 +5,8 @@ use crate::answers::answers;
 use crate::chapters::{Chapter, Row as Ranked, chapters, keep_top, label};
 use crate::fittest::fitness;
 use crate::judge::MetricKind;
+use crate::pictures::{Anchors, cells, charts};
 use crate::stopped::Stopped;
-use crate::web::{Anchors, cells, charts};
 use crate::{
     Specs, Style, bars, calls, choose, crossover, explain, figures, machine, overview, pipelines,
     table, text,

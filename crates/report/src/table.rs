@@ -5,7 +5,7 @@ use crate::chapters::{Chapter, Row as Ranked, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
 use crate::judge::MetricKind;
-use crate::web::Anchors;
+use crate::pictures::Anchors;
 use crate::{pipelines, text};
 use ipcperf_core::result::{Finding, Host, Kernel, Noise, ResultSet, Severity, Status};
 use ipcperf_render::doc::{self, Cell, Layout, Line, Place, Row, Section, Table, Tone};
