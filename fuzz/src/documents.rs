@@ -133,10 +133,6 @@ fn show_result(set: &ResultSet, format: Format, style: &Style) {
     let text = written(|out| ipcperf_report::render(set, &spec, format, style, out));
     check(&text, format, style);
     match format {
-        Format::Table => {
-            let text = written(|out| ipcperf_report::bars(set, style, out));
-            check(&text, format, style);
-        }
         Format::Csv => {
             let sets = std::slice::from_ref(set);
             check(&written(|out| ipcperf_report::rows(sets, Rows::Rounds, out)), format, style);

@@ -186,7 +186,7 @@ fn from(
 ) -> Result<ResultSet, Stop> {
     let shown = path.display();
     let format = output::format(&args.output.look)?;
-    if !matches!(format, Format::Table | Format::Markdown | Format::Html) {
+    if !format.is_for_people() {
         let why = format!("--from shows the choice; the figures are in '{shown}' already");
         return Err(Stop::usage(why));
     }

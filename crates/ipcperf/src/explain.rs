@@ -84,7 +84,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, S
         names => return round_trips(registry, names, args),
     };
     let format = output::format(&args.output.look)?;
-    if !matches!(format, Format::Table | Format::Markdown | Format::Html) {
+    if !format.is_for_people() {
         return Err(Stop::usage(format!(
             "--format {format}: words are shown as table, markdown or html"
         )));

@@ -7,7 +7,7 @@ use crate::kept::{Archive, Index, SIGN};
 use crate::report::ReportArgs;
 use crate::{output, report, request};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{CellFigure, Format, Kept, trend};
+use ipcperf_report::{CellFigure, Kept, trend};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -118,7 +118,7 @@ fn follow(
     let format = output::format_of(look, file)?;
     let (_, index) = open(name)?;
     let mut found = cells(registry, &index, cell)?;
-    if found.len() > 1 && !matches!(format, Format::Table | Format::Markdown) {
+    if found.len() > 1 && !format.is_text() {
         return Err(Stop::usage(format!(
             "'{cell}' means {} cells, and {format} shows one; name one of them",
             found.len()

@@ -110,9 +110,9 @@ pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitC
     let row = tried(&entry, &options)?;
     let style = output::style(&args.look, false);
     let format = output::format(&args.look)?;
-    output::put(None, |out| match format {
-        Format::Table | Format::Html => ipcperf_report::describe(&row, format, &style, out),
-        format => ipcperf_report::list(&[row], format, &style, out),
+    output::put(None, |out| match format.is_for_people() {
+        true => ipcperf_report::describe(&row, format, &style, out),
+        false => ipcperf_report::list(&[row], format, &style, out),
     })
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct ManArgs {
 /// Prints a page, or writes all of them into a folder.
 pub(crate) fn man(mut all: Command, args: &ManArgs) -> Result<ExitCode, Stop> {
     match &args.dir {
-        None => output::to_stdout(&page(all, args.command.as_deref())?),
+        None => output::to_stdout(&manual(all, args.command.as_deref())?),
         Some(folder) => {
             output::folder("--dir", folder)?;
             all = all.disable_help_subcommand(true);
@@ -56,7 +56,7 @@ fn rendered(man: &Man) -> Result<Vec<u8>, Stop> {
     Ok(bytes)
 }
 
-fn page(mut all: Command, name: Option<&str>) -> Result<Vec<u8>, Stop> {
+fn manual(mut all: Command, name: Option<&str>) -> Result<Vec<u8>, Stop> {
     all.build();
     let command = match name {
         None => Some(&all),
@@ -127,11 +127,11 @@ mod tests {
         for command in all.get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = command.get_name();
             let text =
-                String::from_utf8(page(Args::command(), Some(name)).expect(name)).expect(name);
+                String::from_utf8(manual(Args::command(), Some(name)).expect(name)).expect(name);
             assert!(text.contains(&format!(".TH ipcperf-{name}")), "{name}: {text}");
             assert!(name == "clean" || text.contains("Examples:"), "{name}: {text}");
         }
-        let refused = page(Args::command(), Some("reprot")).expect_err("no such command");
+        let refused = manual(Args::command(), Some("reprot")).expect_err("no such command");
         assert_eq!(refused.to_string(), "unknown command 'reprot'; did you mean 'report'?");
     }
 

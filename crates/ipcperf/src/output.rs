@@ -143,6 +143,7 @@ pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
         versus_bound: false,
         verbose: look.verbose,
         full: false,
+        pictures: false,
         top: None,
     }
 }

@@ -116,7 +116,7 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     }
     match args.only.top {
         Some(0) => return Err(Stop::usage("--top must be at least 1")),
-        Some(_) if !matches!(format, Format::Table | Format::Markdown) => {
+        Some(_) if !format.is_text() => {
             return Err(Stop::usage(format!(
                 "--top is for table and markdown: {format} has all rows, and -m, -p, -s and --place choose among them"
             )));
@@ -125,7 +125,7 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     }
     let file = match args.files.as_slice() {
         [file] if args.rows.is_none() => file,
-        [before, after] if format == Format::Html && args.rows.is_none() => {
+        [before, after] if format.is_browsed() && args.rows.is_none() => {
             return both(registry, args, [before, after]);
         }
         _ if format == Format::Table && args.rows.is_none() => {
@@ -201,11 +201,7 @@ impl Show<'_> {
             Document::Result(set) => {
                 let full = style.full || only::is_some(&args.only);
                 let style = Style { full, top: args.only.top, ..*style };
-                ipcperf_report::render(set, &request::specs(registry), *format, &style, out)?;
-                match format {
-                    Format::Table if full => ipcperf_report::bars(set, &style, out),
-                    _ => Ok(()),
-                }
+                ipcperf_report::render(set, &request::specs(registry), *format, &style, out)
             }
         }
     }

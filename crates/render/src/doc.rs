@@ -32,6 +32,8 @@ pub struct Doc {
     pub headline: String,
     /// Everything below the headline.
     pub body: Blocks,
+    /// What it comes to: said first on a page and last elsewhere, where a reader sees the end.
+    pub conclusion: Vec<Line>,
     /// Where it all comes from: the last lines of a page.
     pub foot: Vec<String>,
 }
@@ -72,6 +74,10 @@ pub struct Line {
     pub link: Option<String>,
     /// It takes at most so many lines of a terminal.
     pub most: Option<usize>,
+    /// The number itself, by which a page sorts.
+    pub value: Option<f64>,
+    /// What a page draws as a small picture in place of the words.
+    pub spark: Vec<f64>,
 }
 
 /// Blocks under a heading.
@@ -130,6 +136,8 @@ pub struct Table {
     pub flexible: usize,
     /// What the groups of its rows are, where they have groups.
     pub groups: String,
+    /// A page lets its rows be sorted and filtered. A document has one such table at most.
+    pub is_searched: bool,
 }
 
 /// What a terminal does with a table that is too wide.
@@ -171,6 +179,8 @@ pub enum Place {
     Column,
     /// On a terminal as a line of its own above the row.
     Above,
+    /// The same below the row.
+    Below,
     /// Drawn in characters: a page has a picture instead.
     Characters,
 }
@@ -186,6 +196,8 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// The same as a paragraph; made from the cells where it is empty.
     pub card: Vec<Line>,
+    /// Its address in a page.
+    pub anchor: String,
 }
 
 /// Lines of a row in one column.
@@ -265,6 +277,13 @@ impl Blocks {
         }
     }
 
+    /// How many blocks come before the first section that a page shows at once.
+    #[must_use]
+    pub fn top(&self) -> usize {
+        let is_section = |block: &Block| matches!(block, Block::Section(one) if !one.is_folded);
+        self.0.iter().position(is_section).unwrap_or(self.0.len())
+    }
+
     /// Adds other blocks.
     pub fn append(&mut self, blocks: Self) {
         self.0.extend(blocks.0);
@@ -288,7 +307,8 @@ impl Section {
 impl Line {
     /// Words in a tone.
     pub fn new(tone: Tone, words: impl Into<String>) -> Self {
-        Self { tone, lead: String::new(), words: words.into(), link: None, most: None }
+        let (lead, spark) = (String::new(), Vec::new());
+        Self { tone, lead, words: words.into(), link: None, most: None, value: None, spark }
     }
 
     /// The same behind a beginning, below the end of which further lines begin on a terminal.
@@ -301,6 +321,12 @@ impl Line {
     #[must_use]
     pub fn to(self, anchor: impl Into<String>) -> Self {
         Self { link: Some(anchor.into()), ..self }
+    }
+
+    /// The same with the number by which a page sorts.
+    #[must_use]
+    pub fn worth(self, value: Option<f64>) -> Self {
+        Self { value, ..self }
     }
 
     /// The same, in at most so many lines of a terminal.

@@ -42,6 +42,24 @@ impl Format {
         }
     }
 
+    /// Whether people read it as text: documents can follow each other in it.
+    #[must_use]
+    pub const fn is_text(self) -> bool {
+        matches!(self, Self::Table | Self::Markdown)
+    }
+
+    /// Whether it is for a browser: a file of one document.
+    #[must_use]
+    pub const fn is_browsed(self) -> bool {
+        matches!(self, Self::Html)
+    }
+
+    /// Whether people read it; the others are for programs.
+    #[must_use]
+    pub const fn is_for_people(self) -> bool {
+        self.is_text() || self.is_browsed()
+    }
+
     /// The format of a file that ends so.
     #[must_use]
     pub fn of_ending(ending: &str) -> Option<Self> {
@@ -65,15 +83,29 @@ pub struct Style {
     pub verbose: bool,
     /// All tables of a survey or a study instead of one screen.
     pub full: bool,
+    /// Pictures, and rows that are looked up: what only a browser can show.
+    pub pictures: bool,
     /// Rows shown of each ranking; none: all.
     pub top: Option<usize>,
 }
 
 impl Style {
-    /// Of a page, which has room for everything.
+    /// The same with the room that a format has: a browser has it for everything, and for pictures, too.
     #[must_use]
-    pub fn page() -> Self {
-        Self { unicode: true, verbose: true, full: true, ..Self::default() }
+    pub fn within(self, format: Format) -> Self {
+        match format {
+            Format::Html => {
+                let usual = Self::default();
+                Self { unicode: true, verbose: true, full: true, pictures: true, ..usual }
+            }
+            _ => self,
+        }
+    }
+
+    /// The same of all that there is, but for a screen that nobody asked it for.
+    #[must_use]
+    pub fn whole(self, format: Format) -> Self {
+        Self { full: self.full || format != Format::Table, ..self }
     }
 
     /// Whether more than one screen was asked for.
@@ -92,6 +124,7 @@ impl Default for Style {
             versus_bound: false,
             verbose: false,
             full: false,
+            pictures: false,
             top: None,
         }
     }

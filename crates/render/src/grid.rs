@@ -14,36 +14,30 @@ const HANG: &str = "  ";
 
 /// Heads and rows of text.
 #[derive(Clone)]
-pub struct Grid {
+pub(crate) struct Grid {
     /// The names of the columns.
-    pub heads: Vec<String>,
+    pub(crate) heads: Vec<String>,
     /// Which columns stand at the right edge.
-    pub right: Vec<bool>,
+    pub(crate) right: Vec<bool>,
     /// A text for each column.
-    pub rows: Vec<Vec<String>>,
+    pub(crate) rows: Vec<Vec<String>>,
 }
 
 impl Grid {
-    /// Of columns with their heads, and which of them stand at the right edge.
-    pub fn of(columns: &[(&str, bool)], rows: Vec<Vec<String>>) -> Self {
-        let columns = columns.iter().map(|(head, right)| ((*head).to_owned(), *right));
-        let (heads, right) = columns.unzip();
-        Self { heads, right, rows }
-    }
-
     fn column_width(&self, column: usize) -> usize {
         let cells = self.rows.iter().map(|row| &row[column]).chain([&self.heads[column]]);
         cells.flat_map(|cell| cell.split('\n')).map(text::width).max().unwrap_or(0)
     }
 
-    fn width(&self, columns: &[usize]) -> usize {
+    /// Columns of a line of these columns.
+    pub(crate) fn width(&self, columns: &[usize]) -> usize {
         let content: usize = columns.iter().map(|column| self.column_width(*column)).sum();
         content + GAP * columns.len().saturating_sub(1)
     }
 
     /// The columns that fit into `limit`: all of `always`, then those of `wanted` in turn until one does not fit.
     /// Left to right.
-    pub fn choose(&self, always: &[usize], wanted: &[usize], limit: usize) -> Vec<usize> {
+    pub(crate) fn choose(&self, always: &[usize], wanted: &[usize], limit: usize) -> Vec<usize> {
         let mut columns = always.to_vec();
         for column in wanted {
             columns.push(*column);
@@ -57,7 +51,7 @@ impl Grid {
     }
 
     /// All columns from `first` on, in as many blocks as the limit takes, each behind column 0: none is left out.
-    pub fn blocks(&self, first: usize, limit: usize) -> Vec<Vec<usize>> {
+    pub(crate) fn blocks(&self, first: usize, limit: usize) -> Vec<Vec<usize>> {
         let mut blocks = Vec::new();
         let mut next = first;
         while next < self.heads.len() {
@@ -72,30 +66,9 @@ impl Grid {
         blocks
     }
 
-    /// Where a column begins in a line of these columns.
-    pub fn left_edge(&self, columns: &[usize], column: usize) -> usize {
-        let before = columns.iter().take_while(|other| **other != column);
-        before.map(|other| self.column_width(*other) + GAP).sum()
-    }
-
     /// What [`choose`](Self::choose) chooses. Where even `always` is too wide, texts go on in the next line, those of
-    /// column `flexible` first: nothing is cut off.
-    pub fn fit(
-        &mut self,
-        always: &[usize],
-        wanted: &[usize],
-        flexible: usize,
-        limit: usize,
-        unicode: bool,
-    ) -> Vec<usize> {
-        for cell in self.heads.iter_mut().chain(self.rows.iter_mut().flatten()) {
-            *cell = text::clean(cell, unicode);
-        }
-        self.narrow(always, wanted, flexible, limit)
-    }
-
-    /// The same of clean texts, in which a newline is one of ours.
-    pub fn narrow(
+    /// column `flexible` first: nothing is cut off. Texts are clean, and a newline is one of ours.
+    pub(crate) fn narrow(
         &mut self,
         always: &[usize],
         wanted: &[usize],
@@ -133,7 +106,7 @@ impl Grid {
     /// All columns, each at least as wide as `least` says, in as few lines as that takes: of those that are too wide
     /// together the one gives way by which the rows grow least, and among these the widest. Newlines in cells are ours.
     /// Whether they fit; if not, nothing is changed.
-    pub fn flow(&mut self, least: &[usize], limit: usize) -> bool {
+    pub(crate) fn flow(&mut self, least: &[usize], limit: usize) -> bool {
         let count = self.heads.len();
         let limit = limit.saturating_sub(GAP * count.saturating_sub(1));
         if least.iter().sum::<usize>() > limit {
@@ -189,7 +162,7 @@ impl Grid {
     }
 
     /// The lines of the head, then those of each row.
-    pub fn lines(&self, columns: &[usize]) -> (Vec<String>, Vec<Vec<String>>) {
+    pub(crate) fn lines(&self, columns: &[usize]) -> (Vec<String>, Vec<Vec<String>>) {
         let widths: Vec<usize> = columns.iter().map(|at| self.column_width(*at)).collect();
         let lines = |row: &Vec<String>| {
             let cells: Vec<Vec<&str>> =
@@ -238,13 +211,12 @@ mod tests {
             (10, "mech   p50|anis|m", "shm-|ring|/spi|n"),
         ] {
             let mut grid = grid();
-            let columns = grid.fit(&[0, 1], &[2], 0, limit, false);
+            let columns = grid.narrow(&[0, 1], &[2], 0, limit);
             let (heads, rows) = grid.lines(&columns);
             let shown = |lines: &[String]| {
                 lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("|")
             };
             assert_eq!((shown(&heads).as_str(), shown(&rows[1]).as_str()), (head, last));
-            assert_eq!(grid.left_edge(&columns, 1), grid.column_width(0) + GAP);
             assert_eq!(rows.len(), 2);
             for line in rows.iter().flatten() {
                 assert!(text::width(line) <= limit, "{limit}: {line}");
@@ -288,14 +260,5 @@ mod tests {
         assert_eq!(wide.lines(&[0, 1, 2]).1.iter().map(Vec::len).sum::<usize>(), 3);
         let mut narrow = grid();
         assert!(!narrow.flow(&[8, 17, 6], 30) && narrow.rows == grid().rows);
-    }
-
-    #[test]
-    fn a_line_of_a_text_from_outside_is_no_line_of_the_table() {
-        let mut grid = grid();
-        grid.rows[0][0] = "pi\npe".to_owned();
-        let columns = grid.fit(&[0, 1], &[2], 0, 40, false);
-        let (_, rows) = grid.lines(&columns);
-        assert_eq!((rows[0].len(), rows[0][0].trim_end()), (1, "pi pe          71.5 us  90.1 us"));
     }
 }

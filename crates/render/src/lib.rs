@@ -8,14 +8,14 @@
 pub mod csv;
 pub mod doc;
 mod format;
-pub mod grid;
-pub mod html;
+mod grid;
+mod html;
 pub mod json;
 pub mod markdown;
 mod output;
-pub mod page;
+mod page;
 pub mod svg;
-pub mod terminal;
+mod terminal;
 #[cfg(test)]
 mod tests;
 pub mod text;

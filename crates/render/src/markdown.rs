@@ -34,6 +34,8 @@ pub(crate) fn write(doc: &Doc, style: &Style, out: &mut dyn Write) -> io::Result
         writeln!(text, "# {}\n", escape(&doc.headline, style.unicode))?;
     }
     blocks(&doc.body, 2, style, &mut text)?;
+    let said = doc.conclusion.iter().cloned().map(Block::Say);
+    said.into_iter().try_for_each(|line| block(&line, 2, style, &mut text))?;
     let end = text.iter().rposition(|byte| *byte != b'\n').map_or(0, |last| last + 1);
     out.write_all(&text[..end])?;
     writeln!(out)
@@ -54,8 +56,8 @@ fn block(block: &Block, depth: usize, style: &Style, out: &mut dyn Write) -> io:
     };
     match block {
         Block::Say(line) => match line.tone {
-            Tone::Title | Tone::Best => writeln!(out, "**{}**\n", plain(line.whole().trim_end())),
-            _ => writeln!(out, "{}\n", plain(&line.whole())),
+            Tone::Title | Tone::Best => writeln!(out, "**{}**\n", plain(line.whole().trim())),
+            _ => writeln!(out, "{}\n", plain(line.whole().trim())),
         },
         Block::List(items) => {
             items.iter().try_for_each(|item| writeln!(out, "- {}", plain(&item.whole())))?;

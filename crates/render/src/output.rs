@@ -16,7 +16,7 @@ pub struct Output<'a, D, R> {
 }
 
 impl<D: Serialize, R: Serialize> Output<'_, D, R> {
-    /// Writes it; `doc` says it to people. A page has room for everything.
+    /// Writes it; `doc` says it to people in the room that the format has.
     ///
     /// # Errors
     /// `out` refuses the bytes.
@@ -31,8 +31,9 @@ impl<D: Serialize, R: Serialize> Output<'_, D, R> {
             Format::Json => json::document(self.document, out),
             Format::Ndjson => self.rows.iter().try_for_each(|row| json::object(row, out)),
             Format::Csv => csv::render_values(self.rows, self.columns, out),
-            Format::Html => doc(&Style::page()).write(format, style, out),
-            Format::Table | Format::Markdown => doc(style).write(format, style, out),
+            Format::Table | Format::Markdown | Format::Html => {
+                doc(&style.within(format)).write(format, style, out)
+            }
         }
     }
 }

@@ -19,22 +19,22 @@ fn paint(tone: Tone) -> anstyle::Style {
 }
 
 /// Lines on their way out.
-pub struct Page<'a> {
+pub(crate) struct Page<'a> {
     out: &'a mut dyn io::Write,
     /// How it is laid out.
-    pub style: &'a Style,
+    pub(crate) style: &'a Style,
     /// Something was written, and no empty line after it.
     has_line: bool,
 }
 
 impl<'a> Page<'a> {
     /// On which `out` gets lines of this style.
-    pub fn new(out: &'a mut dyn io::Write, style: &'a Style) -> Self {
+    pub(crate) fn new(out: &'a mut dyn io::Write, style: &'a Style) -> Self {
         Self { out, style, has_line: false }
     }
 
     /// One line, clipped where it is too wide.
-    pub fn line(&mut self, tone: Tone, line: &str) -> io::Result<()> {
+    pub(crate) fn line(&mut self, tone: Tone, line: &str) -> io::Result<()> {
         let line = text::clean(line.trim_end(), self.style.unicode);
         let line = text::clip(&line, self.style.width, self.style.unicode);
         self.has_line = !line.is_empty();
@@ -47,7 +47,7 @@ impl<'a> Page<'a> {
     }
 
     /// The lines of one row of a table, behind its edge.
-    pub fn row(&mut self, tone: Tone, edge: &str, lines: &[String]) -> io::Result<()> {
+    pub(crate) fn row(&mut self, tone: Tone, edge: &str, lines: &[String]) -> io::Result<()> {
         lines.iter().try_for_each(|line| self.line(tone, &format!("{edge}{line}")))
     }
 
@@ -55,18 +55,18 @@ impl<'a> Page<'a> {
     ///
     /// # Errors
     /// The page refuses the bytes.
-    pub fn gap(&mut self) -> io::Result<()> {
+    pub(crate) fn gap(&mut self) -> io::Result<()> {
         if self.has_line { self.blank() } else { Ok(()) }
     }
 
     /// An empty line.
-    pub fn blank(&mut self) -> io::Result<()> {
+    pub(crate) fn blank(&mut self) -> io::Result<()> {
         self.has_line = false;
         writeln!(self.out)
     }
 
     /// A text over as many lines as it takes, hanging under the end of `first`.
-    pub fn paragraph(&mut self, tone: Tone, first: &str, words: &str) -> io::Result<()> {
+    pub(crate) fn paragraph(&mut self, tone: Tone, first: &str, words: &str) -> io::Result<()> {
         let words = text::clean(words, self.style.unicode);
         for line in text::wrap(first, &words, self.style.width) {
             self.line(tone, &line)?;

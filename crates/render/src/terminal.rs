@@ -11,8 +11,9 @@ use std::io;
 /// Before all that stands under a heading.
 const EDGE: &str = "  ";
 
-/// Before what stands above a row.
+/// Before what stands above a row, and below one.
 const ABOVE: &str = "  -- ";
+const BELOW: &str = "       ";
 
 /// What stands where words were left out.
 const CUT: &str = " ...";
@@ -34,14 +35,14 @@ pub(crate) fn write(doc: &Doc, style: &Style, out: &mut dyn io::Write) -> io::Re
     if !doc.headline.is_empty() {
         page.paragraph(Tone::Title, "", &doc.headline)?;
     }
-    blocks(&mut page, &doc.body, "")
+    blocks(&mut page, &doc.body, "")?;
+    if !doc.conclusion.is_empty() {
+        page.gap()?;
+    }
+    doc.conclusion.iter().try_for_each(|line| say(&mut page, "", line))
 }
 
-/// Draws blocks on a page that has other things, too.
-///
-/// # Errors
-/// The page refuses the bytes.
-pub fn blocks(page: &mut Page<'_>, blocks: &Blocks, edge: &str) -> io::Result<()> {
+fn blocks(page: &mut Page<'_>, blocks: &Blocks, edge: &str) -> io::Result<()> {
     blocks.0.iter().try_for_each(|block| self::block(page, block, edge))
 }
 
@@ -98,7 +99,8 @@ fn say(page: &mut Page<'_>, edge: &str, line: &Line) -> io::Result<()> {
 /// The columns that stand side by side.
 fn beside(table: &Table) -> Vec<usize> {
     let all = 0..table.columns.len();
-    all.filter(|at| table.columns[*at].place != Place::Above).collect()
+    let is_beside = |at: &usize| !matches!(table.columns[*at].place, Place::Above | Place::Below);
+    all.filter(is_beside).collect()
 }
 
 /// Clean texts, in which a newline is one of ours.
@@ -119,17 +121,23 @@ fn grid(table: &Table, unicode: bool) -> Grid {
 }
 
 fn table(page: &mut Page<'_>, table: &Table, edge: &str) -> io::Result<()> {
-    // A table that flows needs its columns more than an edge.
-    let is_inside = table.has_groups() && table.layout != Layout::Flow;
-    let inner = if is_inside { format!("{edge}{EDGE}") } else { edge.to_owned() };
     let style = *page.style;
-    let room = style.width.saturating_sub(inner.len());
     let mut grid = grid(table, style.unicode);
     let all = beside(table);
+    let (always, mut wanted): (Vec<usize>, Vec<usize>) =
+        all.iter().partition(|at| table.columns[**at].rank == 0);
+    let room = style.width.saturating_sub(edge.len());
+    // A table that flows or has little room needs its columns more than an edge.
+    let is_roomy = match table.layout {
+        Layout::Flow => false,
+        Layout::GiveWay => grid.width(&always) + EDGE.len() <= room,
+        Layout::Blocks(_) | Layout::Cards => true,
+    };
+    let is_inside = is_roomy && table.has_groups();
+    let inner = if is_inside { format!("{edge}{EDGE}") } else { edge.to_owned() };
+    let room = style.width.saturating_sub(inner.len());
     match table.layout {
         Layout::GiveWay => {
-            let (always, mut wanted): (Vec<usize>, Vec<usize>) =
-                all.iter().partition(|at| table.columns[**at].rank == 0);
             wanted.sort_by_key(|at| table.columns[*at].rank);
             let columns = grid.narrow(&always, &wanted, table.flexible, room);
             rows(page, table, &grid, &columns, [edge, &inner])?;
@@ -204,13 +212,16 @@ fn rows(
             page.paragraph(Tone::Title, edge, group)?;
         }
         for (row, lines) in rows.iter().zip(lines.by_ref()) {
-            let above = table.columns.iter().zip(&row.cells);
-            for (_, cell) in above.filter(|(column, _)| column.place == Place::Above) {
-                for line in &cell.0 {
-                    page.paragraph(line.tone, &format!("{inner}{ABOVE}"), &line.whole())?;
-                }
-            }
+            let alone = |page: &mut Page<'_>, place, lead: &str| {
+                let cells = table.columns.iter().zip(&row.cells);
+                let cells = cells.filter(|(column, _)| column.place == place);
+                cells.flat_map(|(_, cell)| &cell.0).try_for_each(|line| {
+                    page.paragraph(line.tone, &format!("{inner}{lead}"), &line.whole())
+                })
+            };
+            alone(page, Place::Above, ABOVE)?;
             page.row(row.tone, inner, lines)?;
+            alone(page, Place::Below, BELOW)?;
         }
     }
     Ok(())

@@ -133,7 +133,7 @@ fn nothing_that_is_obeyed_gets_out_in_any_format() {
     for row in rows {
         assert_eq!(row.replace("\\|", "").matches('|').count(), 5, "{row}");
     }
-    let page = written(Format::Html, &Style::page());
+    let page = written(Format::Html, &Style::default().within(Format::Html));
     assert_eq!(page.matches("<script>").count(), 1, "its own");
     assert!(page.contains("href=\"#claims\""), "{page}");
 }
@@ -142,7 +142,7 @@ fn nothing_that_is_obeyed_gets_out_in_any_format() {
 fn a_document_that_was_stopped_says_so_first() {
     assert!(on_terminal(80).starts_with("INTERRUPTED\n"));
     assert!(written(Format::Markdown, &Style::default()).starts_with("**INTERRUPTED**\n"));
-    let page = written(Format::Html, &Style::page());
+    let page = written(Format::Html, &Style::default().within(Format::Html));
     assert!(page.contains("<main id=\"main\"><p class=\"alarm\">INTERRUPTED</p>"), "{page}");
 }
 

@@ -1,12 +1,10 @@
 //! The distribution of a few cells drawn in characters: quantiles as bars on a scale of powers of ten, and the rounds in
 //! their order. A terminal without UTF-8 gets ASCII.
 
-use crate::figures;
-use crate::page::Page;
+use crate::{Style, figures};
 use ipcperf_core::result::{Cell, Metric, ResultSet, Round, Status};
-use ipcperf_render::doc::Tone;
+use ipcperf_render::doc::{Cell as Words, Column, Place, Row, Section, Table, Tone};
 use std::collections::BTreeMap;
-use std::io;
 
 /// With more cells than this nobody compares bars.
 const MOST: usize = 6;
@@ -14,8 +12,8 @@ const MOST: usize = 6;
 /// In this order, as far as the sample supports them.
 const QUANTILES: &[&str] = &["min", "p50", "p90", "p99", "p99.9", "p99.99", "p99.999", "max"];
 
-/// Columns beside a bar: indent, name of the quantile, edges, figure.
-const BESIDE: usize = 24;
+/// Columns beside a bar: indent, name of the quantile, figure or ends of the rounds.
+const BESIDE: usize = 38;
 
 /// Heights of the rounds, the lowest first.
 const BLOCKS: [[char; 8]; 2] =
@@ -24,8 +22,8 @@ const BLOCKS: [[char; 8]; 2] =
 /// What was rejected, or did not keep up.
 const NO_FIGURE: char = 'x';
 
-/// Draws the cells that have quantiles, where they are few.
-pub(crate) fn draw(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
+/// The cells that have quantiles, where they are few.
+pub(crate) fn section(set: &ResultSet, style: &Style) -> Section {
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok);
     let cells: Vec<(&Cell, Vec<(&str, f64)>)> = measured
         .filter_map(|cell| Some((cell, quantiles(cell.times()?))))
@@ -33,26 +31,27 @@ pub(crate) fn draw(page: &mut Page<'_>, set: &ResultSet) -> io::Result<()> {
         .collect();
     let values = || cells.iter().flat_map(|(_, quantiles)| quantiles).map(|(_, value)| *value);
     if cells.is_empty() || cells.len() > MOST {
-        return Ok(());
+        return Section::default();
     }
     let low = values().fold(f64::INFINITY, f64::min).log10().floor();
     let high = values().fold(1.0, f64::max).log10().ceil().max(low + 1.0);
-    let room = page.style.width.saturating_sub(BESIDE).clamp(8, 60);
-    let (from, to) = (figures::nanos(10_f64.powf(low)), figures::nanos(10_f64.powf(high)));
-    page.blank()?;
-    let title = format!("DISTRIBUTION, each bar from {from} to {to}, powers of ten");
-    page.paragraph(Tone::Title, "", &title)?;
-    for (cell, quantiles) in &cells {
-        page.paragraph(Tone::Plain, "", &cell.id)?;
-        for (name, value) in quantiles {
+    let room = style.width.saturating_sub(BESIDE).clamp(8, 60);
+    let [from, to] = [low, high].map(|end| figures::nanos(10_f64.powf(end)));
+    let half = room.saturating_sub(4) / 2;
+    let scale = format!("{from:<half$} .. {to:>half$}");
+    let columns =
+        [Column::text(""), Column::text(scale).place(Place::Characters), Column::number("")];
+    let rows = cells.iter().flat_map(|(cell, quantiles)| {
+        let row = |(name, value): &(&str, f64)| {
             let share = (value.log10() - low) / (high - low);
-            let bar = bar(share * room as f64, page.style.unicode);
-            let figure = figures::nanos(*value);
-            page.line(Tone::Plain, &format!("  {name:<7} |{bar:<room$}| {figure}"))?;
-        }
-        rounds(page, cell)?;
-    }
-    Ok(())
+            let bar = bar(share * room as f64, style.unicode);
+            Row::new([(*name).to_owned(), bar, figures::nanos(*value)])
+        };
+        let rows = quantiles.iter().map(row).chain(rounds(cell, style));
+        rows.map(|row| row.group(cell.id.as_str()))
+    });
+    let table = Table { flexible: 1, ..Table::new(columns, rows) };
+    Section::new("Distribution, over powers of ten", |body| body.table(table))
 }
 
 fn quantiles(times: &BTreeMap<String, Metric>) -> Vec<(&'static str, f64)> {
@@ -71,16 +70,16 @@ fn bar(columns: f64, unicode: bool) -> String {
 }
 
 /// The figure of each round, from the lowest to the highest of them.
-fn rounds(page: &mut Page<'_>, cell: &Cell) -> io::Result<()> {
+fn rounds(cell: &Cell, style: &Style) -> Option<Row> {
     let figure =
         |slices: &[Round]| cell.figure_of(slices.iter().find(|slice| slice.rejected.is_none())?);
     let figures: Vec<Option<f64>> = cell.by_round().map(figure).collect();
     let low = figures.iter().flatten().fold(f64::INFINITY, |a, b| a.min(*b));
     let high = figures.iter().flatten().fold(f64::NEG_INFINITY, |a, b| a.max(*b));
     if figures.len() < 2 || !low.is_finite() || !high.is_finite() {
-        return Ok(());
+        return None;
     }
-    let heights = BLOCKS[usize::from(page.style.unicode)];
+    let heights = BLOCKS[usize::from(style.unicode)];
     let height = |figure: &Option<f64>| match figure {
         None => NO_FIGURE,
         // The share first: of figures near the largest that there are, a multiple is infinite.
@@ -89,19 +88,23 @@ fn rounds(page: &mut Page<'_>, cell: &Cell) -> io::Result<()> {
     let drawn: String = figures.iter().map(height).collect();
     let (facts, size) = (cell.key.pattern.facts().figure, cell.key.size_bytes);
     let [low, high] = [low, high].map(|value| figures::of(facts, value, size));
-    let out = if drawn.contains(NO_FIGURE) { ", x has no figure" } else { "" };
-    page.paragraph(Tone::Plain, "  rounds   ", &format!("{drawn} {low} to {high}{out}"))
+    let out = if drawn.contains(NO_FIGURE) { "x has no figure" } else { "" };
+    let ends = Words::from(format!("{low} to {high}")).below(Tone::Plain, out);
+    Some(Row::new([Words::from("rounds"), Words::from(drawn), ends]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Style;
+    use crate::Format;
     use crate::testing::sample::{self, Build, TWO};
     use crate::testing::to_text;
+    use ipcperf_render::doc::Doc;
 
     fn drawn(set: &ResultSet, style: &Style) -> String {
-        to_text(|out| draw(&mut Page::new(out, style), set))
+        let mut doc = Doc::default();
+        doc.body.add(section(set, style));
+        to_text(|out| doc.write(Format::Table, style, out))
     }
 
     fn set(cells: usize) -> ResultSet {
@@ -118,10 +121,14 @@ mod tests {
         sample::set((0..cells).map(cell).collect())
     }
 
+    fn flat(text: &str) -> String {
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
     /// Signs of the bar beside this quantile.
     fn length(text: &str, name: &str) -> usize {
         let line = text.lines().find(|line| line.trim_start().starts_with(name)).expect(name);
-        line.split('|').nth(1).unwrap().trim_end().chars().count()
+        line.chars().filter(|sign| ['#', '\u{2588}'].contains(sign)).count()
     }
 
     #[test]
@@ -129,7 +136,7 @@ mod tests {
         for unicode in [false, true] {
             let text = drawn(&set(1), &Style { unicode, width: 80, ..Style::default() });
             let lengths = ["min", "p50", "max"].map(|name| length(&text, name));
-            assert_eq!(lengths, [0, 28, 56], "{text}");
+            assert_eq!(lengths, [0, 21, 42], "{text}");
             assert_eq!(text.is_ascii(), !unicode, "{text}");
         }
     }
@@ -141,28 +148,28 @@ mod tests {
             round.p50_ns = Some(p50);
         }
         let text = drawn(&set, &Style { width: 2000, ..Style::default() });
-        assert!(text.contains("  rounds   #_# "), "{text}");
+        assert!(text.contains("  rounds  #_# "), "{text}");
     }
 
     #[test]
     fn rounds_stand_in_their_order_and_what_has_no_figure_has_no_height() {
         let mut set = set(1);
         let text = drawn(&set, &Style::default());
-        assert!(text.contains("  rounds   _#- 10.0 us to 20.0 us\n"), "{text}");
+        assert!(flat(&text).contains(" rounds _#- 10.0 us to 20.0 us"), "{text}");
         set.cells[0].rounds[1].rejected = Some("moved".to_owned());
         let text = drawn(&set, &Style { unicode: true, ..Style::default() });
-        assert!(text.contains("▁x█ 10.0 us to 15.0 us, x has no figure"), "{text}");
+        assert!(flat(&text).contains(" rounds ▁x█ 10.0 us to 15.0 us x has no figure"), "{text}");
         // Nor is one that did not keep up, though it counts.
         (set.cells[0].rounds[1].rejected, set.cells[0].rounds[1].p50_ns) = (None, None);
         let text = drawn(&set, &Style::default());
-        assert!(text.contains("_x# 10.0 us to 15.0 us, x has no figure"), "{text}");
+        assert!(flat(&text).contains(" rounds _x# 10.0 us to 15.0 us x has no figure"), "{text}");
         set.cells[0].rounds[1].rejected = Some("moved".to_owned());
         set.cells[0].rounds[1].p50_ns = Some(20_000.0);
         // Measured once more, the round has a figure again.
         let again = Round { rejected: None, ..set.cells[0].rounds[1].clone() };
         set.cells[0].rounds.insert(2, again);
         let text = drawn(&set, &Style::default());
-        assert!(text.contains("  rounds   _#- 10.0 us to 20.0 us\n"), "{text}");
+        assert!(flat(&text).contains(" rounds _#- 10.0 us to 20.0 us"), "{text}");
         assert!(
             crate::table::masthead(&set).concat().contains(", 3 rounds of "),
             "no fourth round"

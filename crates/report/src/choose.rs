@@ -18,7 +18,7 @@ use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_w
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::format_per_second;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
-use ipcperf_render::doc::{Blocks, Column, Doc, Line, Row, Section, Table, Tone};
+use ipcperf_render::doc::{Column, Doc, Line, Row, Section, Table, Tone};
 use pace::Pace;
 use views::{View, What, cores, cores_words, idle_words, views};
 
@@ -85,6 +85,7 @@ pub(crate) fn doc(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: 
     fronts.into_iter().for_each(|front| body.add(front));
     body.section("Not chosen", |body| body.lines(choice.not_chosen(most(ASKED))));
     body.section("Left out", |body| {
+        let most = |most: usize| if style.is_whole() { usize::MAX } else { most };
         body.lines(left_out(&field.left_out, most(REASONS), most(names)));
     });
     body.section("What would change it", |body| body.lines(choice.changes(most(CHANGES))));
@@ -95,15 +96,6 @@ pub(crate) fn doc(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: 
     body.space();
     body.lines(choice.next());
     doc
-}
-
-/// Who is left out, for whoever asked for more than one screen.
-pub(crate) fn all_left_out(set: &ResultSet, wanted: &Requirements, specs: &Specs) -> Blocks {
-    let mut blocks = Blocks::default();
-    let field = Field::of(set, wanted, specs);
-    let lines = left_out(&field.left_out, usize::MAX, usize::MAX);
-    blocks.section("Left out", |body| body.lines(lines));
-    blocks
 }
 
 /// Who is left out: some reasons and some names of each, the known ones first.

@@ -103,14 +103,13 @@ pub(crate) const fn always(kind: MetricKind) -> &'static [Column] {
 }
 
 /// All columns of a table, left to right. Without rivals at any size there is no rank to show.
-pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
-    let Some(Chapter { pattern, kind, .. }) = chapters.first() else { return Vec::new() };
+fn all(chapter: &Chapter, style: &Style) -> Vec<Column> {
+    let Chapter { pattern, kind, sections, .. } = chapter;
     let columns = match kind {
         MetricKind::Primary(_) | MetricKind::P99 | MetricKind::Above(_) => ORDER,
         MetricKind::Cpu => COST,
     };
-    let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
-    let blocks: Vec<_> = sections.flat_map(|section| &section.blocks).collect();
+    let blocks: Vec<_> = sections.iter().flat_map(|section| &section.blocks).collect();
     let has_rivals = blocks.iter().any(|block| block.rows.len() > 1);
     let any = |has: &dyn Fn(&Cell) -> bool| {
         blocks.iter().flat_map(|block| &block.rows).any(|row| has(row.cell))
@@ -118,7 +117,7 @@ pub(crate) fn all(chapters: &[&Chapter], style: &Style) -> Vec<Column> {
     let is_beside =
         || blocks.iter().flat_map(|block| &block.rows).any(|row| row.beside_best.is_some());
     let is_shown = |column: &Column| match column {
-        Cpus => has_many_named_cpus(chapters),
+        Cpus => has_many_named_cpus(sections),
         BesideBest => is_beside(),
         Bound => style.versus_bound,
         Rank => has_rivals,
@@ -139,9 +138,21 @@ pub(crate) fn every(pattern: PatternKind, style: &Style) -> Vec<String> {
 
 /// Whether the CPUs of lead and follow are a column: so many pairs were named that tables of their own would be a list of
 /// headings.
-pub(crate) fn has_many_named_cpus(chapters: &[&Chapter]) -> bool {
-    let is_next = |two: &[Section]| two[0].way.differs_in_named_cpus(&two[1].way);
-    chapters.iter().any(|one| one.sections.windows(2).filter(|two| is_next(two)).count() > 1)
+fn has_many_named_cpus(sections: &[Section]) -> bool {
+    let is_next = |two: &&[Section]| two[0].way.differs_in_named_cpus(&two[1].way);
+    sections.windows(2).filter(is_next).count() > 1
+}
+
+/// Those of its columns that have a figure; one without any gives its room to the next.
+pub(crate) fn shown(chapter: &Chapter, style: &Style) -> Vec<Column> {
+    let blocks = || chapter.sections.iter().flat_map(|section| &section.blocks);
+    let has_figure = |column: &Column| {
+        let mut rows = blocks().flat_map(|block| &block.rows);
+        rows.any(|row| !["", NONE].contains(&column.cell(row, true).as_str()))
+    };
+    let mut columns = all(chapter, style);
+    columns.retain(|column| always(chapter.kind).contains(column) || has_figure(column));
+    columns
 }
 
 /// The columns that may be dropped, the most wanted first.

@@ -219,7 +219,7 @@ pub(crate) fn doc(set: &ResultSet) -> Option<Doc> {
         if has_modes {
             body.say(Tone::Quiet, words::ONE_OF_TWO);
         }
-        body.list(reasons(set).into_iter().map(|(_, reason)| Line::new(Tone::Doubt, reason)));
+        body.list(reasons(set).into_iter().map(|line| Line { tone: Tone::Doubt, ..line }));
     });
     Some(doc)
 }

@@ -8,7 +8,6 @@
 
 mod advice;
 mod answers;
-mod asked;
 mod bars;
 mod calls;
 mod chapters;
@@ -28,12 +27,14 @@ mod json;
 mod judge;
 mod list;
 mod load;
-mod markdown;
+mod machine;
 mod once;
 mod overview;
+mod pictures;
 mod pipelines;
 mod reference;
 mod replication;
+mod result;
 mod selftest;
 pub mod snippet;
 mod specs;
@@ -41,7 +42,6 @@ mod stopped;
 mod table;
 #[cfg(test)]
 mod testing;
-mod web;
 mod words;
 
 pub use answers::{Answer, Question, answers};
@@ -73,10 +73,8 @@ pub use ipcperf_render::text::{clean, counted, in_groups};
 pub use ipcperf_render::{Format, Style};
 
 use ipcperf_core::result::{Comparison, ResultSet};
-use ipcperf_render::doc::{Doc, Line, Tone};
-use ipcperf_render::{grid, html, page, svg, terminal, text};
+use ipcperf_render::{svg, text};
 use std::io;
-use stopped::Stopped;
 
 /// JSON Schema (2020-12) of the result document, `ipcperf.result/2`.
 pub const RESULT_SCHEMA: &str = include_str!("../../../schema/ipcperf.result-2.schema.json");
@@ -99,15 +97,6 @@ pub const SELFTEST_SCHEMA: &str = include_str!("../../../schema/ipcperf.selftest
 pub const COMPARISON_SCHEMA: &str =
     include_str!("../../../schema/ipcperf.comparison-1.schema.json");
 
-/// Draws the distributions of a few cells in characters: quantiles on a scale of powers of ten, rounds in their order.
-/// Nothing where there are many.
-///
-/// # Errors
-/// `out` refuses the bytes.
-pub fn bars(set: &ResultSet, style: &Style, out: &mut dyn io::Write) -> io::Result<()> {
-    bars::draw(&mut page::Page::new(out, style), set)
-}
-
 /// Writes a result set in one of the formats.
 ///
 /// # Errors
@@ -120,51 +109,14 @@ pub fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match format {
-        Format::Table => screen(set, specs, style, out),
-        Format::Markdown => markdown(set, specs, style).write(format, style, out),
         Format::Csv => csv::render(set, out),
         Format::Json => json::render(set, out),
         Format::Ndjson => json::render_lines(set, out),
-        Format::Html => web::render(set, specs, out),
+        _ => {
+            let doc = result::doc(set, specs, &style.within(format).whole(format));
+            doc.write(format, style, out)
+        }
     }
-}
-
-/// One screen where that answers what was asked, or else all tables.
-fn screen(
-    set: &ResultSet,
-    specs: &Specs,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    if let Some(doc) = asked::screen(set, specs, style) {
-        return doc.write(Format::Table, style, out);
-    }
-    if overview::is_one_screen(set, style) {
-        return overview::doc(set, specs, &|_| None).write(Format::Table, style, out);
-    }
-    stopped::first(set, style, out)?;
-    table::render(set, specs, style, out)?;
-    let mut page = page::Page::new(out, style);
-    if let Some(wanted) = &set.invocation.plan.requirements {
-        page.blank()?;
-        terminal::blocks(&mut page, &choose::all_left_out(set, wanted, specs), "")?;
-    }
-    crossover::answer(set, specs).iter().try_for_each(|words| {
-        page.blank()?;
-        page.paragraph(Tone::Plain, "", words)
-    })
-}
-
-/// The answer to what was asked, and all tables.
-fn markdown(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
-    let tables = markdown::blocks(set, specs, style);
-    if let Some(mut doc) = asked::doc(set, specs, style) {
-        doc.body.section("What was measured", |body| body.append(tables));
-        return doc;
-    }
-    let mut doc = Doc { stopped: set.stopped(), body: tables, ..Doc::default() };
-    doc.body.lines(crossover::answer(set, specs).into_iter().map(Line::from));
-    doc
 }
 
 /// Writes a page of two documents: what the second is beside the first, then all of the second.
@@ -177,8 +129,8 @@ pub fn before_and_after(
     specs: &Specs,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    let mut page = html::Page::default();
-    html::fill(&mut page, &compare::doc(document, &Style::page()));
-    web::fill(&mut page, after, specs);
-    page.write(&web::title(after), &web::foot(after), out)
+    let style = Style::default().within(Format::Html);
+    let mut doc = compare::doc(document, &style);
+    result::put_below(&mut doc, after, specs, &style);
+    doc.write(Format::Html, &style, out)
 }

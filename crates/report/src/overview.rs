@@ -7,7 +7,7 @@ use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
 use crate::judge::{MetricKind, ROUND_TRIP, lost_its_rounds};
-use crate::stopped::Stopped;
+use crate::pictures::Anchors;
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text, words};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
@@ -23,13 +23,9 @@ mod tests;
 /// How many of those that are as fast as the first have their names in a sentence.
 const NAMED: usize = 3;
 
-/// Whether a set is shown this way: a survey, unless all of it was asked for.
-pub(crate) fn is_one_screen(set: &ResultSet, style: &Style) -> bool {
-    is_survey(set) && set.pipelines.is_empty() && !style.is_whole()
-}
-
+/// Whether a set is shown this way.
 pub(crate) fn is_survey(set: &ResultSet) -> bool {
-    set.invocation.plan.command == "survey"
+    set.invocation.plan.command == "survey" && set.pipelines.is_empty()
 }
 
 /// What the screen is made of.
@@ -42,10 +38,10 @@ struct Overview<'a> {
     rows: Vec<Shown<'a>>,
 }
 
-/// The screen; `link` has the address of a cell in a page.
-pub(crate) fn doc(set: &ResultSet, specs: &Specs, link: &dyn Fn(&Cell) -> Option<String>) -> Doc {
+/// The screen.
+pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style, anchors: &Anchors) -> Doc {
     let overview = Overview::of(set, specs);
-    let mut doc = Doc { stopped: set.stopped(), ..Doc::new(overview.headline()) };
+    let mut doc = Doc::new(overview.headline());
     doc.body.lines(overview.reason());
     if let Some(caution) = caution(set).filter(|_| has_places(set)) {
         doc.body.say(Tone::Doubt, caution);
@@ -53,12 +49,12 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, link: &dyn Fn(&Cell) -> Option
     doc.body.space();
     doc.body.table(overview.others());
     doc.body.space();
-    doc.body.table(overview.table(link));
+    doc.body.table(overview.table(anchors));
     for note in overview.notes() {
         doc.body.say(Tone::Quiet, note);
     }
     doc.body.space();
-    doc.body.facts(overview.next());
+    doc.body.facts(overview.next(style));
     doc.body.space();
     for line in masthead(set) {
         doc.body.say(Tone::Quiet, line);
@@ -250,7 +246,7 @@ impl<'a> Overview<'a> {
         Some(line)
     }
 
-    fn table(&self, link: &dyn Fn(&Cell) -> Option<String>) -> Table {
+    fn table(&self, anchors: &Anchors) -> Table {
         let Some(contest) = &self.contest else { return Table::default() };
         let is_ranked = has_places(self.set);
         let of = |name| Figures::Quantile(name);
@@ -316,7 +312,7 @@ impl<'a> Overview<'a> {
             let mut cells: Vec<Words> =
                 words.iter().map(|column| Words::from(column[at].as_str())).collect();
             if let (Some(cell), Some(name)) = (row.cell, cells[0].0.first_mut()) {
-                name.link = link(cell);
+                name.link = anchors.link(cell);
             }
             // Of two modes both figures are shown.
             let own = row.cell.map(|cell| Alone::alone(cell, ROUND_TRIP));
@@ -418,7 +414,7 @@ impl<'a> Overview<'a> {
     }
 
     /// What to type next, and what is not on this screen.
-    fn next(&self) -> Vec<(&'static str, String)> {
+    fn next(&self, style: &Style) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         let mut say = |name, words: String| lines.push((name, words));
         match self.first() {
@@ -450,7 +446,9 @@ impl<'a> Overview<'a> {
             more => format!("{}, ", text::counted(more as u64, "more mechanism")),
         };
         let findings = text::counted(self.set.noise.findings.len() as u64, "finding");
-        say("Everything", format!("ipcperf report FILE --full ({more}{findings})"));
+        if !style.is_whole() {
+            say("Everything", format!("ipcperf report FILE --full ({more}{findings})"));
+        }
         let (missing, failed) = absent(self.set);
         if failed > 0 {
             let cells = text::counted(failed as u64, "cell");

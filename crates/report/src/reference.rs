@@ -2,10 +2,10 @@
 
 use crate::figures::{self, NONE};
 use crate::list::{ListRow, carries, families, meets};
-use crate::markdown::escape;
 use crate::{Style, text};
 use ipcperf_core::{BackPressure, Capability, Limit, OnClose, Payload, Spec};
 use ipcperf_render::doc::{Blocks, Column, Row, Table};
+use ipcperf_render::markdown::escape;
 use std::io;
 
 /// Columns, and which of them are numbers.

@@ -30,10 +30,12 @@ pub fn replication(
     if format == Format::Csv {
         return csv(document, out);
     }
-    // A wiki has room for all of it.
-    let style = Style { full: style.full || format == Format::Markdown, ..*style };
-    Output { document, rows: &document.studies, columns: &[] }
-        .write(format, &style, out, |style| doc::doc(document, style, pictures))
+    Output { document, rows: &document.studies, columns: &[] }.write(
+        format,
+        &style.whole(format),
+        out,
+        |style| doc::doc(document, style, pictures),
+    )
 }
 
 /// One line for each reading of each round.

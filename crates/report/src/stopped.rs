@@ -1,10 +1,6 @@
 //! What every screen, page and Markdown begins with of a document that was stopped before its plan was done.
 
-use crate::Style;
-use crate::page::Page;
 use ipcperf_core::result::{Comparison, Replication, ResultSet, Side};
-use ipcperf_render::doc::Tone;
-use std::io::{self, Write};
 
 /// A document that may have been stopped.
 pub(crate) trait Stopped {
@@ -57,19 +53,13 @@ impl Stopped for Replication {
     }
 }
 
-/// Writes it above the tables of a terminal.
-pub(crate) fn first(document: &impl Stopped, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-    let Some(words) = document.stopped() else { return Ok(()) };
-    Page::new(out, style).paragraph(Tone::Bad, "", &words)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Format;
     use crate::testing::sample::{self, Build, TWO};
     use crate::testing::screens::{sets, studies};
     use crate::testing::{rendered, to_text};
+    use crate::{Format, Style};
     use crate::{comparison, replication};
 
     fn styles() -> Vec<Style> {

@@ -1,19 +1,14 @@
-//! A result set on a terminal: ranked tables, what was not measured, findings, and the sentences of a survey.
+//! The tables of a result set, and what is said of it beside them: what ran, what was not measured, what was found.
 
 use crate::Style;
-use crate::advice::{caution, has_places};
-use crate::answers::answers;
-use crate::chapters::{Chapter, Row, Section, chapters, keep_top, unmeasured};
+use crate::chapters::{Chapter, Row as Ranked, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
-use crate::grid::Grid;
 use crate::judge::MetricKind;
-use crate::page::Page;
-use crate::{Specs, calls, pipelines, text};
+use crate::pictures::Anchors;
+use crate::{pipelines, text};
 use ipcperf_core::result::{Finding, Host, Kernel, Noise, ResultSet, Severity, Status};
-use ipcperf_render::doc::Tone;
-use ipcperf_render::terminal;
-use std::io;
+use ipcperf_render::doc::{self, Cell, Layout, Line, Place, Row, Section, Table, Tone};
 
 mod legend;
 
@@ -22,38 +17,11 @@ pub(crate) use legend::legend_lines;
 #[cfg(test)]
 mod tests;
 
-/// Most findings shown without `verbose`.
+/// Findings that are shown at once.
 const FINDINGS: usize = 5;
 
-/// Left edge of what stands under a heading.
-const INDENT: usize = 2;
-
-pub(crate) fn render(
-    set: &ResultSet,
-    specs: &Specs,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let mut page = Page::new(out, style);
-    for line in masthead(set) {
-        page.paragraph(Tone::Quiet, "", &line)?;
-    }
-    let mut chapters = chapters(set, specs);
-    keep_top(&mut chapters, style.top);
-    let same = |a: &Chapter, b: &Chapter| (a.pattern, a.kind) == (b.pattern, b.kind);
-    let mut shown = Vec::new();
-    for group in chapters.chunk_by(same) {
-        shown.extend(tables(&mut page, group)?);
-    }
-    if set.pipelines.is_empty() || !set.cells.is_empty() {
-        legend(&mut page, set, &chapters, &shown)?;
-    }
-    system_calls(&mut page, set)?;
-    terminal::blocks(&mut page, &pipelines::blocks(set, style.verbose), "")?;
-    not_measured(&mut page, set)?;
-    findings(&mut page, set)?;
-    sentences(&mut page, set, specs)
-}
+/// Cells that a finding names.
+const NAMED: usize = 8;
 
 /// What ran, when and on what.
 pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
@@ -119,114 +87,58 @@ pub(crate) fn title(chapter: &Chapter) -> String {
     format!("{what}, {who}")
 }
 
-/// One grid for chapters of one pattern and kind, so that their columns stand under each other. Returns the columns
-/// that are shown.
-fn tables(page: &mut Page, chapters: &[Chapter]) -> io::Result<Vec<Column>> {
-    let Some(Chapter { pattern, kind, .. }) = chapters.first() else { return Ok(Vec::new()) };
-    let (pattern, kind) = (*pattern, *kind);
-    let style = *page.style;
-    let all = columns::all(&chapters.iter().collect::<Vec<_>>(), &style);
-    let mut grid = Grid {
-        heads: all.iter().map(|column| column.head(pattern, &style)).collect(),
-        right: all.iter().map(|column| column.is_number()).collect(),
-        rows: Vec::new(),
+/// The rankings of a chapter. Those of each place and way are a group.
+pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
+    let Chapter { pattern, kind, .. } = *chapter;
+    let shown = columns::shown(chapter, style);
+    let has_cpus = shown.contains(&Column::Cpus);
+    let rank = |column: &Column| match columns::always(kind).contains(column) {
+        true => 0,
+        false => {
+            let wanted = columns::wanted(kind);
+            1 + wanted.iter().position(|other| other == column).unwrap_or(wanted.len())
+        }
     };
-    let blocks =
-        chapters.iter().flat_map(|chapter| &chapter.sections).flat_map(|section| &section.blocks);
-    for block in blocks {
-        for (at, row) in block.rows.iter().enumerate() {
-            for line in lines_of(row, &all, at == 0) {
-                grid.rows.push(line.iter().map(|cell| text::clean(cell, style.unicode)).collect());
-            }
+    let column = |column: &Column| doc::Column {
+        head: column.head(pattern, style),
+        is_number: column.is_number(),
+        rank: rank(column),
+        ..doc::Column::default()
+    };
+    let mut rows = Vec::new();
+    for section in &chapter.sections {
+        let is_like =
+            |other: &crate::chapters::Section| section.way.differs_in_named_cpus(&other.way);
+        let way = match has_cpus && chapter.sections.iter().any(is_like) {
+            true => format!("lead and follow on these CPUs, {}", section.way.conditions()),
+            false => section.way.words(),
+        };
+        for (at, row) in section.blocks.iter().flat_map(|block| block.rows.iter().enumerate()) {
+            let cells = shown.iter().map(|column| {
+                let line = Line::from(column.cell(row, at == 0));
+                let link = anchors.link(row.cell).filter(|_| *column == Column::Mechanism);
+                Cell::from(Line { link, ..line }).below(Tone::Plain, column.second(row))
+            });
+            let remark = row.remark(style.verbose).filter(|_| kind != MetricKind::Cpu);
+            let remark = Line::new(Tone::Doubt, remark.unwrap_or_default());
+            let row = Row::new(cells.chain([Cell::from(remark)])).tone(tone(row));
+            rows.push(row.group(way.as_str()));
         }
     }
-    let has_cpus = all.contains(&Column::Cpus);
-    let position = |column: &Column| all.iter().position(|other| other == column);
-    let always: Vec<usize> = columns::always(kind).iter().filter_map(position).collect();
-    // A column without any figure gives its room to the next.
-    let has_figures: Vec<bool> = (0..all.len())
-        .map(|at| grid.rows.iter().any(|row| row[at] != figures::NONE && !row[at].is_empty()))
-        .collect();
-    let wanted: Vec<usize> =
-        columns::wanted(kind).iter().filter_map(position).filter(|at| has_figures[*at]).collect();
-    let flexible = position(&Column::Mechanism).unwrap_or_default();
-    let room = style.width.saturating_sub(INDENT);
-    for spread in [Column::Spread, Column::CpuSpread].iter().filter_map(position) {
-        abbreviate(&mut grid, spread, |grid| grid.choose(&always, &wanted, room));
+    let mut columns: Vec<doc::Column> = shown.iter().map(column).collect();
+    if rows.iter().any(|row| row.cells.last().is_some_and(|remark| !remark.0.is_empty())) {
+        columns.push(doc::Column::text("remarks").place(Place::Below));
     }
-    let chosen = grid.fit(&always, &wanted, flexible, room, style.unicode);
-    // On a narrow page a note has more use for the room than for the edge.
-    let edge = (INDENT + grid.left_edge(&chosen, flexible)).min(style.width / 4);
-    let note = " ".repeat(edge);
-    let (head, lines) = grid.lines(&chosen);
-    let mut lines = lines.into_iter();
-    for chapter in chapters {
-        page.blank()?;
-        page.paragraph(Tone::Title, "", &title(chapter).to_uppercase())?;
-        let mut before: Option<&Section> = None;
-        for section in &chapter.sections {
-            let is_like = |other: &Section| section.way.differs_in_named_cpus(&other.way);
-            if !before.is_some_and(|before| has_cpus && is_like(before)) {
-                if before.is_some() {
-                    page.blank()?;
-                }
-                let is_one_of_many = has_cpus && chapter.sections.iter().any(is_like);
-                let way = match is_one_of_many {
-                    true => format!("lead and follow on these CPUs, {}", section.way.conditions()),
-                    false => section.way.words(),
-                };
-                page.paragraph(Tone::Plain, "", &way)?;
-                page.row(Tone::Quiet, "  ", &head)?;
-            }
-            before = Some(section);
-            for row in section.blocks.iter().flat_map(|block| &block.rows) {
-                for line in lines.by_ref().take(if row.is_two_mode() { 2 } else { 1 }) {
-                    page.row(tone(row), "  ", &line)?;
-                }
-                let remark = row.remark(style.verbose);
-                if let Some(remark) = remark.filter(|_| kind != MetricKind::Cpu) {
-                    page.paragraph(Tone::Doubt, &note, &remark)?;
-                }
-            }
-        }
-    }
-    let hidden: Vec<&str> = (0..grid.heads.len())
-        .filter(|at| !chosen.contains(at) && has_figures[*at])
-        .map(|at| grid.heads[at].as_str())
-        .collect();
-    if !hidden.is_empty() {
-        let words = format!("hidden at {} columns: {}", style.width, hidden.join(", "));
-        page.paragraph(Tone::Quiet, "  ", &words)?;
-    }
-    Ok(chosen.into_iter().map(|at| all[at]).collect())
-}
-
-/// Puts a short word in place of the intervals in a column where these would cost the table another column.
-fn abbreviate(grid: &mut Grid, column: usize, choose: impl Fn(&Grid) -> Vec<usize>) {
-    let with_intervals = choose(grid);
-    let cells = grid.rows.iter_mut().map(|row| &mut row[column]);
-    let intervals: Vec<(usize, String)> = cells
-        .enumerate()
-        .filter(|(_, cell)| figures::is_interval(cell))
-        .map(|(at, cell)| (at, std::mem::replace(cell, figures::WIDE.to_owned())))
-        .collect();
-    if choose(grid) == with_intervals {
-        for (at, interval) in intervals {
-            grid.rows[at][column] = interval;
-        }
+    rows.iter_mut().for_each(|row| row.cells.truncate(columns.len()));
+    let flexible = shown.iter().position(|column| *column == Column::Mechanism);
+    Table {
+        label: title(chapter),
+        flexible: flexible.unwrap_or_default(),
+        ..Table::new(columns, rows)
     }
 }
 
-/// A row, and a second line where its rounds fell into two modes.
-pub(crate) fn lines_of(row: &Row, columns: &[Column], is_first: bool) -> Vec<Vec<String>> {
-    let mut lines = vec![columns.iter().map(|column| column.cell(row, is_first)).collect()];
-    if row.is_two_mode() {
-        lines.push(columns.iter().map(|column| column.second(row)).collect());
-    }
-    lines
-}
-
-fn tone(row: &Row) -> Tone {
+fn tone(row: &Ranked) -> Tone {
     match row.rank {
         Some(rank) if rank.place == 1 => Tone::Best,
         None if !row.cell.key.pattern.facts().is_open => Tone::Quiet,
@@ -234,70 +146,33 @@ fn tone(row: &Row) -> Tone {
     }
 }
 
-fn legend(
-    page: &mut Page,
-    set: &ResultSet,
-    chapters: &[Chapter],
-    shown: &[Column],
-) -> io::Result<()> {
-    let lines = legend_lines(set, chapters, shown, page.style);
-    if lines.is_empty() {
-        page.blank()?;
-        return page.paragraph(Tone::Plain, "", "No cell was measured.");
-    }
-    page.blank()?;
-    for line in lines {
-        page.paragraph(Tone::Quiet, "", &line)?;
-    }
-    Ok(())
-}
-
-fn system_calls(page: &mut Page, set: &ResultSet) -> io::Result<()> {
-    let lines = calls::lines(set);
-    if lines.is_empty() {
-        return Ok(());
-    }
-    page.blank()?;
-    page.line(Tone::Title, &calls::TITLE.to_uppercase())?;
-    for (at, line) in lines.iter().enumerate() {
-        page.paragraph(Tone::Plain, if at == 0 { "" } else { "- " }, line)?;
-    }
-    Ok(())
-}
-
 /// Why cells and pipelines have no figure.
-pub(crate) fn reasons(set: &ResultSet) -> Vec<(Status, String)> {
+pub(crate) fn reasons(set: &ResultSet) -> Vec<Line> {
     let groups = unmeasured(set).into_iter();
     let cells = groups.map(|group| (group.status, format!("{}: {}", group.who(set), group.reason)));
-    cells.chain(pipelines::unmeasured(set)).collect()
-}
-
-fn not_measured(page: &mut Page, set: &ResultSet) -> io::Result<()> {
-    let reasons = reasons(set);
-    if reasons.is_empty() {
-        return Ok(());
-    }
-    page.blank()?;
-    page.line(Tone::Title, "NOT MEASURED")?;
-    for (status, words) in reasons {
+    let line = |(status, words)| {
         let tone = match status {
             Status::Failed | Status::Deadline => Tone::Bad,
             Status::Rejected => Tone::Doubt,
             _ => Tone::Plain,
         };
-        page.paragraph(tone, "- ", &words)?;
-    }
-    Ok(())
+        Line::new(tone, words)
+    };
+    cells.chain(pipelines::unmeasured(set)).map(line).collect()
 }
 
 /// Findings and how many each stands for, the worst first: those of the same code as one, or each by itself. What is
 /// only to be known of the machine is the same in every run, so that it is left to `-v` and `ipcperf doctor`.
-pub(crate) fn counted_findings(noise: &Noise, is_verbose: bool) -> Vec<(&Finding, usize)> {
+pub(crate) fn counted_findings(
+    noise: &Noise,
+    is_each: bool,
+    has_notes: bool,
+) -> Vec<(&Finding, usize)> {
     let mut merged: Vec<(&Finding, usize)> = Vec::new();
     let of_machine = noise.machine.iter();
-    let of_machine = of_machine.filter(|finding| is_verbose || finding.severity != Severity::Info);
+    let of_machine = of_machine.filter(|finding| has_notes || finding.severity != Severity::Info);
     for finding in noise.findings.iter().chain(of_machine) {
-        match merged.iter_mut().find(|(first, _)| !is_verbose && first.code == finding.code) {
+        match merged.iter_mut().find(|(first, _)| !is_each && first.code == finding.code) {
             Some((_, count)) => *count += 1,
             None => merged.push((finding, 1)),
         }
@@ -306,26 +181,27 @@ pub(crate) fn counted_findings(noise: &Noise, is_verbose: bool) -> Vec<(&Finding
     merged
 }
 
-/// What stands behind the text of a finding that stands for others, too.
-pub(crate) fn more_like_it(count: usize) -> String {
-    if count > 1 { format!(" ({} more like it)", count - 1) } else { String::new() }
+/// The text of a finding, with how many more it stands for.
+fn said(finding: &Finding, count: usize) -> String {
+    let more = if count > 1 { format!(" ({} more like it)", count - 1) } else { String::new() };
+    format!("{}{more}.", finding.text.trim_end_matches('.'))
 }
 
-/// `error W-STEAL: text. remedy (and 3 more like it)`.
+fn remedy(finding: &Finding) -> String {
+    match finding.remedy.trim_end_matches('.') {
+        "" => String::new(),
+        remedy => format!(" Remedy: {remedy}."),
+    }
+}
+
+/// `error W-STEAL: text (3 more like it). Remedy: remedy.`
 pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
     let severity = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Info => "note",
     };
-    let more = more_like_it(count);
-    let remedy = if finding.remedy.is_empty() {
-        String::new()
-    } else {
-        format!(" Remedy: {}.", finding.remedy.trim_end_matches('.'))
-    };
-    let text = finding.text.trim_end_matches('.');
-    format!("{severity} {}: {text}{more}.{remedy}", finding.code)
+    format!("{severity} {}: {}{}", finding.code, said(finding, count), remedy(finding))
 }
 
 /// `Noise grade D: steal 9.1 % (A is quiet, F is too noisy to compare; not known: load, speed).`
@@ -347,49 +223,56 @@ pub(crate) fn grade_words(noise: &Noise) -> String {
     format!("Noise grade {grade}{causes} (A is quiet, F is too noisy to compare{unread}).")
 }
 
-fn findings(page: &mut Page, set: &ResultSet) -> io::Result<()> {
-    page.blank()?;
-    page.line(Tone::Title, "FINDINGS")?;
-    disturbance(page, &set.noise)
-}
-
 /// The grade, and the findings behind it.
-pub(crate) fn disturbance(page: &mut Page, noise: &Noise) -> io::Result<()> {
-    page.paragraph(Tone::Plain, "", &grade_words(noise))?;
-    let merged = counted_findings(noise, page.style.verbose);
-    let shown = if page.style.verbose { merged.len() } else { merged.len().min(FINDINGS) };
-    for (finding, count) in &merged[..shown] {
-        let tone = match finding.severity {
-            Severity::Error => Tone::Bad,
-            Severity::Warning => Tone::Doubt,
-            Severity::Info => Tone::Plain,
-        };
-        page.paragraph(tone, "- ", &finding_words(finding, *count))?;
-    }
-    if merged.len() > shown || merged.iter().any(|(_, count)| *count > 1) {
-        let all: u64 = merged.iter().map(|(_, count)| *count as u64).sum();
-        let all = text::counted(all, "finding");
-        let hint = format!("All {all} with their cells: --format json.");
-        page.paragraph(Tone::Quiet, "", &hint)?;
-    }
-    Ok(())
+pub(crate) fn findings(set: &ResultSet, style: &Style, anchors: &Anchors) -> Section {
+    // A browser has the cells of all that are alike beside the first.
+    let is_each = style.verbose && !style.pictures;
+    let mut first = counted_findings(&set.noise, is_each, style.verbose);
+    let count = |some: &[(&Finding, usize)]| some.iter().map(|(_, count)| *count as u64).sum();
+    let all: u64 = count(&first);
+    let rest = first.split_off(first.len().min(FINDINGS));
+    let is_less = !style.verbose && all > first.len() as u64;
+    let table = |some: &[(&Finding, usize)]| {
+        let rows = some.iter().map(|(one, count)| finding(set, one, *count, is_each, anchors));
+        let table = Table::new(["", "", "cell"].map(doc::Column::text), rows);
+        Table { label: "Findings".to_owned(), ..table.layout(Layout::Cards) }
+    };
+    Section::new("Findings", |body| {
+        body.say(Tone::Plain, grade_words(&set.noise));
+        body.table(table(&first));
+        if style.verbose {
+            let title = text::counted(count(&rest), "more finding");
+            body.fold(title, |body| body.table(table(&rest)));
+        }
+        if is_less {
+            let all = text::counted(all, "finding");
+            let hint = format!("All {all} with their cells: --format json.");
+            body.say(Tone::Quiet, hint);
+        }
+    })
 }
 
-fn sentences(page: &mut Page, set: &ResultSet, specs: &Specs) -> io::Result<()> {
-    if set.invocation.plan.command != "survey" {
-        return Ok(());
+/// A finding with its cells, and those of all that are alike where it stands for them.
+fn finding(set: &ResultSet, one: &Finding, count: usize, is_each: bool, anchors: &Anchors) -> Row {
+    let tone = match one.severity {
+        Severity::Error => Tone::Bad,
+        Severity::Warning => Tone::Doubt,
+        Severity::Info => Tone::Plain,
+    };
+    let alike = set.noise.findings.iter().filter(|other| match is_each {
+        true => std::ptr::eq(*other, one),
+        false => other.code == one.code,
+    });
+    let cells: Vec<&String> = alike.flat_map(|one| &one.cells).collect();
+    let of = |id: &&String| Line { link: anchors.by_id(id).map(Into::into), ..Line::from(*id) };
+    let mut named = Cell(cells.iter().take(NAMED).map(of).collect());
+    if cells.len() > NAMED {
+        named = named.below(Tone::Plain, format!("and {} more", cells.len() - NAMED));
     }
-    let answers = answers(set, specs);
-    if answers.is_empty() && has_places(set) {
-        return Ok(());
-    }
-    page.blank()?;
-    page.line(Tone::Title, "WHAT TO USE")?;
-    if let Some(caution) = caution(set) {
-        page.paragraph(Tone::Doubt, "", &caution)?;
-    }
-    for answer in answers {
-        page.paragraph(Tone::Plain, "- ", &answer.sentence)?;
-    }
-    Ok(())
+    let what = Cell::from(said(one, count)).below(Tone::Plain, remedy(one).trim_start());
+    Row::new([Cell::from(Line::new(tone, &one.code)), what, named]).card([Line::new(
+        tone,
+        finding_words(one, count),
+    )
+    .after("- ")])
 }

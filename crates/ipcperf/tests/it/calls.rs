@@ -87,7 +87,7 @@ fn every_knob_makes_the_calls_that_it_stands_for() {
         assert!(calls["empty_call_ns"].as_f64().is_some_and(|time| time > 0.0), "{calls}");
         assert_eq!(counts(&calls["lead"]), once(send), "{mechanism} {knobs:?}");
         assert_eq!(counts(&calls["follow"]), once(receive), "{mechanism} {knobs:?}");
-        assert!(ended.stdout.contains("SYSTEM CALLS, EACH TIMED BY ITSELF"), "{}", ended.stdout);
+        assert!(ended.stdout.contains("System calls, each timed by itself"), "{}", ended.stdout);
         // They are of a slice of their own.
         assert_eq!(rounds(cell).len(), 1, "{cell}");
     }

@@ -62,7 +62,7 @@ fn what_meets_the_needs_is_measured_and_the_rest_has_a_reason() {
         (&plan["command"], &plan["requirements"])
     );
     let full = sandbox.run(&["report", "c.json", "--full"]);
-    assert!(full.stdout.contains("FINDINGS") && full.stdout.contains("Left out"));
+    assert!(full.stdout.contains("Findings") && full.stdout.contains("Left out"));
 }
 
 #[test]

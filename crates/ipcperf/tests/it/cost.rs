@@ -82,7 +82,7 @@ fn cost_is_a_column_of_every_table_and_a_ranking_of_its_own() {
         return note("a quiet machine", "the noise grade is F, and so nobody has a place");
     }
     for title in
-        ["CPU PER MESSAGE OF A ROUND TRIP, BLOCKING", "CPU PER MESSAGE OF A STREAM, BLOCKING"]
+        ["CPU per message of a round trip, blocking", "CPU per message of a stream, blocking"]
     {
         let (_, table) = ended.stdout.split_once(title).expect(title);
         let rank =

@@ -99,7 +99,7 @@ fn a_round_trip_is_explained_and_its_document_explains_it_again() {
     }
     let tables = sandbox.run(&["report", "why.json", "--full"]).stdout;
     assert!(
-        tables.contains("BURSTS IN A CLOSED LOOP") && !tables.contains("unexplained"),
+        tables.contains("Bursts in a closed loop") && tables.contains("unexplained"),
         "{tables}"
     );
     let ended = sandbox.run(&["explain", "--from", "other.json"]);

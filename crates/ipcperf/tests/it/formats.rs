@@ -245,7 +245,7 @@ fn a_flag_wins_over_the_job_file_even_if_it_says_the_usual() {
     let csv = sandbox.run(&run(&["job.toml", "-q"]));
     let table = sandbox.run(&run(&["job.toml", "-q", "--format", "table"]));
     assert!(csv.stdout.contains(",same-cpu,"), "{}{}", csv.stdout, csv.stderr);
-    assert!(table.stdout.contains("ROUND TRIP"), "{}{}", table.stdout, table.stderr);
+    assert!(table.stdout.contains("Round trip"), "{}{}", table.stdout, table.stderr);
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn others(sandbox: &Sandbox, document: &Value) -> [(String, &'static str); 3] {
 }
 
 /// Each row of the table: its address and the numbers behind its figures.
-const ROWS: &str = "[...document.querySelectorAll('#all-cells tbody tr')].map(row => [row.id, ...[...row.cells].map(cell => cell.dataset.v ?? null)])";
+const ROWS: &str = "[...document.querySelectorAll('#all-rows tbody tr')].map(row => [row.id, ...[...row.cells].map(cell => cell.dataset.v ?? null)])";
 
 /// Texts of pictures that are cut, or smaller than 11 px, with how many there are at all.
 const CUT: &str = "(() => {
@@ -295,7 +295,7 @@ fn a_page_asks_for_nothing_and_has_everything() {
 
     // By keyboard: to the heads of the table, which sort.
     let order =
-        "[...document.querySelectorAll('#all-cells tbody tr')].map(row => +row.cells[4].dataset.v)";
+        "[...document.querySelectorAll('#all-rows tbody tr')].map(row => +row.cells[4].dataset.v)";
     browser.value("document.querySelector('#find').focus()");
     for _ in 0..20 {
         browser.press("Tab");
@@ -314,7 +314,7 @@ fn a_page_asks_for_nothing_and_has_everything() {
 
     // The filter leaves what has all of its words, and an address brings back what it hides.
     let shown =
-        "[...document.querySelectorAll('#all-cells tbody tr')].filter(row => !row.hidden).length";
+        "[...document.querySelectorAll('#all-rows tbody tr')].filter(row => !row.hidden).length";
     browser.value(
         "{ const find = document.querySelector('#find'); find.value = 'fifo 4 KiB'; find.dispatchEvent(new Event('input')); 0 }",
     );

@@ -46,9 +46,9 @@ fn an_open_loop_sees_a_stop_for_every_message_and_a_closed_one_once() {
     let stop = ["--stall", "100ms"];
     let open = ["-p", "rate", "--rate", "1k", "--arrivals", "constant"];
     let (open, shown) = document(&[&common[..], &stop, &open].concat());
-    assert!(shown.contains("OPEN LOOP"), "{shown}");
+    assert!(shown.contains("open loop"), "{shown}");
     let (closed, shown) = document(&[&common[..], &stop, &["-p", "ping-pong"]].concat());
-    assert!(shown.contains("CLOSED LOOP"), "{shown}");
+    assert!(shown.contains("closed loop"), "{shown}");
     let (open, closed) = (measured(&open), measured(&closed));
     let places = |cells: &[&Value]| -> Vec<Value> {
         cells.iter().map(|cell| cell["placement"].clone()).collect()
@@ -207,7 +207,7 @@ fn proved(cell: &Value, size: u64, reply: u64) {
 fn one_request_at_a_time_with_an_answer_of_its_size_is_a_round_trip() {
     let words = ["-m", "pipe,unix-stream,udp", "-s", "64", "-p", "ping-pong,request"];
     let (document, shown) = document(&[&words[..], &["--rounds", "2", "--slice", "20ms"]].concat());
-    assert!(shown.contains("REQUESTS AND ANSWERS"), "{shown}");
+    assert!(shown.contains("Requests and answers"), "{shown}");
     let all = measured(&document);
     assert_eq!(all.iter().filter(|cell| cell["pattern"] == "request").count() * 2, all.len());
     for cell in all {

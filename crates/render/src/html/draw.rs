@@ -1,11 +1,11 @@
 //! A document as a page.
 
-use super::{Attributes, Html, Page};
+use super::{Html, Page};
 use crate::doc::Tone;
 use crate::doc::{
-    Block, Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Place, Row, Section, Table,
-    anchor,
+    Block, Cell, Chart, Column, Doc, Layout, Line, Picture, Place, Row, Section, Table, anchor,
 };
+use crate::svg::spark;
 use std::io;
 
 /// Writes it.
@@ -18,24 +18,20 @@ pub(crate) fn write(doc: &Doc, out: &mut dyn io::Write) -> io::Result<()> {
     page.write(title, &foot, out)
 }
 
-/// Puts a document on a page, which may have something else below it.
-pub fn fill(page: &mut Page, doc: &Doc) {
+fn fill(page: &mut Page, doc: &Doc) {
     page.begin(doc.stopped.as_deref());
-    let is_section = |block: &Block| matches!(block, Block::Section(one) if !one.is_folded);
-    let first = doc.body.0.iter().position(is_section).unwrap_or(doc.body.0.len());
-    let (top, rest) = doc.body.0.split_at(first);
+    let (top, rest) = doc.body.0.split_at(doc.body.top());
     page.head(|html| {
-        if !doc.headline.is_empty() {
-            html.headline(&doc.headline);
-        }
+        let mut conclusion = doc.conclusion.iter();
+        let first = match doc.headline.is_empty() {
+            true => conclusion.next().map(|line| line.whole().trim_end_matches('.').to_owned()),
+            false => Some(doc.headline.clone()),
+        };
+        html.headline(first.as_ref().unwrap_or(&doc.title));
+        conclusion.for_each(|line| block(html, &Block::Say(line.clone())));
         draw(html, top);
     });
     rest.iter().for_each(|block| add(page, block));
-}
-
-/// Puts more sections on a page.
-pub fn sections(page: &mut Page, blocks: &Blocks) {
-    blocks.0.iter().for_each(|block| add(page, block));
 }
 
 fn add(page: &mut Page, block: &Block) {
@@ -52,11 +48,7 @@ fn address(section: &Section) -> String {
     if section.anchor.is_empty() { anchor(&section.title) } else { anchor(&section.anchor) }
 }
 
-/// Puts blocks into an element; charts that follow each other stand side by side.
-pub fn blocks(html: &mut Html, blocks: &Blocks) {
-    draw(html, &blocks.0);
-}
-
+/// Charts that follow each other stand side by side.
 fn draw(html: &mut Html, blocks: &[Block]) {
     let are_charts = |a: &Block, b: &Block| matches!((a, b), (Block::Chart(_), Block::Chart(_)));
     for blocks in blocks.chunk_by(are_charts) {
@@ -124,6 +116,9 @@ fn classed(class: &str) -> Vec<(&'static str, &str)> {
 
 /// All of a line; where it leads somewhere, its beginning does.
 fn words(html: &mut Html, line: &Line) {
+    if let Some(drawn) = spark(&line.spark, &line.whole()) {
+        return html.picture(&drawn);
+    }
     let Some(link) = &line.link else { return html.words(&line.whole()) };
     let to = format!("#{}", anchor(link));
     if line.lead.is_empty() {
@@ -150,6 +145,8 @@ fn chart(html: &mut Html, chart: &Chart) {
 fn table(html: &mut Html, table: &Table) {
     // What a terminal draws in characters is a picture of the page.
     let is_shown = |column: &Column| column.place != Place::Characters;
+    // Columns of text are too many for a telephone: there a row stands one cell below the other.
+    let is_text = matches!(table.layout, Layout::Flow | Layout::Cards);
     let columns = || table.columns.iter().filter(|column| is_shown(column));
     let count = columns().count().to_string();
     let side = |column: &Column| match column {
@@ -169,15 +166,19 @@ fn table(html: &mut Html, table: &Table) {
             Tone::Best | Tone::Bad | Tone::Doubt => "",
             tone => class(tone),
         };
-        html.within("tr", &classed(class), |html| {
+        let id = anchor(&row.anchor);
+        let mut attributes = classed(class);
+        attributes.extend(Some(("id", id.as_str())).filter(|_| !row.anchor.is_empty()));
+        html.within("tr", &attributes, |html| {
             let cells = table.columns.iter().zip(&row.cells);
             for (column, cell) in cells.filter(|(column, _)| is_shown(column)) {
-                let head = ("data-head", column.head.as_str());
-                let attributes: Attributes<'_> = match column.head.as_str() {
-                    "" => &[("class", side(column))],
-                    _ => &[("class", side(column)), head],
-                };
-                html.within("td", attributes, |html| self::cell(html, cell));
+                let value = cell.0.first().and_then(|line| line.value).map(|one| one.to_string());
+                let mut attributes = classed(side(column));
+                attributes.extend(value.as_deref().map(|value| ("data-v", value)));
+                if !column.head.is_empty() && is_text {
+                    attributes.push(("data-head", &column.head));
+                }
+                html.within("td", &attributes, |html| self::cell(html, cell));
             }
         });
     };
@@ -190,10 +191,10 @@ fn table(html: &mut Html, table: &Table) {
             rows.iter().for_each(|one| row(html, one));
         }
     };
-    // Columns of text are too many for a telephone: there a row stands one cell below the other.
-    let is_text = matches!(table.layout, Layout::Flow | Layout::Cards);
     let class = if is_text { "stack" } else { "" };
-    html.within("div", &classed(class), |html| html.rows(&table.label, head, body));
+    html.within("div", &classed(class), |html| {
+        html.rows(&table.label, table.is_searched, head, body);
+    });
     if let Some(words) = table.legend(|_| true) {
         html.say("p", &[("class", "soft small")], &words);
     }

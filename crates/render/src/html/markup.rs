@@ -5,13 +5,13 @@ use crate::svg::escape;
 
 /// A part of a page.
 #[derive(Clone, Debug, Default)]
-pub struct Html(String);
+pub(super) struct Html(String);
 
 /// Attributes with their values; an empty value stands for a bare attribute, an empty name for none.
-pub type Attributes<'a> = &'a [(&'a str, &'a str)];
+pub(super) type Attributes<'a> = &'a [(&'a str, &'a str)];
 
 impl Html {
-    pub(crate) fn into_text(self) -> String {
+    pub(super) fn into_text(self) -> String {
         self.0
     }
 
@@ -40,7 +40,7 @@ impl Html {
     }
 
     /// An element with others in it.
-    pub fn within<T>(
+    pub(super) fn within<T>(
         &mut self,
         tag: &str,
         attributes: Attributes<'_>,
@@ -53,12 +53,12 @@ impl Html {
     }
 
     /// An element with a text in it.
-    pub fn say(&mut self, tag: &str, attributes: Attributes<'_>, words: &str) {
+    pub(super) fn say(&mut self, tag: &str, attributes: Attributes<'_>, words: &str) {
         self.within(tag, attributes, |html| html.words(words));
     }
 
     /// What the page says, in which no line ends between a number and its unit.
-    pub fn headline(&mut self, words: &str) {
+    pub(super) fn headline(&mut self, words: &str) {
         let mut line = String::with_capacity(words.len());
         for (at, word) in words.split(' ').enumerate() {
             let is_number = line.ends_with(|sign: char| sign.is_ascii_digit());
@@ -72,23 +72,23 @@ impl Html {
     }
 
     /// An element that has no end, such as `meta`.
-    pub(crate) fn alone(&mut self, tag: &str, attributes: Attributes<'_>) {
+    pub(super) fn alone(&mut self, tag: &str, attributes: Attributes<'_>) {
         self.open(tag, attributes);
         self.0.push('\n');
     }
 
     /// A text.
-    pub fn words(&mut self, words: &str) {
+    pub(super) fn words(&mut self, words: &str) {
         self.0.push_str(&escape(words));
     }
 
     /// A picture, which [`crate::svg`] has drawn: its texts went through the same gate.
-    pub fn picture(&mut self, drawn: &str) {
+    pub(super) fn picture(&mut self, drawn: &str) {
         self.0.push_str(drawn);
     }
 
     /// The page's own script or style, which has no text of a document in it.
-    pub(crate) fn own(&mut self, tag: &str, source: &str) {
+    pub(super) fn own(&mut self, tag: &str, source: &str) {
         self.open(tag, &[]);
         self.0.push_str(source);
         self.0.push_str("</");
@@ -96,46 +96,28 @@ impl Html {
         self.0.push_str(">\n");
     }
 
-    pub(crate) fn append(&mut self, other: Self) {
+    pub(super) fn append(&mut self, other: Self) {
         self.0.push_str(&other.0);
     }
 
-    /// A list; nothing where there are no items.
-    pub fn list(&mut self, items: &[String]) {
-        if items.is_empty() {
-            return;
-        }
-        self.within("ul", &[], |html| items.iter().for_each(|item| html.say("li", &[], item)));
-    }
-
-    /// A table of texts in a frame of its own that scrolls, so that the page never does.
-    pub fn table(&mut self, label: &str, heads: &[String], right: &[bool], rows: &[Vec<String>]) {
-        let class = |at: usize| if right.get(at) == Some(&true) { "n" } else { "t" };
-        let head = |html: &mut Self| {
-            for (at, head) in heads.iter().enumerate() {
-                html.say("th", &[("scope", "col"), ("class", class(at))], head);
-            }
-        };
-        self.rows(label, head, |html| {
-            for row in rows {
-                html.within("tr", &[], |html| {
-                    for (at, cell) in row.iter().enumerate() {
-                        html.say("td", &[("class", class(at))], cell);
-                    }
-                });
-            }
-        });
-    }
-
-    /// The same of the cells of its head and of whole rows.
-    pub fn rows(
+    /// A table of the cells of its head and of whole rows, in a frame of its own that scrolls, so that the page never
+    /// does. The script finds one that is searched by its name.
+    pub(super) fn rows(
         &mut self,
         label: &str,
+        is_searched: bool,
         head: impl FnOnce(&mut Self),
         body: impl FnOnce(&mut Self),
     ) {
-        self.frame(label, |html| {
-            html.within("table", &[], |html| {
+        let (id, class): (Attributes<'_>, _) = match is_searched {
+            true => (&[("id", "all-rows")], "frame high"),
+            false => (&[], "frame"),
+        };
+        if is_searched {
+            self.within("div", &[("id", "tools")], |_| ());
+        }
+        self.frame(label, class, |html| {
+            html.within("table", id, |html| {
                 html.within("thead", &[], |html| html.within("tr", &[], head));
                 html.within("tbody", &[], body);
             });
@@ -143,14 +125,14 @@ impl Html {
     }
 
     /// A frame that scrolls by itself; by keyboard, too.
-    pub fn frame(&mut self, label: &str, fill: impl FnOnce(&mut Self)) {
+    fn frame(&mut self, label: &str, class: &str, fill: impl FnOnce(&mut Self)) {
         let attributes =
-            [("class", "frame"), ("tabindex", "0"), ("role", "region"), ("aria-label", label)];
+            [("class", class), ("tabindex", "0"), ("role", "region"), ("aria-label", label)];
         self.within("div", &attributes, fill);
     }
 
     /// What is shown when it is asked for.
-    pub fn fold(&mut self, title: &str, is_open: bool, fill: impl FnOnce(&mut Self)) {
+    pub(super) fn fold(&mut self, title: &str, is_open: bool, fill: impl FnOnce(&mut Self)) {
         let attributes: Attributes<'_> = if is_open { &[("open", "")] } else { &[] };
         self.within("details", attributes, |html| {
             html.say("summary", &[], title);
@@ -159,7 +141,13 @@ impl Html {
     }
 
     /// A chart with what it is and how to read it.
-    pub fn figure(&mut self, title: &str, note: &str, drawn: &str, fill: impl FnOnce(&mut Self)) {
+    pub(super) fn figure(
+        &mut self,
+        title: &str,
+        note: &str,
+        drawn: &str,
+        fill: impl FnOnce(&mut Self),
+    ) {
         self.within("figure", &[], |html| {
             html.within("figcaption", &[], |html| {
                 html.say("h3", &[], title);
@@ -167,7 +155,7 @@ impl Html {
                     html.say("p", &[], note);
                 }
             });
-            html.frame(title, |html| {
+            html.frame(title, "frame", |html| {
                 html.within("div", &[("class", "chart")], |html| html.picture(drawn))
             });
             fill(html);
@@ -189,7 +177,8 @@ mod tests {
         ] {
             let mut html = Html::default();
             html.say("p", &[("title", hostile)], hostile);
-            html.table(hostile, &[hostile.to_owned()], &[true], &[vec![hostile.to_owned()]]);
+            let cell = |html: &mut Html| html.say("td", &[("class", hostile)], hostile);
+            html.rows(hostile, false, cell, |html| html.within("tr", &[("id", hostile)], cell));
             let text = html.into_text();
             let tags: Vec<&str> = text
                 .split('<')
@@ -198,7 +187,7 @@ mod tests {
                 .collect();
             let known = [
                 "p", "/p", "div", "/div", "table", "/table", "thead", "/thead", "tbody", "/tbody",
-                "tr", "/tr", "th", "/th", "td", "/td",
+                "tr", "/tr", "td", "/td",
             ];
             assert!(tags.iter().all(|tag| known.contains(tag)), "{text}");
             assert!(!text.contains(['\u{202e}', '\u{0}', '\u{1b}']), "{text}");

@@ -5,8 +5,7 @@ mod draw;
 mod markup;
 
 pub(crate) use draw::write;
-pub use draw::{blocks, fill, sections};
-pub use markup::{Attributes, Html};
+use markup::Html;
 
 use crate::svg;
 use std::io;
@@ -16,14 +15,14 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Sections under each other, with a list of them at the top.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
+struct Page {
     sections: Vec<(String, String)>,
     body: Html,
 }
 
 impl Page {
     /// What it says before all else: that the document was stopped.
-    pub fn begin(&mut self, stopped: Option<&str>) {
+    fn begin(&mut self, stopped: Option<&str>) {
         stopped.iter().for_each(|words| self.body.say("p", &[("class", "alarm")], words));
     }
 
@@ -35,7 +34,7 @@ impl Page {
     }
 
     /// A part with a heading of its own. `id` is its address in the page.
-    pub fn section(&mut self, id: &str, title: &str, fill: impl FnOnce(&mut Html)) {
+    fn section(&mut self, id: &str, title: &str, fill: impl FnOnce(&mut Html)) {
         self.sections.push((id.to_owned(), title.to_owned()));
         self.body.within("section", &[("id", id)], |html| {
             html.say("h2", &[], title);
@@ -44,15 +43,12 @@ impl Page {
     }
 
     /// What stands above the first section.
-    pub fn head(&mut self, fill: impl FnOnce(&mut Html)) {
+    fn head(&mut self, fill: impl FnOnce(&mut Html)) {
         self.body.within("div", &[("class", "top")], fill);
     }
 
     /// Writes it. `foot` are the last lines: where it all comes from.
-    ///
-    /// # Errors
-    /// `out` refuses the bytes.
-    pub fn write(self, title: &str, foot: &[String], out: &mut dyn io::Write) -> io::Result<()> {
+    fn write(self, title: &str, foot: &[String], out: &mut dyn io::Write) -> io::Result<()> {
         let style = svg::theme() + STYLE;
         let policy = format!(
             "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'",

@@ -18,7 +18,7 @@
   });
   addEventListener("afterprint", () => opened.splice(0).forEach((fold) => { fold.open = false; }));
 
-  const table = document.getElementById("all-cells");
+  const table = document.getElementById("all-rows");
   const body = table?.tBodies[0];
   const rows = body ? [...body.rows] : [];
   let reset = () => {};
@@ -70,7 +70,6 @@
     };
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, at) => {
-      if (head.dataset.plain !== undefined) return;
       const button = make("button", head.textContent, { type: "button" });
       head.replaceChildren(button);
       button.addEventListener("click", () => {

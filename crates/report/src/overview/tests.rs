@@ -351,7 +351,7 @@ fn all_tables_are_an_option_away_and_other_commands_have_nothing_else() {
     let mut run = set;
     run.invocation.plan.command = "run".to_owned();
     for text in [full, verbose, written(&run, &Style::default())] {
-        assert!(text.contains("ROUND TRIP, BLOCKING MECHANISMS"), "{text}");
+        assert!(text.contains("Round trip, blocking mechanisms"), "{text}");
     }
 }
 

@@ -64,7 +64,8 @@ pub(super) type Part = (&'static str, Vec<Line>);
 
 /// What disturbed its run.
 pub(super) fn findings(study: &StudyResult, is_verbose: bool) -> Part {
-    let found = study.noise.iter().flat_map(|noise| table::counted_findings(noise, is_verbose));
+    let found =
+        study.noise.iter().flat_map(|noise| table::counted_findings(noise, is_verbose, is_verbose));
     let found = found.map(|(one, count)| table::finding_words(one, count));
     ("Findings", found.map(Line::from).collect())
 }

@@ -1,7 +1,7 @@
 //! What the signs and columns of a table mean; only those that occur.
 
 use crate::Style;
-use crate::advice::{for_samples, no_places, samples};
+use crate::advice::{for_samples, samples};
 use crate::chapters::{Block, Chapter, Row, is_touched};
 use crate::columns::{self, Column};
 use crate::figures;
@@ -14,13 +14,11 @@ use ipcperf_stats::FEWEST_ROUNDS;
 /// The quantiles of which a missing one is explained.
 const QUANTILES: [&str; 2] = ["p90", "p99"];
 
-/// What the signs and columns mean; only those that occur, of columns that are shown.
-pub(crate) fn legend_lines(
-    set: &ResultSet,
-    chapters: &[Chapter],
-    shown: &[Column],
-    style: &Style,
-) -> Vec<String> {
+/// What the signs and columns mean; only those that occur, of columns that have a figure.
+pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style) -> Vec<String> {
+    let shown: Vec<Column> =
+        chapters.iter().flat_map(|chapter| columns::shown(chapter, style)).collect();
+    let shown = shown.as_slice();
     let sections = chapters.iter().flat_map(|chapter| &chapter.sections);
     let blocks: Vec<&Block> = sections.flat_map(|section| &section.blocks).collect();
     let rows: Vec<&Row> = blocks.iter().flat_map(|block| &block.rows).collect();
@@ -49,11 +47,8 @@ pub(crate) fn legend_lines(
     let legends = text::each_once(legends.filter(|legend| !legend.is_empty()));
     lines.extend(legends.into_iter().map(str::to_owned));
     lines.extend(places(set, &blocks));
-    if rows.iter().any(|row| has_wide_spread(row)) {
-        lines.push(format!(
-            "{spread} above 50 % is the 95 % interval itself, or {} where that does not fit.",
-            figures::WIDE
-        ));
+    if rows.iter().any(|row| figures::is_interval(&spread_words(row))) {
+        lines.push(format!("{spread} above 50 % is the 95 % interval itself."));
     }
     if rows.iter().any(|row| !is_touched(row.cell.key.touch)) {
         lines.push(
@@ -126,8 +121,7 @@ fn places(set: &ResultSet, blocks: &[&Block]) -> Vec<String> {
     let ranked = |block: &&Block| block.rows.iter().filter(|row| row.rank.is_some()).count() > 1;
     let rivals: Vec<&Row> =
         blocks.iter().copied().filter(ranked).flat_map(|block| &block.rows).collect();
-    let has_rivals = blocks.iter().any(|block| block.rows.len() > 1);
-    let mut lines: Vec<String> = no_places(set).filter(|_| has_rivals).into_iter().collect();
+    let mut lines = Vec::new();
     if rivals.iter().any(|row| row.rank.is_some_and(|rank| rank.is_tied)) {
         lines.push(
             "# is the rank: 1 + how many rows are certainly better, by one test of all pairs within rounds. = is as good as \
@@ -245,11 +239,6 @@ fn spread_words(row: &Row) -> String {
         _ => Column::Spread,
     };
     column.cell(row, true)
-}
-
-fn has_wide_spread(row: &Row) -> bool {
-    let words = spread_words(row);
-    words == figures::WIDE || figures::is_interval(&words)
 }
 
 /// What the bound columns are multiples of.

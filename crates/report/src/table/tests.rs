@@ -24,324 +24,370 @@ fn run(mut set: ResultSet) -> ResultSet {
 #[test]
 fn a_survey_at_80_columns() {
     insta::assert_snapshot!(written(&sample::survey(), &wide(80)), @r"
+    USE fifo: 72.1 us round trip, 18.0 us CPU per message
+        pipe is as fast here; fifo reconnects after a restart.
+
+    TCP instead           1.3x slower  [1.3, 1.4]; to reach another host
+    UNIX socket instead  1.05x slower  [1.03, 1.08]
+    busy-wait, 2 CPUs          210 ns  shm-ring/spin, 100 % of both CPUs, peer
+                                       death goes unnoticed
+    big messages            2.81 GB/s  tcp (1 MiB, 1.08x a UNIX socket)
+    signal, no data           66.0 us  futex
+
+    64-byte round trip       p50      p99  one CPU      1 MiB  CPU/msg  dead peer
+    fifo                 72.1 us   108 us  6.35 us          -  18.0 us  noticed
+    pipe                 71.5 us   107 us  6.31 us  1.39 GB/s  17.9 us  noticed    =
+    unix-stream          75.9 us   114 us        -  2.60 GB/s  19.0 us  noticed
+    tcp                  95.0 us   142 us  16.9 us  2.81 GB/s  23.8 us  noticed
+    shm-ring/futex ~     58.0 us  87.0 us        -          -  14.5 us  noticed
+    or in 2 of 9 rounds  1.90 us
+    hidden at 80 columns: times slower, 4 KiB p50, can
+    = as fast as the first row, as far as this run can tell; ~ spins before it
+    sleeps: fast only if the peer answers at once; or in: the other of two modes
+    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+
+    Your case  ipcperf choose -s 4K --rate 20k
+    A or B     ipcperf compare fifo tcp
+    Failed     2 cells gave no accepted figure
+    Missing    posix-mq
+
     ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds
     of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
+    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
 
-    ROUND TRIP, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                       p50   +/-      p99  CPU/msg
-       wake  1   futex                       66.0 us  0.5%  99.0 us  16.5 us
-             2   eventfd                     70.0 us  1.3%   105 us  17.5 us
-             -   null (floor)                21.0 ns  0.5%  31.5 ns  5.25 ns
-       64 B  1   shm-ring/futex ~           58.0 us*  1.0%  87.0 us  14.5 us
-                   in 2 of 9 rounds         1.90 us*
-             2=  pipe                        71.5 us  1.7%   107 us  17.9 us
-             2=  fifo                        72.1 us  2.1%   108 us  18.0 us
-             4   unix-stream                 75.9 us  0.5%   114 us  19.0 us
-             5   unix-stream bind=path       79.0 us  0.5%   118 us  19.8 us
-             6   tcp                         95.0 us  0.9%   142 us  23.8 us
-      4 KiB  1   pipe                        73.0 us  1.2%   110 us  18.2 us
-             2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%   148 us  24.8 us
+    The same in sentences
+      - Small messages, blocking: fifo and pipe (equally good), 72.1 us and 71.5 us
+        for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9
+        us. With both ends on one CPU it is fifo and pipe (equally good), 6.35 us
+        and 6.31 us as well.
+      - If busy-waiting briefly is fine: shm-ring/futex (spins briefly, then
+        sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip of
+        64 B on two CPUs (same-llc), mean 60.9 us; nothing else of its kind was
+        measured. That holds back to back; after a pause, in which the ends fall
+        asleep, nothing was measured (--think).
+      - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs
+        (same-llc); runner-up unix-stream, 2.60 GB/s.
+      - If busy-waiting is fine: shm-ring/spin, 210 ns for a round trip of 64 B on
+        two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
+      - Cheapest in CPU: fifo and pipe (equally good), 18.0 us and 17.9 us of CPU
+        time for a message of 64 B (both ends together, blocking) on two CPUs
+        (same-llc); runner-up unix-stream, 19.0 us.
+      - A socket that unrelated processes can connect to: unix-stream bind=path,
+        79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.11x the best of
+        any kind (pipe, 71.5 us); runner-up tcp, 95.0 us. Without a socket, by name:
+        fifo, 72.1 us.
+      - Signalling without data: futex, 66.0 us for a round trip on two CPUs
+        (same-llc); runner-up eventfd, 70.0 us.
+      - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc)
+        takes 4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
 
-    CPUs 0 and 1 (same-llc), idle poll, touch cacheline
-       size  #   mechanism                       p50   +/-      p99  CPU/msg
-       64 B  1   pipe                        4.20 us  1.4%  6.30 us  1.05 us
+    What was measured
 
-    both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
-       size  #   mechanism                       p50   +/-      p99  CPU/msg
-       64 B  1=  pipe                        6.31 us  0.6%  9.46 us  1.58 us
-             1=  fifo                        6.35 us  0.6%  9.53 us  1.59 us
-             3   tcp                         16.9 us  0.9%  25.4 us  4.22 us
-
-    ROUND TRIP, SPINNING MECHANISMS (EACH END BURNS A CPU)
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                       p50   +/-      p99  CPU/msg
-       64 B  1   shm-ring/spin                210 ns  1.4%   315 ns  52.5 ns
-             2   pipe/spin                   2.11 us  1.4%  3.17 us   528 ns
+    Round trip, blocking mechanisms
+         size  #   mechanism                       p50   +/-      p99  CPU/msg
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+         wake  1   futex                       66.0 us  0.5%  99.0 us  16.5 us
+               2   eventfd                     70.0 us  1.3%   105 us  17.5 us
+               -   null (floor)                21.0 ns  0.5%  31.5 ns  5.25 ns
+         64 B  1   shm-ring/futex ~           58.0 us*  1.0%  87.0 us  14.5 us
+                     in 2 of 9 rounds         1.90 us*
+               2=  pipe                        71.5 us  1.7%   107 us  17.9 us
+               2=  fifo                        72.1 us  2.1%   108 us  18.0 us
+               4   unix-stream                 75.9 us  0.5%   114 us  19.0 us
+               5   unix-stream bind=path       79.0 us  0.5%   118 us  19.8 us
+               6   tcp                         95.0 us  0.9%   142 us  23.8 us
+        4 KiB  1   pipe                        73.0 us  1.2%   110 us  18.2 us
+               2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%   148 us  24.8 us
+      CPUs 0 and 1 (same-llc), idle poll, touch cacheline
+         64 B  1   pipe                        4.20 us  1.4%  6.30 us  1.05 us
+      both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
+         64 B  1=  pipe                        6.31 us  0.6%  9.46 us  1.58 us
+               1=  fifo                        6.35 us  0.6%  9.53 us  1.59 us
+               3   tcp                         16.9 us  0.9%  25.4 us  4.22 us
       hidden at 80 columns: mean, p90, max, switches, syscalls
 
-    THROUGHPUT, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #  mechanism           rate   +/-  messages  CPU/msg  switches
-      1 MiB  1  tcp            2.81 GB/s  1.4%  2.68 k/s   746 us         1
-             2  unix-stream    2.60 GB/s  1.5%  2.48 k/s   807 us         1
-             3  pipe           1.39 GB/s  1.4%  1.33 k/s  1.51 ms         1
+    Round trip, spinning mechanisms (each end burns a CPU)
+        size  #  mechanism          p50   +/-     mean      p99  CPU/msg  switches
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        64 B  1  shm-ring/spin   210 ns  1.4%   220 ns   315 ns  52.5 ns         1
+              2  pipe/spin      2.11 us  1.4%  2.22 us  3.17 us   528 ns         1
+      hidden at 80 columns: p90, max, syscalls
 
-    THROUGHPUT, SPINNING MECHANISMS (EACH END BURNS A CPU)
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #  mechanism           rate   +/-  messages  CPU/msg  switches
-      1 MiB  1  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1
+    Throughput, blocking mechanisms
+         size  #  mechanism         rate   +/-  messages  CPU/msg  switches
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        1 MiB  1  tcp          2.81 GB/s  1.4%  2.68 k/s   746 us         1
+               2  unix-stream  2.60 GB/s  1.5%  2.48 k/s   807 us         1
+               3  pipe         1.39 GB/s  1.4%  1.33 k/s  1.51 ms         1
       hidden at 80 columns: syscalls
 
-    CPU PER MESSAGE OF A ROUND TRIP, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                  CPU/msg   +/-     user   system  machine
-       wake  1   futex                      16.5 us  1.0%  3.30 us  13.2 us  19.8 us
-             2   eventfd                    17.5 us  1.0%  3.50 us  14.0 us  21.0 us
-             -   null (floor)               5.25 ns  1.0%  1.05 ns  4.20 ns  6.30 ns
-       64 B  1   shm-ring/futex ~           14.5 us  1.0%  2.90 us  11.6 us  17.4 us
-             2=  pipe                       17.9 us  1.0%  3.57 us  14.3 us  21.4 us
-             2=  fifo                       18.0 us  1.0%  3.60 us  14.4 us  21.6 us
-             4   unix-stream                19.0 us  1.0%  3.79 us  15.2 us  22.8 us
-             5   unix-stream bind=path      19.8 us  1.0%  3.95 us  15.8 us  23.7 us
-             6   tcp                        23.8 us  1.0%  4.75 us  19.0 us  28.5 us
-      4 KiB  1   pipe                       18.2 us  1.0%  3.65 us  14.6 us  21.9 us
-             2   tcp sndbuf=64K (got 128K)  24.8 us  1.0%  4.95 us  19.8 us  29.7 us
+    Throughput, spinning mechanisms (each end burns a CPU)
+         size  mechanism           rate   +/-  messages  CPU/msg  switches  syscalls
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        1 MiB  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1         2
 
-    CPU PER MESSAGE OF A ROUND TRIP, SPINNING MECHANISMS (EACH END BURNS A CPU)
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                  CPU/msg   +/-     user   system  machine
-       64 B  1   shm-ring/spin              52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns
-             2   pipe/spin                   528 ns  1.0%   106 ns   422 ns   633 ns
-      hidden at 80 columns: switches, preempted, faults, syscalls, p50
+    CPU per message of a round trip, blocking mechanisms
+         size  #   mechanism                  CPU/msg   +/-     user   system
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+         wake  1   futex                      16.5 us  1.0%  3.30 us  13.2 us
+               2   eventfd                    17.5 us  1.0%  3.50 us  14.0 us
+               -   null (floor)               5.25 ns  1.0%  1.05 ns  4.20 ns
+         64 B  1   shm-ring/futex ~           14.5 us  1.0%  2.90 us  11.6 us
+               2=  pipe                       17.9 us  1.0%  3.57 us  14.3 us
+               2=  fifo                       18.0 us  1.0%  3.60 us  14.4 us
+               4   unix-stream                19.0 us  1.0%  3.79 us  15.2 us
+               5   unix-stream bind=path      19.8 us  1.0%  3.95 us  15.8 us
+               6   tcp                        23.8 us  1.0%  4.75 us  19.0 us
+        4 KiB  1   pipe                       18.2 us  1.0%  3.65 us  14.6 us
+               2   tcp sndbuf=64K (got 128K)  24.8 us  1.0%  4.95 us  19.8 us
+      hidden at 80 columns: machine, switches, preempted, faults, syscalls, p50
 
-    CPU PER MESSAGE OF A STREAM, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #  mechanism    CPU/msg   +/-    user   system  machine       rate
-      1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us  2.81 GB/s
-             2  unix-stream   807 us  1.0%  161 us   645 us   968 us  2.60 GB/s
-             3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms  1.39 GB/s
+    CPU per message of a round trip, spinning mechanisms (each end burns a CPU)
+        size  #  mechanism      CPU/msg   +/-     user   system  machine      p50
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        64 B  1  shm-ring/spin  52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns   210 ns
+              2  pipe/spin       528 ns  1.0%   106 ns   422 ns   633 ns  2.11 us
       hidden at 80 columns: switches, preempted, faults, syscalls
 
-    A round trip is there and back, never halved. +/- is half of the 95 % interval
-    over rounds. CPU/msg is the CPU time of both ends for one message in one
-    direction.
-    user and system are the parts of CPU/msg (an estimate: this kernel divides CPU
-    time by ticks). machine is the busy time of all CPUs for one message, less what
-    they are busy anyway; it needs longer slices than the rest. Hypervisor CPU time
-    is not included.
-    # is the rank: 1 + how many rows are certainly better, by one test of all pairs
-    within rounds. = is as good as some other row, as far as this run can tell; so
-    are all less than 3 % apart.
-    ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a
-    pause.
-    * The rounds fall into two modes: both values are shown if there is room, the
-    larger mode first, never an average.
+    CPU per message of a stream, blocking mechanisms
+         size  #  mechanism    CPU/msg   +/-    user   system  machine       rate
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us  2.81 GB/s
+               2  unix-stream   807 us  1.0%  161 us   645 us   968 us  2.60 GB/s
+               3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms  1.39 GB/s
+      hidden at 80 columns: switches, preempted, faults, syscalls
 
-    NOT MEASURED
-    - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
-    - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one CPU
-      waits for the scheduler and measures its time slice
+    How to read the columns
+      A round trip is there and back, never halved. +/- is half of the 95 % interval
+      over rounds. CPU/msg is the CPU time of both ends for one message in one
+      direction.
+      mean far from p50 means two kinds of round trips: see the findings.
+      user and system are the parts of CPU/msg (an estimate: this kernel divides CPU
+      time by ticks). machine is the busy time of all CPUs for one message, less
+      what they are busy anyway; it needs longer slices than the rest. Hypervisor
+      CPU time is not included.
+      # is the rank: 1 + how many rows are certainly better, by one test of all
+      pairs within rounds. = is as good as some other row, as far as this run can
+      tell; so are all less than 3 % apart.
+      ~ spins briefly before it sleeps: fast if the peer answers at once, slow after
+      a pause.
+      * The rounds fall into two modes: both values are shown if there is room, the
+      larger mode first, never an average.
 
-    FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
+    Not measured
+      - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
+      - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one
+        CPU waits for the scheduler and measures its time slice
 
-    WHAT TO USE
-    - Small messages, blocking: fifo and pipe (equally good), 72.1 us and 71.5 us
-      for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9
-      us. With both ends on one CPU it is fifo and pipe (equally good), 6.35 us and
-      6.31 us as well.
-    - If busy-waiting briefly is fine: shm-ring/futex (spins briefly, then sleeps),
-      58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip of 64 B on two
-      CPUs (same-llc), mean 60.9 us; nothing else of its kind was measured. That
-      holds back to back; after a pause, in which the ends fall asleep, nothing was
-      measured (--think).
-    - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs
-      (same-llc); runner-up unix-stream, 2.60 GB/s.
-    - If busy-waiting is fine: shm-ring/spin, 210 ns for a round trip of 64 B on two
-      CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    - Cheapest in CPU: fifo and pipe (equally good), 18.0 us and 17.9 us of CPU time
-      for a message of 64 B (both ends together, blocking) on two CPUs (same-llc);
-      runner-up unix-stream, 19.0 us.
-    - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0
-      us for a round trip of 64 B on two CPUs (same-llc), 1.11x the best of any kind
-      (pipe, 71.5 us); runner-up tcp, 95.0 us. Without a socket, by name: fifo, 72.1
-      us.
-    - Signalling without data: futex, 66.0 us for a round trip on two CPUs
-      (same-llc); runner-up eventfd, 70.0 us.
-    - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes
-      4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
+    Findings
+      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
 
 #[test]
 fn a_survey_at_200_columns_shows_more_statistics() {
     let style = Style { unicode: true, versus_bound: true, ..wide(200) };
-    insta::assert_snapshot!(written(&sample::survey(), &style), @r"
-    ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds of 100 ms, 58.1 s
+    insta::assert_snapshot!(written(&run(sample::survey()), &style), @r"
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
-    ROUND TRIP, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                       p50     ±     mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
-       wake  1   futex                       66.0 us  0.5%  69.3 us        -  72.6 us  99.0 us  1.32 ms  16.5 us         1         2
-             2   eventfd                     70.0 us  1.3%  73.5 us        -  77.0 us   105 us  1.40 ms  17.5 us         1         2
-             -   null (floor)                21.0 ns  0.5%  22.1 ns        -  23.1 ns  31.5 ns   420 ns  5.25 ns         1         2
-       64 B  1   shm-ring/futex ~           58.0 us*  1.0%  60.9 us        -  63.8 us  87.0 us  1.16 ms  14.5 us         1         2
-                   in 2 of 9 rounds         1.90 us*
-             2=  pipe                        71.5 us  1.7%  75.1 us    1.19x  78.6 us   107 us  1.43 ms  17.9 us         1         2
-             2=  fifo                        72.1 us  2.1%  75.7 us        -  79.3 us   108 us  1.44 ms  18.0 us         1         2
-             4   unix-stream                 75.9 us  0.5%  79.7 us        -  83.5 us   114 us  1.52 ms  19.0 us         1         2
-             5   unix-stream bind=path       79.0 us  0.5%  83.0 us        -  86.9 us   118 us  1.58 ms  19.8 us         1         2
-             6   tcp                         95.0 us  0.9%   100 us        -   105 us   142 us  1.90 ms  23.8 us         1         2
-      4 KiB  1   pipe                        73.0 us  1.2%  76.7 us        -  80.3 us   110 us  1.46 ms  18.2 us         1         2
-             2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%   104 us        -   109 us   148 us  1.98 ms  24.8 us         1         2
+    What was measured
 
-    CPUs 0 and 1 (same-llc), idle poll, touch cacheline
-       size  #   mechanism                       p50     ±     mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
-       64 B  1   pipe                        4.20 us  1.4%  4.41 us        -  4.62 us  6.30 us  84.0 us  1.05 us         1         2
+    Round trip, blocking mechanisms
+         size  #   mechanism                       p50     ±              x best     mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+         wake  1   futex                       66.0 us  0.5%                   -  69.3 us        -  72.6 us  99.0 us  1.32 ms  16.5 us         1         2
+               2   eventfd                     70.0 us  1.3%  1.06x [1.04, 1.08]  73.5 us        -  77.0 us   105 us  1.40 ms  17.5 us         1         2
+               -   null (floor)                21.0 ns  0.5%                   -  22.1 ns        -  23.1 ns  31.5 ns   420 ns  5.25 ns         1         2
+         64 B  1   shm-ring/futex ~           58.0 us*  1.0%                   -  60.9 us        -  63.8 us  87.0 us  1.16 ms  14.5 us         1         2
+                     in 2 of 9 rounds         1.90 us*
+               2=  pipe                        71.5 us  1.7%                   -  75.1 us    1.19x  78.6 us   107 us  1.43 ms  17.9 us         1         2
+               2=  fifo                        72.1 us  2.1%                   -  75.7 us        -  79.3 us   108 us  1.44 ms  18.0 us         1         2
+               4   unix-stream                 75.9 us  0.5%                   -  79.7 us        -  83.5 us   114 us  1.52 ms  19.0 us         1         2
+               5   unix-stream bind=path       79.0 us  0.5%                   -  83.0 us        -  86.9 us   118 us  1.58 ms  19.8 us         1         2
+               6   tcp                         95.0 us  0.9%                   -   100 us        -   105 us   142 us  1.90 ms  23.8 us         1         2
+        4 KiB  1   pipe                        73.0 us  1.2%                   -  76.7 us        -  80.3 us   110 us  1.46 ms  18.2 us         1         2
+               2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%     1.4x [1.3, 1.4]   104 us        -   109 us   148 us  1.98 ms  24.8 us         1         2
+      CPUs 0 and 1 (same-llc), idle poll, touch cacheline
+         64 B  1   pipe                        4.20 us  1.4%                   -  4.41 us        -  4.62 us  6.30 us  84.0 us  1.05 us         1         2
+      both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
+         64 B  1=  pipe                        6.31 us  0.6%                   -  6.63 us        -  6.94 us  9.46 us   126 us  1.58 us         1         2
+               1=  fifo                        6.35 us  0.6%  1.01x [1.00, 1.02]  6.67 us        -  6.99 us  9.53 us   127 us  1.59 us         1         2
+               3   tcp                         16.9 us  0.9%     2.7x [2.6, 2.7]  17.7 us        -  18.6 us  25.4 us   338 us  4.22 us         1         2
 
-    both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
-       size  #   mechanism                       p50     ±     mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
-       64 B  1=  pipe                        6.31 us  0.6%  6.63 us        -  6.94 us  9.46 us   126 us  1.58 us         1         2
-             1=  fifo                        6.35 us  0.6%  6.67 us        -  6.99 us  9.53 us   127 us  1.59 us         1         2
-             3   tcp                         16.9 us  0.9%  17.7 us        -  18.6 us  25.4 us   338 us  4.22 us         1         2
+    Round trip, spinning mechanisms (each end burns a CPU)
+        size  #  mechanism          p50     ±        x best     mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        64 B  1  shm-ring/spin   210 ns  1.4%             -   220 ns    1.62x   231 ns   315 ns  4.20 us  52.5 ns         1         2
+              2  pipe/spin      2.11 us  1.4%  10x [10, 10]  2.22 us    16.2x  2.32 us  3.17 us  42.2 us   528 ns         1         2
 
-    ROUND TRIP, SPINNING MECHANISMS (EACH END BURNS A CPU)
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                       p50     ±     mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
-       64 B  1   shm-ring/spin                210 ns  1.4%   220 ns    1.62x   231 ns   315 ns  4.20 us  52.5 ns         1         2
-             2   pipe/spin                   2.11 us  1.4%  2.22 us    16.2x  2.32 us  3.17 us  42.2 us   528 ns         1         2
+    Throughput, blocking mechanisms
+         size  #  mechanism         rate     ±              x best  of bound  messages  CPU/msg  switches  syscalls
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        1 MiB  1  tcp          2.81 GB/s  1.4%                   -         -  2.68 k/s   746 us         1         2
+               2  unix-stream  2.60 GB/s  1.5%  1.08x [1.06, 1.10]         -  2.48 k/s   807 us         1         2
+               3  pipe         1.39 GB/s  1.4%     2.0x [2.0, 2.1]    0.165x  1.33 k/s  1.51 ms         1         2
 
-    THROUGHPUT, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #  mechanism           rate     ±  of bound  messages  CPU/msg  switches  syscalls
-      1 MiB  1  tcp            2.81 GB/s  1.4%         -  2.68 k/s   746 us         1         2
-             2  unix-stream    2.60 GB/s  1.5%         -  2.48 k/s   807 us         1         2
-             3  pipe           1.39 GB/s  1.4%    0.165x  1.33 k/s  1.51 ms         1         2
+    Throughput, spinning mechanisms (each end burns a CPU)
+         size  mechanism           rate     ±  messages  CPU/msg  switches  syscalls
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        1 MiB  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1         2
 
-    THROUGHPUT, SPINNING MECHANISMS (EACH END BURNS A CPU)
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #  mechanism           rate     ±  of bound  messages  CPU/msg  switches  syscalls
-      1 MiB  1  shm-ring/spin  7.90 GB/s  1.3%         -  7.53 k/s   265 us         1         2
+    CPU per message of a round trip, blocking mechanisms
+         size  #   mechanism                  CPU/msg     ±     user   system  machine  switches  preempted  faults  syscalls       p50
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+         wake  1   futex                      16.5 us  1.0%  3.30 us  13.2 us  19.8 us         1          0       0         2   66.0 us
+               2   eventfd                    17.5 us  1.0%  3.50 us  14.0 us  21.0 us         1          0       0         2   70.0 us
+               -   null (floor)               5.25 ns  1.0%  1.05 ns  4.20 ns  6.30 ns         1          0       0         2   21.0 ns
+         64 B  1   shm-ring/futex ~           14.5 us  1.0%  2.90 us  11.6 us  17.4 us         1          0       0         2  58.0 us*
+               2=  pipe                       17.9 us  1.0%  3.57 us  14.3 us  21.4 us         1          0       0         2   71.5 us
+               2=  fifo                       18.0 us  1.0%  3.60 us  14.4 us  21.6 us         1          0       0         2   72.1 us
+               4   unix-stream                19.0 us  1.0%  3.79 us  15.2 us  22.8 us         1          0       0         2   75.9 us
+               5   unix-stream bind=path      19.8 us  1.0%  3.95 us  15.8 us  23.7 us         1          0       0         2   79.0 us
+               6   tcp                        23.8 us  1.0%  4.75 us  19.0 us  28.5 us         1          0       0         2   95.0 us
+        4 KiB  1   pipe                       18.2 us  1.0%  3.65 us  14.6 us  21.9 us         1          0       0         2   73.0 us
+               2   tcp sndbuf=64K (got 128K)  24.8 us  1.0%  4.95 us  19.8 us  29.7 us         1          0       0         2   99.0 us
+      both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
+         64 B  1=  pipe                       1.58 us  1.0%   316 ns  1.26 us  1.89 us         1          0       0         2   6.31 us
+               1=  fifo                       1.59 us  1.0%   318 ns  1.27 us  1.91 us         1          0       0         2   6.35 us
+               3   tcp                        4.22 us  1.0%   845 ns  3.38 us  5.07 us         1          0       0         2   16.9 us
 
-    CPU PER MESSAGE OF A ROUND TRIP, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                  CPU/msg     ±     user   system  machine  switches  preempted  faults  syscalls       p50
-       wake  1   futex                      16.5 us  1.0%  3.30 us  13.2 us  19.8 us         1          0       0         2   66.0 us
-             2   eventfd                    17.5 us  1.0%  3.50 us  14.0 us  21.0 us         1          0       0         2   70.0 us
-             -   null (floor)               5.25 ns  1.0%  1.05 ns  4.20 ns  6.30 ns         1          0       0         2   21.0 ns
-       64 B  1   shm-ring/futex ~           14.5 us  1.0%  2.90 us  11.6 us  17.4 us         1          0       0         2  58.0 us*
-             2=  pipe                       17.9 us  1.0%  3.57 us  14.3 us  21.4 us         1          0       0         2   71.5 us
-             2=  fifo                       18.0 us  1.0%  3.60 us  14.4 us  21.6 us         1          0       0         2   72.1 us
-             4   unix-stream                19.0 us  1.0%  3.79 us  15.2 us  22.8 us         1          0       0         2   75.9 us
-             5   unix-stream bind=path      19.8 us  1.0%  3.95 us  15.8 us  23.7 us         1          0       0         2   79.0 us
-             6   tcp                        23.8 us  1.0%  4.75 us  19.0 us  28.5 us         1          0       0         2   95.0 us
-      4 KiB  1   pipe                       18.2 us  1.0%  3.65 us  14.6 us  21.9 us         1          0       0         2   73.0 us
-             2   tcp sndbuf=64K (got 128K)  24.8 us  1.0%  4.95 us  19.8 us  29.7 us         1          0       0         2   99.0 us
+    CPU per message of a round trip, spinning mechanisms (each end burns a CPU)
+        size  #  mechanism      CPU/msg     ±     user   system  machine  switches  preempted  faults  syscalls      p50
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        64 B  1  shm-ring/spin  52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns         1          0       0         2   210 ns
+              2  pipe/spin       528 ns  1.0%   106 ns   422 ns   633 ns         1          0       0         2  2.11 us
 
-    CPU PER MESSAGE OF A ROUND TRIP, SPINNING MECHANISMS (EACH END BURNS A CPU)
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #   mechanism                  CPU/msg     ±     user   system  machine  switches  preempted  faults  syscalls       p50
-       64 B  1   shm-ring/spin              52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns         1          0       0         2    210 ns
-             2   pipe/spin                   528 ns  1.0%   106 ns   422 ns   633 ns         1          0       0         2   2.11 us
+    CPU per message of a stream, blocking mechanisms
+         size  #  mechanism    CPU/msg     ±    user   system  machine  switches  preempted  faults  syscalls       rate
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us         1          0       0         2  2.81 GB/s
+               2  unix-stream   807 us  1.0%  161 us   645 us   968 us         1          0       0         2  2.60 GB/s
+               3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms         1          0       0         2  1.39 GB/s
 
-    CPU PER MESSAGE OF A STREAM, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-       size  #  mechanism    CPU/msg     ±    user   system  machine  switches  preempted  faults  syscalls       rate
-      1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us         1          0       0         2  2.81 GB/s
-             2  unix-stream   807 us  1.0%  161 us   645 us   968 us         1          0       0         2  2.60 GB/s
-             3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms         1          0       0         2  1.39 GB/s
+    How to read the columns
+      A round trip is there and back, never halved. ± is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
+      mean far from p50 means two kinds of round trips: see the findings.
+      user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer
+      slices than the rest. Hypervisor CPU time is not included.
+      # is the rank: 1 + how many rows are certainly better, by one test of all pairs within rounds. = is as good as some other row, as far as this run can tell; so are all less than 3 % apart.
+      ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a pause.
+      x best is how many times worse a row is than the best of its table, within rounds. The 95 % intervals hold for all rows together.
+      * The rounds fall into two modes: both values are shown if there is room, the larger mode first, never an average.
+      Bounds of this machine: a futex wake-up round trip on same-llc 60.0 us, a cache-line round trip on same-llc 130 ns, memcpy 8.40 GB/s.
 
-    A round trip is there and back, never halved. ± is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
-    mean far from p50 means two kinds of round trips: see the findings.
-    user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer
-    slices than the rest. Hypervisor CPU time is not included.
-    # is the rank: 1 + how many rows are certainly better, by one test of all pairs within rounds. = is as good as some other row, as far as this run can tell; so are all less than 3 % apart.
-    ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a pause.
-    * The rounds fall into two modes: both values are shown if there is room, the larger mode first, never an average.
-    Bounds of this machine: a futex wake-up round trip on same-llc 60.0 us, a cache-line round trip on same-llc 130 ns, memcpy 8.40 GB/s.
+    Not measured
+      - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
+      - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one CPU waits for the scheduler and measures its time slice
 
-    NOT MEASURED
-    - unavailable: posix-mq on same-llc: no POSIX message queues in this kernel
-    - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one CPU waits for the scheduler and measures its time slice
+    Findings
+      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
-    FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
-
-    WHAT TO USE
-    - Small messages, blocking: fifo and pipe (equally good), 72.1 us and 71.5 us for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9 us. With both ends on one CPU it is fifo and
-      pipe (equally good), 6.35 us and 6.31 us as well.
-    - If busy-waiting briefly is fine: shm-ring/futex (spins briefly, then sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip of 64 B on two CPUs (same-llc), mean 60.9 us; nothing
-      else of its kind was measured. That holds back to back; after a pause, in which the ends fall asleep, nothing was measured (--think).
-    - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs (same-llc); runner-up unix-stream, 2.60 GB/s.
-    - If busy-waiting is fine: shm-ring/spin, 210 ns for a round trip of 64 B on two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-    - Cheapest in CPU: fifo and pipe (equally good), 18.0 us and 17.9 us of CPU time for a message of 64 B (both ends together, blocking) on two CPUs (same-llc); runner-up unix-stream, 19.0 us.
-    - A socket that unrelated processes can connect to: unix-stream bind=path, 79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.11x the best of any kind (pipe, 71.5 us); runner-up tcp, 95.0 us.
-      Without a socket, by name: fifo, 72.1 us.
-    - Signalling without data: futex, 66.0 us for a round trip on two CPUs (same-llc); runner-up eventfd, 70.0 us.
-    - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc) takes 4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
+    6 groups of cells were compared, too many for sentences; of one: ipcperf report FILE -p ping-pong -s 64 --place same-llc
     ");
 }
 
 #[test]
 fn a_small_set_at_40_columns_drops_columns() {
-    insta::assert_snapshot!(written(&sample::small(), &wide(40)), @r"
-    ipcperf 0.1.0 survey,
-    2026-08-21T10:00:00Z: 3 of 4 cells
-    measured, 9 rounds of 100 ms, 58.1 s
+    insta::assert_snapshot!(written(&run(sample::small()), &wide(40)), @r"
+    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z:
+    3 of 4 cells measured, 9 rounds of 100
+    ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux
     6.18.5, hypervisor kvm
 
-    ROUND TRIP, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is,
-    touch cacheline
-      size  #   mechanism      p50   +/-
-      64 B  1=  pipe       71.5 us  1.7%
-            1=  fifo       72.1 us  2.1%
-            3   tcp        95.0 us  0.9%
-      hidden at 40 columns: mean, p90, p99,
-      max, CPU/msg, switches, syscalls
+    What was measured
 
-    CPU PER MESSAGE OF A ROUND TRIP,
-    BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is,
-    touch cacheline
-      size  #   mechanism  CPU/msg   +/-
-      64 B  1=  pipe       17.9 us  1.0%
-            1=  fifo       18.0 us  1.0%
-            3   tcp        23.8 us  1.0%
+    Round trip, blocking mechanisms
+        size  #   mechanism      p50   +/-
+      CPUs 0 and 1 (same-llc), idle as-is,
+      touch cacheline
+        64 B  1=  pipe       71.5 us  1.7%
+              1=  fifo       72.1 us  2.1%
+              3   tcp        95.0 us  0.9%
+      hidden at 40 columns: x best, mean,
+      p90, p99, max, CPU/msg, switches,
+      syscalls
+
+    CPU per message of a round trip,
+    blocking mechanisms
+        size  #   mechanism  CPU/msg   +/-
+      CPUs 0 and 1 (same-llc), idle as-is,
+      touch cacheline
+        64 B  1=  pipe       17.9 us  1.0%
+              1=  fifo       18.0 us  1.0%
+              3   tcp        23.8 us  1.0%
       hidden at 40 columns: user, system,
       machine, switches, preempted, faults,
       syscalls, p50
 
-    A round trip is there and back, never
-    halved. +/- is half of the 95 % interval
-    over rounds. CPU/msg is the CPU time of
-    both ends for one message in one
-    direction.
-    Hypervisor CPU time is not included.
-    # is the rank: 1 + how many rows are
-    certainly better, by one test of all
-    pairs within rounds. = is as good as
-    some other row, as far as this run can
-    tell; so are all less than 3 % apart.
+    How to read the columns
+      A round trip is there and back, never
+      halved. +/- is half of the 95 %
+      interval over rounds. CPU/msg is the
+      CPU time of both ends for one message
+      in one direction.
+      mean far from p50 means two kinds of
+      round trips: see the findings.
+      user and system are the parts of
+      CPU/msg (an estimate: this kernel
+      divides CPU time by ticks). machine is
+      the busy time of all CPUs for one
+      message, less what they are busy
+      anyway; it needs longer slices than
+      the rest. Hypervisor CPU time is not
+      included.
+      # is the rank: 1 + how many rows are
+      certainly better, by one test of all
+      pairs within rounds. = is as good as
+      some other row, as far as this run can
+      tell; so are all less than 3 % apart.
+      x best is how many times worse a row
+      is than the best of its table, within
+      rounds. The 95 % intervals hold for
+      all rows together.
 
-    NOT MEASURED
-    - unavailable: posix-mq: no POSIX
-      message queues in this kernel
+    Distribution, over powers of ten
+              10.0 us ..
+              10.0 ms
+      pipe ping-pong 64B same-llc
+      min     ##                     57.2 us
+      p50     ##                     71.5 us
+      p90     ##                     78.6 us
+      p99     ###                     107 us
+      max     ######                 1.43 ms
+      rounds  ._*#,-_+#   69.9 us to 73.0 us
+      fifo ping-pong 64B same-llc
+      min     ##                     57.7 us
+      p50     ##                     72.1 us
+      p90     ##                     79.3 us
+      p99     ###                     108 us
+      max     ######                 1.44 ms
+      rounds  *,_#_#-+.   70.2 us to 74.0 us
+      tcp ping-pong 64B same-llc
+      min     ##                     76.0 us
+      p50     ###                    95.0 us
+      p90     ###                     105 us
+      p99     ###                     142 us
+      max     ######                 1.90 ms
+      rounds  -_+#._*#,   93.8 us to 96.2 us
 
-    FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet,
-    F is too noisy to compare).
-    - warning W-STEAL: 0.4 % of the time was
-      stolen. Remedy: use a quiet machine.
+    Not measured
+      - unavailable: posix-mq: no POSIX
+        message queues in this kernel
 
-    WHAT TO USE
-    - Small messages, blocking: fifo and
-      pipe (equally good), 72.1 us and 71.5
-      us for a round trip of 64 B on two
-      CPUs (same-llc); runner-up tcp, 95.0
-      us.
-    - Cheapest in CPU: fifo and pipe
-      (equally good), 18.0 us and 17.9 us of
-      CPU time for a message of 64 B (both
-      ends together, blocking) on two CPUs
-      (same-llc); runner-up tcp, 23.8 us.
-    - A socket that unrelated processes can
-      connect to: tcp, 95.0 us for a round
-      trip of 64 B on two CPUs (same-llc),
-      1.33x the best of any kind (pipe, 71.5
-      us); nothing else of its kind was
-      measured. Without a socket, by name:
-      fifo, 72.1 us.
-    - What idle polling would make of the
-      blocking rows on two CPUs was not
-      measured: this user may not hold
-      /dev/cpu_dma_latency.
+    Findings
+      Noise grade B: steal 0.4 % (A is
+      quiet, F is too noisy to compare).
+      - warning W-STEAL: 0.4 % of the time
+        was stolen. Remedy: use a quiet
+        machine.
+
+    fifo is 1.3x [1.3, 1.4] faster than tcp
+    (64 B, two CPUs); pipe is as fast.
     ");
 }
 
@@ -353,34 +399,51 @@ fn one_cell() {
     ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
-    ROUND TRIP, BLOCKING MECHANISMS
-    both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
-      size  mechanism      p50    +/-     mean      p90      p99  CPU/msg  switches
-      64 B  pipe       5.00 ms  <0.1%  5.25 ms  5.50 ms  7.50 ms  1.25 ms         1
-      hidden at 80 columns: max, syscalls
+    What was measured
 
-    A round trip is there and back, never halved. +/- is half of the 95 % interval
-    over rounds. CPU/msg is the CPU time of both ends for one message in one
-    direction.
-    mean far from p50 means two kinds of round trips: see the findings.
+    Round trip, blocking mechanisms
+        size  mechanism      p50    +/-     mean      p99  CPU/msg  switches
+      both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
+        64 B  pipe       5.00 ms  <0.1%  5.25 ms  7.50 ms  1.25 ms         1
+      hidden at 80 columns: p90, max, syscalls
 
-    FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
+    How to read the columns
+      A round trip is there and back, never halved. +/- is half of the 95 % interval
+      over rounds. CPU/msg is the CPU time of both ends for one message in one
+      direction.
+      mean far from p50 means two kinds of round trips: see the findings.
+
+    Distribution, over powers of ten
+                1.00 ms             ..              100 ms
+      pipe ping-pong 64B same-cpu
+        min     #############                                          4.00 ms
+        p50     ###############                                        5.00 ms
+        p90     ################                                       5.50 ms
+        p99     ##################                                     7.50 ms
+        max     ##########################################              100 ms
+        rounds  ._*#,-_+#                                   5.00 ms to 5.00 ms
+
+    Findings
+      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
 
 #[test]
 fn no_cells() {
     insta::assert_snapshot!(written(&set(Vec::new()), &wide(80)), @r"
+    No round trip of a message was measured.
+
     ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 0 of 0 cells measured
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
-
-    No cell was measured.
-
-    FINDINGS
     Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
+
+    What was measured
+      No cell was measured.
+
+    Findings
+      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
 
@@ -403,57 +466,41 @@ fn an_interrupted_run_with_cells_of_every_status() {
     ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
 
-    ROUND TRIP, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-      size  mechanism      p50   +/-     mean      p90     p99  CPU/msg  switches
-      64 B  pipe       71.0 us  0.7%  74.5 us  78.1 us  106 us  17.8 us         1
+    What was measured
+
+    Round trip, blocking mechanisms
+        size  mechanism      p50   +/-     mean      p90     p99  CPU/msg  switches
+      CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
+        64 B  pipe       71.0 us  0.7%  74.5 us  78.1 us  106 us  17.8 us         1
       hidden at 80 columns: max, syscalls
 
-    A round trip is there and back, never halved. +/- is half of the 95 % interval
-    over rounds. CPU/msg is the CPU time of both ends for one message in one
-    direction.
-    mean far from p50 means two kinds of round trips: see the findings.
+    How to read the columns
+      A round trip is there and back, never halved. +/- is half of the 95 % interval
+      over rounds. CPU/msg is the CPU time of both ends for one message in one
+      direction.
+      mean far from p50 means two kinds of round trips: see the findings.
 
-    NOT MEASURED
-    - unavailable: posix-mq on same-llc: no POSIX message queues
-    - failed: tcp on same-llc: a message arrived with the wrong stamp
-    - deadline: fifo on same-llc: no end after 10 s
-    - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one CPU
-    - skipped: futex on same-llc: the run was interrupted
+    Distribution, over powers of ten
+                10.0 us             ..             10.0 ms
+      pipe ping-pong 64B same-llc
+        min     ###########                                            56.8 us
+        p50     ############                                           71.0 us
+        p90     #############                                          78.1 us
+        p99     ##############                                          106 us
+        max     ##############################                         1.42 ms
+        rounds  ._*#,-_+#                                   70.3 us to 71.7 us
 
-    FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
-    ");
-}
+    Not measured
+      - unavailable: posix-mq on same-llc: no POSIX message queues
+      - failed: tcp on same-llc: a message arrived with the wrong stamp
+      - deadline: fifo on same-llc: no end after 10 s
+      - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one
+        CPU
+      - skipped: futex on same-llc: the run was interrupted
 
-#[test]
-fn a_sweep_of_one_mechanism() {
-    let sizes = [1, 64, 4096, 65_536, 1 << 20];
-    let cells = sizes.map(|size| cell("pipe", size, TWO).rtt(71_000.0 + size as f64, 500.0));
-    insta::assert_snapshot!(written(&run(set(cells.to_vec())), &wide(80)), @r"
-    ipcperf 0.1.0 run, 2026-08-21T10:00:00Z: 5 of 5 cells measured, 9 rounds of 100
-    ms, 58.1 s
-    Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
-
-    ROUND TRIP, BLOCKING MECHANISMS
-    CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-        size  mechanism      p50    +/-     mean      p99  CPU/msg  switches
-         1 B  pipe       71.0 us   0.7%  74.6 us   107 us  17.8 us         1
-        64 B  pipe       71.1 us   0.7%  74.6 us   107 us  17.8 us         1
-       4 KiB  pipe       75.1 us   0.7%  78.9 us   113 us  18.8 us         1
-      64 KiB  pipe        137 us   0.4%   143 us   205 us  34.1 us         1
-       1 MiB  pipe       1.12 ms  <0.1%  1.18 ms  1.68 ms   280 us         1
-      hidden at 80 columns: p90, max, syscalls
-
-    A round trip is there and back, never halved. +/- is half of the 95 % interval
-    over rounds. CPU/msg is the CPU time of both ends for one message in one
-    direction.
-    mean far from p50 means two kinds of round trips: see the findings.
-
-    FINDINGS
-    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
-    - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
+    Findings
+      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
 

@@ -34,22 +34,20 @@ fn every_figure_of_a_card_and_beside_a_row_of_rounds_is_that_of_its_cell() {
     let mut set = priced();
     for command in ["survey", "run"] {
         set.invocation.plan.command = command.to_owned();
-        let (text, anchors) = (page(&set), Anchors::of(&set));
+        let (text, anchors) =
+            (page(&set), Anchors::of(&set, &Style::default().within(Format::Html)));
         let of = |html: &str| {
             let link = between(html, "href=\"#", "\"")[0];
             set.cells.iter().find(|cell| anchors.link(cell).as_deref() == Some(link)).unwrap()
         };
-        let shown: Vec<(&str, &str)> = match command {
-            "survey" => between(&text, "data-head=\"64-byte round trip\">", "</tr>")
-                .into_iter()
-                .filter(|row| row.contains("href"))
-                .map(|row| (row, between(row, "data-head=\"p50\">", "<")[0]))
-                .collect(),
-            _ => between(&text, "<dd class=\"figure\">", "<dd class=\"notes\">")
-                .into_iter()
-                .map(|card| (card, card.split('<').next().unwrap()))
-                .collect(),
+        let shown = match command {
+            "survey" => between(&text, "What people choose between", "</table>"),
+            _ => between(&text, "The best of each ranking", "</table>"),
         };
+        let rows = shown[0].split("</tr>").filter(|row| row.contains("href"));
+        let shown: Vec<(&str, &str)> = rows
+            .map(|row| (row, between(between(row, "<td class=\"n\"", "/td")[0], ">", "<")[0]))
+            .collect();
         assert!(shown.len() > 2, "{command}");
         for (html, figure) in shown {
             assert_eq!(written(of(html)).as_deref(), Some(figure), "{command}: {html}");
@@ -180,8 +178,8 @@ fn findings_of_one_kind_are_one_with_the_cells_of_all() {
         set.noise.findings.push(finding);
     }
     let text = page(&set);
-    let machine = part(&text, "machine");
-    let modes: Vec<&str> = between(machine, "<li", "</li>");
+    let findings = part(&text, "findings");
+    let modes: Vec<&str> = between(findings, "<tr>", "</tr>");
     let modes: Vec<&&str> = modes.iter().filter(|item| item.contains("W-MULTIMODAL")).collect();
     assert_eq!(modes.len(), 1, "{modes:?}");
     assert!(modes[0].contains(" (1 more like it)."), "{modes:?}");

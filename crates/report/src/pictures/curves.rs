@@ -1,13 +1,14 @@
 //! Pictures of figures over another number: sizes, loads and pauses.
 
 use super::cells::Anchors;
-use super::picture::{Shown, axis_words, called, nanos, per_second, prominent};
+use super::picture::{axis_words, called, chart, nanos, per_second, prominent};
 use crate::chapters::{Chapter, Row, label, name};
 use crate::figures::{self, NONE};
 use crate::svg::{Axis, Mark, Plane, Spot, Trace};
 use crate::{table, text};
 use ipcperf_core::result::{Cell, Metric};
 use ipcperf_core::{Figure, PatternKind};
+use ipcperf_render::doc::{Chart, Picture};
 
 /// Metrics over another number of the cells of one name.
 struct Curve<'a> {
@@ -68,7 +69,7 @@ fn plane(
     (x, y): (Axis, Axis),
     anchors: &Anchors,
     marks: Vec<Mark>,
-) -> Option<Shown> {
+) -> Option<Chart> {
     let places = places(curves);
     let heads = [String::new()].into_iter().chain(places.iter().map(|place| (x.words)(*place)));
     let heads: Vec<String> = heads.collect();
@@ -90,8 +91,8 @@ fn plane(
     let traces: Vec<Trace> = curves.iter().enumerate().map(trace).collect();
     let label =
         format!("{title}: {} over {}.", text::counted(traces.len() as u64, "curve"), x.name);
-    let drawn = Plane { label, x, y, traces, front: Vec::new(), marks }.inline();
-    (!curves.is_empty()).then_some(Shown { title, note, drawn, figures: Some((heads, rows)) })
+    let picture = Picture::Plane(Plane { label, x, y, traces, front: Vec::new(), marks });
+    (!curves.is_empty()).then(|| chart(title, note, picture, heads, rows))
 }
 
 fn size_words(value: f64) -> String {
@@ -123,7 +124,7 @@ fn crossings(a: &Curve, b: &Curve) -> Vec<(f64, f64)> {
     pairs.windows(2).filter_map(between).collect()
 }
 
-pub(super) fn sizes(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
+pub(super) fn sizes(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Chart> {
     let mut shown = Vec::new();
     for chapter in chapters.iter().filter(|one| !one.pattern.facts().is_open) {
         for part in &chapter.sections {
@@ -193,7 +194,7 @@ fn size_ticks(curves: &[Curve]) -> Vec<(f64, String)> {
 }
 
 /// Response times over what was offered: the median and the p99 of each mechanism.
-pub(super) fn loads(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
+pub(super) fn loads(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Chart> {
     let mut shown = Vec::new();
     for chapter in chapters.iter().filter(|one| one.pattern.facts().is_open) {
         for part in &chapter.sections {
@@ -225,7 +226,7 @@ pub(super) fn loads(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
     shown
 }
 
-pub(super) fn pauses(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Shown> {
+pub(super) fn pauses(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Chart> {
     let mut shown = Vec::new();
     let closed = chapters.iter().filter(|one| one.pattern == PatternKind::PingPong);
     for chapter in closed {

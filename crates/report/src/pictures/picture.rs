@@ -5,17 +5,25 @@ use crate::figures::{self, Unit};
 use crate::fittest::FAMILIAR;
 use ipcperf_core::Figure;
 use ipcperf_core::result::Cell;
+use ipcperf_render::doc::{Blocks, Chart, Column, Picture, Row, Table};
 
 /// Traces that have a colour and a name.
 const NAMED: usize = 6;
 
-/// One picture and what stands around it.
-pub(super) struct Shown {
-    pub(super) title: String,
-    pub(super) note: String,
-    pub(super) drawn: String,
-    /// The same in figures: heads and rows.
-    pub(super) figures: Option<(Vec<String>, Vec<Vec<String>>)>,
+/// A picture with what stands around it, and the same in figures: a name and numbers in each row.
+pub(super) fn chart(
+    title: String,
+    note: String,
+    picture: Picture,
+    heads: Vec<String>,
+    rows: Vec<Vec<String>>,
+) -> Chart {
+    let columns = heads.into_iter().enumerate();
+    let columns = columns.map(|(at, head)| Column { is_number: at > 0, ..Column::text(head) });
+    let table = Table::new(columns, rows.into_iter().map(Row::new));
+    let mut figures = Blocks::default();
+    figures.table(Table { label: title.clone(), ..table });
+    Chart { title, note, picture: Some(picture), figures, file: None }
 }
 
 /// What a row of a ranking is called: of an open loop with what was asked for. What all rows share is in the title.

@@ -1,31 +1,30 @@
 //! Every cell as a row with an address of its own.
 
-use crate::chapters::{Row, name};
+use crate::chapters::{Row as Alone, name};
 use crate::columns::Column;
 use crate::figures::{self, NONE};
-use crate::html::Html;
 use crate::judge::MetricKind;
-use crate::svg;
-use crate::text;
+use crate::{Style, text};
 use ipcperf_core::Figure;
 use ipcperf_core::result::{Cell, CpuCost, Metric, ResultSet, Status};
-use ipcperf_render::doc::anchor;
+use ipcperf_render::doc::{self, Cell as Words, Line, Row, Table, anchor};
 use std::collections::HashMap;
 
 /// Longest part of an identity in an address, in letters: with a number it is within what an address takes.
 const LONGEST: usize = 52;
 
 /// Where in the page each cell is: its identity in letters that an address takes.
-pub(super) struct Anchors {
+pub(crate) struct Anchors {
     by_cell: HashMap<*const Cell, String>,
     by_id: HashMap<String, String>,
 }
 
 impl Anchors {
-    pub(super) fn of(set: &ResultSet) -> Self {
+    /// Where nothing can be looked up there is none.
+    pub(crate) fn of(set: &ResultSet, style: &Style) -> Self {
         let mut taken: HashMap<String, usize> = HashMap::new();
         let mut anchors = Self { by_cell: HashMap::new(), by_id: HashMap::new() };
-        for cell in &set.cells {
+        for cell in set.cells.iter().filter(|_| style.pictures) {
             // `c-pipe-ping-pong-64b-same-llc`.
             let base = anchor(&format!("c-{}", text::clip(&cell.id, LONGEST, false)));
             let mut own = base.clone();
@@ -41,11 +40,11 @@ impl Anchors {
         anchors
     }
 
-    pub(super) fn link(&self, cell: &Cell) -> Option<String> {
+    pub(crate) fn link(&self, cell: &Cell) -> Option<String> {
         self.by_cell.get(&std::ptr::from_ref(cell)).cloned()
     }
 
-    pub(super) fn by_id(&self, id: &str) -> Option<&str> {
+    pub(crate) fn by_id(&self, id: &str) -> Option<&str> {
         self.by_id.get(id).map(String::as_str)
     }
 }
@@ -53,7 +52,7 @@ impl Anchors {
 /// A column of numbers: its head, what is in it, and the number itself as the document has it.
 struct Numbers {
     head: &'static str,
-    words: fn(&Row) -> String,
+    words: fn(&Alone) -> String,
     value: fn(&Cell) -> Option<f64>,
 }
 
@@ -85,10 +84,6 @@ fn spread(cell: &Cell) -> Option<f64> {
     let share = (high - low).abs() / 2.0 / value.abs();
     share.is_finite().then_some(share)
 }
-
-/// The columns of which the legend says something.
-pub(super) const EXPLAINED: &[Column] =
-    &[Column::Spread, Column::Quantile("p90"), Column::Quantile("p99"), Column::Cpu];
 
 const COLUMNS: &[Numbers] = &[
     Numbers {
@@ -152,7 +147,7 @@ fn remarks(cell: &Cell, found: &HashMap<&str, Vec<&str>>) -> String {
         let reason = cell.reason.as_deref().unwrap_or("no reason");
         format!("{}: {reason}", cell.status)
     });
-    let remark = Row::alone(cell, MetricKind::of(cell.key.pattern)).remark(true);
+    let remark = Alone::alone(cell, MetricKind::of(cell.key.pattern)).remark(true);
     let modes = cell.figure().map(|metric| metric.modes.as_slice()).unwrap_or_default();
     let modes = (modes.len() > 1).then(|| {
         let told = modes.iter().map(|mode| {
@@ -165,87 +160,54 @@ fn remarks(cell: &Cell, found: &HashMap<&str, Vec<&str>>) -> String {
     why.into_iter().chain(modes).chain(remark).chain(found).collect::<Vec<_>>().join("; ")
 }
 
-pub(super) fn table(html: &mut Html, set: &ResultSet, anchors: &Anchors) {
+/// Every cell, for whoever looks one up.
+pub(crate) fn table(set: &ResultSet, anchors: &Anchors) -> Table {
     let has = |column: &&Numbers| set.cells.iter().any(|cell| (column.value)(cell).is_some());
-    let columns: Vec<&Numbers> = COLUMNS.iter().filter(has).collect();
+    let numbers: Vec<&Numbers> = COLUMNS.iter().filter(has).collect();
     let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
     for finding in &set.noise.findings {
         finding.cells.iter().for_each(|id| found.entry(id).or_default().push(&finding.code));
     }
-    html.within("div", &[("id", "tools")], |_| ());
-    let frame = [
-        ("class", "frame high"),
-        ("tabindex", "0"),
-        ("role", "region"),
-        ("aria-label", "All cells"),
+    let mut columns = vec![
+        doc::Column::whole("mechanism"),
+        doc::Column::whole("pattern"),
+        doc::Column::number("size"),
+        doc::Column::whole("where"),
     ];
-    html.within("div", &frame, |html| {
-        html.within("table", &[("id", "all-cells")], |html| {
-            html.within("thead", &[], |html| {
-                html.within("tr", &[], |html| {
-                    for (head, class) in
-                        [("mechanism", "t"), ("pattern", "t"), ("size", "n"), ("where", "t")]
-                    {
-                        html.say("th", &[("scope", "col"), ("class", class)], head);
-                    }
-                    for column in &columns {
-                        html.say("th", &[("scope", "col"), ("class", "n")], column.head);
-                    }
-                    html.say(
-                        "th",
-                        &[("scope", "col"), ("class", "t"), ("data-plain", "")],
-                        "rounds",
-                    );
-                    html.say("th", &[("scope", "col"), ("class", "t")], "remarks");
-                });
-            });
-            html.within("tbody", &[], |html| {
-                set.cells.iter().for_each(|cell| row(html, cell, &columns, anchors, &found));
-            });
-        });
+    columns.extend(numbers.iter().map(|column| doc::Column::number(column.head)));
+    columns.extend([doc::Column::number("rounds"), doc::Column::text("remarks")]);
+    let rows = set.cells.iter().map(|cell| {
+        let own = anchors.link(cell).unwrap_or_default();
+        let alone = Alone::alone(cell, MetricKind::of(cell.key.pattern));
+        let size = cell.key.size_bytes;
+        let mut cells = vec![
+            Words::from(Line::from(name(cell)).to(&own)),
+            Words::from(cell.key.pattern.to_string()),
+            Words::from(Line::from(figures::size(size)).worth(Some(size as f64))),
+            Words::from(conditions(cell)),
+        ];
+        cells.extend(numbers.iter().map(|column| {
+            Words::from(Line::from((column.words)(&alone)).worth((column.value)(cell)))
+        }));
+        cells.extend([Words::from(scatter(cell)), Words::from(remarks(cell, &found))]);
+        Row { anchor: own, ..Row::new(cells) }
     });
+    Table { label: "All cells".to_owned(), is_searched: true, ..Table::new(columns, rows) }
 }
 
-fn row(
-    html: &mut Html,
-    cell: &Cell,
-    columns: &[&Numbers],
-    anchors: &Anchors,
-    found: &HashMap<&str, Vec<&str>>,
-) {
-    let own = anchors.link(cell).unwrap_or_default();
-    let shown = Row::alone(cell, MetricKind::of(cell.key.pattern));
-    html.within("tr", &[("id", &own)], |html| {
-        html.within("td", &[("class", "t")], |html| {
-            html.say("a", &[("href", &format!("#{own}"))], &name(cell));
-        });
-        html.say("td", &[("class", "t")], &cell.key.pattern.to_string());
-        number(html, Some(cell.key.size_bytes as f64), &figures::size(cell.key.size_bytes));
-        html.say("td", &[("class", "t")], &conditions(cell));
-        for column in columns {
-            number(html, (column.value)(cell), &(column.words)(&shown));
-        }
-        html.within("td", &[("class", "t")], |html| {
-            let rounds = rounds(cell);
-            let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
-            let most = rounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            let words = |value| MetricKind::of(cell.key.pattern).words(value, cell.key.size_bytes);
-            let count = text::counted(rounds.len() as u64, "round");
-            let label = format!("{count}, {} to {}", words(least), words(most));
-            if let Some(drawn) = svg::spark(&rounds, &label) {
-                html.picture(&drawn);
-            }
-        });
-        html.say("td", &[("class", "why")], &remarks(cell, found));
-    });
-}
-
-/// A number as it is read, with all of its digits for whoever sorts.
-fn number(html: &mut Html, value: Option<f64>, words: &str) {
-    match value.map(|value| value.to_string()) {
-        Some(value) => html.say("td", &[("class", "n"), ("data-v", &value)], words),
-        None => html.say("td", &[("class", "n")], words),
+/// The rounds as a small picture, sorted by how far they lie apart.
+fn scatter(cell: &Cell) -> Line {
+    let rounds = rounds(cell);
+    let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = rounds.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    if rounds.is_empty() {
+        return Line::from(NONE);
     }
+    let words = |value| MetricKind::of(cell.key.pattern).words(value, cell.key.size_bytes);
+    let count = text::counted(rounds.len() as u64, "round");
+    let line = Line::from(format!("{count}, {} to {}", words(least), words(most)));
+    let ratio = Some(most / least).filter(|ratio| ratio.is_finite());
+    Line { spark: rounds, ..line.worth(ratio) }
 }
 
 /// The figures of the accepted rounds.

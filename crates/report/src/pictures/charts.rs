@@ -3,27 +3,27 @@
 use super::cells::Anchors;
 use super::curves::{loads, pauses, sizes};
 use super::pairs::pairs;
-use super::picture::Shown;
 use super::rankings::{cost, strip, tails};
-use crate::chapters::{Block, Chapter, Section};
-use crate::html::{Html, Page};
+use crate::chapters::{Block, Chapter, Section as Part};
 use crate::judge::MetricKind;
 use crate::text;
 use ipcperf_core::result::ResultSet;
+use ipcperf_render::doc::{Blocks, Chart, Section, Tone};
 
 /// Pictures of one kind that are seen at once; the others are shown when asked for.
 const SEEN: usize = 6;
 
-pub(super) fn fill(page: &mut Page, set: &ResultSet, chapters: &[Chapter], anchors: &Anchors) {
+/// Sections of them.
+pub(crate) fn add(body: &mut Blocks, set: &ResultSet, chapters: &[Chapter], anchors: &Anchors) {
     let own: Vec<&Chapter> =
         chapters.iter().filter(|one| matches!(one.kind, MetricKind::Primary(_))).collect();
-    section(page, "rounds", "Every round", ROUNDS, all(&own, strip, anchors));
-    section(page, "tails", "Tails", TAILS, all(&own, tails, anchors));
-    section(page, "cost", "CPU against latency", COST, all(&own, cost, anchors));
-    section(page, "sizes", "Size", SIZES, sizes(&own, anchors));
-    section(page, "load", "Load", LOAD, loads(&own, anchors));
-    section(page, "pauses", "After a pause", PAUSES, pauses(&own, anchors));
-    section(page, "pairs", "CPU to CPU", PAIRS, pairs(set));
+    body.add(section("rounds", "Every round", ROUNDS, all(&own, strip, anchors)));
+    body.add(section("tails", "Tails", TAILS, all(&own, tails, anchors)));
+    body.add(section("cost", "CPU against latency", COST, all(&own, cost, anchors)));
+    body.add(section("sizes", "Size", SIZES, sizes(&own, anchors)));
+    body.add(section("load", "Load", LOAD, loads(&own, anchors)));
+    body.add(section("pauses", "After a pause", PAUSES, pauses(&own, anchors)));
+    body.add(section("pairs", "CPU to CPU", PAIRS, pairs(set)));
 }
 
 const ROUNDS: &str = "A point is a round, in fresh processes: the first at the top of its row, the last at its bottom, so that a slant is drift and two clusters are two modes. The line is the figure, the bar its 95 % interval.";
@@ -35,51 +35,34 @@ const LOAD: &str =
 const PAUSES: &str = "A round trip after a pause in which the ends fall asleep.";
 const PAIRS: &str = "The stronger the colour, the slower. Rows are the CPU of the lead, columns that of the follow.";
 
-fn section(page: &mut Page, id: &str, title: &str, lede: &str, mut shown: Vec<Shown>) {
-    if shown.is_empty() {
-        return;
-    }
-    let rest = shown.split_off(shown.len().min(SEEN));
-    page.section(id, title, |html| {
-        html.say("p", &[("class", "soft")], lede);
-        put(html, &shown);
-        if !rest.is_empty() {
-            let more = text::counted(rest.len() as u64, "more picture");
-            html.fold(&more, false, |html| put(html, &rest));
+fn section(anchor: &str, title: &str, lede: &str, mut charts: Vec<Chart>) -> Section {
+    let rest = charts.split_off(charts.len().min(SEEN));
+    let fill = |body: &mut Blocks| {
+        if !charts.is_empty() {
+            body.say(Tone::Quiet, lede);
         }
-    });
-}
-
-fn put(html: &mut Html, shown: &[Shown]) {
-    html.within("div", &[("class", "charts")], |html| {
-        for one in shown {
-            html.figure(&one.title, &one.note, &one.drawn, |html| {
-                if let Some((heads, rows)) = &one.figures {
-                    let right: Vec<bool> = (0..heads.len()).map(|at| at > 0).collect();
-                    html.fold("In figures", false, |html| {
-                        html.table(&one.title, heads, &right, rows)
-                    });
-                }
-            });
-        }
-    });
+        charts.into_iter().for_each(|one| body.chart(one));
+        let more = text::counted(rest.len() as u64, "more picture");
+        body.fold(more, |body| rest.into_iter().for_each(|one| body.chart(one)));
+    };
+    Section { anchor: anchor.to_owned(), ..Section::new(title, fill) }
 }
 
 /// What draws one ranking.
-type Draw = fn(&Chapter, &Section, &Block, &Anchors) -> Option<Shown>;
+type Draw = fn(&Chapter, &Part, &Block, &Anchors) -> Option<Chart>;
 
 /// A picture of each ranking: the first of every chapter that has rivals with a payload, then the others.
-fn all(chapters: &[&Chapter], draw: Draw, anchors: &Anchors) -> Vec<Shown> {
+fn all(chapters: &[&Chapter], draw: Draw, anchors: &Anchors) -> Vec<Chart> {
     let mut ordered = Vec::new();
     for chapter in chapters {
         let parts = chapter.sections.iter();
-        let mut blocks: Vec<(&Section, &Block)> =
+        let mut blocks: Vec<(&Part, &Block)> =
             parts.flat_map(|part| part.blocks.iter().map(move |block| (part, block))).collect();
         let is_slight = |block: &Block| {
             block.rows.len() < 2 || block.rows.iter().all(|row| row.cell.key.size_bytes == 0)
         };
         blocks.sort_by_key(|(_, block)| is_slight(block));
-        let one = |(part, block): (&Section, &Block)| draw(chapter, part, block, anchors);
+        let one = |(part, block): (&Part, &Block)| draw(chapter, part, block, anchors);
         ordered.extend(blocks.into_iter().filter_map(one).enumerate());
     }
     ordered.sort_by_key(|(at, _)| *at);

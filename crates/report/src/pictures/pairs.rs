@@ -1,12 +1,13 @@
 //! A figure for each pair of CPUs.
 
-use super::picture::Shown;
+use super::picture::chart;
 use crate::chapters::name;
 use crate::figures::{self, NONE};
 use crate::svg::Matrix;
 use crate::text;
 use ipcperf_core::PatternKind;
 use ipcperf_core::result::{ResultSet, Spread};
+use ipcperf_render::doc::{Chart, Picture};
 use std::collections::{BTreeMap, HashMap};
 
 /// A figure for each pair of CPUs, by lead and follow.
@@ -15,7 +16,7 @@ type Pairs = BTreeMap<(usize, usize), f64>;
 /// More CPUs than this are no picture that anybody can read.
 const MOST_CPUS: usize = 64;
 
-fn matrix(title: String, note: String, pairs: &Pairs) -> Option<Shown> {
+fn matrix(title: String, note: String, pairs: &Pairs) -> Option<Chart> {
     let mut cpus: Vec<usize> = pairs.keys().flat_map(|(lead, follow)| [*lead, *follow]).collect();
     cpus.sort_unstable();
     cpus.dedup();
@@ -35,15 +36,16 @@ fn matrix(title: String, note: String, pairs: &Pairs) -> Option<Shown> {
             .collect::<Vec<_>>()
     };
     let table = heads.iter().zip(&rows).map(|(head, row)| [vec![head.clone()], text(row)].concat());
-    let figures = Some(([vec!["lead".to_owned()], heads.clone()].concat(), table.collect()));
+    let figures = [vec!["lead".to_owned()], heads.clone()].concat();
+    let table = table.collect();
     let label =
         format!("{title}: {} of {} CPUs.", text::counted(pairs.len() as u64, "pair"), cpus.len());
     let axes = ["lead", "follow"].map(ToOwned::to_owned);
-    let drawn = Matrix { label, axes, heads, rows }.inline();
-    Some(Shown { title, note, drawn, figures })
+    let picture = Picture::Matrix(Matrix { label, axes, heads, rows });
+    Some(chart(title, note, picture, figures, table))
 }
 
-pub(super) fn pairs(set: &ResultSet) -> Vec<Shown> {
+pub(super) fn pairs(set: &ResultSet) -> Vec<Chart> {
     let mut groups: Vec<(String, String, Pairs)> = Vec::new();
     let mut places: HashMap<(String, String), usize> = HashMap::new();
     let mut lines = Pairs::new();

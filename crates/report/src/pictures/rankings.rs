@@ -1,7 +1,7 @@
 //! Pictures of rankings: every round, tails, and CPU time against latency.
 
 use super::cells::{Anchors, rounds};
-use super::picture::{Shown, axis_words, called, nanos, prominent};
+use super::picture::{axis_words, called, chart, nanos, prominent};
 use crate::chapters::{Block, Chapter, Row, Section, curve, name};
 use crate::figures;
 use crate::judge::Operations;
@@ -9,6 +9,7 @@ use crate::svg::{Axis, Plane, Spot, Strip, StripRow, Trace};
 use crate::{table, text};
 use ipcperf_core::Figure;
 use ipcperf_core::result::{Cell, CpuCost};
+use ipcperf_render::doc::{Chart, Picture};
 use ipcperf_stats::support;
 
 /// `Round trip, blocking mechanisms, 64 B, think=1ms`: all that tells a ranking from the others of its place.
@@ -31,7 +32,7 @@ pub(super) fn strip(
     part: &Section,
     block: &Block,
     anchors: &Anchors,
-) -> Option<Shown> {
+) -> Option<Chart> {
     let size = block.rows.first()?.cell.key.size_bytes;
     let row = |row: &Row| {
         let metric = row.metric()?;
@@ -57,8 +58,8 @@ pub(super) fn strip(
         best.words
     );
     let axis = Axis::plain("", axis_words(chapter.pattern.facts().figure, size));
-    let drawn = Strip { label, axis, rows }.inline();
-    Some(Shown { title, note: part.way.words(), drawn, figures: None })
+    let picture = Some(Picture::Strip(Strip { label, axis, rows }));
+    Some(Chart { title, note: part.way.words(), picture, ..Chart::default() })
 }
 
 /// Quantiles that have a mark at the axis.
@@ -95,7 +96,7 @@ pub(super) fn tails(
     part: &Section,
     block: &Block,
     anchors: &Anchors,
-) -> Option<Shown> {
+) -> Option<Chart> {
     let mut with_tails: Vec<(&Cell, Vec<Spot>)> = block
         .rows
         .iter()
@@ -148,12 +149,7 @@ pub(super) fn tails(
         marks: Vec::new(),
     };
     let heads = [""].iter().chain(&heads).map(|head| (*head).to_owned()).collect();
-    Some(Shown {
-        title,
-        note: part.way.words(),
-        drawn: plane.inline(),
-        figures: Some((heads, rows)),
-    })
+    Some(chart(title, part.way.words(), Picture::Plane(plane), heads, rows))
 }
 
 /// Round trip and CPU time of a cell.
@@ -181,7 +177,7 @@ pub(super) fn cost(
     part: &Section,
     block: &Block,
     anchors: &Anchors,
-) -> Option<Shown> {
+) -> Option<Chart> {
     let facts = chapter.pattern.facts();
     let rows = block.rows.iter().filter(|row| !row.is_floor).map(|row| row.cell);
     let mut known: Vec<(&Cell, [f64; 2])> =
@@ -225,5 +221,5 @@ pub(super) fn cost(
         marks: Vec::new(),
     };
     let heads = ["", "p50", "CPU/msg", "on the front"].map(ToOwned::to_owned).to_vec();
-    Some(Shown { title, note, drawn: plane.inline(), figures: Some((heads, rows)) })
+    Some(chart(title, note, Picture::Plane(plane), heads, rows))
 }

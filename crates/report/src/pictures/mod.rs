@@ -1,0 +1,12 @@
+//! What a browser shows beside the tables: pictures of what the document has, and every cell.
+
+pub(crate) mod cells;
+pub(crate) mod charts;
+mod curves;
+mod pairs;
+mod picture;
+mod rankings;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use cells::Anchors;

@@ -1,0 +1,170 @@
+//! A result set as a document: the answer to what was asked, all tables, and what a browser shows beyond them.
+
+use crate::advice::{caution, has_places};
+use crate::answers::answers;
+use crate::chapters::{Chapter, Row as Ranked, chapters, keep_top, label};
+use crate::fittest::fitness;
+use crate::judge::MetricKind;
+use crate::pictures::{Anchors, cells, charts};
+use crate::stopped::Stopped;
+use crate::{
+    Specs, Style, bars, calls, choose, crossover, explain, figures, machine, overview, pipelines,
+    table, text,
+};
+use ipcperf_core::result::ResultSet;
+use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Layout, Line, Row, Section, Table, Tone};
+
+/// Most rankings whose best is shown.
+const RANKINGS: usize = 6;
+
+/// One screen where that answers what was asked, or else everything.
+pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
+    let anchors = Anchors::of(set, style);
+    // More of an explanation is no table of its arms.
+    let is_whole = if explain::is_explanation(set) { style.full } else { style.is_whole() };
+    let answer = answer(set, specs, style, &anchors);
+    let is_answered = answer.is_some();
+    let mut doc = answer.unwrap_or_default();
+    doc.title = title(set);
+    doc.stopped = set.stopped();
+    doc.foot = foot(set);
+    if is_answered && !is_whole {
+        return doc;
+    }
+    let mut chapters = chapters(set, specs);
+    keep_top(&mut chapters, style.top);
+    let body = &mut doc.body;
+    if !is_answered {
+        doc.conclusion = crossover::answer(set, specs).into_iter().map(Line::from).collect();
+        body.lines(table::masthead(set).into_iter().map(|line| Line::new(Tone::Quiet, line)));
+        body.lines(caution(set).map(|words| Line::new(Tone::Doubt, words)));
+        if style.pictures && has_places(set) {
+            body.table(best(&chapters, specs, &anchors));
+        }
+    }
+    if overview::is_survey(set) {
+        let answers = answers(set, specs).into_iter().map(|answer| answer.sentence);
+        body.fold("The same in sentences", |body| body.list(answers));
+    }
+    body.add(measured(set, &chapters, style, &anchors));
+    if style.full && !style.pictures {
+        body.add(bars::section(set, style));
+    }
+    body.append(pipelines::blocks(set, style.verbose));
+    body.section(calls::TITLE, |body| body.list(calls::lines(set)));
+    body.section("Not measured", |body| body.list(table::reasons(set)));
+    body.add(table::findings(set, style, &anchors));
+    if style.verbose {
+        body.add(machine::section(set));
+    }
+    if style.pictures {
+        charts::add(body, set, &chapters, &anchors);
+        body.section("All cells", |body| body.table(cells::table(set, &anchors)));
+    }
+    doc
+}
+
+/// The answer to what a run was made to find out; `None` where that is what the tables say.
+fn answer(set: &ResultSet, specs: &Specs, style: &Style, anchors: &Anchors) -> Option<Doc> {
+    match &set.invocation.plan.requirements {
+        Some(wanted) => Some(choose::doc(set, wanted, specs, style)),
+        None if explain::is_explanation(set) => Some(explain::doc(set, specs, style)),
+        None if overview::is_survey(set) => Some(overview::doc(set, specs, style, anchors)),
+        None => crossover::doc(set),
+    }
+}
+
+fn title(set: &ResultSet) -> String {
+    let command = match set.invocation.plan.command.as_str() {
+        "" => "result",
+        command => command,
+    };
+    format!("ipcperf {command}: {}, {}", set.host.cpu_model, set.started_utc)
+}
+
+/// Where the figures come from.
+fn foot(set: &ResultSet) -> Vec<String> {
+    let tool = &set.tool;
+    // Some values say themselves what they are: `rustc 1.96.0`, `glibc 2.36`.
+    let fact = |(name, value): (&String, &String)| match value.contains(name.as_str()) {
+        true => value.clone(),
+        false => format!("{name} {value}"),
+    };
+    let build: Vec<String> = tool.build.iter().map(fact).collect();
+    let cells = text::counted(set.cells.len() as u64, "cell");
+    vec![
+        format!("Asked for: {} (seed {})", set.invocation.argv.join(" "), set.invocation.seed),
+        format!("Measured by {} {}: {}", tool.name, tool.version, build.join(", ")),
+        format!("From a document of schema {} with {cells}.", set.schema),
+    ]
+}
+
+/// All rankings, and how their columns are to be read.
+fn measured(set: &ResultSet, chapters: &[Chapter], style: &Style, anchors: &Anchors) -> Section {
+    Section::new("What was measured", |body| {
+        for chapter in chapters {
+            body.fold(table::title(chapter), |body| {
+                body.table(table::of(chapter, style, anchors));
+            });
+        }
+        let is_empty = chapters.is_empty();
+        if is_empty && (set.pipelines.is_empty() || !set.cells.is_empty()) {
+            body.say(Tone::Plain, "No cell was measured.");
+        }
+        let legend = table::legend_lines(set, chapters, style);
+        let legend = legend.into_iter().map(|line| Line::new(Tone::Quiet, line));
+        body.fold("How to read the columns", |body| body.lines(legend));
+    })
+}
+
+/// The best of each ranking.
+fn best(chapters: &[Chapter], specs: &Specs, anchors: &Anchors) -> Table {
+    let columns = [
+        Column::text(""),
+        Column::text("mechanism"),
+        Column::number("figure"),
+        Column::number("size"),
+        Column::text("where"),
+    ];
+    let rows = chapters.iter().filter_map(|chapter| best_of(chapter, specs, anchors));
+    let table = Table::new(columns, rows.take(RANKINGS));
+    Table { label: "The best of each ranking".to_owned(), ..table.layout(Layout::Flow) }
+}
+
+/// The best of a chapter's first ranking of messages; of wake-ups, where it has no other. Of those that tie, the fittest.
+fn best_of(chapter: &Chapter, specs: &Specs, anchors: &Anchors) -> Option<Row> {
+    let MetricKind::Primary(_) = chapter.kind else { return None };
+    let section = chapter.sections.first()?;
+    let is_first = |row: &Ranked<'_>| row.rank.is_some_and(|rank| rank.place == 1);
+    let blocks = || section.blocks.iter().filter(|block| block.rows.iter().any(is_first));
+    let has_payload = |rows: &[Ranked<'_>]| rows.iter().any(|row| row.cell.key.size_bytes > 0);
+    let block = blocks().find(|block| has_payload(&block.rows)).or(blocks().next())?;
+    let firsts = || block.rows.iter().filter(|row| is_first(row));
+    let row = firsts().min_by_key(|row| fitness(specs(&row.cell.key.mechanism)))?;
+    let (value, size) = (row.metric()?.value?, row.cell.key.size_bytes);
+    let others = firsts().count() as u64 - 1;
+    let as_fast = format!("{} as fast", text::counted(others, "other"));
+    let name = Line { link: anchors.link(row.cell), ..Line::from(label(row.cell)) };
+    let name =
+        Cell::from(name).below(Tone::Plain, if others > 0 { as_fast } else { String::new() });
+    Some(Row::new([
+        Cell::from(table::title(chapter)),
+        name,
+        Cell::from(chapter.kind.words(value, size)),
+        Cell::from(figures::size(size)),
+        Cell::from(section.way.words()),
+    ]))
+}
+
+/// Puts all of another result under a document about it.
+pub(crate) fn put_below(doc: &mut Doc, set: &ResultSet, specs: &Specs, style: &Style) {
+    let mut all = self::doc(set, specs, style);
+    (doc.title, doc.foot) = (all.title, all.foot);
+    let top = Blocks(all.body.0.drain(..all.body.top()).collect());
+    let headline = Some(all.headline).filter(|words| !words.is_empty());
+    doc.body.section(headline.unwrap_or_else(|| "The second result".to_owned()), |body| {
+        body.lines(all.conclusion);
+        body.append(top);
+    });
+    doc.body.append(all.body);
+}
