@@ -58,28 +58,16 @@ const OF_FINDING: [Insertion; 3] = [
 const MOST: [(&str, usize); 2] = [("question", 2), ("finding", 2)];
 
 /// The test whose snapshots are what the program prints.
-const SNAPSHOTS: &[&str] =
-    &["test", "--quiet", "--package", "ipcperf", "--test", "it", "--", "transcripts"];
+const SNAPSHOTS: &str = "test --quiet --package ipcperf --test it -- transcripts";
 
 /// Tests that know all commands, findings, documents and rules.
-const TESTS: [&[&str]; 6] = [
-    &["test", "--quiet", "--package", "ipcperf-core"],
-    &["test", "--quiet", "--package", "ipcperf-engine", "--lib", "noise"],
-    &["test", "--quiet", "--package", "ipcperf-report", "--lib", "words"],
-    &["test", "--quiet", "--package", "ipcperf", "--lib"],
-    &[
-        "test",
-        "--quiet",
-        "--package",
-        "ipcperf",
-        "--test",
-        "it",
-        "--",
-        "documents",
-        "transcripts",
-        "formats",
-    ],
-    &["run", "--quiet", "--package", "xtask", "--", "tidy"],
+const TESTS: [&str; 6] = [
+    "test --quiet --package ipcperf-core",
+    "test --quiet --package ipcperf-engine --lib noise",
+    "test --quiet --package ipcperf-report --lib words",
+    "test --quiet --package ipcperf --lib",
+    "test --quiet --package ipcperf --test it -- documents transcripts formats",
+    "run --quiet --package xtask -- tidy",
 ];
 
 /// Adds both and says whether neither touches more files than it may, and all tests pass.
@@ -96,13 +84,16 @@ pub(crate) fn run() -> Result<bool> {
             touched.insert(one.file);
         }
     }
-    let cargo = |words: &[&str], snapshots: &str| -> Result<bool> {
+    let cargo = |words: &str, snapshots: &str| -> Result<bool> {
         let mut command = crate::cargo::cargo();
-        command.args(words).current_dir(&tree).env("CARGO_TARGET_DIR", copy.join("target"));
-        println!("cargo {}", words.join(" "));
+        command
+            .args(words.split(' '))
+            .current_dir(&tree)
+            .env("CARGO_TARGET_DIR", copy.join("target"));
+        println!("cargo {words}");
         Ok(command.env("TRYCMD", snapshots).status().context("cannot start cargo")?.success())
     };
-    let mut passed = cargo(&["run", "--quiet", "--package", "xtask", "--", "docs"], "")?;
+    let mut passed = cargo("run --quiet --package xtask -- docs", "")?;
     // What the program prints is written anew, which fails where it was something else.
     cargo(SNAPSHOTS, "overwrite")?;
     for words in TESTS {
