@@ -20,15 +20,15 @@ struct Count {
 
 /// The most of each count.
 mod ceiling {
-    pub(super) const CODE_LINES: usize = 70_620;
+    pub(super) const CODE_LINES: usize = 70_310;
     pub(super) const TEST_LINES: usize = 35_740;
-    pub(super) const TOKENS: usize = 730_500;
+    pub(super) const TOKENS: usize = 727_600;
     pub(super) const TOKENS_PER_LINE: f64 = 10.34;
     pub(super) const ROUND_LOOPS: usize = 1;
     pub(super) const JUDGES: usize = 9;
-    pub(super) const HTML: usize = 9;
-    pub(super) const MARKDOWN: usize = 8;
-    pub(super) const TERMINAL: usize = 8;
+    pub(super) const HTML: usize = 1;
+    pub(super) const MARKDOWN: usize = 1;
+    pub(super) const TERMINAL: usize = 1;
     pub(super) const MARKDOWN_BYTES: usize = 166_000;
 }
 

@@ -280,8 +280,7 @@ impl Blocks {
     /// How many blocks come before the first section that a page shows at once.
     #[must_use]
     pub fn top(&self) -> usize {
-        let is_section = |block: &Block| matches!(block, Block::Section(one) if !one.is_folded);
-        self.0.iter().position(is_section).unwrap_or(self.0.len())
+        self.0.iter().position(Block::is_section).unwrap_or(self.0.len())
     }
 
     /// Adds other blocks.
@@ -292,6 +291,13 @@ impl Blocks {
     /// Adds an empty line on a terminal.
     pub fn space(&mut self) {
         self.0.push(Block::Space);
+    }
+}
+
+impl Block {
+    /// Whether a page shows it at once under a heading of its own.
+    pub(crate) const fn is_section(&self) -> bool {
+        matches!(self, Self::Section(one) if !one.is_folded)
     }
 }
 

@@ -31,16 +31,17 @@ fn fill(page: &mut Page, doc: &Doc) {
         conclusion.for_each(|line| block(html, &Block::Say(line.clone())));
         draw(html, top);
     });
-    rest.iter().for_each(|block| add(page, block));
+    let parts = rest.chunk_by(|a, b| !a.is_section() && !b.is_section());
+    parts.for_each(|blocks| add(page, blocks));
 }
 
-fn add(page: &mut Page, block: &Block) {
-    match block {
-        Block::Section(section) if !section.is_folded => {
+fn add(page: &mut Page, blocks: &[Block]) {
+    match blocks {
+        [block @ Block::Section(section)] if block.is_section() => {
             let id = page.free(&address(section));
             page.section(&id, &section.title, |html| draw(html, &section.body.0));
         }
-        other => page.head(|html| draw(html, std::slice::from_ref(other))),
+        others => page.head(|html| draw(html, others)),
     }
 }
 
