@@ -46,7 +46,7 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
         let answers = answers(set, specs).into_iter().map(|answer| answer.sentence);
         body.fold("The same in sentences", |body| body.list(answers));
     }
-    body.add(measured(set, &chapters, style, &anchors));
+    body.add(measured(set, &chapters, style, &anchors, is_answered));
     if style.full && !style.pictures {
         body.add(bars::section(set, style));
     }
@@ -99,13 +99,19 @@ fn foot(set: &ResultSet) -> Vec<String> {
     ]
 }
 
-/// All rankings, and how their columns are to be read.
-fn measured(set: &ResultSet, chapters: &[Chapter], style: &Style, anchors: &Anchors) -> Section {
+/// All rankings, and how their columns are to be read. They are folded where something above them is the answer.
+fn measured(
+    set: &ResultSet,
+    chapters: &[Chapter],
+    style: &Style,
+    anchors: &Anchors,
+    is_folded: bool,
+) -> Section {
     Section::new("What was measured", |body| {
         for chapter in chapters {
-            body.fold(table::title(chapter), |body| {
-                body.table(table::of(chapter, style, anchors));
-            });
+            let ranking = table::of(chapter, style, anchors);
+            let section = Section::new(table::title(chapter), |body| body.table(ranking));
+            body.add(Section { is_folded, ..section });
         }
         let is_empty = chapters.is_empty();
         if is_empty && (set.pipelines.is_empty() || !set.cells.is_empty()) {
