@@ -2,7 +2,6 @@
 //! `core::findings`.
 
 mod cells;
-mod open;
 
 use crate::exec::PipelineRun;
 use crate::job::FailureKind;
@@ -311,8 +310,8 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(stopped(cells));
     findings.extend(connections(cells));
     findings.extend(loaded(cells));
-    findings.extend(open::saturated(cells));
-    findings.extend(open::late_sender(cells));
+    findings.extend(cells::saturated(cells));
+    findings.extend(cells::late_sender(cells));
     findings.extend(disturbances(input, cells));
     findings.sort_by_key(|finding: &Finding| finding.severity);
     Noise { grade, causes, unread, findings, ..Noise::default() }

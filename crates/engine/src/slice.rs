@@ -4,7 +4,6 @@ mod compact;
 mod connect;
 mod paced;
 mod raw;
-mod slots;
 mod stall;
 mod ways;
 
@@ -12,10 +11,10 @@ pub use compact::Compact;
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
 pub use paced::Paced;
 pub(crate) use raw::note;
+pub(crate) use raw::samples;
 pub use raw::{
     ConnectSlice, Data, Gaps, Outcome, RawFan, RawSlice, Surroundings, Terms, Trips, Window,
 };
-pub(crate) use slots::samples;
 pub use ways::Ways;
 
 use crate::fan;

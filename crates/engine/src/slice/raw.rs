@@ -4,13 +4,14 @@ use super::compact::Compact;
 use super::paced::Paced;
 use super::ways::Ways;
 use crate::connect::{ConnectStats, Model, PARTS};
-use crate::hot::Recorder;
+use crate::hot::{Recorder, Spill};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
 use crate::supervisor::{Stop, Stopped};
 use ipcperf_core::KnobValue;
 use ipcperf_core::result::Status;
 use ipcperf_sys::signals::Interrupts;
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 /// What a slice came to.
@@ -221,4 +222,17 @@ pub(crate) fn note(known: &mut Vec<(String, KnobValue)>, granted: Vec<(String, K
             known.push((knob, value));
         }
     }
+}
+
+/// So many samples of these slots, long ones put back.
+pub(crate) fn samples(slots: &[AtomicU32], count: u64, spills: &[Spill]) -> Vec<u64> {
+    let stored = slots.iter().take(usize::try_from(count).unwrap_or(usize::MAX));
+    let mut samples: Vec<u64> = stored.map(Recorder::read).collect();
+    for Spill { index, ticks } in spills {
+        if let Some(sample) = usize::try_from(*index).ok().and_then(|index| samples.get_mut(index))
+        {
+            *sample = *ticks;
+        }
+    }
+    samples
 }

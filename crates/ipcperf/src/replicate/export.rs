@@ -3,6 +3,9 @@
 use crate::error::{Stop, note, unknown};
 use crate::output;
 use crate::packed::{self, STUDY_NAMES};
+use ipcperf_core::result::Replication;
+use ipcperf_report::csv_row;
+use ipcperf_study::{Study, csv_files};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -32,4 +35,15 @@ pub(crate) fn export(name: &str, to: Option<&Path>, is_quiet: bool) -> Result<Ex
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes every file that the studies describe.
+pub(crate) fn write(folder: &Path, studies: &[Study], document: &Replication) -> Result<(), Stop> {
+    for (study, result) in studies.iter().zip(&document.studies) {
+        for (name, rows) in csv_files(study, result) {
+            let text: String = rows.iter().map(|row| csv_row(row) + "\n").collect();
+            output::beside(&folder.join(name), text.as_bytes())?;
+        }
+    }
+    Ok(())
 }

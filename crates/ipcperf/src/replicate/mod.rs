@@ -11,7 +11,6 @@ mod exec;
 mod expect;
 mod export;
 mod facts;
-mod files;
 mod kinds;
 mod pipeline;
 mod rounds;
@@ -196,7 +195,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     };
     let (kept, beside) = publication.publish(|| {
         let kept = keeper.and_then(|keeper| keeper.keep(quiet, |out| out.write_all(&json)));
-        let files = args.csv.iter().map(|folder| files::write(folder, &studies, &document));
+        let files = args.csv.iter().map(|folder| export::write(folder, &studies, &document));
         let pictures = args.plots.iter().map(|folder| output::pictures(folder, &document));
         (kept, files.chain(pictures).collect::<Vec<_>>())
     })?;

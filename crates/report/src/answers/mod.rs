@@ -2,14 +2,13 @@
 
 mod answer;
 mod briefly;
-mod choice;
 mod contest;
 mod idle;
 #[cfg(test)]
 mod tests;
 
 pub use answer::{Answer, Question};
-pub(crate) use choice::{caveats, modes, ties};
+pub(crate) use answer::{caveats, modes, ties};
 pub(crate) use contest::{Basis, Contest, Entry, sleeps_at_once};
 
 use crate::Specs;
