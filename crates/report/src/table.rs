@@ -234,7 +234,9 @@ pub(crate) fn findings(set: &ResultSet, style: &Style, anchors: &Anchors) -> Sec
     let is_less = !style.verbose && all > first.len() as u64;
     let table = |some: &[(&Finding, usize)]| {
         let rows = some.iter().map(|(one, count)| finding(set, one, *count, is_each, anchors));
-        let table = Table::new(["", "", "cell"].map(doc::Column::text), rows);
+        let has_cells = some.iter().any(|(one, _)| !one.cells.is_empty());
+        let cells = if has_cells { "cell" } else { "" };
+        let table = Table::new(["", "", cells].map(doc::Column::text), rows);
         Table { label: "Findings".to_owned(), ..table.layout(Layout::Cards) }
     };
     Section::new("Findings", |body| {
