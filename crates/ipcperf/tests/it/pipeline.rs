@@ -208,6 +208,29 @@ fn ends_that_start_at_once_and_miss_each_other_are_told_and_ended() {
     sandbox.leaves_nothing();
 }
 
+/// The head start of a sink is the time of `date`, during which an interrupt was lost.
+#[test]
+fn an_interrupt_while_a_sink_has_its_head_start_ends_the_study() {
+    if !has_socat() {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.home().join("small.toml"), study(&[("as-published", "tcp")], 10_000))
+        .expect("a file");
+    let (folder, begun) = (folder(&sandbox), sandbox.home().join("begun"));
+    let date = folder.join("date");
+    fs::write(&date, format!("#!/bin/sh\n: > '{}'\nexec sleep 60\n", begun.display()))
+        .expect("a file");
+    fs::set_permissions(&date, fs::Permissions::from_mode(0o700)).expect("our own file");
+    let all = std::iter::once(folder).chain(std::env::split_paths(&own_path()).collect::<Vec<_>>());
+    let mut command = sandbox.command(&WORDS);
+    command.env("PATH", std::env::join_paths(all).expect("no colons"));
+    let running = sandbox.spawn(command);
+    wait_for("date", || begun.exists().then_some(()));
+    signal("INT", running.child.id());
+    assert_eq!(running.end().status.code(), Some(130));
+}
+
 #[test]
 fn a_pipeline_that_is_killed_leaves_nothing() {
     if !has_socat() {

@@ -108,7 +108,7 @@ impl Socat {
         let mut ready = self.command(turn, &sink(plan, &name, port));
         programs.start(NAME, ready.stdin(from), None)?;
         if let Some(more) = more.filter(|_| plan.method != Method::AnonymousPipe) {
-            head_start(more, turn);
+            head_start(more, turn)?;
             start_ns = monotonic_ns();
         }
         // The coordinator's own ends of the pipe go with the commands.
@@ -154,13 +154,20 @@ impl Socat {
 
 /// What the published script does between the sink's start and its own first look at the clock: it runs `date`. The
 /// sink needs about that long to listen; `more` is for machines on which it needs longer.
-fn head_start(more: Duration, turn: &Turn<'_>) {
+///
+/// # Errors
+/// The user interrupted. Without `date` there is no head start, and the attempt may miss.
+fn head_start(more: Duration, turn: &Turn<'_>) -> Result<(), TaskError> {
     let mut date = Command::new("date");
     date.arg("+%s%N").stdin(Stdio::null()).stdout(Stdio::null());
     let mut programs = Programs::new(turn.deadline, turn.interrupts);
-    // Without `date` there is no head start, and the attempt may miss.
-    let _ = programs.start("date", &mut date, None).and_then(|()| programs.finish(None));
+    if let Err(Error::Interrupted) =
+        programs.start("date", &mut date, None).and_then(|()| programs.finish(None))
+    {
+        return Err(TaskError::Interrupted);
+    }
     std::thread::sleep(more);
+    Ok(())
 }
 
 /// A port that was free a moment ago: the published one may be taken.
