@@ -21,7 +21,7 @@ struct Count {
 /// The most of each count.
 mod ceiling {
     pub(super) const CODE_LINES: usize = 70_320;
-    pub(super) const TEST_LINES: usize = 35_740;
+    pub(super) const TEST_LINES: usize = 35_745;
     pub(super) const TOKENS: usize = 727_600;
     pub(super) const TOKENS_PER_LINE: f64 = 10.35;
     pub(super) const ROUND_LOOPS: usize = 1;

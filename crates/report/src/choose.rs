@@ -228,7 +228,7 @@ impl<'a> Choice<'a> {
         }
         let at_rate = |rate: f64| {
             let cores = self.field.wanted.sizes.iter().filter_map(|size| {
-                let trial = Trial { pattern: PatternKind::Rate, size: *size };
+                let trial = Trial { pattern: PatternKind::PingPong, size: *size };
                 cores(entrant.cell(self.wanted(), trial)?, rate)
             });
             let most = cores.reduce(f64::max)?;

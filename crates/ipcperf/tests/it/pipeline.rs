@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -28,22 +28,21 @@ fn study(arms: &[(&str, &str)], rounds: u64) -> String {
     text
 }
 
-/// The folder for a program that a test puts in the place of socat.
-fn folder(sandbox: &Sandbox) -> PathBuf {
+/// Makes a program of a shell script, and gives the path of programs on which it comes first.
+fn with_script(sandbox: &Sandbox, name: &str, script: &str) -> OsString {
     let folder = sandbox.home().join("bin");
     fs::create_dir_all(&folder).expect("a folder");
-    folder
+    let file = folder.join(name);
+    fs::write(&file, format!("#!/bin/sh\n{script}\n")).expect("a file");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).expect("our own file");
+    let path = own_path();
+    let all = std::iter::once(folder).chain(std::env::split_paths(&path));
+    std::env::join_paths(all).expect("no colons")
 }
 
 /// Replicates it with `program` as socat, and shows all arms.
 fn with_program(sandbox: &Sandbox, text: &str, program: &str) -> Vec<Value> {
-    let folder = folder(sandbox);
-    let file = folder.join("socat");
-    fs::write(&file, format!("#!/bin/sh\n{program}\n")).expect("a file");
-    fs::set_permissions(&file, fs::Permissions::from_mode(0o700)).expect("our own file");
-    let path = own_path();
-    let all = std::iter::once(folder).chain(std::env::split_paths(&path));
-    replicate(sandbox, text, std::env::join_paths(all).expect("no colons"))
+    replicate(sandbox, text, with_script(sandbox, "socat", program))
 }
 
 fn own_path() -> OsString {
@@ -118,7 +117,7 @@ fn without_socat_its_arms_say_how_to_install_it_and_the_direct_ones_run() {
                   [[claim]]\nid = 'c'\ntext = 'c'\n\
                   test = 'mbits(as-published tcp) / mbits(one-way tcp)'\n";
     let text = study(&[("as-published", "tcp"), ("one-way", "tcp"), ("together", "tcp")], 2);
-    let found = replicate(&sandbox, &(text + direct), folder(&sandbox).into());
+    let found = replicate(&sandbox, &(text + direct), sandbox.home().as_os_str().to_owned());
     let (direct, by_socat) = found.split_last().expect("four arms");
     for arm in by_socat {
         let reason = arm["reason"].as_str().expect("a reason");
@@ -215,16 +214,12 @@ fn an_interrupt_while_a_sink_has_its_head_start_ends_the_study() {
         return;
     }
     let sandbox = Sandbox::new();
-    fs::write(sandbox.home().join("small.toml"), study(&[("as-published", "tcp")], 10_000))
-        .expect("a file");
-    let (folder, begun) = (folder(&sandbox), sandbox.home().join("begun"));
-    let date = folder.join("date");
-    fs::write(&date, format!("#!/bin/sh\n: > '{}'\nexec sleep 60\n", begun.display()))
-        .expect("a file");
-    fs::set_permissions(&date, fs::Permissions::from_mode(0o700)).expect("our own file");
-    let all = std::iter::once(folder).chain(std::env::split_paths(&own_path()).collect::<Vec<_>>());
+    let text = study(&[("as-published", "tcp")], 10_000);
+    fs::write(sandbox.home().join("small.toml"), text).expect("a file");
+    let begun = sandbox.home().join("begun");
+    let date = format!(": > '{}'\nexec sleep 60", begun.display());
     let mut command = sandbox.command(&WORDS);
-    command.env("PATH", std::env::join_paths(all).expect("no colons"));
+    command.env("PATH", with_script(&sandbox, "date", &date));
     let running = sandbox.spawn(command);
     wait_for("date", || begun.exists().then_some(()));
     signal("INT", running.child.id());

@@ -339,30 +339,21 @@ fn rates_and_pauses_are_those_that_were_asked_for() {
 
 #[test]
 fn a_choice_for_a_rate_has_the_cpus_that_it_takes_and_p999_where_somebody_has_one() {
-    let open = |name: &str, value: f64, cpu: f64| {
-        cell(name, 64, TWO).rtt(value, 90.0).open_loop(20_000.0).cpu(cpu)
-    };
-    let mut set =
-        set(vec![open("pipe", 9_000.0, 10_250.0), open("shm-ring/adaptive", 12_000.0, 25_000.0)]);
+    let open = |name| cell(name, 64, TWO).rtt(9_000.0, 90.0).open_loop(20_000.0).cpu(90_000.0);
+    let closed = cell("pipe", 64, TWO).rtt(5_000.0, 50.0).cpu(10_250.0);
+    let mut set = set(vec![open("pipe"), open("shm-ring/adaptive"), closed]);
     let wanted = Requirements { rate_per_second: Some(20_000.0), ..wanted(&[64], &[]) };
     let style = Style { width: 200, ..Style::default() };
     let text = written(&set, &wanted, &style);
     // Each request and its answer cost 10.25 us of CPU time.
-    assert!(text.contains("0.41 CPU at 20.0 k/s"), "{text}");
-    let pipe = |text: &str| -> Vec<String> {
-        let row = text.lines().find(|line| line.trim_start().starts_with("pipe ")).unwrap();
-        row.split("  ").map(str::trim).filter(|one| !one.is_empty()).map(Into::into).collect()
-    };
-    let row = pipe(&text);
-    assert!(row.contains(&"0.41".to_owned()) && row.last().unwrap() == "none", "{text}");
-    assert!(text.contains("none = they sleep"), "{text}");
+    assert!(text.contains("0.41 CPU at 20.0 k/s") && text.contains("none = they sleep"), "{text}");
+    let row = text.lines().find(|line| line.trim_start().starts_with("pipe ")).unwrap();
+    assert!(row.contains(" 0.41 ") && row.trim_end().ends_with("none"), "{text}");
     assert!(!text.contains("p99.9"), "{text}");
     let times = set.cells[0].rtt_ns.as_mut().unwrap();
     let p999 = times.get("p99").cloned().unwrap();
     times.insert("p99.9".to_owned(), p999);
-    let text = written(&set, &wanted, &style);
-    assert!(text.contains("p99.9"), "{text}");
-    assert_eq!(pipe(&text).len(), row.len() + 1, "{text}");
+    assert!(written(&set, &wanted, &style).contains("p99.9"));
 }
 
 #[test]

@@ -24,7 +24,8 @@ impl What {
     }
 }
 
-/// CPUs that both ends of a cell take at the rate that it was asked for: each request and its answer are two messages.
+/// CPUs that both ends take at a rate, by the CPU time of a closed loop, whose sender does not watch the clock as that of
+/// an open loop does. Each request and its answer are two messages.
 pub(super) fn cores(cell: &Cell, rate: f64) -> Option<f64> {
     Some(2.0 * rate * cell.cpu_ns_per_message.as_ref()?.figure().value? / 1e9)
 }
@@ -57,7 +58,7 @@ pub(super) fn views(wanted: &Requirements) -> Vec<View> {
     };
     let mut views: Vec<View> = timed.iter().take(1).flat_map(of).collect();
     if wanted.rate_per_second.is_some() {
-        views.push(View { pattern: PatternKind::Rate, what: What::Cores });
+        views.push(View { pattern: PatternKind::PingPong, what: What::Cores });
     }
     views.push(View { pattern: PatternKind::PingPong, what: What::Cpu });
     views.push(View { pattern: PatternKind::Stream, what: What::Rate });

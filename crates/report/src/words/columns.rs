@@ -176,7 +176,7 @@ pub(super) const COLUMNS: &[Word] = &[
     word(
         "cores",
         Column,
-        "the CPUs that both sides take at the rate that you asked for, measured at that rate",
+        "the CPUs that both sides take at the rate that you asked for: CPU/msg of a request and its answer, times the rate",
         "multiply it by the number of connections",
     ),
     word(
