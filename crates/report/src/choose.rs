@@ -228,8 +228,9 @@ impl<'a> Choice<'a> {
         }
         let at_rate = |rate: f64| {
             let cores = self.field.wanted.sizes.iter().filter_map(|size| {
-                let trial = Trial { pattern: PatternKind::PingPong, size: *size };
-                cores(entrant.cell(self.wanted(), trial)?, rate)
+                let of = |pattern| entrant.cell(self.wanted(), Trial { pattern, size: *size });
+                of(PatternKind::Rate)?.figure()?.value?;
+                cores(of(PatternKind::PingPong)?, rate)
             });
             let most = cores.reduce(f64::max)?;
             Some(format!("{} CPU at {}", cores_words(most), format_per_second(rate)))
@@ -366,7 +367,13 @@ impl<'a> Choice<'a> {
         };
         views.retain(has_p999);
         let figures = |standing: &Standing| -> Vec<Option<f64>> {
-            let read = |view: &View| view.read(cell(standing, view.pattern)?, wanted);
+            let keeps_up = || cell(standing, PatternKind::Rate)?.figure()?.value;
+            let read = |view: &View| {
+                let value = view.read(cell(standing, view.pattern)?, wanted)?;
+                // What it would cost at a rate that it does not reach is no cost.
+                let is_reached = view.what != What::Cores || keeps_up().is_some();
+                is_reached.then_some(value)
+            };
             views.iter().map(read).collect()
         };
         let all: Vec<(&Standing, Vec<Option<f64>>)> =
@@ -431,7 +438,7 @@ impl<'a> Choice<'a> {
         let words: Vec<String> = all.iter().map(|(idle, why)| format!("{idle} = {why}")).collect();
         let words = text::join(&words);
         (!all.is_empty())
-            .then(|| format!("idle CPU follows from how the ends wait, unmeasured: {words}"))
+            .then(|| format!("idle CPU follows from how the ends wait (not measured): {words}"))
     }
 
     /// What would change the choice.

@@ -62,7 +62,7 @@ fn a_choice_on_one_screen() {
     64 B: the choice and what nothing else beats in p99, CPU time and rate
       mechanism      p50     p99  CPU/msg      rate  idle CPU
       fifo       72.1 us  108 us  18.0 us  400 MB/s  none
-      idle CPU follows from how the ends wait, unmeasured: none = they sleep
+      idle CPU follows from how the ends wait (not measured): none = they sleep
 
     Left out
       not unrelated: unix-stream, pipe, eventfd and 4 more
