@@ -1,5 +1,5 @@
-//! How large the house is. `cargo xtask weigh` prints the counts and fails where one is above its ceiling; whoever makes a
-//! count smaller lowers its ceiling in the same commit.
+//! How large the project is. `cargo xtask weigh` prints the counts and fails where one is above its ceiling. A commit that
+//! makes a count smaller lowers its ceiling.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -21,7 +21,7 @@ struct Count {
 /// The most of each count.
 mod ceiling {
     pub(super) const CODE_LINES: usize = 70_320;
-    pub(super) const TEST_LINES: usize = 35_745;
+    pub(super) const TEST_LINES: usize = 35_715;
     pub(super) const TOKENS: usize = 727_600;
     pub(super) const TOKENS_PER_LINE: f64 = 10.35;
     pub(super) const ROUND_LOOPS: usize = 1;
