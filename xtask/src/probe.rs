@@ -139,7 +139,7 @@ fn add(tree: &Path, one: &Insertion) -> Result<()> {
     let file = tree.join(one.file);
     let text = fs::read_to_string(&file)?;
     let at = text.find(one.before).with_context(|| {
-        format!("{}: '{}' is no longer there; mend the probe", one.file, one.before.trim())
+        format!("{}: '{}' is no longer there; adapt the probe", one.file, one.before.trim())
     })?;
     fs::write(&file, format!("{}{}{}", &text[..at], one.text, &text[at..]))?;
     Ok(())

@@ -211,7 +211,7 @@ impl<P: Port> Player<'_, '_, P> {
         Ok(self.port.flush()?)
     }
 
-    /// The ends take turns by another way than the one under test, so that whoever moves a message need not wait.
+    /// The ends take turns by another way than the one under test, so that the end that moves a message need not wait.
     fn counted(&mut self, from: Seat, warm_up: u64, run: &mut Run<'_>) -> Result<(), Stop> {
         let is_sender = self.seat == from;
         let mut turn = u32::from(!is_sender);

@@ -20,7 +20,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) base: &'a Path,
     pub(crate) run: RunDirectory,
     pub(crate) deadline: Instant,
-    /// What this process was given by whoever started the test program; its workers inherit the same.
+    /// What this process inherited from the parent of the test program; its workers inherit the same.
     pub(crate) inherited: Descriptors,
     random: RefCell<Random>,
 }

@@ -125,7 +125,7 @@ impl PayloadFile {
         self.sha256.get(..SIGNS).unwrap_or(&self.sha256)
     }
 
-    /// What is cut from what, for whoever reads figures.
+    /// What is cut from what, for readers of figures.
     #[must_use]
     pub fn sentence(&self) -> String {
         let (bytes, digest) = (format_size(self.bytes), self.short_digest());

@@ -125,7 +125,7 @@ names! {
     "server" Serving {
         /// It sleeps in `accept`.
         Accept = "accept",
-        /// It sleeps in `epoll_wait`, then lets in whoever has come.
+        /// It sleeps in `epoll_wait`, then accepts all clients that have come.
         Epoll = "epoll",
     }
 }

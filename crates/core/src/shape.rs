@@ -25,7 +25,7 @@ impl Shape {
     /// The run's own directory.
     ///
     /// # Errors
-    /// None could be made. Whoever cannot do without asks for one in its probe, which tells why.
+    /// None could be made. A mechanism that needs one asks for it in its probe, which says why.
     pub fn directory(&self) -> Result<&Path, Missing> {
         let what = "no run directory (XDG_RUNTIME_DIR, TMPDIR) can be made";
         self.directory.as_deref().ok_or_else(|| Missing::new(what, "TMPDIR=DIRECTORY"))

@@ -297,7 +297,7 @@ names! {
 names! {
     /// Which processes can meet over it without passing a descriptor first.
     "reach" Reach {
-        /// Only relatives, or whoever was handed a descriptor.
+        /// Only relatives, or a process that was passed a descriptor.
         Related = "related",
         /// Any process of the same user that knows the other's process number.
         SameUser = "same-user",

@@ -2,8 +2,8 @@
 //! its own, all of them attached to the same wiring of their side.
 //!
 //! The coordinator leads: before each phase (verification, warm-up in growing steps, the timed one) every worker says
-//! what it did in the last one and waits for what to do next. So nobody is ahead by more than a phase, and whoever
-//! dies is missed at once.
+//! what it did in the last one and waits for what to do next. So no worker is ahead by more than a phase, and the
+//! death of one is noticed at once.
 
 pub(crate) mod loops;
 mod objection;

@@ -87,7 +87,7 @@ impl Entry {
         }
     }
 
-    /// Facts without a mechanism: whoever simulates slices opens no channel.
+    /// Facts without a mechanism: a simulated slice opens no channel.
     #[cfg(any(test, feature = "simulate"))]
     pub(crate) const fn simulated(spec: &'static Spec) -> Self {
         Self {

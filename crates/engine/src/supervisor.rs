@@ -190,7 +190,7 @@ impl<'a> Supervisor<'a> {
         self.tell(who, &Order::Go(serde_json::to_value(told)?), &[])
     }
 
-    /// Sends a message. Who is gone hears nothing: how it ended is known to whoever waits for its answer.
+    /// Sends a message. A worker that is gone hears nothing: its end is reported to the caller that waits for its answer.
     fn tell(&self, who: usize, order: &Order, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
         use io::ErrorKind::{BrokenPipe, ConnectionReset};
         match self.worker(who).control().send(&serde_json::to_string(order)?, fds) {

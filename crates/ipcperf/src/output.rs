@@ -26,7 +26,7 @@ pub(crate) fn small_file(path: &Path) -> io::Result<String> {
 }
 
 /// Writes to standard output. A reader that has gone away (`| head -1`) wanted no more: that is no error.
-/// Whoever reads it may also have stopped reading: then a signal ends the wait.
+/// The reader may also have stopped reading: then a signal ends the wait.
 pub(crate) fn to_stdout(bytes: &[u8]) -> Result<ExitCode, Stop> {
     stdout_is_open()?;
     signals::let_end();

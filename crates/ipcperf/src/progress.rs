@@ -6,7 +6,7 @@ use ipcperf_engine::run::Progress;
 use std::cell::OnceCell;
 use std::time::{Duration, Instant};
 
-/// Seconds from which on whoever cannot see the line is told how long it takes.
+/// From so many seconds on a user who cannot see the line is told how long it takes.
 const WORTH_SAYING: u64 = 3;
 
 /// The line; nothing at all if standard error is no terminal, or one without a cursor.

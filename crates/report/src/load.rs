@@ -31,7 +31,7 @@ impl fmt::Display for LoadError {
 impl std::error::Error for LoadError {}
 
 /// The key that says what a document is, which comes first in those that are written here. What stands before it is
-/// passed over, and what stands behind it is left to whoever reads all of it.
+/// passed over, and what stands behind it is left to the reader of all of it.
 struct Head<'a>(&'a mut Option<Value>);
 
 impl<'de> DeserializeSeed<'de> for Head<'_> {

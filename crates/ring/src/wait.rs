@@ -91,7 +91,7 @@ pub unsafe trait Sleeper {
     ///
     /// [`wake`]: Sleeper::wake
     fn sleep(&self, word: &AtomicU32, expected: u32);
-    /// Wakes whoever sleeps on the word: at most one, the peer.
+    /// Wakes the peer if it sleeps on the word.
     fn wake(&self, word: &AtomicU32);
 }
 

@@ -1,6 +1,6 @@
 //! Studies: what was published, what stands for it here, and what its claims come to.
 //!
-//! Everything here is pure. A study names arms, an arm has readings in every round, and whoever measures them is asked
+//! Everything here is pure. A study names arms, an arm has readings in every round, and the program that measures them is asked
 //! only for those. docs/STUDIES.md describes the files.
 #![forbid(unsafe_code)]
 

@@ -25,7 +25,7 @@ const HAS_NOT_HAPPENED: &str = "one machine on which it did not happen does not 
 /// Why an expression has no value in any round.
 struct Lack {
     reason: String,
-    /// No larger scale mends it.
+    /// No larger scale fixes it.
     is_lasting: bool,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Findings<'a> {
         (0..self.rounds).filter_map(|round| value(round).ok()).collect()
     }
 
-    /// Why an expression has no value in any round: first what no scale mends, then samples that are too few.
+    /// Why an expression has no value in any round: first what no scale fixes, then samples that are too few.
     fn lack(&self, expression: &Expression) -> Option<Lack> {
         let (mut lasting, mut few) = (BTreeSet::new(), BTreeSet::new());
         for (metric, id) in expression.readings() {

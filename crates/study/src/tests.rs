@@ -130,7 +130,7 @@ fn published(study: &Study) -> BTreeMap<(String, String), f64> {
     seen.into_iter().filter_map(|(reading, numbers)| Some((reading, median(&numbers)?))).collect()
 }
 
-/// The published tables give the published ratios: whoever mistypes one of them is told.
+/// The published tables give the published ratios: a typing error in one of them is found.
 #[test]
 fn the_published_tables_reproduce_the_published_figures_of_the_claims() {
     let mut checked = BTreeMap::new();

@@ -1,7 +1,7 @@
 //! System calls of the calling thread, timed from inside the process.
 //!
 //! A filter lets every call of the thread end in a signal (`SECCOMP_RET_TRAP`), whose handler makes the call itself
-//! between two readings of the clock. So whoever makes calls need not know that they are timed, and nobody who does not
+//! between two readings of the clock. So code that makes calls need not know that they are timed, and nobody who does not
 //! ask for it pays for it. A signal comes before each call and a look at the filter is part of it; what a call that does
 //! nothing takes, so timed, is told beside the others. There is no way back: it is for the only
 //! thread of a process that ends soon.

@@ -26,7 +26,7 @@ impl<'a> Gate<'a> {
         self.meet_then(|| ());
     }
 
-    /// The same; whoever comes last does something before any goes on.
+    /// The same; the last to come does something before any goes on.
     pub fn meet_then(self, last: impl FnOnce()) {
         let generation = self.passed.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.count {

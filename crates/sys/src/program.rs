@@ -337,7 +337,7 @@ mod tests {
             sleep(Duration::from_millis(1));
         };
         let gone = |pid: u32| {
-            // Killed, it is reaped by whoever adopts it.
+            // Killed, it is reaped by the process that adopts it.
             let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
             while !state().is_empty() && !state().contains(") Z ") {
                 sleep(Duration::from_millis(1));

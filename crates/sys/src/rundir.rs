@@ -45,7 +45,7 @@ pub fn bases() -> Vec<PathBuf> {
         .filter(|path| !directory::open_safe(path).is_err_and(|error| is_none(&error)))
         .into_iter()
         .collect();
-    // A run without that variable (sudo, cron) uses this one; whoever cleans up looks in both.
+    // A run without that variable (sudo, cron) uses this one; clean-up looks in both.
     let temporary = std::env::temp_dir();
     if !bases.contains(&temporary) {
         bases.push(temporary);
@@ -78,7 +78,7 @@ fn lock(base: BorrowedFd<'_>, name: &OsStr, how: FlockOperation) -> io::Result<O
     Ok(fd)
 }
 
-/// Locks and marks a directory that was made a moment ago. Whoever cleans up may hold it meanwhile, to see that it is too
+/// Locks and marks a directory that was made a moment ago. A clean-up may hold it meanwhile, to see that it is too
 /// young: that is waited for.
 fn take(base: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
     let lock = lock(base, name, FlockOperation::LockExclusive)?;
@@ -172,7 +172,7 @@ pub struct Reaped {
 }
 
 /// Removes what runs of this user left in `base` when they were killed. Directories whose run still lives, and those of
-/// other users, are left alone; whoever removes the same at the same time does no harm.
+/// other users, are left alone; another clean-up at the same time does no harm.
 ///
 /// # Errors
 /// `base` is not readable, or neither this user's nor sticky.

@@ -49,7 +49,7 @@ impl SharedMemory {
     }
 
     /// The same, but a page is mapped when it is first used: mapping 4 MB at once and taking it down again costs half
-    /// a millisecond. Whoever times its uses touches them before.
+    /// a millisecond. Code that times its uses touches them before.
     ///
     /// # Errors
     /// As [`SharedMemory::from_fd`].

@@ -163,7 +163,7 @@ pub fn outlive_large_files() {
     let _ = handle(libc::SIGXFSZ, nothing);
 }
 
-/// Lets SIGINT end this process and what it starts, even where whoever started it had it ignored, as a shell has it for
+/// Lets SIGINT end this process and what it starts, even where its parent had it ignored, as a shell has it for
 /// background jobs: for tests.
 pub fn heed_interrupt() {
     // SAFETY: the action is a default.

@@ -25,7 +25,7 @@ const MARK: usize = 0x6d61_726b;
 const BEGIN: i32 = libc::SIGURG;
 const DONE: i32 = libc::SIGWINCH;
 
-/// What a process tells whoever traces it.
+/// What a process reports to its tracer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// From here on calls count.
@@ -322,7 +322,7 @@ fn entry(pid: libc::pid_t) -> io::Result<Option<Info>> {
     Ok((info.op == AT_ENTRY).then_some(info))
 }
 
-/// Why a process has stopped, if it has. One that has ended is left to whoever started it.
+/// Why a process has stopped, if it has. One that has ended is left to its parent.
 fn stopped(pid: libc::pid_t) -> io::Result<Option<i32>> {
     // SAFETY: all zeroes are a valid value.
     let mut info = unsafe { std::mem::zeroed::<libc::siginfo_t>() };
@@ -385,7 +385,7 @@ mod tests {
         });
         for child in [&mut quiet, &mut dead] {
             let _ = child.kill();
-            child.wait().expect("left to whoever started it");
+            child.wait().expect("left to its parent");
         }
         let kinds = [waited, ended].map(|result| result.expect_err("there was no mark").kind());
         if kinds[0] == io::ErrorKind::PermissionDenied {

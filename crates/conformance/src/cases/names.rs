@@ -86,7 +86,7 @@ fn coordinator_killed(scene: &Scene<'_>, options: &OptionSet) -> Result<(), Trou
     ensure(left.is_empty(), || format!("reaping left {left:?}"))
 }
 
-/// An orphan that has ended may stay a zombie until whoever adopted it looks.
+/// An orphan that has ended may stay a zombie until the process that adopted it looks.
 fn is_running(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(") ").next().and_then(|rest| rest.chars().next());

@@ -23,7 +23,7 @@ pub(crate) fn unavailable_is_polite(scene: &Scene<'_>) -> Result<(), Trouble> {
     for (name, number) in seccomp::OFTEN_REFUSED {
         for refusal in [Refusal::NotPermitted, Refusal::NotImplemented] {
             if is_missed(scene, name, *number, refusal)? {
-                // The probe knows; whoever asks it never comes further.
+                // The probe knows; nobody that asks it comes further.
                 continue;
             }
             if refusal == Refusal::NotPermitted {

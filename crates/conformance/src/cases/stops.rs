@@ -90,7 +90,7 @@ fn stopped(scene: &Scene<'_>, seat: Seat, trips: u64) -> Result<bool, Trouble> {
 /// How long a sender is watched after its peer was killed.
 const WATCHED: Duration = Duration::from_millis(150);
 
-/// C12: whoever sends to a dead peer is not killed for it; what it meets is a fault, or nothing.
+/// C12: a process that sends to a dead peer is not killed for it; it meets a fault, or nothing.
 pub(crate) fn no_death_by_a_dead_peer(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let size = scene.size(4096, &options);

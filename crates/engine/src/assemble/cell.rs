@@ -124,7 +124,7 @@ fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Reading 
     }
 }
 
-/// The primary metric of a cell in each round that counts so far: for whoever decides by it what is measured next. The document
+/// The primary metric of a cell in each round that counts so far: to decide what is measured next. The document
 /// may leave out more of them. `ns` is the length of a tick.
 #[must_use]
 pub fn figures_of(cell: &CellRun, ns: f64) -> BTreeMap<u64, f64> {

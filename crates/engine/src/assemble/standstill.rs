@@ -26,7 +26,7 @@ impl Gaps {
 /// nothing moved, and neither the host nor other work on the CPUs explains it.
 pub(super) fn standstill(slice: &SliceRun, load: &Load, ns: f64) -> Option<Standstill> {
     let raw = &slice.raw;
-    // What was waited for in vain, and whoever found no room, is told as a loss; and what was asked for is no surprise.
+    // Messages that were waited for in vain, or found no room, are reported as lost; and what was asked for is no surprise.
     let is_explained = load.stall_ns > 0 || raw.counts.iter().any(|count| count.lost > 0);
     let longest = if is_explained { 0.0 } else { raw.gaps.excess(ns) };
     if let Some(stop) = &raw.stopped {

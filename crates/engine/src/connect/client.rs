@@ -111,7 +111,7 @@ pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let lock = ask.plan.model.locks().then(|| Mutex::new(()));
     let gate = Barrier::new(callers.len());
     let patience = ask.plan.drops().then(|| Patience::of(callers.len())).transpose()?;
-    // Whoever came would wait at the gate for whoever cannot be started: nobody goes there before all are.
+    // A client at the gate would wait for one that cannot be started: none goes there before all are started.
     let are_all_here = Mutex::new(false);
     let work = |at: usize, caller| {
         let go = *are_all_here.lock().unwrap_or_else(PoisonError::into_inner);

@@ -71,7 +71,7 @@ pub enum Model {
     AsPublished,
     /// Every call on a socket holds a lock that all clients share: a stand-in for the lock of an interpreter.
     OneLock,
-    /// Both: nothing blocks over TCP, and every call on a socket holds the lock. Whoever polls does not hold it.
+    /// Both: nothing blocks over TCP, and every call on a socket holds the lock. A client that polls does not hold it.
     AsPublishedOneLock,
 }
 

@@ -32,7 +32,7 @@ pub fn port_warning(listener: ListenerKind, requests: u64) -> Option<String> {
 /// The server is the first worker of a connect slice.
 const SERVER: usize = 0;
 
-/// Runs a connect slice in fresh processes. Nothing is left of it, whoever is killed.
+/// Runs a connect slice in fresh processes. Nothing is left of it, whichever process is killed.
 ///
 /// # Errors
 /// Why it was none.

@@ -74,7 +74,7 @@ fn one_by_one(
     let mut told = ServerReport::default();
     while stop.load(Ordering::Acquire) == 0 {
         match listener.accept() {
-            // Whoever comes once it is over only wakes.
+            // A client that comes once it is over only wakes the server.
             Ok(Some(inside)) if stop.load(Ordering::Acquire) == 0 => {
                 let done = listener::answer(&inside, site, answers.write(told.served));
                 drop(inside);
@@ -87,7 +87,7 @@ fn one_by_one(
     told
 }
 
-/// Sleeps in `epoll_wait`, and lets in whoever has come by then.
+/// Sleeps in `epoll_wait`, and accepts all clients that have come by then.
 fn in_turns(
     listener: &listener::Listener,
     site: &Site,

@@ -138,7 +138,7 @@ pub(crate) const STRANGER: &str = "stranger";
 /// How many the server has answered whom none of the clients knows: anybody on this machine may connect to a port, and a
 /// server that asked who it is would be measured asking. `None` if fewer were served than answered.
 fn strangers(all: &client::Counts, server: &server::ServerReport) -> Option<u64> {
-    // Whoever hung up and asked again may have been let in after all.
+    // A client that hung up and asked again may have been let in after all.
     let given_up = all.asked - all.answered + all.resent;
     Some(server.served.checked_sub(all.answered)?.saturating_sub(given_up))
 }

@@ -102,7 +102,7 @@ struct Running {
     name: String,
     program: Program,
     errors: Outlet,
-    /// The pipe it reads, held so that what it leaves there can be seen. Whoever writes to that pipe is therefore cut
+    /// The pipe it reads, held so that what it leaves there can be seen. The program that writes to that pipe is therefore cut
     /// off when this program has ended, and not when it merely closes its standard input.
     input: Option<OwnedFd>,
     is_joined: bool,
@@ -245,7 +245,7 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Makes the pipe; the other end is for whoever writes.
+    /// Makes the pipe; the other end is for the writer.
     ///
     /// # Errors
     /// The kernel's.

@@ -91,7 +91,7 @@ impl Watch {
         interrupts: Option<&Interrupts>,
         traces: bool,
     ) -> Result<T, Error> {
-        // Whoever did not come to an end is not asked again.
+        // A watch that did not come to an end is not asked again.
         let mut watch = match self.0.take() {
             Some(watch) => watch,
             None => Started::new(deadline, interrupts)?,

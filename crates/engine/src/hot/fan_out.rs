@@ -62,7 +62,7 @@ pub fn follow<P: Port, W: Work>(
             break;
         }
         if is_timed {
-            // Whoever gets many times its share has more to time than there is room for.
+            // A consumer that gets many times its share has more to time than there is room for.
             if calls.len() < calls.capacity() {
                 calls.record(clock.stop().saturating_sub(since));
             }

@@ -206,7 +206,7 @@ impl CellRun {
         };
         match slice.raw.sides.map(|side| side.calls) {
             [Some(lead), Some(follow)] => Ok([lead, follow]),
-            _ => Err("the calls of a crowd of processes are not timed".into()),
+            _ => Err("the calls of fans are not timed".into()),
         }
     }
 }

@@ -189,7 +189,7 @@ impl<'a> End<'a> {
         (samples, batch)
     }
 
-    /// Whoever times decides how the timed region goes on; both get the decision. It takes no more than the passing of
+    /// The end that times decides how the timed region goes on; both get the decision. It takes no more than the passing of
     /// the gate that ends a segment.
     pub(super) fn go_on(&mut self, samples: u64) -> u64 {
         self.agree_with(self.job.key.pattern.facts().timed_by, samples, 0).0

@@ -84,7 +84,7 @@ impl Index {
         }
         let index = Self { known };
         if !is_right || !lines.is_empty() {
-            // Whoever may not write it, or finds no room for it, has read what it would have said.
+            // A process that may not write it, or finds no room for it, has read all the same.
             let _ = index.write(store);
         }
         index

@@ -53,7 +53,7 @@ impl Keeper {
             note(&format!("ipcperf: --keep {}: {why}", self.name));
             return Some(Code::Internal);
         }
-        // Whoever reads next does what is left undone here.
+        // The next reader does what is left undone here.
         let _ = Archive::at(&self.data).map(|archive| Index::of(&archive));
         if !quiet {
             note(&format!("Kept as {SIGN}{}", self.name));
@@ -67,7 +67,7 @@ impl Keeper {
         let mut file = io::BufWriter::new(store.start(name)?);
         fill(&mut file)?;
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-        // Whoever keeps something of this name meanwhile takes a number; then the next one is free.
+        // Another process that keeps something of this name meanwhile takes a number; then the next one is free.
         let numbers = next_number(store)?..=u64::MAX;
         file.publish_new(numbers.map(|number| file_name(number, name))).map(drop)
     }

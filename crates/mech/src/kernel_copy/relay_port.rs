@@ -100,7 +100,7 @@ fn read_rest(rx: &OwnedFd, into: &mut [u8], first: Result<usize, i32>) -> Result
     Ok(())
 }
 
-/// Reads from a socket: all bytes, whoever looks at them.
+/// Reads from a socket: all bytes, whether or not anybody looks at them.
 #[derive(Debug)]
 pub struct FromSocket(OwnedFd);
 

@@ -130,7 +130,7 @@ impl Pieces {
             let piece = self.filled.batch.moved(index);
             let piece = self.filled.batch.slot(index, piece).ok_or(Fault::TooLong)?;
             let piece = piece.get(from..).unwrap_or_default();
-            // A slot that stayed empty marks the end, and stays where it is for whoever asks again.
+            // A slot that stayed empty marks the end, and stays where it is for the next call.
             if piece.is_empty() {
                 return Err(if done == 0 { Fault::Closed } else { Fault::Truncated });
             }

@@ -82,7 +82,7 @@ pub(crate) fn whole(
 pub(crate) fn fault(code: i32) -> Fault {
     match code {
         errno::EPIPE | errno::ECONNRESET | errno::ECONNREFUSED | errno::EIDRM => Fault::Closed,
-        // A UNIX datagram socket whose peer is gone refuses once; whoever sends over it next has no connection any more.
+        // A UNIX datagram socket whose peer is gone refuses once; the next send finds no connection any more.
         errno::ENOTCONN => Fault::Closed,
         errno::ESRCH | errno::EOWNERDEAD => Fault::PeerDied,
         errno::EMSGSIZE => Fault::TooLong,

@@ -161,7 +161,7 @@ impl<S: Sleep> Port for FutexPort<S> {
         let mut word = [0; 4];
         fill(&mut word);
         let line = self.words.of(self.seat);
-        // This end is the only writer of the line, so a load and a store are an increment. Release: whoever sees the
+        // This end is the only writer of the line, so a load and a store are an increment. Release: a reader that sees the
         // turn sees the value.
         line.value.store(u32::from_ne_bytes(word), Ordering::Relaxed);
         line.turn.store(line.turn.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);

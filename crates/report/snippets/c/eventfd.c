@@ -27,7 +27,7 @@ static void wait_for_wake(int fd) {
 }
 
 int main(void) {
-  // It reaches whoever inherits it, or gets it over a UNIX socket.
+  // It reaches processes that inherit it or receive it over a UNIX socket.
   int there = eventfd(0, 0), back = eventfd(0, 0);
   if (there == -1 || back == -1)
     err(1, "eventfd");

@@ -24,7 +24,7 @@ static int file_of(size_t size, char **bytes) {
   return file;
 }
 
-// The socket refers to the pages until they are read: whoever writes the next
+// The socket refers to the pages until they are read: writing the next
 // message into them before that changes this one.
 static void send_file(int fd, int file, size_t size) {
   off_t from = 0;

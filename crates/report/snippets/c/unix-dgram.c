@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Whoever may write to the path may send to it. It outlives its socket: bind
-// fails while it is there. At most 107 bytes.
+// A process needs write permission on the path to send. The path
+// outlives its socket: bind fails while it is there. At most 107 bytes.
 static const struct sockaddr_un SERVER = {AF_UNIX, "example.sock"};
 
 static void remove_path(void) {

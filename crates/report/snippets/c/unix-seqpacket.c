@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// Whoever may write to the path may connect. It outlives its listener: bind
-// fails while it is there. At most 107 bytes.
+// A process needs write permission on the path to connect. The path
+// outlives its listener: bind fails while it is there. At most 107 bytes.
 static const struct sockaddr_un ADDRESS = {AF_UNIX, "example.sock"};
 
 static void remove_path(void) {

@@ -14,7 +14,7 @@ def wait_for_wake(fd):
     os.eventfd_read(fd)  # all wake-ups so far
 
 
-# It reaches whoever inherits it, or gets it over a UNIX socket.
+# It reaches processes that inherit it or receive it over a UNIX socket.
 there, back = os.eventfd(0), os.eventfd(0)
 child = os.fork()
 if child == 0:

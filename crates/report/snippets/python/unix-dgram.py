@@ -6,8 +6,8 @@ import signal
 import socket
 import sys
 
-# Whoever may write to the path may send to it. It outlives its socket: bind
-# fails while it is there.
+# A process needs write permission on the path to send. The path
+# outlives its socket: bind fails while it is there.
 PATH = "example.sock"
 
 

@@ -5,8 +5,8 @@ import os
 import socket
 import sys
 
-# Whoever may write to the path may connect. It outlives its listener: bind
-# fails while it is there.
+# A process needs write permission on the path to connect. The path
+# outlives its listener: bind fails while it is there.
 PATH = "example.sock"
 
 size = int(sys.argv[1]) if len(sys.argv) > 1 else 64

@@ -7,8 +7,8 @@ use std::process::Command;
 use std::time::Duration;
 use std::{env, fs, io};
 
-/// Whoever may write to the path may send to it. It outlives its socket: bind
-/// fails while it is there.
+/// A process needs write permission on the path to send. The path
+/// outlives its socket: bind fails while it is there.
 const PATH: &str = "example.sock";
 
 struct Name;

@@ -6,8 +6,8 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::process::Command;
 use std::{env, fs};
 
-/// Whoever may write to the path may connect. It outlives its listener: bind
-/// fails while it is there.
+/// A process needs write permission on the path to connect. The path
+/// outlives its listener: bind fails while it is there.
 const PATH: &str = "example.sock";
 
 struct Name;

@@ -23,7 +23,7 @@ pub(crate) fn lost_too_much(cell: &Cell) -> bool {
     cell.lost > 0 && cell.lost as f64 > MOST_LOST * cell.messages as f64
 }
 
-/// Why the figure of a cell stands for nothing. Whoever loses its messages would look fast. Where at least half of the
+/// Why the figure of a cell stands for nothing. A mechanism that loses its messages would look fast. Where at least half of the
 /// rounds have no figure it did not keep up, which is slower than any other, and the rest are its good ones.
 pub(crate) fn lacking(cell: &Cell) -> Option<String> {
     if lost_too_much(cell) {

@@ -160,7 +160,7 @@ fn remarks(cell: &Cell, found: &HashMap<&str, Vec<&str>>) -> String {
     why.into_iter().chain(modes).chain(remark).chain(found).collect::<Vec<_>>().join("; ")
 }
 
-/// Every cell, for whoever looks one up.
+/// Every cell, to look one up.
 pub(crate) fn table(set: &ResultSet, anchors: &Anchors) -> Table {
     let has = |column: &&Numbers| set.cells.iter().any(|cell| (column.value)(cell).is_some());
     let numbers: Vec<&Numbers> = COLUMNS.iter().filter(has).collect();

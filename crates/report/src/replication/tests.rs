@@ -238,7 +238,7 @@ fn of_many_figures_the_one_that_decided_is_shown_and_all_of_them_in_the_details(
     assert_eq!(words, expected);
 }
 
-/// The second of two figures that are missing is the one that no larger scale mends, and the claim gives its reason.
+/// The second of two figures that are missing is the one that no larger scale fixes, and the claim gives its reason.
 #[test]
 fn of_figures_that_are_missing_the_one_is_shown_whose_reason_the_claim_gives() {
     let mut missing = claim(Verdict::Untestable, Metric::default());

@@ -21,7 +21,7 @@ fn verdict(study: &str, id: &str, value: &dyn Fn(&str, &str) -> f64) -> Verdict 
     judged(&study, &arms, rounds)[0].verdict
 }
 
-/// 6500 bytes are ahead of all smaller packets; only whoever looks at larger ones sees that they are not the best.
+/// 6500 bytes are ahead of all smaller packets; only a look at larger ones shows that they are not the best.
 #[test]
 fn packets_of_6500_bytes_are_best_only_if_larger_ones_are_slower_too() {
     let rate = |larger: f64| {
@@ -168,7 +168,7 @@ fn a_queue_improves_on_files_by_what_each_is_beside_its_own_socket() {
     }
 }
 
-/// Whoever reads that a figure is an artefact finds out why.
+/// A figure that is called an artefact says why.
 #[test]
 fn what_comes_of_an_artefact_is_marked_and_has_its_erratum() {
     let mut marked = Vec::new();

@@ -1,7 +1,7 @@
 //! The measured path: system calls issued without the C library, and the kernel objects mechanisms are made of.
 //!
 //! Hot calls ([`stream`], [`datagram`], [`futex`], [`epoll`], [`queue`]) return `Result<_, i32>` with a
-//! positive `errno` and do exactly one system call; whoever calls them retries `EINTR`, out of line. Cold calls create
+//! positive `errno` and do exactly one system call; callers retry `EINTR`, out of line. Cold calls create
 //! objects, close-on-exec and private to this user, and return [`SetupError`] with the call
 //! named.
 

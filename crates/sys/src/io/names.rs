@@ -68,7 +68,7 @@ impl Unlink {
 
 impl Drop for Unlink {
     fn drop(&mut self) {
-        // It may be gone already: whoever attached last unlinks it.
+        // It may be gone already: the last to attach unlinks it.
         let _ = fs::remove_file(&self.0);
     }
 }

@@ -12,7 +12,7 @@ use rustix::termios::{self, OptionalActions};
 use std::ffi::c_int;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Both ends. Neither becomes the controlling terminal of whoever holds it, so no signal ever comes from it.
+/// Both ends. Neither becomes the controlling terminal of its holder, so no signal ever comes from it.
 #[derive(Debug)]
 pub struct Pair {
     /// The end of a terminal emulator.

@@ -5,7 +5,7 @@
 //! moves every argument once more.
 //!
 //! # Safety
-//! A system call has the effects its manual page names. Whoever calls these functions passes pointers that are valid
+//! A system call has the effects its manual page names. Callers of these functions pass pointers that are valid
 //! for the lengths passed with them, and knows that the call does nothing else to this process's memory.
 
 use std::ffi::c_long;

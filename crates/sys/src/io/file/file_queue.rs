@@ -1,4 +1,4 @@
-//! A queue in a mapped file, one for each direction: two indices, then slots. Whoever reads or moves an index holds
+//! A queue in a mapped file, one for each direction: two indices, then slots. An end that reads or moves an index holds
 //! the lock; an end that finds the queue full or empty lets go of it and yields the processor before it looks again.
 //!
 //! # Safety

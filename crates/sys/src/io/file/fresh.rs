@@ -2,7 +2,7 @@
 //!
 //! # Safety
 //! A [`Mapping`] owns exactly what `mmap` returned for its length and lends it through borrows of itself. Both ends are
-//! this program, and their order is a protocol: whoever makes a file writes it before the descriptor leaves, or before
+//! this program, and their order is a protocol: the end that makes a file writes it before the descriptor leaves, or before
 //! the word that it is ready leaves, and does not write while the other end looks; nobody shortens a file that
 //! somebody may have mapped. Names are NUL-terminated.
 

@@ -84,7 +84,7 @@ enum Source {
     SysV(Id),
 }
 
-// SAFETY: the mapping is not tied to a thread; whoever uses its addresses answers for the accesses.
+// SAFETY: the mapping is not tied to a thread; the user of its addresses answers for the accesses.
 unsafe impl Send for Segment {}
 
 impl Segment {

@@ -154,7 +154,7 @@ impl Cells {
         let (slot, words) = self.slot(self.own, number);
         let sequence = number.wrapping_mul(2);
         slot.sequence.store(sequence.wrapping_sub(1), Ordering::Relaxed);
-        // Whoever sees any of the stores below sees the odd number too.
+        // A reader that sees any of the stores below sees the odd number too.
         fence(Ordering::Release);
         slot.len.store(value.len() as u64, Ordering::Relaxed);
         let (pieces, rest) = value.as_chunks::<8>();
@@ -170,7 +170,7 @@ impl Cells {
             }
             word.store(u64::from_ne_bytes(piece), Ordering::Relaxed);
         }
-        // Whoever sees either of these sees the stores above.
+        // A reader that sees either of these sees the stores above.
         slot.sequence.store(sequence, Ordering::Release);
         self.head(self.own).newest.store(number, Ordering::Release);
         self.written = number;

@@ -37,7 +37,7 @@ impl Counter {
         self.sleeps.store(0, Ordering::SeqCst);
     }
 
-    /// Whatever was written before is seen by whoever sees the new value.
+    /// Whatever was written before is seen by an end that sees the new value.
     #[inline(always)]
     fn set(&self, value: u32) {
         self.value.store(value, Ordering::SeqCst);

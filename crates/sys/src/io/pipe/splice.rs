@@ -21,7 +21,7 @@ pub fn page() -> usize {
 }
 
 /// Puts references to the pages of `from` into a pipe and returns how many bytes they stand for. `gift` says that the
-/// pages may be taken away instead of copied by whoever splices them on.
+/// pages may be taken away instead of copied by the process that splices them on.
 ///
 /// # Errors
 /// The `errno`.

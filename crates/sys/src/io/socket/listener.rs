@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 /// What a caller writes into the common FIFO to be told apart: its number.
 const TICKET: usize = size_of::<u64>();
-/// The number of nobody: whoever reads it has been woken.
+/// The number of no client: a server that reads it has only been woken.
 const NOBODY: u64 = u64::MAX;
 
 /// Where a listener is.
@@ -283,8 +283,8 @@ impl Caller {
         }
     }
 
-    /// Wakes the server, who is told that nobody came ([`Listener::accept`]), or that somebody came who wants nothing. Who is
-    /// gone need not be woken, nor whoever has as many waiting as may wait.
+    /// Wakes the server: [`Listener::accept`] returns no client, or one that asks for nothing. A server that is gone need not
+    /// be woken, nor one at which as many clients wait as may wait.
     ///
     /// # Errors
     /// The `errno`.

@@ -7,7 +7,7 @@ use rustix::net::netlink::{self, SocketAddrNetlink};
 use rustix::net::{self, AddressFamily, RecvFlags, SocketFlags, SocketType};
 use std::os::fd::OwnedFd;
 
-/// Two sockets connected to each other. Others cannot send to them: the kernel turns away whoever is not the peer.
+/// Two sockets connected to each other. Others cannot send to them: the kernel turns away all but the peer.
 ///
 /// # Errors
 /// `Unavailable` where the kernel has no netlink; otherwise the call that failed.

@@ -4,7 +4,7 @@
 //! # Safety
 //! A mailbox lies inside a mapping that outlives every use of it. Its mutex and its condition were initialised as
 //! shared between processes before a descriptor of the memory left the process that made it. `is_full` and `word` are
-//! touched only by whoever holds the mutex, through raw pointers: no reference to them is ever made. Pointers to
+//! touched only by the holder of the mutex, through raw pointers: no reference to them is ever made. Pointers to
 //! mailboxes come from `Shared::address` alone.
 
 use crate::io::memory::shared::Shared;
@@ -64,7 +64,7 @@ impl Mailboxes {
             (*mailbox).is_full = true;
         }
         unlock(mailbox)?;
-        // After the mutex was given back, so that whoever wakes finds it free.
+        // After the mutex was given back, so that a woken process finds it free.
         // SAFETY: the condition was initialised; see the module.
         done(unsafe { libc::pthread_cond_signal(&raw mut (*mailbox).condition) })
     }

@@ -96,7 +96,7 @@ impl Baton {
 
 #[inline(always)]
 fn acquire(lock: &AtomicU32, thread: u32) -> Result<(), i32> {
-    // Acquire: whoever gets the lock sees what was done under it.
+    // Acquire: the next owner of the lock sees what was done under it.
     let free = lock.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed);
     if free.is_ok() {
         return Ok(());

@@ -47,7 +47,7 @@ impl Words {
     /// Writes the word of the next wake-up. The peer may read it once it has been woken.
     #[inline(always)]
     pub fn write(&self, word: u64) {
-        // Release: whoever sees the wake-up, by whatever way, sees the word.
+        // Release: an end that sees the wake-up, by whatever way, sees the word.
         self.slot(self.seat, self.sent).store(word, Ordering::Release);
     }
 

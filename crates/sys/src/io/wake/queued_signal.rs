@@ -220,7 +220,7 @@ impl ByDescriptor {
     }
 }
 
-/// A descriptor of this process, to be handed to whoever shall send it signals.
+/// A descriptor of this process, to be passed to the process that shall send it signals.
 ///
 /// # Errors
 /// `pidfd_open` failed, or signals cannot be sent through descriptors.

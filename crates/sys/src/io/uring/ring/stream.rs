@@ -259,7 +259,7 @@ impl Group {
         let tail = unsafe { BufRingEntry::tail(entry) };
         // SAFETY: two bytes inside the entry, aligned, which nobody else writes.
         let tail = unsafe { AtomicU16::from_ptr(tail.cast_mut()) };
-        // Release: whoever sees the tail sees the entry.
+        // Release: a reader of the tail sees the entry.
         tail.store(self.tail, Ordering::Release);
     }
 }
