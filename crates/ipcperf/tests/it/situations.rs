@@ -119,6 +119,11 @@ const SMALL_STACK: Situation = Situation::shell(r#"exec prlimit --stack=65536:65
 const LITTLE_MEMORY: Situation = Situation::shell(r#"exec prlimit --data=16000000:16000000 "$@""#);
 const SMALL_FILES: Situation = Situation::shell(r#"exec prlimit --fsize=1024:1024 "$@""#);
 const NO_FILES: Situation = Situation::shell(r#"exec prlimit --nofile=7:7 "$@""#);
+/// With a directory in memory of its own, which is empty afterwards.
+const NO_FILES_NOTHING_LEFT: Situation = Situation::shell(
+    r#"exec unshare --mount --map-root-user sh -c 'mount -t tmpfs tmpfs /dev/shm || exit; prlimit --nofile=7:7 "$@"; code=$?
+       left=$(ls -A /dev/shm); test -z "$left" || echo "left in /dev/shm: $left"; test -z "$left" && exit $code' sh "$@""#,
+);
 const ONE_WORKER: Situation = Situation::somebody(r#"exec prlimit --nproc=2:2 "$@""#);
 const FEW_PROCESSES: Situation = Situation::somebody(r#"exec prlimit --nproc=6:6 "$@""#);
 /// The folder of the controller where it has a hierarchy of its own, or that of all controllers.
@@ -206,7 +211,7 @@ situations! {
         => 1, ["standard output: File too large"];
     too_few_descriptors_for_anything: NO_FILES, "run -m pipe -o run.json"
         => 3, ["nothing can be measured here: a number of open files (ulimit -n) of 7 is too small: 32 is the least"];
-    too_few_descriptors_in_the_list: NO_FILES, "list"
+    too_few_descriptors_in_the_list: NO_FILES_NOTHING_LEFT, "list"
         => 0, ["0 of ", " can run here", "(ulimit -n) of 7 is too small: 32 is the least"];
     too_few_descriptors_for_a_choice: NO_FILES, "choose -s 64"
         => 3, ["nothing can be measured here: a number of open files (ulimit -n) of 7 is too small"];
