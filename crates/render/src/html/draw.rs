@@ -14,7 +14,7 @@ pub(crate) fn write(doc: &Doc, out: &mut dyn io::Write) -> io::Result<()> {
     fill(&mut page, doc);
     let title = if doc.title.is_empty() { &doc.headline } else { &doc.title };
     let mut foot = doc.foot.clone();
-    foot.push("This page is one file and asks nobody for anything.".to_owned());
+    foot.push("This page is one file and loads nothing.".to_owned());
     page.write(title, &foot, out)
 }
 

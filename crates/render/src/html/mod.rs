@@ -1,4 +1,4 @@
-//! A page that is one file: it asks nobody for anything, runs no script but its own, and is complete without it.
+//! A page that is one file: it loads nothing, runs no script but its own, and is complete without it.
 
 mod digest;
 mod draw;
