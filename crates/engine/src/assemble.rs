@@ -23,7 +23,7 @@ use crate::run::topology::leave_out;
 use crate::run::{BoundReadings, Findings};
 use ipcperf_core::result::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Mode,
-    Noise, PairBounds, ResultSet, SCHEMA, Tool,
+    Noise, Origin, PairBounds, ResultSet, SCHEMA, Tool,
 };
 use ipcperf_core::{Idle, KnobValue, Placement, map_of};
 use ipcperf_stats::modes;
@@ -34,6 +34,8 @@ use std::collections::BTreeMap;
 /// What the document says about the run beside what was measured.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
+    /// Which document it is.
+    pub origin: Origin,
     /// When it started, UTC.
     pub started_utc: String,
     /// What measured.
@@ -102,6 +104,7 @@ pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -
     };
     ResultSet {
         schema: SCHEMA.into(),
+        origin: facts.origin,
         started_utc: facts.started_utc,
         duration_s: findings.duration.as_secs_f64(),
         interrupted: findings.interrupted,

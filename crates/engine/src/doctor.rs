@@ -8,7 +8,7 @@ use crate::{host, needs, task};
 use ipcperf_core::Missing;
 use ipcperf_core::findings::{self, Row};
 use ipcperf_core::result::{
-    Check, DOCTOR_SCHEMA, Examination, Finding, Fitness, Host, Kernel, Tool,
+    Check, DOCTOR_SCHEMA, Examination, Finding, Fitness, Host, Kernel, Origin, Tool,
 };
 use ipcperf_core::units::percent;
 use ipcperf_sys::rundir::RunDirectory;
@@ -20,7 +20,11 @@ use std::io;
 ///
 /// # Errors
 /// No worker can be had.
-pub fn examine(tool: Tool, interrupts: Option<&Interrupts>) -> io::Result<Option<Examination>> {
+pub fn examine(
+    origin: Origin,
+    tool: Tool,
+    interrupts: Option<&Interrupts>,
+) -> io::Result<Option<Examination>> {
     let (host, kernel) = (host::host(), host::kernel());
     let (mut checks, moving) = match needs::probe() {
         Ok(()) => {
@@ -37,7 +41,16 @@ pub fn examine(tool: Tool, interrupts: Option<&Interrupts>) -> io::Result<Option
     checks.extend(directory.map(|missing| lacking(&findings::DIRECTORY, "none", &missing)));
     checks.extend(standing::checks(&standing::Files::here(), &host, &kernel));
     let (centre, tail) = fitness(&moving, &host);
-    Ok(Some(Examination { schema: DOCTOR_SCHEMA, tool, host, kernel, checks, centre, tail }))
+    Ok(Some(Examination {
+        schema: DOCTOR_SCHEMA,
+        origin,
+        tool,
+        host,
+        kernel,
+        checks,
+        centre,
+        tail,
+    }))
 }
 
 /// A check of something that every measurement needs and this machine lacks.

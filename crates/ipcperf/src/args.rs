@@ -1,12 +1,15 @@
 //! Flags that several modules take: their names, values and help are declared here, and job files, manual pages and
 //! completions follow. `request` works out what they mean. A command has its own flags in its file.
 
+use crate::error::Stop;
 use crate::loads::LoadArgs;
 use crate::words::Words;
 use clap::{Args as ClapArgs, ValueEnum};
+use ipcperf_core::result::Origin;
 use ipcperf_core::{Axis, Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_report::Format;
+use ipcperf_sys::random;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -21,11 +24,40 @@ pub(crate) struct OutputArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) keep: Option<String>,
     #[command(flatten)]
+    pub(crate) label: LabelArgs,
+    #[command(flatten)]
     pub(crate) look: LookArgs,
     #[command(flatten)]
     pub(crate) tables: TableArgs,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,
+}
+
+/// What its user says of a result; shared by all commands that write a document.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct LabelArgs {
+    /// Label the result (repeatable): host=n1. IPCPERF_LABELS=host=n1,job=17 does so for every run
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) label: Vec<String>,
+}
+
+/// Labels of every run, with commas between them.
+const LABELS: &str = "IPCPERF_LABELS";
+
+impl LabelArgs {
+    /// A new document with these labels; one that was typed holds before one of the environment.
+    pub(crate) fn origin(&self) -> Result<Origin, Stop> {
+        let [high, low] = [random::number(), random::number()];
+        let mut origin = Origin { run_id: format!("{high:016x}{low:016x}"), ..Origin::default() };
+        let around = std::env::var(LABELS).unwrap_or_default();
+        for label in around.split(',').filter(|label| !label.is_empty()) {
+            origin.label(label).map_err(|why| Stop::usage(format!("{LABELS}: {why}")))?;
+        }
+        for label in &self.label {
+            origin.label(label).map_err(|why| Stop::usage(format!("--label: {why}")))?;
+        }
+        Ok(origin)
+    }
 }
 
 /// How much is said while a command runs.
@@ -284,6 +316,8 @@ pub(crate) struct CompareArgs {
     /// Write the comparison to this file (JSON); '-' prints it instead of a table
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) label: LabelArgs,
     #[command(flatten)]
     pub(crate) look: LookArgs,
     #[command(flatten)]

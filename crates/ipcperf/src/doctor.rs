@@ -1,6 +1,6 @@
 //! `doctor`: is this machine fit to measure?
 
-use crate::args::LookArgs;
+use crate::args::{LabelArgs, LookArgs};
 use crate::error::Stop;
 use crate::{measure, output};
 use ipcperf_engine::doctor;
@@ -13,14 +13,17 @@ pub(crate) const EXAMPLES: &str = "Examples:
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
     #[command(flatten)]
+    pub(crate) label: LabelArgs,
+    #[command(flatten)]
     pub(crate) look: LookArgs,
 }
 
 pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let interrupts = measure::interrupts()?;
-    let examination = doctor::examine(crate::build::tool(), Some(&interrupts))
-        .map_err(|error| Stop::internal(format!("cannot examine: {error}")))?;
+    let examination =
+        doctor::examine(args.label.origin()?, crate::build::tool(), Some(&interrupts))
+            .map_err(|error| Stop::internal(format!("cannot examine: {error}")))?;
     let examination = examination
         .ok_or_else(|| Stop::interrupted("interrupted before everything was looked at"))?;
     let style = output::style(&args.look, false);

@@ -426,7 +426,7 @@ mod tests {
                 "samples" | "warmup-ops" | "batch" => ("7", ""),
                 "raw" => ("'nothing.tsv'", ""),
                 // What is no part of the plan of cells.
-                "exec" | "deadline" | "trace-calls" | "output" | "format" | "fail-if"
+                "exec" | "deadline" | "trace-calls" | "label" | "output" | "format" | "fail-if"
                 | "max-noise" => ("", ""),
                 other => panic!("nobody knows what '{other}' does to a plan"),
             };

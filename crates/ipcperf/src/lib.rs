@@ -115,10 +115,11 @@ enum Command {
     /// Verify ipcperf on this machine in under a minute: known delays are measured, injected faults are detected
     #[command(after_help = selftest::EXAMPLES)]
     Selftest(selftest::SelftestArgs),
-    /// Print the JSON Schema of a document
+    /// Print the JSON Schema of a document, or the column types of CSV rows
     #[command(after_help = schema::EXAMPLES)]
     Schema {
-        /// The document: result, comparison, replication, mechanisms, doctor, selftest
+        /// The document: result, comparison, replication, mechanisms, doctor, selftest; or CSV rows, as DuckDB's column
+        /// types: rows (of cells), rows-rounds, rows-runs
         #[arg(default_value = "result")]
         document: String,
     },

@@ -1,6 +1,6 @@
 //! `list` and `describe`: all mechanisms, and whether this machine has them.
 
-use crate::args::LookArgs;
+use crate::args::{LabelArgs, LookArgs};
 use crate::error::{Stop, unknown, unknown_name};
 use crate::request::Asked;
 use crate::words::Words;
@@ -31,6 +31,8 @@ pub(crate) struct ListArgs {
     /// List only mechanisms with all of these capabilities
     #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
     pub(crate) can: Vec<String>,
+    #[command(flatten)]
+    pub(crate) label: LabelArgs,
     #[command(flatten)]
     pub(crate) look: LookArgs,
     /// Do not test what this machine has; list all mechanisms
@@ -82,6 +84,7 @@ pub(crate) fn words<T: FromStr<Err = UnknownName>>(
 
 pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
     let format = if args.json { Format::Json } else { output::format(&args.look)? };
+    let origin = args.label.origin()?;
     let families: Vec<Family> = words(&args.family, "'ipcperf list -h' shows the families")?;
     let wanted: Vec<Capability> = words(&args.can, "'ipcperf list -h' shows the capabilities")?;
     let is_wanted = |entry: &&Entry| {
@@ -98,7 +101,7 @@ pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Sto
         entries.map(|entry| tried(entry, &OptionSet::default())).collect::<Result<Vec<_>, _>>()?
     };
     let style = output::style(&args.look, false);
-    output::put(None, |out| ipcperf_report::list(&rows, format, &style, out))
+    output::put(None, |out| ipcperf_report::list(&rows, &origin, format, &style, out))
 }
 
 pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> {
@@ -110,9 +113,10 @@ pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitC
     let row = tried(&entry, &options)?;
     let style = output::style(&args.look, false);
     let format = output::format(&args.look)?;
+    let origin = LabelArgs::default().origin()?;
     output::put(None, |out| match format.is_for_people() {
         true => ipcperf_report::describe(&row, format, &style, out),
-        false => ipcperf_report::list(&[row], format, &style, out),
+        false => ipcperf_report::list(&[row], &origin, format, &style, out),
     })
 }
 

@@ -10,7 +10,7 @@ use crate::progress::Line;
 use crate::raw::Raw;
 use crate::request;
 use ipcperf_core::result::{
-    self, Cell, CellKey, Invocation, Noise, Plan, Requirements, ResultSet, Status,
+    self, Cell, CellKey, Invocation, Noise, Origin, Plan, Requirements, ResultSet, Status,
 };
 use ipcperf_core::{OptionSet, PayloadFile, units};
 use ipcperf_engine::Facts;
@@ -360,12 +360,13 @@ pub(crate) fn interrupts() -> Result<Interrupts, Stop> {
 pub(crate) fn take(
     plan: Plan,
     seed: u64,
+    origin: Origin,
     started: &jiff::Timestamp,
     measure: impl FnOnce() -> io::Result<run::Findings>,
 ) -> Result<ResultSet, Stop> {
     let invocation = Invocation { argv: arguments(), seed, plan };
     let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let facts = Facts { started_utc, tool: crate::build::tool(), invocation };
+    let facts = Facts { origin, started_utc, tool: crate::build::tool(), invocation };
     let found = measure().map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
     Ok(shareable(ipcperf_engine::result_set(found, facts), |text| result::read(text).ok()))
 }
@@ -413,6 +414,7 @@ pub(crate) fn record(
     measure: impl FnOnce(&Interrupts, &mut dyn FnMut(run::Progress<'_>)) -> io::Result<run::Findings>,
 ) -> Result<(ExitCode, ResultSet), Stop> {
     let format = output::format(&args.look)?;
+    let origin = args.label.origin()?;
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
     let target = Target::choose(args.output.as_deref(), &started)?;
@@ -422,7 +424,7 @@ pub(crate) fn record(
     let line = Line::new(expected, args.progress.is_silent());
     let mut show = |progress: run::Progress<'_>| line.show(progress);
     let mut kept_one_by_one = (Vec::new(), 1.0);
-    let set = take(plan, seed, &started, || {
+    let set = take(plan, seed, origin, &started, || {
         let mut found = measure(&interrupts, &mut show)?;
         kept_one_by_one = found.take_kept();
         Ok(found)
@@ -526,6 +528,7 @@ pub(crate) mod tests {
         };
         ResultSet {
             schema: ipcperf_core::result::SCHEMA.into(),
+            origin: Origin::default(),
             started_utc: String::new(),
             duration_s: 0.0,
             interrupted: false,

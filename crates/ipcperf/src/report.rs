@@ -50,6 +50,8 @@ pub(crate) enum RowChoice {
     Cells,
     /// One round of a cell
     Rounds,
+    /// One document
+    Runs,
 }
 
 /// Reads the text of a document; '-' is standard input, and `@NAME` one that is kept.
@@ -277,10 +279,10 @@ fn rows(registry: &Registry, args: &ReportArgs, format: Format) -> Result<ExitCo
             let set = read_result(path)?;
             let shown = path.display();
             let why = |why| Stop::usage(format!("'{shown}': {why}"));
-            vec![(shown.to_string(), with_rows(set).map_err(why)?)]
+            vec![(shown.to_string(), with_rows(set, args.rows).map_err(why)?)]
         }
         files => results(files, |text| {
-            with_rows(ipcperf_report::load(text).map_err(|why| why.to_string())?)
+            with_rows(ipcperf_report::load(text).map_err(|why| why.to_string())?, args.rows)
         })?,
     };
     let (kept, told) = once(given);
@@ -289,13 +291,14 @@ fn rows(registry: &Registry, args: &ReportArgs, format: Format) -> Result<ExitCo
     sets.iter_mut().try_for_each(|set| only::keep(registry, set, &args.only))?;
     let rows = match args.rows {
         Some(RowChoice::Rounds) => Rows::Rounds,
+        Some(RowChoice::Runs) => Rows::Runs,
         Some(RowChoice::Cells) | None => Rows::Cells,
     };
     output::put(args.output.as_deref(), |out| ipcperf_report::rows(&sets, rows, out))
 }
 
-fn with_rows(set: ResultSet) -> Result<ResultSet, String> {
-    match set.pipelines.is_empty() || !set.cells.is_empty() {
+fn with_rows(set: ResultSet, rows: Option<RowChoice>) -> Result<ResultSet, String> {
+    match rows == Some(RowChoice::Runs) || set.pipelines.is_empty() || !set.cells.is_empty() {
         true => Ok(set),
         false => Err("it has programs, and only cells have rows".to_owned()),
     }

@@ -1,11 +1,12 @@
 //! Observations as rows of columns that are always the same, for a spreadsheet, a data frame or a database: one row for
-//! each cell, or for each of its rounds. `docs/RESULTS.md` lists the columns.
+//! each cell, for each of its rounds, or for each document. `docs/RESULTS.md` lists the columns.
 
 use crate::{pipelines, text};
-use ipcperf_core::result::{Cell, ResultSet};
+use ipcperf_core::result::{Cell, ResultSet, Severity, Status};
 pub(crate) use ipcperf_render::csv::{Column, cell, line, number, render_values};
 use ipcperf_render::csv::{seen, whole};
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// What one row is about.
@@ -16,14 +17,56 @@ pub enum Rows {
     Cells,
     /// One round of a cell.
     Rounds,
+    /// A document.
+    Runs,
 }
 
-/// Which run, where, and which cell: first in every row.
-const WHICH: &[Column] = &[
+impl Rows {
+    /// The columns, from left to right.
+    fn columns(self) -> Vec<Column> {
+        match self {
+            Self::Cells => [RUN, WHICH, OF_A_CELL, ORIGIN].concat(),
+            Self::Rounds => [RUN, WHICH, OF_A_ROUND, ORIGIN].concat(),
+            Self::Runs => [RUN, OF_A_RUN, ORIGIN].concat(),
+        }
+    }
+
+    /// The columns with their types, as an argument of DuckDB's `read_csv`. What it finds out by itself depends on the rows: a
+    /// kernel `6.12.57` would be a date, and a column that is empty in one file a text.
+    #[must_use]
+    pub fn duckdb(self) -> String {
+        let columns = self.columns();
+        let typed = columns.iter().map(|(name, _)| format!("'{name}': '{}'", sql_type(name)));
+        format!("columns = {{{}}}\n", typed.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// What a column holds, in the words of SQL. Numbers are `DOUBLE` unless they are in this list.
+fn sql_type(column: &str) -> &'static str {
+    match column {
+        "run" => "TIMESTAMP",
+        "proved" | "saturated" | "verified" | "interrupted" => "BOOLEAN",
+        "size_bytes" | "round" | "order" | "lead_cpu" | "follow_cpu" | "batch"
+        | "accepted_rounds" | "p50_modes" | "messages" | "moved" | "bytes" | "lost"
+        | "unanswered" | "cells" | "measured" | "errors" | "warnings" => "BIGINT",
+        "machine" | "kernel" | "grade" | "id" | "mechanism" | "wait" | "pattern" | "placement"
+        | "idle" | "touch" | "load" | "knobs" | "status" | "reason" | "timing" | "bound"
+        | "rejected" | "command" | "findings" | "run_id" | "tool" | "cpu_model" | "microcode"
+        | "frequency" | "idle_driver" | "mitigations" | "host" | "labels" => "VARCHAR",
+        _ => "DOUBLE",
+    }
+}
+
+/// Which run, and where: first in every row.
+const RUN: &[Column] = &[
     ("run", "/run/started"),
     ("machine", "/run/machine"),
     ("kernel", "/run/kernel"),
     ("grade", "/run/grade"),
+];
+
+/// Which cell.
+const WHICH: &[Column] = &[
     ("id", "/id"),
     ("mechanism", "/mechanism"),
     ("wait", "/wait"),
@@ -145,6 +188,76 @@ const OF_A_ROUND: &[Column] = &[
     ("follow_step_ns", "/round/covariates/follow/step_ns"),
 ];
 
+const OF_A_RUN: &[Column] = &[
+    ("command", "/run/command"),
+    ("duration_s", "/run/duration_s"),
+    ("cells", "/run/cells"),
+    ("measured", "/run/measured"),
+    ("errors", "/run/errors"),
+    ("warnings", "/run/warnings"),
+    ("findings", "/run/findings"),
+];
+
+/// Where it comes from: last in every row.
+const ORIGIN: &[Column] = &[
+    ("run_id", "/run/run_id"),
+    ("interrupted", "/run/interrupted"),
+    ("tool", "/run/tool"),
+    ("cpu_model", "/run/cpu_model"),
+    ("microcode", "/run/microcode"),
+    ("frequency", "/run/frequency"),
+    ("idle_driver", "/run/idle_driver"),
+    ("mitigations", "/run/mitigations"),
+    ("host", "/run/host"),
+    ("labels", "/run/labels"),
+];
+
+/// What every row of a document has.
+fn run(set: &ResultSet) -> Value {
+    let cpus = text::counted(set.host.cpus_allowed.len() as u64, "CPU");
+    let machine = [Some(&set.host.cpu_model), Some(&cpus), set.host.hypervisor.as_ref()];
+    let machine: Vec<&str> = machine.into_iter().flatten().map(String::as_str).collect();
+    let findings = &set.noise.findings;
+    let count = |severity| findings.iter().filter(|one| one.severity == severity).count();
+    let codes: BTreeSet<&str> = findings.iter().map(|one| one.code.as_str()).collect();
+    let statuses = set.cells.iter().map(|cell| cell.status);
+    let statuses = statuses.chain(set.pipelines.iter().map(|one| one.status));
+    let labels = &set.origin.labels;
+    json!({
+        "started": set.started_utc,
+        "machine": machine.join(", "),
+        "kernel": set.kernel.release,
+        "grade": set.noise.grade,
+        "command": set.invocation.plan.command,
+        "duration_s": set.duration_s,
+        "cells": statuses.clone().count(),
+        "measured": statuses.filter(|status| *status == Status::Ok).count(),
+        "errors": count(Severity::Error),
+        "warnings": count(Severity::Warning),
+        "findings": codes,
+        "run_id": set.origin.run_id,
+        "interrupted": set.interrupted,
+        "tool": set.tool.version,
+        "cpu_model": set.host.cpu_model,
+        "microcode": set.host.microcode,
+        "frequency": set.host.frequency,
+        "idle_driver": set.host.idle,
+        "mitigations": digest(&set.kernel.mitigations),
+        "host": set.origin.host(),
+        "labels": (!labels.is_empty()).then(|| json!(labels).to_string()),
+    })
+}
+
+/// Settings as one short word that is the same where they are: FNV-1a of 64 bits.
+fn digest(settings: &BTreeMap<String, String>) -> String {
+    let bytes =
+        settings.iter().flat_map(|(name, value)| [name, "=", value, "\n"]).flat_map(str::bytes);
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("{hash:016x}")
+}
+
 /// The cells of a document, or its programs where it has no cells.
 pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
     if set.cells.is_empty() && !set.pipelines.is_empty() {
@@ -153,32 +266,27 @@ pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()>
     rows(std::slice::from_ref(set), Rows::Cells, out)
 }
 
-/// The cells of documents, or their rounds, one below the other.
+/// The cells of documents, their rounds, or the documents, one below the other.
 ///
 /// # Errors
 /// `out` refuses the bytes.
 pub fn rows(sets: &[ResultSet], rows: Rows, out: &mut dyn io::Write) -> io::Result<()> {
-    let columns = match rows {
-        Rows::Cells => [WHICH, OF_A_CELL].concat(),
-        Rows::Rounds => [WHICH, OF_A_ROUND].concat(),
-    };
+    let columns = rows.columns();
     line(columns.iter().map(|(name, _)| (*name).to_owned()), out)?;
     for set in sets {
-        let cpus = text::counted(set.host.cpus_allowed.len() as u64, "CPU");
-        let machine = [Some(&set.host.cpu_model), Some(&cpus), set.host.hypervisor.as_ref()];
-        let machine: Vec<&str> = machine.into_iter().flatten().map(String::as_str).collect();
-        let run = json!({
-            "started": set.started_utc,
-            "machine": machine.join(", "),
-            "kernel": set.kernel.release,
-            "grade": set.noise.grade,
-        });
+        let run = run(set);
+        if rows == Rows::Runs {
+            let row = json!({ "run": run });
+            line(columns.iter().map(|column| seen(&row, column)), out)?;
+            continue;
+        }
         for cell in &set.cells {
             let mut row = serde_json::to_value(Cell { rounds: Vec::new(), ..cell.clone() })?;
             row["run"] = run.clone();
             row["words"] = words(cell);
             row["times"] = serde_json::to_value(cell.times())?;
             match rows {
+                Rows::Runs => {}
                 Rows::Cells => line(columns.iter().map(|column| seen(&row, column)), out)?,
                 Rows::Rounds => {
                     for round in &cell.rounds {
@@ -294,9 +402,10 @@ mod tests {
     fn columns_are_those_of_the_manual_in_its_order() {
         let manual = include_str!("../../../docs/RESULTS.md");
         for (heading, columns) in [
-            ("### Columns of every row", WHICH),
+            ("### Columns of every row", &[RUN, WHICH, ORIGIN].concat()[..]),
             ("### Columns of a cell", OF_A_CELL),
             ("### Columns of a round", OF_A_ROUND),
+            ("### Columns of a run", OF_A_RUN),
         ] {
             let section = manual.split(heading).nth(1).unwrap().split("\n#").next().unwrap();
             let lines = section.lines().filter(|line| line.starts_with("| `"));

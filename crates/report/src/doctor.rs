@@ -112,6 +112,7 @@ pub(crate) mod tests {
         };
         Examination {
             schema: DOCTOR_SCHEMA,
+            origin: ipcperf_core::result::Origin::default(),
             tool: Tool::default(),
             host: Host {
                 cpu_model: "A\u{1b}[31mCPU".into(),

@@ -1,7 +1,7 @@
 //! The document itself, whole or line by line.
 
 use ipcperf_core::result::{
-    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Pipeline, ResultSet, Tool,
+    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Origin, Pipeline, ResultSet, Tool,
 };
 use ipcperf_render::json::object;
 use serde::Serialize;
@@ -19,6 +19,8 @@ pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()>
 struct RunLine<'a> {
     r#type: &'static str,
     schema: &'a str,
+    #[serde(flatten)]
+    origin: &'a Origin,
     started_utc: &'a str,
     duration_s: f64,
     interrupted: bool,
@@ -50,6 +52,7 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
     // Without `..`, so that a key added to the document cannot be forgotten here.
     let ResultSet {
         schema,
+        origin,
         started_utc,
         duration_s,
         interrupted,
@@ -66,6 +69,7 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
     let run = RunLine {
         r#type: "run",
         schema,
+        origin,
         started_utc,
         duration_s: *duration_s,
         interrupted: *interrupted,

@@ -2,7 +2,7 @@
 
 use crate::figures::{self, NONE};
 use crate::{Format, Style, csv, text};
-use ipcperf_core::result::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
+use ipcperf_core::result::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList, Origin};
 use ipcperf_core::{BackPressure, Family, Knob, Limit, Missing, Payload, Reach, Spec};
 use ipcperf_render::Output;
 use ipcperf_render::doc::{Column, Doc, Line, Row, Table, Tone};
@@ -47,12 +47,13 @@ fn entry(row: &ListRow) -> MechanismEntry {
 /// `out` refuses the bytes.
 pub fn list(
     rows: &[ListRow],
+    origin: &Origin,
     format: Format,
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let mechanisms: Vec<MechanismEntry> = rows.iter().map(entry).collect();
-    let document = MechanismList { schema: MECHANISMS_SCHEMA, mechanisms };
+    let document = MechanismList { schema: MECHANISMS_SCHEMA, origin: origin.clone(), mechanisms };
     Output { document: &document, rows: &document.mechanisms, columns: COLUMNS }.write(
         format,
         style,

@@ -25,7 +25,9 @@ fn facts(set: &ResultSet) -> Vec<(String, String)> {
     let caches = text::counted(host.last_level_caches, "last-level cache");
     let nodes = text::counted(host.nodes, "node");
     let memory = host.memory_bytes as f64 / f64::from(1 << 30);
+    let labels = set.origin.labels.iter().map(|(key, value)| format!("{key}={value}"));
     let mut facts: Vec<(String, String)> = [
+        ("Labels", labels.collect::<Vec<_>>().join(", ")),
         ("CPU", host.cpu_model.clone()),
         ("Topology", format!("{cpus}, {cores}, {caches}, {nodes}")),
         ("Memory", format!("{memory:.1} GiB")),

@@ -61,6 +61,7 @@ pub(crate) mod tests {
         };
         SelfTest {
             schema: SELFTEST_SCHEMA,
+            origin: ipcperf_core::result::Origin::default(),
             tool: Tool::default(),
             host: Host::default(),
             kernel: Kernel::default(),

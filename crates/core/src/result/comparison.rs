@@ -5,6 +5,7 @@
 
 use super::environment::Tool;
 use super::metric::Metric;
+use super::origin::Origin;
 use crate::load::is_zero;
 use crate::names::names;
 use serde::{Deserialize, Serialize};
@@ -62,6 +63,9 @@ pub struct Comparison {
         schemars(regex(pattern = r"^ipcperf\.comparison/1(\.[0-9]+)*$"))
     )]
     pub schema: String,
+    /// Which document it is.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// How the figures were found.
     pub design: Design,
     /// It was stopped before its plan was done; the rounds that were complete are here.

@@ -1,6 +1,6 @@
 //! The JSON of `ipcperf doctor`: whether a machine is fit to measure.
 
-use super::{Finding, Host, Kernel, Tool};
+use super::{Finding, Host, Kernel, Origin, Tool};
 use serde::Serialize;
 
 /// The schema of [`Examination`].
@@ -13,6 +13,9 @@ pub struct Examination {
     /// Kind and version of this document.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.doctor/1(\.[0-9]+)*$")))]
     pub schema: &'static str,
+    /// Which document it is.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// What looked.
     pub tool: Tool,
     /// The machine.

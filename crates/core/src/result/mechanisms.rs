@@ -1,5 +1,6 @@
 //! The list of mechanisms and whether a host can run them.
 
+use super::origin::Origin;
 use crate::options::Knob;
 use crate::spec::{Family, Limit, Spec};
 use serde::Serialize;
@@ -17,6 +18,9 @@ pub struct MechanismList {
         schemars(regex(pattern = r"^ipcperf\.mechanisms/1(\.[0-9]+)*$"))
     )]
     pub schema: &'static str,
+    /// Which document it is.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// All mechanisms, in the order of the build.
     pub mechanisms: Vec<MechanismEntry>,
 }

@@ -14,6 +14,7 @@ mod environment;
 mod histogram;
 mod mechanisms;
 mod metric;
+mod origin;
 mod pattern;
 mod pipeline;
 mod reading;
@@ -37,6 +38,7 @@ pub use environment::{
 pub use histogram::{Buckets, HistogramData};
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 pub use metric::{Metric, Mode, OperationMode};
+pub use origin::{MOST_LABELS, Origin};
 pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, TransformCost};
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
@@ -63,6 +65,9 @@ pub struct ResultSet {
     /// Kind and version of this document.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.result/2(\.[0-9]+)*$")))]
     pub schema: String,
+    /// Which document it is.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// When the run started, UTC, RFC 3339.
     pub started_utc: String,
     /// Wall-clock seconds of the whole run.

@@ -5,6 +5,7 @@
 use super::cell::Status;
 use super::environment::{Host, Invocation, Kernel, Noise, Tool};
 use super::metric::Metric;
+use super::origin::Origin;
 use crate::names::names;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -159,6 +160,9 @@ pub struct Replication {
         schemars(regex(pattern = r"^ipcperf\.replication/1(\.[0-9]+)*$"))
     )]
     pub schema: String,
+    /// Which document it is.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// When it started, UTC, RFC 3339.
     pub started_utc: String,
     /// Wall-clock seconds of all of it.

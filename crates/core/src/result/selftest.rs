@@ -1,6 +1,6 @@
 //! The JSON of `ipcperf selftest`: whether the program finds on this machine what it claims to find.
 
-use super::{Host, Kernel, Tool};
+use super::{Host, Kernel, Origin, Tool};
 use serde::Serialize;
 
 /// The schema of [`SelfTest`].
@@ -13,6 +13,9 @@ pub struct SelfTest {
     /// Kind and version of this document.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.selftest/1(\.[0-9]+)*$")))]
     pub schema: &'static str,
+    /// Which document it is.
+    #[serde(flatten)]
+    pub origin: Origin,
     /// What was tested.
     pub tool: Tool,
     /// The machine.

@@ -26,7 +26,7 @@ use crate::run::{Arm, Around, CellRun, Findings, Measure, SliceRun, rounds};
 use crate::slice::{Data, RawSlice};
 use crate::slice_length;
 use clock::Time;
-use ipcperf_core::result::{CellKey, Invocation, Plan, ResultSet, Tool};
+use ipcperf_core::result::{CellKey, Invocation, Origin, Plan, ResultSet, Tool};
 use ipcperf_core::{Arrivals, Exchange, Load, OptionSet, PatternKind, Placement};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
@@ -173,6 +173,7 @@ impl Simulation {
         let facts = Facts {
             started_utc: self.started_utc.clone(),
             tool: Tool { name: "ipcperf".to_owned(), ..Tool::default() },
+            origin: Origin::default(),
             invocation: Invocation { argv: Vec::new(), seed: self.seed, plan },
         };
         document(self.findings(), facts, machine::machine())

@@ -47,6 +47,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
         text.parse::<Slower>().map_err(|error| Stop::usage(format!("--fail-on: {error}")))
     };
     let gates = args.fail_on.iter().map(gate).collect::<Result<Vec<Slower>, Stop>>()?;
+    let origin = args.label.origin()?;
     let target = match args.output.as_deref() {
         Some(path) => Some(Target::choose(Some(path), &jiff::Timestamp::now())?),
         None => None,
@@ -68,6 +69,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
             (measure::shareable(document, |text| load_comparison(text).ok()), ended)
         }
     };
+    document.origin = origin;
     if let Some(path) = args.output.as_deref().filter(|_| !live.is_empty()) {
         document.attempt = attempt(&document, path);
     }

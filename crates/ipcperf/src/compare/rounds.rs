@@ -3,7 +3,7 @@
 use crate::error::Stop;
 use crate::measure;
 use crate::progress::Line;
-use ipcperf_core::result::ResultSet;
+use ipcperf_core::result::{Origin, ResultSet};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::run::{self, Progress, Settings};
 use ipcperf_sys::signals::Interrupts;
@@ -34,9 +34,10 @@ pub(super) fn measure(
         }
         line.show(progress);
     };
-    let set = measure::take(plan, settings.seed, &jiff::Timestamp::now(), || {
-        run::run(cells.to_vec(), settings, Some(interrupts), &mut show)
-    })?;
+    let set =
+        measure::take(plan, settings.seed, Origin::default(), &jiff::Timestamp::now(), || {
+            run::run(cells.to_vec(), settings, Some(interrupts), &mut show)
+        })?;
     let each = all.div_f64(settings.rounds.max(1) as f64);
     Ok(Rounds { set, other: None, each })
 }

@@ -136,6 +136,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     if args.files.is_some() {
         author::lacking(&studies, scale)?;
     }
+    let origin = args.output.label.origin()?;
     let started = jiff::Timestamp::now();
     let began = Instant::now();
     let target = Target::choose(args.output.output.as_deref(), &started)?;
@@ -147,6 +148,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let failed = |error: std::io::Error| Stop::internal(format!("cannot measure: {error}"));
     let mut document = Replication {
         schema: REPLICATION_SCHEMA.into(),
+        origin,
         started_utc: started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         duration_s: 0.0,
         interrupted: false,

@@ -8,7 +8,7 @@ mod injectors;
 mod recovery;
 mod stage;
 
-use crate::args::{LookArgs, ProgressArgs};
+use crate::args::{LabelArgs, LookArgs, ProgressArgs};
 use crate::error::{Code, Stop, note, unknown};
 use crate::output;
 use crate::progress::Line;
@@ -39,6 +39,8 @@ pub(crate) struct SelftestArgs {
     /// Ignore what detectors report, so that each of their checks fails
     #[arg(long, hide = true)]
     pub(crate) blind: bool,
+    #[command(flatten)]
+    pub(crate) label: LabelArgs,
     #[command(flatten)]
     pub(crate) look: LookArgs,
     #[command(flatten)]
@@ -121,6 +123,7 @@ fn sabotage(name: Option<&str>) -> Result<Vec<Injector>, Stop> {
 pub(crate) fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let checks = chosen(args.only.as_deref())?;
+    let origin = args.label.origin()?;
     let interrupts = crate::measure::interrupts()?;
     let stage = Stage {
         registry,
@@ -154,6 +157,7 @@ pub(crate) fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, 
     let [centre, tail] = if args.only.is_some() { in_part(&done) } else { trust(&done) };
     let test = SelfTest {
         schema: SELFTEST_SCHEMA,
+        origin,
         tool: crate::build::tool(),
         host: host::host(),
         kernel: host::kernel(),

@@ -137,6 +137,7 @@ impl Sandbox {
             .env("XDG_RUNTIME_DIR", self.run_directories())
             .env("TMPDIR", self.temporary())
             .env_remove("XDG_DATA_HOME")
+            .env_remove("IPCPERF_LABELS")
             .stdin(Stdio::null());
         command
     }

@@ -188,7 +188,9 @@ fn the_list_keeps_its_schema_and_every_format_names_every_mechanism() {
             let name = mechanism["name"].as_str().expect("a name");
             assert!(ended.stdout.contains(name), "{format} leaves out {name}");
         }
-        assert_eq!(format == "json", ended.stdout == listed.stdout, "{format}");
+        let read = serde_json::from_str::<Value>(&ended.stdout);
+        let is_it = read.is_ok_and(|read| read["mechanisms"] == document["mechanisms"]);
+        assert_eq!(format == "json", is_it, "{format}");
     }
     for mechanism in mechanisms {
         let name = mechanism["name"].as_str().expect("a name");

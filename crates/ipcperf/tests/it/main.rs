@@ -21,6 +21,7 @@ mod faults;
 mod formats;
 mod history;
 mod interruption;
+mod labels;
 mod limits;
 mod memory;
 mod messages;

@@ -15,13 +15,21 @@ rows = duckdb.sql("SELECT machine, id, median(p50_ns), count(*) FROM 'rounds.csv
 duckdb.sql("COPY (FROM 'rounds.csv') TO 'rounds.parquet'")
 again = duckdb.sql("SELECT machine, id, median(p50_ns), count(*) FROM 'rounds.parquet' WHERE rejected IS NULL GROUP BY ALL ORDER BY ALL").fetchall()
 types = dict(duckdb.sql("SELECT column_name, column_type FROM (DESCRIBE FROM 'rounds.parquet')").fetchall())
-cells = duckdb.sql("SELECT machine, kernel, grade, id, p50_ns FROM 'cells.csv'").fetchall()
+def typed(name, kind):
+    return f"read_csv('{name}', header = true, {open(kind).read()})"
+cells = duckdb.sql(f"SELECT machine, kernel, grade, id, p50_ns FROM {typed('cells.csv', 'rows')}").fetchall()
+described = []
+for name, kind in [("cells.csv", "rows"), ("rounds.csv", "rows-rounds"), ("runs.csv", "rows-runs")]:
+    seen = duckdb.sql(f"SELECT column_name, column_type FROM (DESCRIBE FROM {typed(name, kind)})").fetchall()
+    described += [[open(name).readline().strip().split(","), [one for one, _ in seen], len(duckdb.sql(f"FROM {typed(name, kind)}").fetchall())]]
+runs = duckdb.sql(f"SELECT kernel, host, labels, run_id, errors + warnings, microcode FROM {typed('runs.csv', 'rows-runs')} ORDER BY kernel").fetchall()
+kernels = duckdb.sql(f"SELECT DISTINCT kernel, labels->>'job' FROM {typed('cells.csv', 'rows')} ORDER BY kernel").fetchall()
 exec(re.search("```python\n(.*?)```", open("RESULTS.md").read(), re.S).group(1))
 counted = []
 for cell in json.load(open("again.json"))["cells"]:
     for text in cell["rounds"].get("histogram", {}).get("buckets", []):
         counted += [[list(bucket) for bucket in buckets(text)]] if text else []
-print(json.dumps([rows, again, types, cells, counted]))
+print(json.dumps([rows, again, types, cells, counted, described, runs, kernels]))
 "#;
 
 #[test]
@@ -33,9 +41,14 @@ fn duckdb_reads_the_rounds_of_two_machines_and_makes_parquet_of_them() {
     let sandbox = Sandbox::new();
     let mut other: Value = serde_json::from_str(FIRST).expect("JSON");
     other["host"]["cpu_model"] = "Other, \"Inc.\" CPU".into();
-    other["kernel"]["release"] = "5.4.0".into();
+    // Without types DuckDB takes both kernels for dates.
+    let mut here: Value = serde_json::from_str(FIRST).expect("JSON");
+    here["kernel"]["release"] = "6.1.99".into();
+    other["kernel"]["release"] = "6.12.57".into();
+    other["run_id"] = "0123456789abcdef0123456789abcdef".into();
+    other["labels"] = serde_json::json!({"host": "n2", "job": "a, \"b\""});
     for (name, text) in [
-        ("here.json", FIRST.to_owned()),
+        ("here.json", here.to_string()),
         ("there.json", other.to_string()),
         ("RESULTS.md", include_str!("../../../../docs/RESULTS.md").to_owned()),
         ("ask.py", SCRIPT.to_owned()),
@@ -45,15 +58,35 @@ fn duckdb_reads_the_rounds_of_two_machines_and_makes_parquet_of_them() {
     for more in [
         &["there.json", "--rows", "rounds", "-o", "rounds.csv"][..],
         &["there.json", "-o", "cells.csv"],
+        &["there.json", "--rows", "runs", "-o", "runs.csv"],
         &["-o", "again.json"],
     ] {
         let ended = sandbox.run(&[&["report", "here.json"], more].concat());
         assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""), "{more:?}");
     }
+    for kind in ["rows", "rows-rounds", "rows-runs"] {
+        let types = sandbox.run(&["schema", kind]).stdout;
+        fs::write(sandbox.home().join(kind), types).expect("written");
+    }
     let ended = sandbox.spawn(sandbox.surround(Command::new("python3"), &["ask.py"])).end();
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    let [rows, again, types, cells, counted]: [Value; 5] =
+    let [rows, again, types, cells, counted, described, runs, kernels]: [Value; 8] =
         serde_json::from_str(&ended.stdout).expect("JSON");
+    for one in described.as_array().expect("a list") {
+        assert_eq!(one[0], one[1], "every column has its type, in order");
+        assert!(one[2].as_u64() > Some(1), "{one}");
+    }
+    let labels = r#"{"host":"n2","job":"a, \"b\""}"#;
+    let id = "0123456789abcdef0123456789abcdef";
+    let microcode = &runs[0][5];
+    assert_eq!(
+        runs,
+        serde_json::json!([
+            ["6.1.99", null, null, null, runs[0][4], microcode],
+            ["6.12.57", "n2", labels, id, runs[0][4], microcode]
+        ])
+    );
+    assert_eq!(kernels, serde_json::json!([["6.1.99", null], ["6.12.57", "a, \"b\""]]));
     assert_eq!(rows, again, "Parquet has what CSV has");
     let first: Value = serde_json::from_str(FIRST).expect("JSON");
     let first = first["cells"].as_array().expect("a list");

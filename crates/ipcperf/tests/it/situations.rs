@@ -364,7 +364,7 @@ fn a_list_without_trials_is_the_same_everywhere() {
             assert!(
                 !mechanisms.is_empty() && mechanisms.iter().all(|one| one["available"].is_null())
             );
-            lists.insert(list.stdout + &run("list --no-probe").stdout);
+            lists.insert(format!("{mechanisms:?}{}", run("list --no-probe").stdout));
         });
     }
     assert_eq!(lists.len(), 1);

@@ -15,7 +15,7 @@ use serde::Serialize;
 use std::io::{self, Write};
 
 /// Fields that say which machine it was.
-const MACHINE: [&str; 4] = ["architecture", "cpu", "topology", "hypervisor"];
+const MACHINE: [&str; 5] = ["host", "architecture", "cpu", "topology", "hypervisor"];
 
 /// A program that is not optimised measures itself.
 const OPTIMISATION: &str = "optimisation";

@@ -60,6 +60,9 @@ const OPTIMISATION: [&str; 2] = ["debug_assertions", "opt_level"];
 /// Older builds did not write it, and some machines do not tell.
 const MICROCODE: &str = "microcode";
 
+/// The label; most documents have none.
+const HOST: &str = "host";
+
 pub(crate) const FIELDS: &[Field] = &[
     hard("architecture", |set| one(&set.host.arch)),
     hard("optimisation", |set| build(set, |key| OPTIMISATION.contains(&key))),
@@ -73,6 +76,7 @@ pub(crate) const FIELDS: &[Field] = &[
     factor("sysctl", |set| set.kernel.sysctl.clone()),
     factor("quota", |set| set.kernel.quotas.clone()),
     factor("accounting", |set| one(&set.kernel.cpu_accounting)),
+    factor(HOST, |set| set.origin.host().map(one).unwrap_or_default()),
     factor("cpu", |set| one(&set.host.cpu_model)),
     factor(MICROCODE, |set| set.host.microcode.as_ref().map(one).unwrap_or_default()),
     factor("topology", |set| {
@@ -130,9 +134,10 @@ pub(crate) fn differences(a: &[&ResultSet], b: &[&ResultSet], class: Class) -> D
     map_of(fields.filter_map(|field| Some((field.name.to_owned(), difference(field, a, b)?))))
 }
 
-/// Whether a document does not say it since its build was older or its machine does not: then nothing can be said of it.
+/// Whether a document does not say it since its build was older, its machine does not or its user did not: then nothing can
+/// be said of it.
 fn is_unsaid(field: &str, parts: &Parts) -> bool {
-    field == MICROCODE && parts.is_empty()
+    [MICROCODE, HOST].contains(&field) && parts.is_empty()
 }
 
 /// What a document has in every field.

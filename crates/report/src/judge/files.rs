@@ -10,8 +10,8 @@ use crate::once::{Repeatable, run_of};
 use crate::text::each_once;
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
-    Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, ResultSet, Severity, Side, Status,
-    read_cells,
+    Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, Origin, ResultSet, Severity, Side,
+    Status, read_cells,
 };
 use ipcperf_stats::{Evidence, median};
 use std::collections::BTreeMap;
@@ -309,6 +309,7 @@ pub fn compare_files<'a>(
     let is_confounding = |name: &&String| !terms.factors.contains(name);
     Ok(Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
+        origin: Origin::default(),
         design: Design::Files,
         interrupted: false,
         plan: None,

@@ -6,7 +6,7 @@ use super::files::{Terms, distrust, disturbance};
 use super::metric::MetricKind;
 use super::pair::{Match, Pair, compare};
 use ipcperf_core::result::{
-    COMPARISON_SCHEMA, Comparison, ComparisonPlan, Design, ResultSet, Side,
+    COMPARISON_SCHEMA, Comparison, ComparisonPlan, Design, Origin, ResultSet, Side,
 };
 use ipcperf_stats::Evidence;
 
@@ -118,6 +118,7 @@ pub fn compare_live(
     };
     Ok(Comparison {
         schema: COMPARISON_SCHEMA.to_owned(),
+        origin: Origin::default(),
         design: if arms.other.is_some() { Design::LiveBinary } else { Design::Live },
         interrupted: set.interrupted,
         plan: Some(plan),

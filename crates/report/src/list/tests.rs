@@ -5,7 +5,7 @@ use crate::testing::{sample, to_text};
 use serde_json::Value;
 
 fn written(format: Format, style: &Style) -> String {
-    to_text(|out| list(&sample::list(), format, style, out))
+    to_text(|out| list(&sample::list(), &Origin::default(), format, style, out))
 }
 
 #[test]

@@ -131,6 +131,7 @@ fn document() -> Replication {
     };
     Replication {
         schema: REPLICATION_SCHEMA.into(),
+        origin: ipcperf_core::result::Origin::default(),
         started_utc: set.started_utc,
         duration_s: 3.0,
         interrupted: false,

@@ -432,6 +432,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
     let spread = Spread { min: 1.0, median: 2.0, max: 3.0, n: 5 };
     ResultSet {
         schema: SCHEMA.to_owned(),
+        origin: Origin::default(),
         started_utc: "2026-08-21T10:00:00Z".to_owned(),
         duration_s: 58.1,
         interrupted: false,

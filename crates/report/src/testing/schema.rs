@@ -49,7 +49,15 @@ fn result() -> Value {
 }
 
 fn mechanisms() -> Value {
-    parse(&to_text(|out| list(&sample::list(), Format::Json, &Style::default(), out)))
+    parse(&to_text(|out| {
+        list(
+            &sample::list(),
+            &ipcperf_core::result::Origin::default(),
+            Format::Json,
+            &Style::default(),
+            out,
+        )
+    }))
 }
 
 pub(crate) fn errors(schema: &Value, document: &Value) -> Vec<String> {

@@ -70,7 +70,12 @@ fn all(format: Format, style: &Style) -> Vec<(String, String)> {
     add("selftest", to_text(|out| selftest(&selftest::tests::test(), format, style, out)));
     let examination = doctor::tests::examination();
     add("doctor", to_text(|out| doctor(&examination, format, style, out)));
-    add("list", to_text(|out| list(&sample::list(), format, style, out)));
+    add(
+        "list",
+        to_text(|out| {
+            list(&sample::list(), &ipcperf_core::result::Origin::default(), format, style, out)
+        }),
+    );
     add("trend", to_text(|out| history::tests::sample().render(format, style, out)));
     add("across", to_text(|out| across(&studies(), format, style, out)));
     let documents = history::tests::documents();

@@ -1,0 +1,100 @@
+//! Which document is which, and what its user says of it.
+
+use crate::common::Sandbox;
+use serde_json::{Value, json};
+
+/// What a command prints as JSON, with these labels in its environment.
+fn document(sandbox: &Sandbox, words: &[&str], around: &str) -> Value {
+    let mut command = sandbox.command(words);
+    command.env("IPCPERF_LABELS", around);
+    let ended = sandbox.spawn(command).end();
+    assert_eq!(ended.status.code(), Some(0), "{words:?}: {}", ended.stderr);
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|why| panic!("{words:?}: {why}"))
+}
+
+const SHORT: [&str; 8] =
+    ["pipe", "-s", "64", "--place", "same-cpu", "--rounds", "1", "--slice=2ms"];
+
+#[test]
+fn every_kind_of_document_has_its_labels_and_an_identity_of_its_own() {
+    let sandbox = Sandbox::new();
+    let run = [&["run", "-m"][..], &SHORT, &["--seed", "7", "-q", "-o", "-"]].concat();
+    let live = ["compare", "--live", "pipe 64 same-cpu", "fifo 64 same-cpu"];
+    let live = [&live[..], &["--rounds", "2", "--slice", "2ms", "-q", "-o", "-"]].concat();
+    let study = ["replicate", "qiita", "--rounds", "1", "--only", "s1.c1", "-q", "-o", "-"];
+    let mut identities = Vec::new();
+    for words in [
+        &run[..],
+        &run,
+        &live,
+        &study,
+        &["list", "--no-probe", "--json"],
+        &["describe", "pipe", "--format", "json"],
+        &["doctor", "--format", "json"],
+        &["selftest", "--only", "clock", "--format", "json"],
+    ] {
+        let has_flag = words[0] != "describe";
+        let typed: &[&str] = if has_flag { &["--label", "host=n1"] } else { &[] };
+        let words = [words, typed].concat();
+        let found = document(&sandbox, &words, "host=n0,job=17");
+        let host = if has_flag { "n1" } else { "n0" };
+        assert_eq!(found["labels"], json!({"host": host, "job": "17"}), "{words:?}");
+        let identity = found["run_id"].as_str().unwrap_or_default().to_owned();
+        assert!(identity.len() == 32 && u128::from_str_radix(&identity, 16).is_ok(), "{words:?}");
+        identities.push(identity);
+    }
+    let count = identities.len();
+    identities.sort();
+    identities.dedup();
+    assert_eq!(identities.len(), count, "the same seed is no identity");
+    let bare = document(&sandbox, &run, "");
+    assert_eq!(bare.get("labels"), None);
+}
+
+#[test]
+fn what_is_no_label_is_refused_before_anything_is_measured() {
+    let sandbox = Sandbox::new();
+    for (label, told) in [
+        ("host", "--label: 'host' is no label"),
+        ("Host=n1", "--label: 'Host' is no key"),
+        ("host=\u{1b}[2J", "--label: the value of label 'host'"),
+    ] {
+        let words = [&["run", "-m"][..], &SHORT, &["--label", label]].concat();
+        sandbox.refuses(&words, told);
+    }
+    let mut command = sandbox.command(&["list", "--no-probe"]);
+    command.env("IPCPERF_LABELS", "host=n1,job");
+    let ended = sandbox.spawn(command).end();
+    assert_eq!(ended.status.code(), Some(2));
+    assert!(ended.stderr.contains("IPCPERF_LABELS: 'job' is no label"), "{}", ended.stderr);
+}
+
+#[test]
+fn another_host_is_another_machine() {
+    let sandbox = Sandbox::new();
+    let keep = |host: &str, name: &str| {
+        let mut command = sandbox.command(&["run", "-m"]);
+        command.args(SHORT).args(["-q", "--label", host, "--keep", name]);
+        command.env("XDG_DATA_HOME", sandbox.data());
+        let ended = sandbox.spawn(command).end();
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    };
+    keep("host=n1", "a");
+    keep("host=n2", "b");
+    keep("host=n2", "c");
+    let ask = |words: &[&str]| {
+        let mut command = sandbox.command(words);
+        command.env("XDG_DATA_HOME", sandbox.data()).env("COLUMNS", "200");
+        sandbox.spawn(command).end()
+    };
+    let trend = ask(&["history", "trend", "pipe 64 same-cpu"]);
+    assert!(trend.stdout.contains("@a: another machine (host: n1 -> n2)"), "{}", trend.stdout);
+    assert!(!trend.stdout.contains("@b: another"), "{}", trend.stdout);
+    let compared = ask(&["compare", "@a", "@c", "--format", "json"]);
+    let found: Value = serde_json::from_str(&compared.stdout).expect("JSON");
+    assert_eq!(found["factors"]["host"], json!(["n1", "n2"]), "{}", compared.stderr);
+    assert!(found["confounded_by"].as_array().is_some_and(|all| all.contains(&json!("host"))));
+    let same = ask(&["compare", "@b", "@c", "--format", "json"]);
+    let found: Value = serde_json::from_str(&same.stdout).expect("JSON");
+    assert_eq!(found["factors"].get("host"), None);
+}
