@@ -429,6 +429,7 @@ pub(crate) fn record(
         kept_one_by_one = found.take_kept();
         Ok(found)
     })?;
+    let target = target.of(set.interrupted);
     let keep = || {
         keeper
             .and_then(|keeper| keeper.keep(args.progress.quiet, |out| output::document(&set, out)))

@@ -183,6 +183,14 @@ impl Target {
         Ok(target)
     }
 
+    /// The same for a document that was interrupted: unless a name was typed, its name says so, and nobody takes it for whole.
+    pub(crate) fn of(self, interrupted: bool) -> Self {
+        match self {
+            Self::Fresh(stem) if interrupted => Self::Fresh(stem + ".interrupted"),
+            other => other,
+        }
+    }
+
     /// Where it will go, for a plan. Nothing is tried there.
     pub(crate) fn planned(output: Option<&Path>) -> Result<String, Stop> {
         Ok(match output {

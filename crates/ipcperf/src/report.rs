@@ -1,7 +1,7 @@
 //! `report`: shows a result file again.
 
 use crate::args::{LookArgs, OnlyArgs, TableArgs};
-use crate::error::{Stop, note};
+use crate::error::{Code, Stop, note};
 use crate::{kept, measure, only, output, request};
 use ipcperf_core::result::{Comparison, Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
@@ -21,11 +21,15 @@ pub(crate) const EXAMPLES: &str = "Examples:
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// A result file; '-' reads standard input, @NAME is a saved result, @last the latest. Several are shown one after
-    /// another; as html, two make a before-and-after page; as csv, all make one table. Among several files, those that
-    /// are not results are skipped and named (exit code 0 if at least one is a result)
-    #[arg(required = true, value_name = "FILE")]
+    /// A result file; '-' reads standard input, @NAME is a saved result, @last the latest, and a folder stands for the
+    /// .json files in it. Several are shown one after another; as html, two make a before-and-after page; as csv, all
+    /// make one table. Among several, those that cannot be read or are not results are named and skipped (exit code 4)
+    #[arg(required_unless_present = "files_from", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+    /// Also read the files that this file names, one a line; '-' is standard input: find . -name '*.json' | ipcperf
+    /// report --files-from -
+    #[arg(long, value_name = "FILE")]
+    pub(crate) files_from: Option<PathBuf>,
     /// What a CSV row stands for
     #[arg(long, value_enum)]
     pub(crate) rows: Option<RowChoice>,
@@ -108,9 +112,10 @@ pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format_of(&args.look, args.output.as_deref())?;
+    let files = files(args)?;
     let is_target =
         |file: &&PathBuf| args.output.as_ref().is_some_and(|to| output::is_same_file(file, to));
-    if let Some(file) = args.files.iter().find(is_target) {
+    if let Some(file) = files.iter().find(is_target) {
         let shown = file.display();
         return Err(Stop::usage(format!(
             "-o would overwrite the input '{shown}': name another file"
@@ -125,7 +130,7 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
         }
         _ => {}
     }
-    let file = match args.files.as_slice() {
+    let file = match files.as_slice() {
         [file] if args.rows.is_none() => file,
         [before, after] if format.is_browsed() && args.rows.is_none() => {
             return both(registry, args, [before, after]);
@@ -133,15 +138,47 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
         _ if format == Format::Table && args.rows.is_none() => {
             return match args.plots {
                 Some(_) => Err(no_figures()),
-                None => all(registry, args, format),
+                None => all(registry, args, &files, format),
             };
         }
-        _ => return rows(registry, args, format),
+        _ => return rows(registry, args, &files, format),
     };
     let document = Document::read(&text_of(file)?).map_err(|error| refused(file, &error))?;
     let show = Show { registry, args, format, style: table_style(args) };
     let document = show.chosen(document)?;
     output::put(args.output.as_deref(), |out| show.write(&document, out))
+}
+
+/// The files that were named, those of folders and those of a list.
+fn files(args: &ReportArgs) -> Result<Vec<PathBuf>, Stop> {
+    let list = args.files_from.as_deref().map(text_of).transpose()?.unwrap_or_default();
+    let listed = list.lines().filter(|line| !line.is_empty()).map(PathBuf::from);
+    let mut all = Vec::new();
+    for path in args.files.iter().cloned().chain(listed) {
+        if !path.is_dir() {
+            all.push(path);
+            continue;
+        }
+        let shown = path.display();
+        let entries = path.read_dir().map_err(|error| {
+            Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
+        })?;
+        let names = entries.flatten().map(|entry| entry.path());
+        let mut found: Vec<PathBuf> = names.filter(|name| is_json(name)).collect();
+        if found.is_empty() {
+            return Err(Stop::usage(format!("no .json file in '{shown}'")));
+        }
+        found.sort();
+        all.append(&mut found);
+    }
+    if all.is_empty() {
+        return Err(Stop::usage("--files-from names no file"));
+    }
+    Ok(all)
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "json")
 }
 
 fn table_style(args: &ReportArgs) -> Style {
@@ -216,21 +253,29 @@ fn no_figures() -> Stop {
 /// Most files that are named which are no results.
 const NAMED: usize = 8;
 
-/// What is read of several files, by their names. What is no result is counted, named and left out, as long as there is one.
+/// What is read of several files, by their names, and whether that is all of them. What is no result is counted, named and
+/// left out, as long as there is one.
 fn results<T>(
     files: &[PathBuf],
     read: impl Fn(&str) -> Result<T, String>,
-) -> Result<Vec<(String, T)>, Stop> {
+) -> Result<(Vec<(String, T)>, ExitCode), Stop> {
     let (mut found, mut others) = (Vec::new(), Vec::new());
     for path in files {
         let name = output::without_home(&path.display().to_string());
-        match read(&text_of(path)?) {
+        let text = match text_of(path) {
+            Ok(text) => text,
+            Err(stop) => {
+                others.push(stop.to_string());
+                continue;
+            }
+        };
+        match read(&text) {
             Ok(one) => found.push((name, one)),
             Err(why) => others.push(format!("'{name}' ({why})")),
         }
     }
     if others.is_empty() {
-        return Ok(found);
+        return Ok((found, ExitCode::SUCCESS));
     }
     let (count, all) = (others.len(), files.len());
     others.truncate(NAMED);
@@ -241,13 +286,18 @@ fn results<T>(
         return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
     }
     note(&format!("Left out: {count} of {all} files {is}: {names}"));
-    Ok(found)
+    Ok((found, Code::Incomparable.into()))
 }
 
 /// Several documents below each other, each under its name.
-fn all(registry: &Registry, args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
+fn all(
+    registry: &Registry,
+    args: &ReportArgs,
+    files: &[PathBuf],
+    format: Format,
+) -> Result<ExitCode, Stop> {
     let show = Show { registry, args, format, style: table_style(args) };
-    let found = results(&args.files, |text| Document::read(text).map_err(|why| why.to_string()))?;
+    let (found, code) = results(files, |text| Document::read(text).map_err(|why| why.to_string()))?;
     let chosen = found.into_iter().map(|(name, one)| Ok((name, show.chosen(one)?)));
     let chosen = chosen.collect::<Result<Vec<_>, Stop>>()?;
     output::put(args.output.as_deref(), |out| {
@@ -256,11 +306,17 @@ fn all(registry: &Registry, args: &ReportArgs, format: Format) -> Result<ExitCod
             writeln!(out, "{before}==> {} <==", clean(name, show.style.unicode))?;
             show.write(document, out)
         })
-    })
+    })?;
+    Ok(code)
 }
 
 /// The cells of results of any machines, or the rounds of their cells, in one table.
-fn rows(registry: &Registry, args: &ReportArgs, format: Format) -> Result<ExitCode, Stop> {
+fn rows(
+    registry: &Registry,
+    args: &ReportArgs,
+    files: &[PathBuf],
+    format: Format,
+) -> Result<ExitCode, Stop> {
     if format != Format::Csv {
         return Err(Stop::usage(match args.rows {
             Some(_) => "--rows is for CSV: add --format csv, or -o FILE.csv",
@@ -273,13 +329,14 @@ fn rows(registry: &Registry, args: &ReportArgs, format: Format) -> Result<ExitCo
     if args.plots.is_some() {
         return Err(no_figures());
     }
-    let given = match args.files.as_slice() {
+    let (given, code) = match files {
         // Of one file it is an error.
         [path] => {
             let set = read_result(path)?;
             let shown = path.display();
             let why = |why| Stop::usage(format!("'{shown}': {why}"));
-            vec![(shown.to_string(), with_rows(set, args.rows).map_err(why)?)]
+            let set = with_rows(set, args.rows).map_err(why)?;
+            (vec![(shown.to_string(), set)], ExitCode::SUCCESS)
         }
         files => results(files, |text| {
             with_rows(ipcperf_report::load(text).map_err(|why| why.to_string())?, args.rows)
@@ -294,7 +351,8 @@ fn rows(registry: &Registry, args: &ReportArgs, format: Format) -> Result<ExitCo
         Some(RowChoice::Runs) => Rows::Runs,
         Some(RowChoice::Cells) | None => Rows::Cells,
     };
-    output::put(args.output.as_deref(), |out| ipcperf_report::rows(&sets, rows, out))
+    output::put(args.output.as_deref(), |out| ipcperf_report::rows(&sets, rows, out))?;
+    Ok(code)
 }
 
 fn with_rows(set: ResultSet, rows: Option<RowChoice>) -> Result<ResultSet, String> {

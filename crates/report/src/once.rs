@@ -1,7 +1,9 @@
 //! A result counts once, however often it is given: a file and its kept copy are one run.
 
 use crate::text::{in_groups, join};
-use ipcperf_core::result::{ArmRound, Cell, Host, Invocation, Kernel, Replication, ResultSet};
+use ipcperf_core::result::{
+    ArmRound, Cell, Host, Invocation, Kernel, Origin, Replication, ResultSet,
+};
 
 /// A result that may be given twice.
 pub trait Repeatable {
@@ -9,21 +11,22 @@ pub trait Repeatable {
     fn is_in(&self, other: &Self) -> bool;
 }
 
-/// By what a run is known, as long as documents have no name of their own.
-type Run<'a> = (&'a str, u64, &'a str, &'a str);
+/// By what a run is known: its identity, and what older documents have in place of one.
+type Run<'a> = (&'a str, &'a str, u64, &'a str, &'a str);
 
 fn run<'a>(
+    origin: &'a Origin,
     started: &'a str,
     invocation: &Invocation,
     host: &'a Host,
     kernel: &'a Kernel,
 ) -> Run<'a> {
-    (started, invocation.seed, &host.cpu_model, &kernel.release)
+    (&origin.run_id, started, invocation.seed, &host.cpu_model, &kernel.release)
 }
 
 /// The run of a result set.
 pub(crate) fn run_of(set: &ResultSet) -> Run<'_> {
-    run(&set.started_utc, &set.invocation, &set.host, &set.kernel)
+    run(&set.origin, &set.started_utc, &set.invocation, &set.host, &set.kernel)
 }
 
 impl Repeatable for ResultSet {
@@ -43,9 +46,9 @@ impl Repeatable for ResultSet {
 impl Repeatable for Replication {
     fn is_in(&self, other: &Self) -> bool {
         let run = |one: &'_ Self| {
-            let (started, seed, cpu, kernel) =
-                run(&one.started_utc, &one.invocation, &one.host, &one.kernel);
-            (started.to_owned(), seed, cpu.to_owned(), kernel.to_owned())
+            let (identity, started, seed, cpu, kernel) =
+                run(&one.origin, &one.started_utc, &one.invocation, &one.host, &one.kernel);
+            [identity, started, cpu, kernel, &seed.to_string()].map(str::to_owned)
         };
         let values = |round: &ArmRound| (round.round, round.values.clone());
         let arms = |one: &'_ Self| -> Vec<_> {

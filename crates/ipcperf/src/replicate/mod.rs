@@ -188,7 +188,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let plots = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     let publication = Publication {
         name: "Result",
-        target: Some(&target),
+        target: Some(&target.of(document.interrupted)),
         quiet,
         document: &|out| out.write_all(&json),
         screen: &|out| {

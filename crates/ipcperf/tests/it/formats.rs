@@ -526,14 +526,14 @@ fn what_is_no_result_among_several_files_is_left_out_and_named() {
         );
     };
     let shown = sandbox.run(&all);
-    assert_eq!(shown.status.code(), Some(0), "{}", shown.stderr);
+    assert_eq!(shown.status.code(), Some(4), "{}", shown.stderr);
     others(&shown.stderr);
     let heads: Vec<&str> = shown.stdout.lines().filter(|line| line.starts_with("==>")).collect();
     assert_eq!(heads, ["==> a.json <==", "==> b.json <==", "==> copy.json <=="]);
     let alone = sandbox.run(&["report", "a.json"]).stdout;
     assert!(shown.stdout.starts_with(&format!("==> a.json <==\n{alone}\n")), "{}", shown.stdout);
     let rows = sandbox.run(&[&all[..], &["--format", "csv"]].concat());
-    assert_eq!(rows.status.code(), Some(0), "{}", rows.stderr);
+    assert_eq!(rows.status.code(), Some(4), "{}", rows.stderr);
     others(&rows.stderr);
     let copy = "Left out: 'copy.json' is the same result as 'a.json', or a part of it";
     assert_eq!(rows.stderr.lines().nth(1), Some(copy));
@@ -542,6 +542,32 @@ fn what_is_no_result_among_several_files_is_left_out_and_named() {
     let none = sandbox.run(&["report", "cut.json", "package.json"]);
     assert_eq!((none.status.code(), none.stdout.as_str()), (Some(2), ""));
     assert!(none.stderr.starts_with("ipcperf: none of 2 files is a result: 'cut.json' ("));
+}
+
+#[test]
+fn a_folder_and_a_list_stand_for_their_files() {
+    let sandbox = Sandbox::new();
+    let first = include_str!("fixtures/result-1.0.json");
+    let folder = sandbox.home().join("fleet");
+    fs::create_dir_all(folder.join("inner")).expect("a folder");
+    for (name, seed) in [("b.json", 3), ("a.json", 2), ("inner/c.json", 4)] {
+        let text = first.replacen("\"seed\":1,", &format!("\"seed\":{seed},"), 1);
+        fs::write(folder.join(name), text).expect("written");
+    }
+    fs::write(folder.join("notes.txt"), "no result").expect("written");
+    let by = |words: &[&str]| sandbox.run(&[&["report"], words, &["--format", "csv"]].concat());
+    let [a, b, c] = ["fleet/a.json", "fleet/b.json", "fleet/inner/c.json"];
+    let (folder, named) = (by(&["fleet"]), by(&[a, b]));
+    assert_eq!((folder.stdout.as_str(), folder.status.code()), (named.stdout.as_str(), Some(0)));
+    fs::write(sandbox.home().join("list"), format!("{c}\n\n{a}\nabsent.json\n")).expect("written");
+    let (list, named) = (by(&["--files-from", "list"]), by(&[c, a]));
+    assert_eq!((list.stdout.as_str(), list.status.code()), (named.stdout.as_str(), Some(4)));
+    let told = "Left out: 1 of 3 files is not a result: cannot read 'absent.json': No such file";
+    assert!(list.stderr.starts_with(told), "{}", list.stderr);
+    fs::create_dir(sandbox.home().join("none")).expect("a folder");
+    sandbox.refuses(&["report", "none"], "no .json file in 'none'");
+    fs::write(sandbox.home().join("empty"), "\n").expect("written");
+    sandbox.refuses(&["report", "--files-from", "empty"], "--files-from names no file");
 }
 
 /// It said nothing of what the run would come to.

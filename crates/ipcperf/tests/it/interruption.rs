@@ -127,14 +127,18 @@ fn an_interrupted_run_writes_what_it_measured() {
 #[test]
 fn a_run_interrupted_at_once_explains_every_cell() {
     let sandbox = Sandbox::new();
-    let words = ["-m", "pipe,fifo", "--place", "same-cpu", "--slice", "60s", "-o", "part.json"];
+    // No name is typed: the one that it gets says that it is not whole.
+    let words = ["-m", "pipe,fifo", "--place", "same-cpu", "--slice", "60s"];
     let running = sandbox.start(&run(&words));
     // The first worker measures a bound. Signals are caught by then, and no slice ends for a minute.
     wait_for("a worker", || (!workers(&sandbox).is_empty()).then_some(()));
     signal("INT", running.child.id());
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
-    let document = sandbox.result("part.json");
+    let written = fs::read_dir(sandbox.home()).expect("a folder").flatten().next();
+    let name = written.expect("a result").file_name().into_string().expect("a name");
+    assert!(name.starts_with("ipcperf-") && name.ends_with("Z.interrupted.json"), "{name}");
+    let document = sandbox.result(&name);
     for cell in cells(&document) {
         assert_eq!(cell["status"], "skipped", "{cell}");
         assert!(cell["reason"].as_str().is_some_and(|reason| reason.contains("interrupted")));

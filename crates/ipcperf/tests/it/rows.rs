@@ -141,7 +141,10 @@ fn rows_are_of_results_and_in_csv() {
         (&["one.json", "other.json", "--format", "json"][..], "--format csv"),
         (&["one.json", "--rows", "rounds"], "--format csv"),
         (&["one.json", "--rows", "rounds", "-o", "x.md"], "--format csv"),
-        (&["one.json", "absent.json", "--format", "csv"], "absent.json"),
+        (
+            &["gone.json", "absent.json", "--format", "csv"],
+            "none of 2 files is a result: cannot read 'gone.json': No",
+        ),
         (&["one.json", "--rows", "days", "--format", "csv"], "'days'"),
     ] {
         sandbox.refuses(&[&["report"], words].concat(), part);
