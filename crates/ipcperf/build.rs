@@ -6,8 +6,8 @@ use flate2::write::GzEncoder;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-const SCHEMAS: &str = "../../schema";
-const STUDIES: &str = "../../studies";
+const SCHEMAS: &str = "schema";
+const STUDIES: &str = "studies";
 
 fn main() -> std::io::Result<()> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms`, `replication`, `comparison`,
-//! `doctor` or `selftest`. `cargo xtask docs` keeps what it prints in `schema/`. `keys` prints the keys of a result as
+//! `doctor` or `selftest`. `cargo xtask docs` keeps what it prints in `crates/ipcperf/schema/`. `keys` prints the keys of a result as
 //! docs/RESULTS.md lists them.
 
 use ipcperf_core::result::{

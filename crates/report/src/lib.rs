@@ -35,6 +35,9 @@ mod pipelines;
 mod reference;
 mod replication;
 mod result;
+#[cfg(test)]
+#[path = "../../ipcperf/tests/it/schemas.rs"]
+mod schemas;
 mod selftest;
 pub mod snippet;
 mod specs;
@@ -75,27 +78,6 @@ pub use ipcperf_render::{Format, Style};
 use ipcperf_core::result::{Comparison, ResultSet};
 use ipcperf_render::{svg, text};
 use std::io;
-
-/// JSON Schema (2020-12) of the result document, `ipcperf.result/2`.
-pub const RESULT_SCHEMA: &str = include_str!("../../../schema/ipcperf.result-2.schema.json");
-
-/// JSON Schema (2020-12) of the list of mechanisms, `ipcperf.mechanisms/1`.
-pub const MECHANISMS_SCHEMA: &str =
-    include_str!("../../../schema/ipcperf.mechanisms-1.schema.json");
-
-/// JSON Schema (2020-12) of a replication, `ipcperf.replication/1`.
-pub const REPLICATION_SCHEMA: &str =
-    include_str!("../../../schema/ipcperf.replication-1.schema.json");
-
-/// JSON Schema (2020-12) of an examination, `ipcperf.doctor/1`.
-pub const DOCTOR_SCHEMA: &str = include_str!("../../../schema/ipcperf.doctor-1.schema.json");
-
-/// JSON Schema (2020-12) of a self-test, `ipcperf.selftest/1`.
-pub const SELFTEST_SCHEMA: &str = include_str!("../../../schema/ipcperf.selftest-1.schema.json");
-
-/// JSON Schema (2020-12) of a comparison, `ipcperf.comparison/1`.
-pub const COMPARISON_SCHEMA: &str =
-    include_str!("../../../schema/ipcperf.comparison-1.schema.json");
 
 /// Writes a result set in one of the formats.
 ///

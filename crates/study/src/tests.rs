@@ -17,11 +17,11 @@ mod mended;
 
 /// The studies of this program.
 const STUDIES: [(&str, &str); 5] = [
-    ("inferno", include_str!("../../../studies/inferno.toml")),
-    ("qiita", include_str!("../../../studies/qiita.toml")),
-    ("baeldung", include_str!("../../../studies/baeldung.toml")),
-    ("wisconsin", include_str!("../../../studies/wisconsin.toml")),
-    ("marhubi", include_str!("../../../studies/marhubi.toml")),
+    ("inferno", include_str!("../../ipcperf/studies/inferno.toml")),
+    ("qiita", include_str!("../../ipcperf/studies/qiita.toml")),
+    ("baeldung", include_str!("../../ipcperf/studies/baeldung.toml")),
+    ("wisconsin", include_str!("../../ipcperf/studies/wisconsin.toml")),
+    ("marhubi", include_str!("../../ipcperf/studies/marhubi.toml")),
 ];
 
 /// Every kind of work, whatever it is told.

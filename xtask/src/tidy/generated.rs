@@ -46,7 +46,7 @@ pub(crate) fn schemas(root: &Path) -> Result<Vec<Generated>> {
     let metadata = cargo_metadata::MetadataCommand::new().current_dir(root).no_deps().exec()?;
     let generator = metadata.target_directory.join("debug/examples/schema");
     let schema = |(name, version): &(&str, u32)| {
-        let file = format!("schema/ipcperf.{name}-{version}.schema.json");
+        let file = format!("crates/ipcperf/schema/ipcperf.{name}-{version}.schema.json");
         Ok((file, printed(Command::new(&generator).arg(name))?))
     };
     let mut all = SCHEMAS.iter().map(schema).collect::<Result<Vec<_>>>()?;

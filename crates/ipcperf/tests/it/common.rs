@@ -1,6 +1,6 @@
 //! The program in surroundings of its own: home, working folder and run directories nobody else uses.
 
-use ipcperf_report::RESULT_SCHEMA;
+use crate::schemas::RESULT_SCHEMA;
 use ipcperf_sys::signals;
 pub(crate) use ipcperf_sys::skipped::{note, skipped};
 use serde_json::Value;
@@ -245,8 +245,8 @@ pub(crate) fn schema_of(text: &str) -> Option<&'static str> {
     let document: Value = serde_json::from_str(text).ok()?;
     let kinds = [
         ("ipcperf.result/", RESULT_SCHEMA),
-        ("ipcperf.replication/", ipcperf_report::REPLICATION_SCHEMA),
-        ("ipcperf.comparison/", ipcperf_report::COMPARISON_SCHEMA),
+        ("ipcperf.replication/", crate::schemas::REPLICATION_SCHEMA),
+        ("ipcperf.comparison/", crate::schemas::COMPARISON_SCHEMA),
     ];
     let kind = document["schema"].as_str()?;
     kinds.into_iter().find(|(name, _)| kind.starts_with(name)).map(|(_, schema)| schema)

@@ -1,8 +1,8 @@
 //! Comparisons in real processes, for structure, never for figures; and the gates, with their exit codes.
 
 use crate::common::{Ended, Sandbox, cells, text, valid, wait_for};
+use crate::schemas::{COMPARISON_SCHEMA, RESULT_SCHEMA};
 use crate::watch::signal;
-use ipcperf_report::{COMPARISON_SCHEMA, RESULT_SCHEMA};
 use serde_json::{Value, json};
 use std::fs;
 use std::process::Command;

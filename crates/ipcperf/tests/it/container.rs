@@ -2,8 +2,8 @@
 //! privileges. The program says what is missing and measures the rest.
 
 use crate::common::{Sandbox, at_once, cells, note, skipped, valid};
+use crate::schemas::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use crate::strangers::open_to_all;
-use ipcperf_report::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
 use std::io;

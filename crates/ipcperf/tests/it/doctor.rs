@@ -1,7 +1,7 @@
 //! Whether the machine is fit to measure: what is looked at, and that it stands in every result.
 
 use crate::common::{Sandbox, valid};
-use ipcperf_report::{DOCTOR_SCHEMA, RESULT_SCHEMA};
+use crate::schemas::{DOCTOR_SCHEMA, RESULT_SCHEMA};
 use serde_json::Value;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Result documents of real, small runs: their structure, never their figures.
 
 use crate::common::{Sandbox, buckets, cells, list, rounds, skipped, text, valid};
-use ipcperf_report::RESULT_SCHEMA;
+use crate::schemas::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! Programs that nobody here wrote: every byte is counted, what goes wrong is one clear line, and nothing is left.
 
 use crate::common::{Sandbox, can_run, skipped, valid, wait_for};
+use crate::schemas::RESULT_SCHEMA;
 use crate::watch::{processes, signal, workers};
-use ipcperf_report::RESULT_SCHEMA;
 use ipcperf_sys::program::counts_bytes;
 use serde_json::Value;
 use std::fs;

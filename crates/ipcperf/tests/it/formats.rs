@@ -1,7 +1,7 @@
 //! The same result in every format, printed at once and shown again later.
 
 use crate::common::{Sandbox, cells, rounds, valid, words};
-use ipcperf_report::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
+use crate::schemas::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use serde_json::Value;
 use std::fs;
 

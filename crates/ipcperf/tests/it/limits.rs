@@ -2,8 +2,8 @@
 //! them, and never a signal, a panic or a backtrace.
 
 use crate::common::{Ended, Sandbox, can_run, cells, valid};
+use crate::schemas::RESULT_SCHEMA;
 use crate::strangers::Somebody;
-use ipcperf_report::RESULT_SCHEMA;
 use ipcperf_sys::program::counts_bytes;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -34,6 +34,7 @@ mod repeat;
 mod replicate;
 mod restart;
 mod rows;
+mod schemas;
 mod selection;
 mod selftest;
 mod situations;

@@ -1,7 +1,7 @@
 //! Where messages lie: private memory that is copied into shared memory, and where buffers begin.
 
 use crate::common::{Sandbox, cells, is_here, text, valid};
-use ipcperf_report::RESULT_SCHEMA;
+use crate::schemas::RESULT_SCHEMA;
 use serde_json::json;
 
 #[test]

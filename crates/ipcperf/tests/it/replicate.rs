@@ -2,8 +2,8 @@
 
 use crate::common::{Sandbox, list, note, text, valid, wait_for, words};
 use crate::pipeline::has_socat;
+use crate::schemas::REPLICATION_SCHEMA;
 use crate::watch::{has, processes, signal, workers};
-use ipcperf_report::REPLICATION_SCHEMA;
 use serde_json::Value;
 use std::fs;
 

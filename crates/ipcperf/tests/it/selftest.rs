@@ -2,8 +2,8 @@
 //! does not pass.
 
 use crate::common::{Sandbox, at_once, valid, wait_for};
+use crate::schemas::SELFTEST_SCHEMA;
 use crate::watch::{signal, workers};
-use ipcperf_report::SELFTEST_SCHEMA;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;

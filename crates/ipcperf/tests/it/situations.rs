@@ -5,8 +5,8 @@
 
 use crate::common::{Ended, Sandbox, cells, skipped, valid, words};
 use crate::container::without;
+use crate::schemas::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use crate::strangers::Somebody;
-use ipcperf_report::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use ipcperf_sys::seccomp::Refusal;
 use serde_json::Value;
 use std::collections::BTreeSet;

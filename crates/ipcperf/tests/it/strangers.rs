@@ -1,8 +1,8 @@
 //! Other users of the same machine, who connect to every port they can find, take names, and send signals.
 
 use crate::common::{Ended, Sandbox, at_once, cells, is_here, skipped, valid, wait_for};
+use crate::schemas::RESULT_SCHEMA;
 use crate::watch::workers;
-use ipcperf_report::RESULT_SCHEMA;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::meeting::{self, Name};
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Timed regions as they are seen from outside: who else runs meanwhile, and ends that somebody moves.
 
 use crate::common::{Sandbox, cells, rounds, skipped, valid, wait_for};
+use crate::schemas::RESULT_SCHEMA;
 use crate::watch::{holds_pipes, workers};
-use ipcperf_report::RESULT_SCHEMA;
 use ipcperf_sys::affinity;
 use std::collections::BTreeMap;
 use std::fs;

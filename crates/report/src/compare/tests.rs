@@ -4,12 +4,13 @@ use super::comparison;
 use crate::gate::{Limit, Outcome, Slower};
 use crate::judge::{Arms, Recorded, Terms, compare_files, compare_live};
 use crate::judge::{Class, Differences, changes, differences, facts};
+use crate::schemas::COMPARISON_SCHEMA;
 use crate::testing::sample::{self, Build, ONE, TWO};
 use crate::testing::schema::is_described;
 use crate::testing::sound::{is_sound, spoiled};
 use crate::testing::to_text;
 use crate::text::width;
-use crate::{COMPARISON_SCHEMA, Format, Style};
+use crate::{Format, Style};
 use ipcperf_core::result::*;
 use serde_json::{Value, json};
 

@@ -357,7 +357,7 @@ fn a_fact_that_arms_share_is_told_once() {
 fn the_document_is_valid_reads_back_and_the_schema_names_every_key() {
     let json = shown(Format::Json, &Style::default());
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    is_described(crate::REPLICATION_SCHEMA, &value);
+    is_described(crate::schemas::REPLICATION_SCHEMA, &value);
     assert!(is_replication(&json) && !is_replication("{\"schema\": \"ipcperf.replication/12\"}"));
     let again = load_replication(&json).expect("well formed");
     assert_eq!(written(&again, Format::Json, &Style::default()), json);
@@ -385,7 +385,8 @@ fn a_document_of_an_older_build_is_still_read() {
 #[test]
 fn what_two_documents_have_in_common_is_described_alike() {
     let parse = |text| -> serde_json::Value { serde_json::from_str(text).expect("JSON") };
-    let (one, two) = (parse(crate::RESULT_SCHEMA), parse(crate::REPLICATION_SCHEMA));
+    let (one, two) =
+        (parse(crate::schemas::RESULT_SCHEMA), parse(crate::schemas::REPLICATION_SCHEMA));
     for key in ["tool", "invocation", "host", "kernel"] {
         assert_eq!(one["properties"][key], two["properties"][key], "{key}");
     }

@@ -1,8 +1,9 @@
 //! The schema files describe what is written, all of it and nothing else.
 
+use crate::schemas::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use crate::testing::sample::{self, Build};
 use crate::testing::{rendered, to_text};
-use crate::{Format, MECHANISMS_SCHEMA, RESULT_SCHEMA, Style, list, pipelines};
+use crate::{Format, Style, list, pipelines};
 use ipcperf_core::result::{Fan, OneWay, ResultSet, TransformCost};
 use ipcperf_core::{
     BackPressure, Direction, Family, Memory, OnClose, OnRestart, PayloadFile, Peers, Reach,
