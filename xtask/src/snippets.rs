@@ -50,7 +50,8 @@ const BEFORE: &str = r#"set -e
 run() { ipcperf run -m pipe,unix-stream --place same-cpu -q -o "$@" >/dev/null; }
 ipcperf survey -q -o ipcperf-20261122T060000Z.json >/dev/null
 run ipcperf-20260821T100000Z.json
-for name in old new a b a1 a2 b1 b2 RUN OLD NEW; do run $name.json; done
+mkdir results
+for name in old new a b a1 a2 b1 b2 RUN OLD NEW results/n1 results/n2; do run $name.json; done
 run kept-1.json --keep nightly; run kept-2.json --keep nightly
 for name in laptop server; do ipcperf replicate marhubi -q -o $name.json >/dev/null; done
 ipcperf replicate --export marhubi -o mine.toml >/dev/null

@@ -253,29 +253,37 @@ fn no_figures() -> Stop {
 /// Most files that are named which are no results.
 const NAMED: usize = 8;
 
-/// What is read of several files, by their names, and whether that is all of them. What is no result is counted, named and
+/// What is read of several files, by their names, and an exit code that says whether all could be read. What is no result is counted, named and
 /// left out, as long as there is one.
 fn results<T>(
     files: &[PathBuf],
     read: impl Fn(&str) -> Result<T, String>,
 ) -> Result<(Vec<(String, T)>, ExitCode), Stop> {
     let (mut found, mut others) = (Vec::new(), Vec::new());
+    let mut code = ExitCode::SUCCESS;
     for path in files {
         let name = output::without_home(&path.display().to_string());
         let text = match text_of(path) {
             Ok(text) => text,
             Err(stop) => {
+                code = Code::Incomparable.into();
                 others.push(stop.to_string());
                 continue;
             }
         };
         match read(&text) {
             Ok(one) => found.push((name, one)),
-            Err(why) => others.push(format!("'{name}' ({why})")),
+            Err(why) => {
+                // What has no rows is nothing that is missing.
+                if Document::read(&text).is_err() {
+                    code = Code::Incomparable.into();
+                }
+                others.push(format!("'{name}' ({why})"));
+            }
         }
     }
     if others.is_empty() {
-        return Ok((found, ExitCode::SUCCESS));
+        return Ok((found, code));
     }
     let (count, all) = (others.len(), files.len());
     others.truncate(NAMED);
@@ -286,7 +294,7 @@ fn results<T>(
         return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
     }
     note(&format!("Left out: {count} of {all} files {is}: {names}"));
-    Ok((found, Code::Incomparable.into()))
+    Ok((found, code))
 }
 
 /// Several documents below each other, each under its name.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf schema
   ipcperf schema comparison
-  ipcperf schema rows-rounds                    for DuckDB: read_csv('rounds.csv', header = true, $(...))";
+  ipcperf schema rows-rounds                    for DuckDB: read_csv('rounds.csv', $(...))";
 
 /// The rows of CSV, which have types for DuckDB.
 const ROWS: [(&str, Rows); 3] =

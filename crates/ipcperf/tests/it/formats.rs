@@ -564,6 +564,12 @@ fn a_folder_and_a_list_stand_for_their_files() {
     assert_eq!((list.stdout.as_str(), list.status.code()), (named.stdout.as_str(), Some(4)));
     let told = "Left out: 1 of 3 files is not a result: cannot read 'absent.json': No such file";
     assert!(list.stderr.starts_with(told), "{}", list.stderr);
+    // A study among results is named, and nothing is missing.
+    let study = include_str!("../../../report/src/replication/fixtures/marhubi.json");
+    fs::write(sandbox.home().join("study.json"), study).expect("written");
+    let mixed = by(&[a, "study.json"]);
+    assert!(mixed.stderr.starts_with("Left out: 1 of 2 files is not a result: 'study.json'"));
+    assert_eq!((mixed.stdout, mixed.status.code()), (by(&[a]).stdout, Some(0)));
     fs::create_dir(sandbox.home().join("none")).expect("a folder");
     sandbox.refuses(&["report", "none"], "no .json file in 'none'");
     fs::write(sandbox.home().join("empty"), "\n").expect("written");

@@ -16,7 +16,7 @@ duckdb.sql("COPY (FROM 'rounds.csv') TO 'rounds.parquet'")
 again = duckdb.sql("SELECT machine, id, median(p50_ns), count(*) FROM 'rounds.parquet' WHERE rejected IS NULL GROUP BY ALL ORDER BY ALL").fetchall()
 types = dict(duckdb.sql("SELECT column_name, column_type FROM (DESCRIBE FROM 'rounds.parquet')").fetchall())
 def typed(name, kind):
-    return f"read_csv('{name}', header = true, {open(kind).read()})"
+    return f"read_csv('{name}', {open(kind).read()})"
 cells = duckdb.sql(f"SELECT machine, kernel, grade, id, p50_ns FROM {typed('cells.csv', 'rows')}").fetchall()
 described = []
 for name, kind in [("cells.csv", "rows"), ("rounds.csv", "rows-rounds"), ("runs.csv", "rows-runs")]:
