@@ -27,8 +27,9 @@ fn main() -> std::io::Result<()> {
     // Linkers that somebody chose (mold, gold) may not read scripts; that of Rust and GNU ld do.
     let is_chosen = !variable("RUSTC_LINKER").is_empty()
         || variable("CARGO_ENCODED_RUSTFLAGS").contains("link");
-    // A package from a registry does not have the profile of this workspace, and unwinds.
-    if variable("CARGO_CFG_PANIC") == "abort" && !is_chosen {
+    // A package from a registry does not have the profile of the workspace, and unwinds. CARGO_CFG_PANIC knows no profile.
+    let aborts = variable("PROFILE") == "release" && Path::new("../../Cargo.toml").exists();
+    if aborts && !is_chosen {
         let script = Path::new(&variable("CARGO_MANIFEST_DIR")).join("no-unwinding.ld");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
         println!("cargo::rerun-if-changed=no-unwinding.ld");
