@@ -49,7 +49,8 @@ impl LabelArgs {
     pub(crate) fn origin(&self) -> Result<Origin, Stop> {
         let [high, low] = [random::number(), random::number()];
         let mut origin = Origin { run_id: format!("{high:016x}{low:016x}"), ..Origin::default() };
-        let around = std::env::var(LABELS).unwrap_or_default();
+        let around = std::env::var_os(LABELS).unwrap_or_default();
+        let around = around.to_string_lossy();
         for label in around.split(',').filter(|label| !label.is_empty()) {
             origin.label(label).map_err(|why| Stop::usage(format!("{LABELS}: {why}")))?;
         }

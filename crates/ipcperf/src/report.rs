@@ -23,7 +23,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
 pub(crate) struct ReportArgs {
     /// A result file; '-' reads standard input, @NAME is a saved result, @last the latest, and a folder stands for the
     /// .json files in it. Several are shown one after another; as html, two make a before-and-after page; as csv, all
-    /// make one table. Among several, those that cannot be read or are not results are named and skipped (exit code 4)
+    /// make one table. Among several, those that cannot be read are named and skipped (exit code 4)
     #[arg(required_unless_present = "files_from", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Also read the files that this file names, one a line; '-' is standard input: find . -name '*.json' | ipcperf
@@ -177,8 +177,9 @@ fn files(args: &ReportArgs) -> Result<Vec<PathBuf>, Stop> {
     Ok(all)
 }
 
+/// Whether a folder means this file, too: nobody waits for what a FIFO might say.
 fn is_json(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "json")
+    path.is_file() && path.extension().is_some_and(|extension| extension == "json")
 }
 
 fn table_style(args: &ReportArgs) -> Style {
@@ -253,8 +254,8 @@ fn no_figures() -> Stop {
 /// Most files that are named which are no results.
 const NAMED: usize = 8;
 
-/// What is read of several files, by their names, and an exit code that says whether all could be read. What is no result is counted, named and
-/// left out, as long as there is one.
+/// What is read of several files, by their names, and the exit code: 4 if one of them cannot be read at all. What is no
+/// result is counted, named and left out, as long as there is one.
 fn results<T>(
     files: &[PathBuf],
     read: impl Fn(&str) -> Result<T, String>,
@@ -274,7 +275,7 @@ fn results<T>(
         match read(&text) {
             Ok(one) => found.push((name, one)),
             Err(why) => {
-                // What has no rows is nothing that is missing.
+                // A document that has no rows, a study for example, is no loss.
                 if Document::read(&text).is_err() {
                     code = Code::Incomparable.into();
                 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Most labels of a document.
-pub const MOST_LABELS: usize = 16;
+const MOST_LABELS: usize = 16;
 /// The longest key of a label, bytes.
 const LONGEST_KEY: usize = 32;
 /// The longest value of a label, bytes.
@@ -18,7 +18,8 @@ pub struct Origin {
     /// older documents.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run_id: String,
-    /// What the user said of it, as typed (`--label KEY=VALUE`, `IPCPERF_LABELS`): which host, which job.
+    /// What the user said of it (`--label KEY=VALUE`, `IPCPERF_LABELS`): which host, which job. As typed, but `~` for the home
+    /// directory.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }
@@ -33,7 +34,7 @@ impl Origin {
     /// Adds a label that was typed as `KEY=VALUE`, in place of one with this key.
     ///
     /// # Errors
-    /// It is none, or there are 16 already.
+    /// It is no label, or it is one more than 16.
     pub fn label(&mut self, text: &str) -> Result<(), String> {
         let Some((key, value)) = text.split_once('=') else {
             return Err(format!("'{text}' is no label: KEY=VALUE, like host=n1"));

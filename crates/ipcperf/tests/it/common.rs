@@ -82,7 +82,7 @@ pub(crate) struct Ended {
 
 impl Sandbox {
     pub(crate) fn new() -> Self {
-        // Whoever tests in the background has it ignored.
+        // A shell ignores it for tests in the background.
         signals::heed_interrupt();
         let sandbox = Self { folder: TempDir::new().expect("a temporary folder") };
         for folder in

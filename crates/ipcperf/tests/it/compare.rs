@@ -117,7 +117,7 @@ fn two_cells_are_compared_by_a_plan_that_is_told_before() {
     assert_eq!(rounds("a_rounds"), rounds("b_rounds"));
 }
 
-/// Whoever looks there for an earlier comparison waits for what nobody writes, and no signal ends it.
+/// A program that looks there for an earlier comparison waits for ever, and no signal ends it.
 #[test]
 fn a_comparison_goes_through_a_fifo_that_is_not_read_before() {
     let sandbox = Sandbox::new();

@@ -261,7 +261,7 @@ fn a_run_that_is_stopped_leaves_no_program() {
     assert_eq!(sandbox.run(&["clean"]).status.code(), Some(0));
 }
 
-/// What programs have started goes with the coordinator as they do, whoever of the two processes of ours is killed.
+/// What programs have started goes with the coordinator as they do, whichever of our two processes is killed.
 #[test]
 fn whoever_is_killed_nothing_of_the_programs_is_left() {
     // It leaves its group, and nobody waits for it.

@@ -219,26 +219,26 @@ fn kill_one(pattern: &str, name: &str, which: usize) {
     let brief = ["--place", "free", "--rounds", "10000", "--slice", "300ms", "--warmup", "5ms"];
     let running = sandbox.start(&[&words[..], &brief].concat());
     let pid = running.child.id();
-    let crowd = wait_for("four workers", || {
+    let peers = wait_for("four workers", || {
         if !std::path::Path::new(&format!("/proc/{pid}/fd/0")).exists() {
             return Some(Vec::new());
         }
-        let crowd = workers(&sandbox);
-        if crowd.len() != 4 {
+        let peers = workers(&sandbox);
+        if peers.len() != 4 {
             return None;
         }
         // On a busy machine the slice may be over by now; else its coordinator waits for whom this stops. Where that is the
         // last one to leave, its cell is not over before its deadline.
-        signal("STOP", crowd[which]);
+        signal("STOP", peers[which]);
         sleep(Duration::from_millis(500));
-        if workers(&sandbox) == crowd {
-            return Some(crowd);
+        if workers(&sandbox) == peers {
+            return Some(peers);
         }
-        signal("CONT", crowd[which]);
+        signal("CONT", peers[which]);
         None
     });
-    let is_here = !crowd.is_empty();
-    crowd.get(which).into_iter().for_each(|pid| signal("KILL", *pid));
+    let is_here = !peers.is_empty();
+    peers.get(which).into_iter().for_each(|pid| signal("KILL", *pid));
     let ended = running.end();
     assert!(!ended.stderr.contains("panicked"), "{}", ended.stderr);
     let document = sandbox.result("rest.json");

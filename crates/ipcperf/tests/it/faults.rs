@@ -462,7 +462,7 @@ fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, Strin
     saved_elsewhere(sandbox, &ended);
     nothing_is_left(sandbox, &before);
     let struck = match fault {
-        // Whoever needed no further process was not struck.
+        // A run that needed no further process was not struck.
         NoProcess => struck && ended.status.code() != Some(0),
         OtherUser => refused.is_some_and(|signals| signals > 0),
         _ => struck,
@@ -549,7 +549,7 @@ fn whatever_strikes_nothing_is_left_and_the_truth_is_told() {
                 // What is under way counts until it has missed.
                 *struck.entry(name).or_default() += 1;
             }
-            // Whoever comes to it, its choices are those of its number.
+            // Its choices are those of its number, whichever thread comes to it.
             let mut moments = moments.of(at);
             let jobs: Vec<&str> = JOBS.into_iter().filter(|job| comes_to(fault, job)).collect();
             let job = jobs[moments.below(jobs.len() as u64) as usize];

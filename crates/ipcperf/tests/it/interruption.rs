@@ -205,7 +205,7 @@ fn has_measured(sandbox: &Sandbox) {
     wait_for("the end of measuring", || (count() == 0).then_some(()));
 }
 
-/// The coordinator takes these signals from a descriptor, and has them blocked for it. Whoever inherited that could not be
+/// The coordinator takes these signals from a descriptor and blocks them for it. A process that inherited that could not be
 /// ended by them.
 #[test]
 fn neither_workers_nor_programs_inherit_blocked_signals() {

@@ -77,7 +77,7 @@ fn what_cannot_be_repeated_is_refused_by_name() {
     // What could not be typed would end in an arithmetic error, or in a worker that takes all memory.
     for (name, key, value) in [
         ("long.json", "load", serde_json::json!({ "think_ns": 11_000_000_000_u64 })),
-        ("crowd.json", "load", serde_json::json!({ "conns": u64::MAX })),
+        ("clients.json", "load", serde_json::json!({ "conns": u64::MAX })),
         ("large.json", "size_bytes", (1_u64 << 61).into()),
     ] {
         let mut document: Value = serde_json::from_str(&text).expect("JSON");
@@ -96,7 +96,7 @@ fn what_cannot_be_repeated_is_refused_by_name() {
         (&["run", "--from", "/proc/self/status"], "/proc/self/status"),
         (&["run", "--from", "other.json"], "did you mean 'pipe'?"),
         (&["run", "--from", "long.json"], "--think: 11s is not between 0ns and 10s"),
-        (&["run", "--from", "crowd.json"], "' is not a number between 1 and 1000"),
+        (&["run", "--from", "clients.json"], "' is not a number between 1 and 1000"),
         (&["run", "--from", "large.json"], "is above 1G, the largest message"),
     ] {
         sandbox.refuses(words, told);

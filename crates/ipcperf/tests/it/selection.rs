@@ -94,7 +94,7 @@ fn a_survey_of_some_mechanisms_has_no_others() {
         let name = line.split_whitespace().next();
         assert!(matches!(name, Some("pipe" | "unix-stream")), "{line}");
     }
-    assert!(plan.contains("unix-stream.bind=path"), "sockets are found by name as well: {plan}");
+    assert!(plan.contains("unix-stream.bind=path"), "sockets of unrelated processes, too: {plan}");
     let refused = sandbox.run(&["survey", "-m", "pipe,pipe size=1M", "--dry-run"]);
     assert_eq!(refused.status.code(), Some(2), "{}", refused.stdout);
     assert!(refused.stderr.contains("'pipe' is named with different knobs"), "{}", refused.stderr);

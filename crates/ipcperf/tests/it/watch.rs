@@ -19,7 +19,7 @@ pub(crate) fn signal_group(name: &str, leader: u32) {
     Command::new("sh").args(words).output().expect("there is a shell");
 }
 
-/// Workers of this sandbox, in the order of their numbers, whoever their parent is now: those of a run, which has its
+/// Workers of this sandbox, in the order of their numbers, whatever their parent is now: those of a run, which has its
 /// directory by then. Before that it is tried whether there can be any.
 pub(crate) fn workers(sandbox: &Sandbox) -> Vec<u32> {
     let has_begun = fs::read_dir(sandbox.run_directories()).is_ok_and(|all| all.count() > 0);
