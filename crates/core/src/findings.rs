@@ -222,7 +222,7 @@ pub const THROTTLE: Row = finding(
     More(0, "slice"),
     "{slices were} rejected because the CPU limit of a control group stopped them{}",
     "",
-    "raise the CPU limit (docker run without --cpus), or use a shorter --slice",
+    "raise the CPU limit (docker run without --cpus; Kubernetes: whole CPUs under the static CPU policy), or use a shorter --slice",
 );
 pub const CLOCKJUMP: Row = finding(
     "E-CLOCKJUMP",

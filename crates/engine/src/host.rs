@@ -58,6 +58,10 @@ fn hypervisor(cpuinfo: &str) -> Option<String> {
 }
 
 fn container() -> Option<String> {
+    // In every container of a pod; the others of this function are not there with containerd and control groups v2.
+    if std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
+        return Some("kubernetes".into());
+    }
     if fs::exists("/.dockerenv").unwrap_or(false) {
         return Some("docker".into());
     }

@@ -23,15 +23,39 @@ fn own() -> u32 {
 /// # Errors
 /// It is neither, or cannot be opened.
 pub fn open_safe(path: &Path) -> io::Result<OwnedFd> {
+    let base = open_base(path)?;
+    if base.is_safe { Ok(base.directory) } else { Err(is_unsafe(path)) }
+}
+
+fn is_unsafe(path: &Path) -> io::Error {
+    let text = format!("'{}' is another user's and not sticky", path.display());
+    io::Error::new(io::ErrorKind::PermissionDenied, text)
+}
+
+/// A directory in which this user makes directories.
+#[derive(Debug)]
+pub(crate) struct Base {
+    pub(crate) directory: OwnedFd,
+    /// Other users cannot replace what is made here. They can in a directory for all that is not sticky, an `emptyDir` of
+    /// Kubernetes for example; what lies there is this user's only as far as it is reached by descriptor.
+    pub(crate) is_safe: bool,
+}
+
+/// Opens a directory as `open_safe` does, or one in which everybody may make something.
+///
+/// # Errors
+/// It is another user's, not sticky, and not for everybody; or it cannot be opened.
+pub(crate) fn open_base(path: &Path) -> io::Result<Base> {
     let Place { directory, name, is_open_file, .. } = find(path)?;
     let follow = if is_open_file { OFlags::empty() } else { OFlags::NOFOLLOW };
     let directory = fs::openat(directory, &name, READ | follow, Mode::empty())?;
     let facts = fs::fstat(&directory)?;
-    if facts.st_uid == own() || Mode::from_raw_mode(facts.st_mode).contains(Mode::SVTX) {
-        return Ok(directory);
+    let mode = Mode::from_raw_mode(facts.st_mode);
+    let is_safe = facts.st_uid == own() || mode.contains(Mode::SVTX);
+    if is_safe || mode.contains(Mode::WOTH) {
+        return Ok(Base { directory, is_safe });
     }
-    let text = format!("'{}' is another user's and not sticky", path.display());
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, text))
+    Err(is_unsafe(path))
 }
 
 /// Opens the directory `name` of this user, but no link to one.

@@ -3,18 +3,20 @@
 //!
 //! It is `ipcperf-<uid>-<random>` (mode 0700) in `$XDG_RUNTIME_DIR` or the temporary directory. The coordinator holds
 //! a lock on it for its whole life; the kernel drops the lock when the process ends, whatever ended it. A directory
-//! whose lock can be taken therefore belongs to nobody. What is removed is removed through the locked descriptor, and
-//! only in bases where no other user can put something else in a directory's place.
+//! whose lock can be taken therefore belongs to nobody. What is removed is removed through the locked descriptor.
+//!
+//! Where other users can put something else in its place (a directory for all that is not sticky), it is used through the
+//! descriptor as well: its path is `/proc/PID/fd/N`.
 
 use crate::control::retry;
 use crate::io::reap::reap_directory;
-use crate::{directory, random};
+use crate::{directory, directory::Base, random};
 use ipcperf_core::Missing;
 use rustix::fs::{Access, AtFlags, FlockOperation, Mode, OFlags};
 use std::cell::RefCell;
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::rc::{Rc, Weak};
 use std::time::{Duration, SystemTime};
@@ -22,7 +24,10 @@ use std::time::{Duration, SystemTime};
 /// The directory of this run; removed with all it names when dropped.
 #[derive(Debug)]
 pub struct RunDirectory {
+    /// How it is reached.
     path: PathBuf,
+    /// Where it lies.
+    place: PathBuf,
     /// The directory itself, locked.
     lock: OwnedFd,
 }
@@ -79,9 +84,12 @@ fn lock(base: BorrowedFd<'_>, name: &OsStr, how: FlockOperation) -> io::Result<O
 }
 
 /// Locks and marks a directory that was made a moment ago. A clean-up may hold it meanwhile, to see that it is too
-/// young: that is waited for.
+/// young: that is waited for. What is not empty is another one, that somebody put in its place.
 fn take(base: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
     let lock = lock(base, name, FlockOperation::LockExclusive)?;
+    if !directory::entries(lock.as_fd())?.is_empty() {
+        return Err(io::Error::other("somebody has replaced the new directory"));
+    }
     let flags = OFlags::CREATE | OFlags::WRONLY;
     directory::open_at(&lock, MARK.as_ref(), flags, Mode::RUSR | Mode::WUSR)?;
     Ok(lock)
@@ -134,22 +142,25 @@ impl RunDirectory {
     /// Makes the directory in `base`; `token` is random.
     ///
     /// # Errors
-    /// No directory can be made there, or another user could replace it: `base` is neither this user's nor sticky.
+    /// No directory can be made there; `base` is another user's, not sticky and not for everybody; or `/proc` does not show
+    /// the directory where it must be reached that way.
     pub fn create_in(base: &Path, token: u64) -> io::Result<Self> {
         let name = format!("{}{token:016x}", prefix());
-        let safe = directory::open_safe(base)?;
-        rustix::fs::mkdirat(&safe, &name, Mode::RWXU)?;
-        match take(safe.as_fd(), name.as_ref()) {
-            Ok(lock) => Ok(Self { path: base.join(name), lock }),
-            Err(error) => {
-                // It is empty. It could not be opened, for want of descriptors say, and is not opened to be removed.
-                let _ = rustix::fs::unlinkat(&safe, &name, AtFlags::REMOVEDIR);
-                Err(error)
-            }
+        let Base { directory, is_safe } = directory::open_base(base)?;
+        rustix::fs::mkdirat(&directory, &name, Mode::RWXU)?;
+        let lock = take(directory.as_fd(), name.as_ref()).inspect_err(|_| {
+            // It is empty. It could not be opened, for want of descriptors say, and is not opened to be removed.
+            let _ = rustix::fs::unlinkat(&directory, &name, AtFlags::REMOVEDIR);
+        })?;
+        let place = base.join(name);
+        let mut run = Self { path: place.clone(), place, lock };
+        if !is_safe {
+            run.path = path_of(&run.lock)?;
         }
+        Ok(run)
     }
 
-    /// Its path.
+    /// The path by which this process and its children reach it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -158,7 +169,17 @@ impl RunDirectory {
 
 impl Drop for RunDirectory {
     fn drop(&mut self) {
-        let _ = reap_directory(self.lock.as_fd(), &self.path);
+        let _ = reap_directory(self.lock.as_fd(), &self.place);
+    }
+}
+
+/// The path of an open directory that leads to it whatever is done with its name, as long as this process lives.
+fn path_of(directory: &OwnedFd) -> io::Result<PathBuf> {
+    let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), directory.as_raw_fd()));
+    let inode = |facts: rustix::fs::Stat| (facts.st_dev, facts.st_ino);
+    match rustix::fs::stat(&path) {
+        Ok(there) if inode(there) == inode(rustix::fs::fstat(directory)?) => Ok(path),
+        _ => Err(io::Error::other("it is not sticky, and /proc does not show open directories")),
     }
 }
 
@@ -175,21 +196,21 @@ pub struct Reaped {
 /// other users, are left alone; another clean-up at the same time does no harm.
 ///
 /// # Errors
-/// `base` is not readable, or neither this user's nor sticky.
+/// `base` is not readable; or it is another user's, not sticky and not for everybody.
 pub fn reap(base: &Path) -> io::Result<Reaped> {
     let mut reaped = Reaped::default();
-    let safe = directory::open_safe(base)?;
-    for (name, kind) in directory::entries(safe.as_fd())? {
+    let Base { directory, is_safe } = directory::open_base(base)?;
+    for (name, kind) in directory::entries(directory.as_fd())? {
         if !kind.is_dir() || !name.to_str().is_some_and(|name| name.starts_with(&prefix())) {
             continue;
         }
         let how = FlockOperation::NonBlockingLockExclusive;
-        let lock = match lock(safe.as_fd(), &name, how) {
-            Err(error) if is_others(safe.as_fd(), &name, &error) => continue,
+        let lock = match lock(directory.as_fd(), &name, how) {
+            Err(error) if is_others(directory.as_fd(), &name, &error) => continue,
             lock => lock,
         };
         let path = base.join(name);
-        let done = lock.and_then(|lock| match is_left(&lock)? {
+        let done = lock.and_then(|lock| match is_left(&lock, is_safe)? {
             true => reap_directory(lock.as_fd(), &path),
             false => Ok(Vec::new()),
         });
@@ -214,10 +235,11 @@ fn is_others(base: BorrowedFd<'_>, name: &OsStr, error: &io::Error) -> bool {
         || error.kind() == io::ErrorKind::NotFound
 }
 
-/// Whether a locked directory is one that a killed run left: not one that somebody else has just removed.
-fn is_left(directory: &OwnedFd) -> io::Result<bool> {
+/// Whether a locked directory is one that a killed run left: not one that somebody else has just removed, and not one of
+/// this user that somebody else has moved to this name.
+fn is_left(directory: &OwnedFd, is_base_safe: bool) -> io::Result<bool> {
     let is_there = rustix::fs::fstat(directory)?.st_nlink > 0;
-    Ok(is_there && (is_marked(directory) || is_old(directory)?))
+    Ok(is_there && (is_marked(directory) || is_base_safe && is_old(directory)?))
 }
 
 /// Between its creation and its lock a directory looks abandoned; a live run never leaves it unlocked for more than
@@ -363,6 +385,61 @@ mod tests {
         fs::set_permissions(&theirs, fs::Permissions::from_mode(0o1777)).expect("root");
         assert_eq!(reap(&theirs).expect("sticky").removed.len(), 1);
         assert!(!left.exists());
+    }
+
+    /// What Kubernetes mounts as an `emptyDir`, for whoever is not root; `None` if nobody here can make one.
+    fn for_all(home: &tempfile::TempDir) -> Option<PathBuf> {
+        let base = home.path().join("all");
+        fs::create_dir(&base).expect("a folder");
+        let given = directory::give_away(&base);
+        let mode = fs::Permissions::from_mode(0o777);
+        given.then(|| fs::set_permissions(&base, mode).expect("root")).map(|()| base)
+    }
+
+    #[test]
+    fn in_a_directory_for_all_that_is_not_sticky_a_run_reaches_its_own_whoever_moves_it() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let Some(base) = for_all(&home) else { return };
+        let run = RunDirectory::create_in(&base, 1).expect("a run directory");
+        let (path, place) = (run.path().to_owned(), run.place.clone());
+        let mode = fs::metadata(&place).expect("it exists").mode();
+        assert_eq!(mode & 0o777, 0o700);
+        fs::write(path.join("ours"), "").expect("a file");
+        assert!(place.join("ours").exists());
+        assert!(reap(&base).expect("readable").removed.is_empty(), "it lives");
+
+        fs::rename(&place, base.join("moved")).expect("moved");
+        fs::create_dir(&place).expect("somebody's");
+        fs::write(place.join("theirs"), "").expect("a file");
+        assert!(path.join("ours").exists() && !path.join("theirs").exists());
+        drop(run);
+        assert!(place.join("theirs").exists());
+        assert_eq!(fs::read_dir(base.join("moved")).expect("empty").count(), 0);
+    }
+
+    #[test]
+    fn in_a_directory_for_all_that_is_not_sticky_only_what_a_run_marked_is_removed() {
+        let home = tempfile::tempdir().expect("a temporary folder");
+        let Some(base) = for_all(&home) else { return };
+        let dead = left(&base, 1);
+        let precious = base.join(format!("{}0000000000000002", prefix()));
+        fs::create_dir(&precious).expect("a folder that somebody moved here");
+        fs::write(precious.join("file"), "").expect("a file");
+        let hour = SystemTime::now() - Duration::from_secs(3600);
+        fs::File::open(&precious).and_then(|at| at.set_modified(hour)).expect("ours");
+        assert_eq!(reap(&base).expect("readable").removed.len(), 1);
+        assert!(!dead.exists() && precious.join("file").exists());
+    }
+
+    #[test]
+    fn a_directory_that_somebody_put_in_the_place_of_a_new_one_is_not_taken() {
+        let base = tempfile::tempdir().expect("a temporary folder");
+        fs::create_dir(base.path().join("new")).expect("a directory");
+        fs::write(base.path().join("new/precious"), "").expect("a file");
+        let open = directory::open_safe(base.path()).expect("ours");
+        let taken = take(open.as_fd(), "new".as_ref());
+        assert!(taken.is_err(), "{taken:?}");
+        assert!(base.path().join("new/precious").exists());
     }
 
     #[test]

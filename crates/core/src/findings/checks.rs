@@ -121,7 +121,7 @@ pub const CPULIMIT: Row = check(
     "CPU limit",
     "a control group limits CPU time",
     "once the quota is used up, everything stops until the period ends, in the middle of a slice",
-    "run outside the limited control group, or use docker run without --cpus",
+    "run outside the limited control group: docker run without --cpus; Kubernetes: whole CPUs, requests equal to limits, on a node with the static CPU policy",
 );
 pub const SECCOMP: Row = check(
     "I-SECCOMP",

@@ -507,3 +507,37 @@ fn another_user_can_do_nothing_to_a_run() {
     let is_ok = |cell: &&Value| cell["status"] == "ok";
     assert!(cells(&document).iter().filter(is_ok).count() > 5, "{document}");
 }
+
+/// What Kubernetes mounts as an `emptyDir` is root's, for everybody and not sticky.
+#[test]
+fn in_directories_for_all_that_are_not_sticky_an_ordinary_user_measures_and_cleans() {
+    let Some(somebody) = Somebody::new() else { return };
+    for folder in [somebody.sandbox.run_directories(), somebody.sandbox.temporary()] {
+        fs::set_permissions(folder, PermissionsExt::from_mode(0o777)).expect("ours");
+    }
+    let words = ["run", "-m", "fifo,unix-stream,unix-seqpacket", "-p", "ping-pong,connect"];
+    let named = ["--set", "unix-stream.bind=path", "--set", "unix-seqpacket.bind=path"];
+    let brief = ["--conns", "2", "--place", "free", "--rounds", "3", "--slice", "10ms"];
+    let ended = somebody.run(&[], &[&words[..], &named, &brief, &["-o", "run.json"]].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+    let document = valid(RESULT_SCHEMA, &somebody.sandbox.read("run.json").expect("written"));
+    for cell in cells(&document) {
+        assert!(cell["status"] != "failed" && cell["status"] != "unavailable", "{cell}");
+    }
+    let clean = |said: &str| {
+        let cleaned = somebody.run(&[], &["clean"]);
+        assert_eq!(cleaned.status.code(), Some(0), "{cleaned:?}");
+        assert!(cleaned.stdout.contains(said), "{}", cleaned.stdout);
+    };
+    clean("nothing was left behind");
+    let long = ["run", "-m", "fifo", "--rounds", "1", "--slice", "60s"];
+    let mut running = somebody.sandbox.spawn(somebody.command(&[], &long));
+    wait_for("a run directory", || {
+        let made = fs::read_dir(somebody.sandbox.temporary()).ok()?.flatten();
+        { made }.find(|one| one.path().join("locked").exists())
+    });
+    running.child.kill().expect("it runs");
+    running.end();
+    clean("removed directory");
+    somebody.leave();
+}

@@ -85,10 +85,8 @@ fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Stri
         }
     }
     if let Some(memory) = name.strip_prefix(POSIX_MEMORY) {
-        let gone = directory::remove_name(
-            directory::open_safe(Path::new(DEV_SHM))?.as_fd(),
-            OsStr::new(memory),
-        )?;
+        let base = directory::open_base(Path::new(DEV_SHM))?;
+        let gone = directory::remove_name(base.directory.as_fd(), OsStr::new(memory))?;
         return Ok(gone.then(|| format!("POSIX shared memory /{memory}")));
     }
     if let Some(queue) = name.strip_prefix(POSIX_QUEUE) {
