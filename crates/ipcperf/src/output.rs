@@ -408,10 +408,30 @@ pub(crate) fn put(
     match file {
         Some(path) if path.as_os_str() != "-" => to_file(path, render).map(|()| ExitCode::SUCCESS),
         _ => {
-            let mut text = Vec::new();
-            render(&mut text).map_err(|error| Stop::internal(error.to_string()))?;
-            to_stdout(&text)
+            stdout_is_open()?;
+            let mut out = io::BufWriter::with_capacity(STDOUT_CHUNK, Stdout);
+            match render(&mut out).and_then(|()| out.flush()) {
+                Ok(()) => Ok(ExitCode::SUCCESS),
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
+                Err(error) => Err(Stop::internal(words(&error))),
+            }
         }
+    }
+}
+
+/// What is written to standard output at once; less appears whole or not at all.
+const STDOUT_CHUNK: usize = 1 << 20;
+
+struct Stdout;
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        signals::let_end();
+        terminal::write_stdout(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

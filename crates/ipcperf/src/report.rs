@@ -7,9 +7,10 @@ use ipcperf_core::result::{Comparison, Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
     Format, LoadError, Recorded, Repeatable, Rows, Style, Terms, clean, compare_files,
-    is_comparison, is_replication, load_comparison, load_replication, once,
+    is_comparison, is_replication, load_comparison, load_replication, once, run_key,
 };
 use ipcperf_stats::MARGIN;
+use std::collections::HashMap;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,22 +61,33 @@ pub(crate) enum RowChoice {
 
 /// Reads the text of a document; '-' is standard input, and `@NAME` one that is kept.
 fn text_of(path: &Path) -> Result<String, Stop> {
-    let shown = path.display();
-    let failed = |error: std::io::Error| {
+    let text = beginning_of(path, output::MOST + 1)?;
+    if text.len() as u64 > output::MOST {
+        let shown = path.display();
+        return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
+    }
+    Ok(text)
+}
+
+/// The same of as many bytes at the most.
+fn beginning_of(path: &Path, most: u64) -> Result<String, Stop> {
+    let failed = |error: io::Error| {
+        let shown = path.display();
         Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
     };
     let mut bytes = Vec::new();
     let source: Box<dyn Read> = match kept::named(path) {
         Some(file) => Box::new(file?),
-        None if path.as_os_str() == "-" => Box::new(std::io::stdin().lock()),
+        None if is_stdin(path) => Box::new(io::stdin().lock()),
         None => Box::new(std::fs::File::open(path).map_err(failed)?),
     };
-    source.take(output::MOST + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > output::MOST {
-        return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
-    }
+    source.take(most).read_to_end(&mut bytes).map_err(failed)?;
     Ok(String::from_utf8(bytes)
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
 }
 
 /// Why a document is refused.
@@ -151,6 +163,13 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
 
 /// The files that were named, those of folders and those of a list.
 fn files(args: &ReportArgs) -> Result<Vec<PathBuf>, Stop> {
+    if args.files_from.as_deref().is_some_and(is_stdin)
+        && args.files.iter().any(|file| is_stdin(file))
+    {
+        return Err(Stop::usage(
+            "'-' is the list of files and a file: standard input is read once",
+        ));
+    }
     let list = args.files_from.as_deref().map(text_of).transpose()?.unwrap_or_default();
     let listed = list.lines().filter(|line| !line.is_empty()).map(PathBuf::from);
     let mut all = Vec::new();
@@ -254,48 +273,86 @@ fn no_figures() -> Stop {
 /// Most files that are named which are no results.
 const NAMED: usize = 8;
 
-/// What is read of several files, by their names, and the exit code: 4 if one of them cannot be read at all. What is no
-/// result is counted, named and left out, as long as there is one.
-fn results<T>(
-    files: &[PathBuf],
-    read: impl Fn(&str) -> Result<T, String>,
-) -> Result<(Vec<(String, T)>, ExitCode), Stop> {
-    let (mut found, mut others) = (Vec::new(), Vec::new());
-    let mut code = ExitCode::SUCCESS;
-    for path in files {
+/// What was read of several files, one after another. What is no result is counted, named and left out, as long as there
+/// is one.
+#[derive(Debug, Default)]
+struct Reading {
+    read: usize,
+    /// Why the others are none.
+    others: Vec<String>,
+    /// One of them cannot be read at all.
+    is_lossy: bool,
+}
+
+impl Reading {
+    /// What is read of a file, by its name.
+    fn one<T>(
+        &mut self,
+        path: &Path,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<(String, T)> {
         let name = output::without_home(&path.display().to_string());
         let text = match text_of(path) {
             Ok(text) => text,
             Err(stop) => {
-                code = Code::Incomparable.into();
-                others.push(stop.to_string());
-                continue;
+                self.is_lossy = true;
+                self.others.push(stop.to_string());
+                return None;
             }
         };
         match read(&text) {
-            Ok(one) => found.push((name, one)),
+            Ok(one) => {
+                self.read += 1;
+                Some((name, one))
+            }
             Err(why) => {
                 // A document that has no rows, a study for example, is no loss.
-                if Document::read(&text).is_err() {
-                    code = Code::Incomparable.into();
-                }
-                others.push(format!("'{name}' ({why})"));
+                self.is_lossy |= Document::read(&text).is_err();
+                self.others.push(format!("'{name}' ({why})"));
+                None
             }
         }
     }
-    if others.is_empty() {
-        return Ok((found, code));
+
+    /// Tells what was left out; the exit code is 4 if something cannot be read.
+    fn end(mut self) -> Result<ExitCode, Stop> {
+        let count = self.others.len();
+        let all = self.read + count;
+        self.others.truncate(NAMED);
+        self.others.extend((count > NAMED).then(|| format!("{} more", count - NAMED)));
+        let names = self.others.join(", ");
+        if self.read == 0 {
+            return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
+        }
+        if count > 0 {
+            let is = if count == 1 { "is not a result" } else { "are not results" };
+            note(&format!("Left out: {count} of {all} files {is}: {names}"));
+        }
+        Ok(if self.is_lossy { Code::Incomparable.into() } else { ExitCode::SUCCESS })
     }
-    let (count, all) = (others.len(), files.len());
-    others.truncate(NAMED);
-    others.extend((count > NAMED).then(|| format!("{} more", count - NAMED)));
-    let (is, names) =
-        (if count == 1 { "is not a result" } else { "are not results" }, others.join(", "));
-    if found.is_empty() {
-        return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
+}
+
+/// Writes what is made of several files while they are read: nobody has room for thousands. Nothing is written where none
+/// is a result.
+fn streamed(
+    args: &ReportArgs,
+    write: impl FnOnce(&mut Reading, &mut dyn Write) -> Result<io::Result<()>, Stop>,
+) -> Result<ExitCode, Stop> {
+    let mut reading = Reading::default();
+    let mut stopped = None;
+    let put = output::put(args.output.as_deref(), |out| match write(&mut reading, out) {
+        Ok(written) if reading.read > 0 => written,
+        Ok(_) => Err(io::Error::other("no result")),
+        Err(stop) => {
+            stopped = Some(stop);
+            Err(io::Error::other("stopped"))
+        }
+    });
+    if let Some(stop) = stopped {
+        return Err(stop);
     }
-    note(&format!("Left out: {count} of {all} files {is}: {names}"));
-    Ok((found, code))
+    let code = reading.end()?;
+    put.map(|_| code)
 }
 
 /// Several documents below each other, each under its name.
@@ -306,17 +363,21 @@ fn all(
     format: Format,
 ) -> Result<ExitCode, Stop> {
     let show = Show { registry, args, format, style: table_style(args) };
-    let (found, code) = results(files, |text| Document::read(text).map_err(|why| why.to_string()))?;
-    let chosen = found.into_iter().map(|(name, one)| Ok((name, show.chosen(one)?)));
-    let chosen = chosen.collect::<Result<Vec<_>, Stop>>()?;
-    output::put(args.output.as_deref(), |out| {
-        chosen.iter().enumerate().try_for_each(|(at, (name, document))| {
-            let before = if at > 0 { "\n\n" } else { "" };
-            writeln!(out, "{before}==> {} <==", clean(name, show.style.unicode))?;
-            show.write(document, out)
-        })
-    })?;
-    Ok(code)
+    streamed(args, |reading, out| {
+        let mut before = "";
+        for path in files {
+            let read = |text: &str| Document::read(text).map_err(|why| why.to_string());
+            let Some((name, document)) = reading.one(path, read) else { continue };
+            let document = show.chosen(document)?;
+            let written = writeln!(out, "{before}==> {} <==", clean(&name, show.style.unicode))
+                .and_then(|()| show.write(&document, out));
+            if written.is_err() {
+                return Ok(written);
+            }
+            before = "\n\n";
+        }
+        Ok(Ok(()))
+    })
 }
 
 /// The cells of results of any machines, or the rounds of their cells, in one table.
@@ -338,30 +399,68 @@ fn rows(
     if args.plots.is_some() {
         return Err(no_figures());
     }
-    let (given, code) = match files {
-        // Of one file it is an error.
-        [path] => {
-            let set = read_result(path)?;
-            let shown = path.display();
-            let why = |why| Stop::usage(format!("'{shown}': {why}"));
-            let set = with_rows(set, args.rows).map_err(why)?;
-            (vec![(shown.to_string(), set)], ExitCode::SUCCESS)
-        }
-        files => results(files, |text| {
-            with_rows(ipcperf_report::load(text).map_err(|why| why.to_string())?, args.rows)
-        })?,
-    };
-    let (kept, told) = once(given);
-    told.iter().for_each(|words| note(words));
-    let mut sets: Vec<ResultSet> = kept.into_iter().map(|(_, set)| set).collect();
-    sets.iter_mut().try_for_each(|set| only::keep(registry, set, &args.only))?;
     let rows = match args.rows {
         Some(RowChoice::Rounds) => Rows::Rounds,
         Some(RowChoice::Runs) => Rows::Runs,
         Some(RowChoice::Cells) | None => Rows::Cells,
     };
-    output::put(args.output.as_deref(), |out| ipcperf_report::rows(&sets, rows, out))?;
-    Ok(code)
+    let chosen = |mut set: ResultSet| {
+        only::keep(registry, &mut set, &args.only)?;
+        Ok::<_, Stop>(set)
+    };
+    if let [path] = files {
+        // Of one file it is an error.
+        let shown = path.display();
+        let set = with_rows(read_result(path)?, args.rows);
+        let set = chosen(set.map_err(|why| Stop::usage(format!("'{shown}': {why}")))?)?;
+        return output::put(args.output.as_deref(), |out| {
+            rows.head(out)?;
+            rows.write(&set, out)
+        });
+    }
+    let read = |text: &str| {
+        with_rows(ipcperf_report::load(text).map_err(|why| why.to_string())?, args.rows)
+    };
+    streamed(args, |reading, out| {
+        let mut is_begun = false;
+        for together in runs(files) {
+            let given = together.iter().filter_map(|path| reading.one(path, read)).collect();
+            let (kept, told) = once(given);
+            told.iter().for_each(|words| note(words));
+            for (_, set) in kept {
+                let set = chosen(set)?;
+                let head = if is_begun { Ok(()) } else { rows.head(out) };
+                is_begun = true;
+                let written = head.and_then(|()| rows.write(&set, out));
+                if written.is_err() {
+                    return Ok(written);
+                }
+            }
+        }
+        Ok(Ok(()))
+    })
+}
+
+/// How much of a file says which run it is of.
+const HEAD: u64 = 1 << 16;
+
+/// The files with those together that may be of one run, which must be held beside each other. What can be read only once
+/// is by itself.
+fn runs(files: &[PathBuf]) -> Vec<Vec<&Path>> {
+    let mut together: Vec<Vec<&Path>> = Vec::new();
+    let mut places = HashMap::new();
+    for path in files {
+        let is_file = kept::named(path).is_some() || path.is_file();
+        let key = is_file.then(|| beginning_of(path, HEAD).ok()).flatten();
+        let next = together.len();
+        let key = key.and_then(|text| run_key(&text));
+        let place = key.map_or(next, |key| *places.entry(key).or_insert(next));
+        if place == next {
+            together.push(Vec::new());
+        }
+        together[place].push(path);
+    }
+    together
 }
 
 fn with_rows(set: ResultSet, rows: Option<RowChoice>) -> Result<ResultSet, String> {

@@ -28,19 +28,37 @@ pub fn render_values(
 /// A value in six digits, which is more than any interval supports; a count in all of its digits.
 #[must_use]
 pub fn seen(row: &Value, (_, path): &Column) -> String {
-    match row.pointer(path).and_then(|value| value.is_f64().then(|| value.as_f64())?) {
+    match at(row, path).and_then(|value| value.is_f64().then(|| value.as_f64())?) {
         Some(number) if number.fract() == 0.0 => number.to_string(),
-        Some(number) => {
-            format!("{number:.5e}").parse::<f64>().map_or_else(|_| String::new(), |n| n.to_string())
-        }
+        Some(number) => six_digits(number).to_string(),
         None => whole(row, path),
     }
+}
+
+/// Rounds to six digits. Powers of ten up to the 22nd are exact, so that a division gives the number nearest to the
+/// decimal.
+fn six_digits(number: f64) -> f64 {
+    let places = 5 - number.abs().log10().floor() as i32;
+    match places {
+        0..=22 => (number * 10f64.powi(places)).round() / 10f64.powi(places),
+        -22..0 => (number / 10f64.powi(-places)).round() * 10f64.powi(-places),
+        _ => number,
+    }
+}
+
+/// What `Value::pointer` finds, without its copies of each name: none here has a slash or a tilde.
+fn at<'a>(row: &'a Value, path: &str) -> Option<&'a Value> {
+    path.split('/').skip(1).try_fold(row, |value, name| match value {
+        Value::Object(keys) => keys.get(name),
+        Value::Array(items) => items.get(name.parse::<usize>().ok()?),
+        _ => None,
+    })
 }
 
 /// A value as it is; several words have a space between them.
 #[must_use]
 pub fn whole(row: &Value, path: &str) -> String {
-    match row.pointer(path) {
+    match at(row, path) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(items)) => {
@@ -70,8 +88,18 @@ pub fn line(fields: impl IntoIterator<Item = String>, out: &mut dyn io::Write) -
 /// The cells of one row, whatever is in them.
 #[must_use]
 pub fn row(fields: impl IntoIterator<Item = impl AsRef<str>>) -> String {
-    let cells: Vec<String> = fields.into_iter().map(|field| cell(field.as_ref())).collect();
-    cells.join(",")
+    let mut row = String::new();
+    for (at, field) in fields.into_iter().enumerate() {
+        let field = field.as_ref();
+        row += if at > 0 { "," } else { "" };
+        // As nearly all are.
+        if field.bytes().all(|sign| sign.is_ascii_alphanumeric() || sign == b'.') {
+            row += field;
+        } else {
+            row += &cell(field);
+        }
+    }
+    row
 }
 
 /// A cell of a CSV file: one clean line, quoted where it must be. A text that a spreadsheet would take for a formula
@@ -84,4 +112,32 @@ pub fn cell(text: &str) -> String {
     }
     // Some spreadsheets part cells at semicolons.
     if cell.contains([',', ';', '"']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_figure_has_six_digits_and_a_count_all_of_its() {
+        for (value, told) in [
+            (json!(1.0 / 3.0), "0.333333"),
+            (json!(20_000.0 / 3.0), "6666.67"),
+            (json!(-2e-5 / 3.0), "-0.00000666667"),
+            (json!(999_999.6), "1000000"),
+            (json!(12_345_678.9), "12345700"),
+            (json!(0.1), "0.1"),
+            (json!(12_345_678), "12345678"),
+            (json!(123_456_789.0), "123456789"),
+            (json!(null), ""),
+        ] {
+            assert_eq!(seen(&json!({ "a": value }), &("a", "/a")), told);
+        }
+        for exponent in -17..17 {
+            let number = 1.234_567_89 * 10f64.powi(exponent);
+            let told = format!("{number:.5e}").parse::<f64>().expect("a number");
+            assert_eq!(six_digits(number).to_string(), told.to_string());
+        }
+    }
 }

@@ -2,9 +2,9 @@
 //! each cell, for each of its rounds, or for each document. `docs/RESULTS.md` lists the columns.
 
 use crate::{pipelines, text};
-use ipcperf_core::result::{Cell, ResultSet, Severity, Status};
+use ipcperf_core::result::{Cell, ResultSet, Round, Severity, Status};
 pub(crate) use ipcperf_render::csv::{Column, cell, line, number, render_values};
-use ipcperf_render::csv::{seen, whole};
+use ipcperf_render::csv::{row, seen};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -263,45 +263,54 @@ pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()>
     if set.cells.is_empty() && !set.pipelines.is_empty() {
         return render_values(&set.pipelines, pipelines::COLUMNS, out);
     }
-    rows(std::slice::from_ref(set), Rows::Cells, out)
+    Rows::Cells.head(out)?;
+    Rows::Cells.write(set, out)
 }
 
-/// The cells of documents, their rounds, or the documents, one below the other.
-///
-/// # Errors
-/// `out` refuses the bytes.
-pub fn rows(sets: &[ResultSet], rows: Rows, out: &mut dyn io::Write) -> io::Result<()> {
-    let columns = rows.columns();
-    line(columns.iter().map(|(name, _)| (*name).to_owned()), out)?;
-    for set in sets {
-        let run = run(set);
-        if rows == Rows::Runs {
-            let row = json!({ "run": run });
-            line(columns.iter().map(|column| seen(&row, column)), out)?;
-            continue;
+impl Rows {
+    /// The names of the columns, which come first.
+    ///
+    /// # Errors
+    /// `out` refuses the bytes.
+    pub fn head(self, out: &mut dyn io::Write) -> io::Result<()> {
+        line(self.columns().iter().map(|(name, _)| (*name).to_owned()), out)
+    }
+
+    /// The rows of one document.
+    ///
+    /// # Errors
+    /// `out` refuses the bytes.
+    pub fn write(self, set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
+        let run = json!({ "run": run(set) });
+        let fields = |columns: &[Column], value: &Value| {
+            row(columns.iter().map(|column| seen(value, column)))
+        };
+        let (first, origin) = (fields(RUN, &run), fields(ORIGIN, &run));
+        if self == Self::Runs {
+            return writeln!(out, "{first},{},{origin}", fields(OF_A_RUN, &run));
         }
         for cell in &set.cells {
-            let mut row = serde_json::to_value(Cell { rounds: Vec::new(), ..cell.clone() })?;
-            row["run"] = run.clone();
-            row["words"] = words(cell);
-            row["times"] = serde_json::to_value(cell.times())?;
-            match rows {
-                Rows::Runs => {}
-                Rows::Cells => line(columns.iter().map(|column| seen(&row, column)), out)?,
-                Rows::Rounds => {
-                    for round in &cell.rounds {
-                        row["round"] = serde_json::to_value(round)?;
-                        let times = round.histogram.as_ref().map(|times| [times.min, times.max]);
-                        let times = times.map(|times| times.map(|picos| picos as f64 / 1e3));
-                        row["words"]["min"] = json!(times.map(|[min, _]| min));
-                        row["words"]["max"] = json!(times.map(|[_, max]| max));
-                        line(columns.iter().map(|(_, path)| whole(&row, path)), out)?;
-                    }
-                }
+            let mut value = serde_json::to_value(Cell { rounds: Vec::new(), ..cell.clone() })?;
+            value["words"] = words(cell);
+            value["times"] = serde_json::to_value(cell.times())?;
+            let which = fields(WHICH, &value);
+            if self == Self::Cells {
+                writeln!(out, "{first},{which},{},{origin}", fields(OF_A_CELL, &value))?;
+                continue;
+            }
+            for round in &cell.rounds {
+                let ends = round.histogram.as_ref().map(|times| [times.min, times.max]);
+                let [min, max] =
+                    ends.map_or([None; 2], |ends| ends.map(|ps| Some(ps as f64 / 1e3)));
+                let value = json!({
+                    "round": Round { histogram: None, ..round.clone() },
+                    "words": { "min": min, "max": max },
+                });
+                writeln!(out, "{first},{which},{},{origin}", fields(OF_A_ROUND, &value))?;
             }
         }
+        Ok(())
     }
-    Ok(())
 }
 
 /// What is no value of the document by itself.
@@ -377,7 +386,10 @@ mod tests {
         (one.host.cpu_model, one.kernel.release) = ("A, \"B\"".to_owned(), "6.1".to_owned());
         two.noise.grade = "D".to_owned();
         let sets = [one, two];
-        let table = parse(&to_text(|out| rows(&sets, Rows::Rounds, out)));
+        let table = parse(&to_text(|out| {
+            Rows::Rounds.head(out)?;
+            sets.iter().try_for_each(|set| Rows::Rounds.write(set, out))
+        }));
         let column = |name: &str| table[0].iter().position(|head| head == name).unwrap();
         let rounds = sets.iter().flat_map(|set| {
             let cells = set.cells.iter();
@@ -391,7 +403,10 @@ mod tests {
             assert_eq!((&row[column("id")], row.len()), (&cell.id, table[0].len()));
             assert_eq!(row[column("round")], round.round.to_string());
             assert_eq!(row[column("elapsed_ns")].parse(), Ok(round.elapsed_ns));
-            assert_eq!(row[column("p50_ns")].parse().ok(), round.p50_ns);
+            let told: Option<f64> = row[column("p50_ns")].parse().ok();
+            let ratio = told.zip(round.p50_ns).map(|(told, p50)| told / p50);
+            assert_eq!(told.is_some(), round.p50_ns.is_some());
+            assert!(ratio.is_none_or(|ratio| (ratio - 1.0).abs() < 5e-6), "{told:?}");
             assert_eq!(row[column("proved")], round.proof.holds.to_string());
             count += 1;
         }

@@ -50,7 +50,7 @@ mod words;
 pub use answers::{Answer, Question, answers};
 pub use choose::{chosen, is_met, lacking};
 pub use compare::comparison;
-pub use csv::{Rows, rows};
+pub use csv::Rows;
 pub use describe::describe;
 pub use doctor::doctor;
 pub use explain::{BURSTS, Needed, explain_word, needed};
@@ -63,6 +63,7 @@ pub use judge::{
 pub use list::{ListRow, list};
 pub use load::{
     LoadError, is_comparison, is_document, is_replication, load, load_comparison, load_replication,
+    run_key,
 };
 pub use once::{Repeatable, once};
 pub use reference::reference;

@@ -30,11 +30,11 @@ impl fmt::Display for LoadError {
 
 impl std::error::Error for LoadError {}
 
-/// The key that says what a document is, which comes first in those that are written here. What stands before it is
-/// passed over, and what stands behind it is left to the reader of all of it.
-struct Head<'a>(&'a mut Option<Value>);
+/// Keys that come first in documents that are written here, of which the last ends the reading. What stands before and
+/// between them is passed over, and what stands behind is left to the reader of all of it.
+struct Head<'a, const N: usize>([&'static str; N], &'a mut [Option<Value>; N]);
 
-impl<'de> DeserializeSeed<'de> for Head<'_> {
+impl<'de, const N: usize> DeserializeSeed<'de> for Head<'_, N> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -42,7 +42,7 @@ impl<'de> DeserializeSeed<'de> for Head<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Head<'_> {
+impl<'de, const N: usize> Visitor<'de> for Head<'_, N> {
     type Value = ();
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -51,11 +51,14 @@ impl<'de> Visitor<'de> for Head<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut keys: A) -> Result<(), A::Error> {
         while let Some(key) = keys.next_key::<Cow<'_, str>>()? {
-            if key == "schema" {
-                *self.0 = Some(keys.next_value()?);
+            let Some(at) = self.0.iter().position(|name| *name == key) else {
+                keys.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            self.1[at] = Some(keys.next_value()?);
+            if at + 1 == N {
                 return Err(A::Error::custom("found"));
             }
-            keys.next_value::<IgnoredAny>()?;
         }
         Ok(())
     }
@@ -124,9 +127,21 @@ pub fn load_comparison(text: &str) -> Result<Comparison, LoadError> {
     serde_json::from_str(text).map_err(|error| refused(&error, text))
 }
 
+/// What two documents of one run have alike, from the beginning of a text: nothing where they cannot be told.
+#[must_use]
+pub fn run_key(text: &str) -> Option<String> {
+    let mut found = [None, None];
+    let read = Head(["run_id", "started_utc"], &mut found);
+    let _ = read.deserialize(&mut serde_json::Deserializer::from_str(text));
+    let [run_id, started] = found;
+    Some(format!("{} {}", run_id.unwrap_or_default(), started?))
+}
+
 fn schema(text: &str) -> Result<Option<String>, LoadError> {
-    let mut found = None;
-    let read = Head(&mut found).deserialize(&mut serde_json::Deserializer::from_str(text));
+    let mut found = [None];
+    let read = Head(["schema"], &mut found);
+    let read = read.deserialize(&mut serde_json::Deserializer::from_str(text));
+    let [found] = found;
     match (found, read) {
         (Some(Value::String(schema)), _) => Ok(Some(short(&schema))),
         (Some(other), _) => Ok(Some(short(&other.to_string()))),

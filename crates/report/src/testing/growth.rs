@@ -2,7 +2,7 @@
 //! nobody else has a part in it.
 
 use crate::testing::sample::{self, Build, TWO};
-use crate::{Format, Rows, Style, Terms, compare_files, comparison, load, render, rows};
+use crate::{Format, Rows, Style, Terms, compare_files, comparison, load, render};
 use ipcperf_core::result::{Cell, ResultSet, Round};
 use rustix::time::{ClockId, clock_gettime};
 use std::io;
@@ -84,7 +84,7 @@ fn documents_of_many_cells_take_as_long_as_they_have_cells() {
         (
             "rows",
             ratio(&few, &many, |one| {
-                rows(std::slice::from_ref(one), Rows::Rounds, &mut io::sink()).unwrap();
+                Rows::Rounds.write(one, &mut io::sink()).unwrap();
             }),
         ),
         ("compare", compared),
