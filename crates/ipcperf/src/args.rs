@@ -19,6 +19,10 @@ pub(crate) struct OutputArgs {
     /// Result file; '-' prints the document to standard output [default: ipcperf-UTC.json here]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// What to do where FILE of -o is a result that was not interrupted, for jobs that a scheduler may start again
+    /// [default: measure again]
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) if_done: Option<IfDone>,
     /// Also save the result as NAME; refer to it as @NAME, to the previous one as @NAME~1 ('ipcperf history' lists
     /// them)
     #[arg(long, value_name = "NAME")]
@@ -31,6 +35,12 @@ pub(crate) struct OutputArgs {
     pub(crate) tables: TableArgs,
     #[command(flatten)]
     pub(crate) progress: ProgressArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum IfDone {
+    /// Measure nothing, and end with 0
+    Skip,
 }
 
 /// What its user says of a result; shared by all commands that write a document.

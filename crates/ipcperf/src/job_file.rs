@@ -21,6 +21,7 @@ const NOT_IN_A_JOB: &[&str] = &[
     "dry-run",
     "from",
     "full",
+    "if-done",
     "keep",
     "no-progress",
     "over",

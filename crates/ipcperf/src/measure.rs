@@ -8,7 +8,7 @@ use crate::kept::Keeper;
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
 use crate::raw::Raw;
-use crate::request;
+use crate::{report, request};
 use ipcperf_core::result::{
     self, Cell, CellKey, Invocation, Noise, Origin, Plan, Requirements, ResultSet, Status,
 };
@@ -415,6 +415,7 @@ pub(crate) fn record(
 ) -> Result<(ExitCode, ResultSet), Stop> {
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
+    report::unless_done(args)?;
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
     let target = Target::choose(args.output.as_deref(), &started)?;

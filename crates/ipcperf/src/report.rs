@@ -1,6 +1,6 @@
 //! `report`: shows a result file again.
 
-use crate::args::{LookArgs, OnlyArgs, TableArgs};
+use crate::args::{IfDone, LookArgs, OnlyArgs, OutputArgs, TableArgs};
 use crate::error::{Code, Stop, note};
 use crate::{kept, measure, only, output, request};
 use ipcperf_core::result::{Comparison, Replication, ResultSet};
@@ -221,6 +221,26 @@ impl Document {
         } else {
             Self::Result(Box::new(ipcperf_report::load(text)?))
         })
+    }
+}
+
+/// Ends a run that `--if-done skip` has nothing to do for.
+pub(crate) fn unless_done(args: &OutputArgs) -> Result<(), Stop> {
+    let Some(IfDone::Skip) = args.if_done else { return Ok(()) };
+    let Some(path) = args.output.as_ref().filter(|path| !is_stdin(path)) else {
+        return Err(Stop::usage("--if-done: name the file with -o"));
+    };
+    let document = if path.is_file() { Document::read(&text_of(path)?).ok() } else { None };
+    let is_done = document.is_some_and(|document| match document {
+        Document::Result(set) => !set.interrupted,
+        Document::Replication(document) => !document.interrupted,
+        Document::Comparison(document) => !document.interrupted,
+    });
+    let shown = path.display();
+    if is_done {
+        Err(Stop::done(format!("'{shown}' is done: nothing was measured")))
+    } else {
+        Ok(())
     }
 }
 

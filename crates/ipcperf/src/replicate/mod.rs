@@ -25,7 +25,7 @@ use crate::measure::{self, arguments};
 use crate::output::{self, Publication, Target};
 use crate::packed::{self, STUDY_NAMES};
 use crate::progress::Line;
-use crate::report::read_replication;
+use crate::report::{self, read_replication};
 use crate::request;
 use crate::words::Words;
 use expect::{Expected, Extent};
@@ -137,6 +137,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         author::lacking(&studies, scale)?;
     }
     let origin = args.output.label.origin()?;
+    report::unless_done(&args.output)?;
     let started = jiff::Timestamp::now();
     let began = Instant::now();
     let target = Target::choose(args.output.output.as_deref(), &started)?;

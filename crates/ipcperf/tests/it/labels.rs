@@ -98,3 +98,36 @@ fn another_host_is_another_machine() {
     let found: Value = serde_json::from_str(&same.stdout).expect("JSON");
     assert_eq!(found["factors"].get("host"), None);
 }
+
+#[test]
+fn what_is_done_is_not_measured_again() {
+    let sandbox = Sandbox::new();
+    let pipe = ["run", "-m", "pipe", "--place", "same-cpu", "--rounds", "3", "-o", "a.json"];
+    let skip = [&pipe[..], &["--if-done", "skip"]].concat();
+    let measured = |words: &[&str]| {
+        let ended = sandbox.run(words);
+        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
+        let is_told = ended.stderr.contains("'a.json' is done: nothing was measured");
+        (is_told, sandbox.result("a.json")["run_id"].to_string())
+    };
+    let (is_told, first) = measured(&skip);
+    assert!(!is_told, "there is none yet");
+    assert_eq!(measured(&skip), (true, first.clone()));
+    let (is_told, second) = measured(&pipe);
+    assert!(!is_told && second != first, "nobody asked to skip");
+    let interrupted = sandbox.read("a.json").expect("written");
+    let interrupted = interrupted.replace("\"interrupted\": false", "\"interrupted\": true");
+    for unfinished in [interrupted.as_str(), "{\"schema\": \"ipcperf.result/2\", \"cells\": ["] {
+        std::fs::write(sandbox.home().join("a.json"), unfinished).expect("ours");
+        let (is_told, again) = measured(&skip);
+        assert!(!is_told && again != second);
+    }
+    for words in [
+        &["run", "-m", "pipe", "--if-done", "skip"][..],
+        &["run", "-m", "pipe", "-o", "-", "--if-done", "skip"],
+    ] {
+        let ended = sandbox.run(words);
+        assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+        assert!(ended.stderr.contains("name the file with -o"), "{ended:?}");
+    }
+}
