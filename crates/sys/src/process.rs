@@ -207,6 +207,7 @@ pub fn libc_version() -> String {
     }
     #[cfg(not(target_env = "gnu"))]
     {
-        "not glibc".into()
+        // It does not tell its version.
+        if cfg!(target_env = "musl") { "musl".into() } else { "not glibc".into() }
     }
 }

@@ -114,6 +114,7 @@ impl Incoming {
     /// # Errors
     /// The `errno`.
     #[inline(always)]
+    #[allow(clippy::unnecessary_cast, reason = "lengths of musl have 32 bits and padding")]
     pub fn receive(&mut self, socket: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
         let mut part = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
         let mut header = header(&raw mut part, &mut self.control);
@@ -122,7 +123,7 @@ impl Incoming {
         let step = unsafe {
             raw::call3(libc::SYS_recvmsg, socket.as_raw_fd() as usize, at, flags as usize)
         };
-        self.filled = if step.is_ok() { header.msg_controllen } else { 0 };
+        self.filled = if step.is_ok() { header.msg_controllen as usize } else { 0 };
         self.taken = 0;
         self.is_cut = header.msg_flags & libc::MSG_CTRUNC != 0;
         step
@@ -138,6 +139,7 @@ impl Incoming {
     /// How many descriptors came with the last message.
     #[inline(always)]
     #[must_use]
+    #[allow(clippy::unnecessary_cast, reason = "lengths of musl have 32 bits and padding")]
     pub fn count(&self) -> usize {
         if self.filled < HEADER {
             return 0;
@@ -146,7 +148,7 @@ impl Incoming {
         let header = unsafe { self.control.as_ptr().cast::<libc::cmsghdr>().read() };
         let is_rights =
             header.cmsg_level == libc::SOL_SOCKET && header.cmsg_type == libc::SCM_RIGHTS;
-        let bytes = header.cmsg_len.min(self.filled).saturating_sub(HEADER);
+        let bytes = (header.cmsg_len as usize).min(self.filled).saturating_sub(HEADER);
         if is_rights { bytes / size_of::<RawFd>() } else { 0 }
     }
 
