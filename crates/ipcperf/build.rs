@@ -29,7 +29,9 @@ fn main() -> std::io::Result<()> {
         || variable("CARGO_ENCODED_RUSTFLAGS").contains("link");
     // A package from a registry does not have the profile of the workspace, and unwinds. CARGO_CFG_PANIC knows no profile.
     let aborts = variable("PROFILE") == "release" && Path::new("../../Cargo.toml").exists();
-    if aborts && !is_chosen {
+    // The objects with which a static program starts have tables of their own.
+    let is_static = variable("CARGO_CFG_TARGET_ENV") != "gnu";
+    if aborts && !is_chosen && !is_static {
         let script = Path::new(&variable("CARGO_MANIFEST_DIR")).join("no-unwinding.ld");
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
         println!("cargo::rerun-if-changed=no-unwinding.ld");
