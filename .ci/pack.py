@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """What `.ci/release` packs without a tool of its own: the same bytes for the same program and date.
 
-pack.py wheel WHEEL SOURCE DATE             writes the wheel again: its SBOM without the path SOURCE, a random number and the
-                                            time of the build
+pack.py wheel WHEEL SOURCE DATE             writes the wheel again: its SBOM without the path SOURCE
 pack.py image FOLDER DATE ARCH OUT.tar      an OCI image of what lies in FOLDER, which runs /usr/bin/ipcperf
 """
 
@@ -16,7 +15,6 @@ import pathlib
 import sys
 import tarfile
 import time
-import uuid
 import zipfile
 
 
@@ -27,7 +25,7 @@ def wheel(path, source, date):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
         for name, mode, data in sorted(files):
             if name.endswith(".cyclonedx.json"):
-                data = bill(data.decode().replace(source, "/ipcperf"), date)
+                data = data.replace(source.encode(), b"/ipcperf")
             if name.endswith("/RECORD"):
                 record, data = name, b""
                 continue
@@ -43,15 +41,6 @@ def add(into, name, mode, data, date):
     info = zipfile.ZipInfo(name, time.gmtime(date)[:6])
     info.external_attr, info.compress_type = mode, zipfile.ZIP_DEFLATED
     into.writestr(info, data)
-
-
-def bill(text, date):
-    document = json.loads(text)
-    document["metadata"]["timestamp"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(date))
-    del document["serialNumber"]
-    text = json.dumps(document, indent=1, sort_keys=True)
-    document["serialNumber"] = f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_URL, text)}"
-    return json.dumps(document, indent=1).encode()
 
 
 def image(folder, date, architecture, out):

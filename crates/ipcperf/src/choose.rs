@@ -6,7 +6,7 @@ use crate::gates::Gates;
 use crate::measure::{Experiment, SLICE_OVERHEAD};
 use crate::survey::{SHORTEST, found_by_path, has_room, settings, standing};
 use crate::words::Words;
-use crate::{list, only, output, report, request};
+use crate::{document, list, only, output, request};
 use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
 use ipcperf_core::units::{format_bytes, format_duration, format_per_second, format_size};
 use ipcperf_core::{
@@ -190,7 +190,7 @@ fn from(
         let why = format!("--from shows the choice; the figures are in '{shown}' already");
         return Err(Stop::usage(why));
     }
-    let mut set = report::read_result(path)?;
+    let mut set = document::read_result(path)?;
     let mut wanted = wanted;
     if !args.mechanism.is_empty() {
         only::keep_mechanisms(registry, &mut set, &args.mechanism)

@@ -1,12 +1,12 @@
 //! `explain`: what a word means, and where the time of a round trip goes.
 
 use crate::args::{OutputArgs, PlanArgs, places, typed};
+use crate::document::read_result;
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
 use crate::loads::refused;
 use crate::measure::Experiment;
 use crate::output;
-use crate::report::read_result;
 use crate::request;
 use ipcperf_core::options::KnobKind;
 use ipcperf_core::{Idle, Load, LoadKey, OptionSet, Placement};

@@ -17,6 +17,7 @@ mod compare;
 mod counts;
 mod crossover;
 mod doctor;
+mod document;
 mod error;
 #[cfg(test)]
 mod examples;

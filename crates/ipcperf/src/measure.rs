@@ -2,13 +2,14 @@
 
 use crate::args::{OutputArgs, RunArgs};
 use crate::counts::{counts, each_alone, fits};
+use crate::document::{self, shareable};
 use crate::error::{Code, Stop};
 use crate::gates::Gates;
 use crate::kept::Keeper;
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
 use crate::raw::Raw;
-use crate::{report, request};
+use crate::request;
 use ipcperf_core::result::{
     self, Cell, CellKey, Invocation, Noise, Origin, Plan, Requirements, ResultSet, Status,
 };
@@ -21,8 +22,6 @@ use ipcperf_engine::slice::MOST_KEPT;
 use ipcperf_report::{counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
 use ipcperf_sys::signals::Interrupts;
-use serde::Serialize;
-use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -371,38 +370,6 @@ pub(crate) fn take(
     Ok(shareable(ipcperf_engine::result_set(found, facts), |text| result::read(text).ok()))
 }
 
-/// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a
-/// result may be shared.
-pub(crate) fn shareable<T: Serialize>(document: T, read: impl Fn(&str) -> Option<T>) -> T {
-    let Ok(text) = serde_json::to_string(&document) else { return document };
-    // As a text, which all documents are read from: reading values would be a quarter of a megabyte of program more.
-    let short = without_home(&text).and_then(|text| read(&text));
-    short.unwrap_or(document)
-}
-
-/// The text of a document with the home directory shortened; `None` where it does not have it, as most do not.
-pub(crate) fn without_home(text: &str) -> Option<String> {
-    let home = output::home()?;
-    // Values take five times the memory of their text.
-    let written = Value::from(home.as_str()).to_string();
-    if !text.contains(written.trim_matches('"')) {
-        return None;
-    }
-    let mut value = serde_json::from_str(text).ok()?;
-    shorten(&mut value, &home);
-    Some(value.to_string())
-}
-
-/// Shortens all texts.
-fn shorten(value: &mut Value, home: &str) {
-    match value {
-        Value::String(text) => *text = output::shortened(text, home),
-        Value::Array(all) => all.iter_mut().for_each(|one| shorten(one, home)),
-        Value::Object(all) => all.values_mut().for_each(|one| shorten(one, home)),
-        _ => {}
-    }
-}
-
 /// Measures, writes the document, shows the result.
 pub(crate) fn record(
     plan: Plan,
@@ -415,7 +382,7 @@ pub(crate) fn record(
 ) -> Result<(ExitCode, ResultSet), Stop> {
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
-    report::unless_done(args)?;
+    document::unless_done(args)?;
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
     let target = Target::choose(args.output.as_deref(), &started)?;

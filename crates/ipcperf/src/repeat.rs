@@ -3,7 +3,7 @@
 use crate::args::{GateArgs, OutputArgs};
 use crate::error::Stop;
 use crate::measure::{self, Experiment};
-use crate::{counts, foreign, job_file, loads, output, report, request};
+use crate::{counts, document, foreign, job_file, loads, output, request};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Id};
 use ipcperf_core::result::{Cell, CellKey};
@@ -49,7 +49,7 @@ pub(crate) fn plan(
     for setting in job_file::values_of(flags, "set") {
         typed.knobs.set(&setting).map_err(Stop::usage)?;
     }
-    let set = report::read_result(path)?;
+    let set = document::read_result(path)?;
     let shown = path.display();
     let refused = |why: String| Stop::usage(format!("'{shown}': {why}"));
     if let Some(pipeline) = set.pipelines.first() {

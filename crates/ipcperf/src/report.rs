@@ -1,17 +1,17 @@
 //! `report`: shows a result file again.
 
-use crate::args::{IfDone, LookArgs, OnlyArgs, OutputArgs, TableArgs};
-use crate::error::{Code, Stop, note};
-use crate::{kept, measure, only, output, request};
-use ipcperf_core::result::{Comparison, Replication, ResultSet};
-use ipcperf_engine::registry::Registry;
-use ipcperf_report::{
-    Format, LoadError, Recorded, Repeatable, Rows, Style, Terms, clean, compare_files,
-    is_comparison, is_replication, load_comparison, load_replication, once, run_key,
+use crate::args::{LookArgs, OnlyArgs, TableArgs};
+use crate::document::{
+    Document, beginning_of, is_stdin, read_result, recorded, refused, same, text_of,
 };
+use crate::error::{Code, Stop, note};
+use crate::{kept, only, output, request};
+use ipcperf_core::result::ResultSet;
+use ipcperf_engine::registry::Registry;
+use ipcperf_report::{Format, Rows, Style, Terms, clean, compare_files, once, run_key};
 use ipcperf_stats::MARGIN;
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -57,69 +57,6 @@ pub(crate) enum RowChoice {
     Rounds,
     /// One document
     Runs,
-}
-
-/// Reads the text of a document; '-' is standard input, and `@NAME` one that is kept.
-fn text_of(path: &Path) -> Result<String, Stop> {
-    let text = beginning_of(path, output::MOST + 1)?;
-    if text.len() as u64 > output::MOST {
-        let shown = path.display();
-        return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
-    }
-    Ok(text)
-}
-
-/// The same of as many bytes at the most.
-fn beginning_of(path: &Path, most: u64) -> Result<String, Stop> {
-    let failed = |error: io::Error| {
-        let shown = path.display();
-        Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
-    };
-    let mut bytes = Vec::new();
-    let source: Box<dyn Read> = match kept::named(path) {
-        Some(file) => Box::new(file?),
-        None if is_stdin(path) => Box::new(io::stdin().lock()),
-        None => Box::new(std::fs::File::open(path).map_err(failed)?),
-    };
-    source.take(most).read_to_end(&mut bytes).map_err(failed)?;
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
-}
-
-fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
-}
-
-/// Why a document is refused.
-fn refused(path: &Path, error: &LoadError) -> Stop {
-    let shown = path.display();
-    match error {
-        LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
-        _ => Stop::usage(format!("'{shown}': {error}")),
-    }
-}
-
-/// Reads a replication.
-pub(crate) fn read_replication(path: &Path) -> Result<Replication, Stop> {
-    let text = text_of(path)?;
-    if !is_replication(&text) {
-        let shown = path.display();
-        return Err(Stop::incomparable(format!("'{shown}': no result of 'ipcperf replicate'")));
-    }
-    load_replication(&text).map_err(|error| refused(path, &error))
-}
-
-/// Reads a result document.
-pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
-    ipcperf_report::load(&text_of(path)?).map_err(|error| refused(path, &error))
-}
-
-/// Reads a result document with the name of its file, both without the home directory, which older ones have.
-pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
-    let name = output::without_home(&path.display().to_string());
-    let text = text_of(path)?;
-    let text = measure::without_home(&text).unwrap_or(text);
-    Recorded::read(name, &text).map_err(|error| refused(path, &error))
 }
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
@@ -203,45 +140,6 @@ fn is_json(path: &Path) -> bool {
 
 fn table_style(args: &ReportArgs) -> Style {
     output::table_style(&args.look, &args.tables, args.output.is_some())
-}
-
-/// Whatever can be shown again.
-enum Document {
-    Result(Box<ResultSet>),
-    Replication(Box<Replication>),
-    Comparison(Box<Comparison>),
-}
-
-impl Document {
-    fn read(text: &str) -> Result<Self, LoadError> {
-        Ok(if is_replication(text) {
-            Self::Replication(Box::new(load_replication(text)?))
-        } else if is_comparison(text) {
-            Self::Comparison(Box::new(load_comparison(text)?))
-        } else {
-            Self::Result(Box::new(ipcperf_report::load(text)?))
-        })
-    }
-}
-
-/// Ends a run that `--if-done skip` has nothing to do for.
-pub(crate) fn unless_done(args: &OutputArgs) -> Result<(), Stop> {
-    let Some(IfDone::Skip) = args.if_done else { return Ok(()) };
-    let Some(path) = args.output.as_ref().filter(|path| !is_stdin(path)) else {
-        return Err(Stop::usage("--if-done: name the file with -o"));
-    };
-    let document = if path.is_file() { Document::read(&text_of(path)?).ok() } else { None };
-    let is_done = document.is_some_and(|document| match document {
-        Document::Result(set) => !set.interrupted,
-        Document::Replication(document) => !document.interrupted,
-        Document::Comparison(document) => !document.interrupted,
-    });
-    let shown = path.display();
-    if is_done {
-        Err(Stop::done(format!("'{shown}' is done: nothing was measured")))
-    } else {
-        Ok(())
-    }
 }
 
 /// How documents are shown.
@@ -488,13 +386,6 @@ fn with_rows(set: ResultSet, rows: Option<RowChoice>) -> Result<ResultSet, Strin
         true => Ok(set),
         false => Err("it has programs, and only cells have rows".to_owned()),
     }
-}
-
-/// That a result is on both sides.
-pub(crate) fn same(old: &[Recorded], new: &[Recorded]) -> Option<String> {
-    let is_one = |a: &Recorded, b: &Recorded| a.is_in(b) || b.is_in(a);
-    let (a, b) = old.iter().find_map(|a| Some((a, new.iter().find(|b| is_one(a, b))?)))?;
-    Some(format!("'{}' and '{}' are the same result: nothing can differ", a.name, b.name))
 }
 
 /// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.

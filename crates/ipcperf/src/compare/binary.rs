@@ -3,9 +3,9 @@
 
 use super::arm;
 use super::rounds::Rounds;
+use crate::document::read_result;
 use crate::error::Stop;
 use crate::progress::Line;
-use crate::report::read_result;
 use ipcperf_core::result::{Cell, Finding, ResultSet, Round, Severity, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_engine::exec::{Error, Programs};

@@ -7,11 +7,11 @@ mod plan;
 mod rounds;
 
 use crate::args::CompareArgs;
+use crate::document::{self, recorded, same};
 use crate::error::{Code, Stop, note, unknown};
 use crate::gates::tell;
 use crate::output::{self, Publication, Target};
-use crate::report::{recorded, same};
-use crate::{measure, request};
+use crate::request;
 use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
@@ -66,7 +66,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
         live => {
             let (document, ended) = live::run(registry, args, live, &terms)?;
             // First: an older document in its place has the home directory shortened, too.
-            (measure::shareable(document, |text| load_comparison(text).ok()), ended)
+            (document::shareable(document, |text| load_comparison(text).ok()), ended)
         }
     };
     document.origin = origin;

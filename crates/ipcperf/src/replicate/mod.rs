@@ -19,13 +19,13 @@ mod work;
 pub(crate) use kinds::check;
 
 use crate::args::{OutputArgs, PlanArgs};
+use crate::document::{self, read_replication};
 use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::kept::Keeper;
 use crate::measure::{self, arguments};
 use crate::output::{self, Publication, Target};
 use crate::packed::{self, STUDY_NAMES};
 use crate::progress::Line;
-use crate::report::{self, read_replication};
 use crate::request;
 use crate::words::Words;
 use expect::{Expected, Extent};
@@ -137,7 +137,7 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         author::lacking(&studies, scale)?;
     }
     let origin = args.output.label.origin()?;
-    report::unless_done(&args.output)?;
+    document::unless_done(&args.output)?;
     let started = jiff::Timestamp::now();
     let began = Instant::now();
     let target = Target::choose(args.output.output.as_deref(), &started)?;
@@ -180,7 +180,8 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     }
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
-    let document = measure::shareable(document, |text| ipcperf_report::load_replication(text).ok());
+    let document =
+        document::shareable(document, |text| ipcperf_report::load_replication(text).ok());
     let mut json = Vec::new();
     ipcperf_report::replication(&document, Format::Json, &Style::default(), None, &mut json)
         .map_err(|error| Stop::internal(format!("document: {error}")))?;

@@ -1,0 +1,155 @@
+//! Documents: reading what is kept in files, and what must not be in them when they are shared.
+
+use crate::args::{IfDone, OutputArgs};
+use crate::error::Stop;
+use crate::{kept, output};
+use ipcperf_core::result::{Comparison, Replication, ResultSet};
+use ipcperf_report::{
+    LoadError, Recorded, Repeatable, is_comparison, is_replication, load_comparison,
+    load_replication,
+};
+use serde::Serialize;
+use serde_json::Value;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Reads the text of a document; '-' is standard input, and `@NAME` one that is kept.
+pub(crate) fn text_of(path: &Path) -> Result<String, Stop> {
+    let text = beginning_of(path, output::MOST + 1)?;
+    if text.len() as u64 > output::MOST {
+        let shown = path.display();
+        return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
+    }
+    Ok(text)
+}
+
+/// The same of as many bytes at the most.
+pub(crate) fn beginning_of(path: &Path, most: u64) -> Result<String, Stop> {
+    let failed = |error: io::Error| {
+        let shown = path.display();
+        Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
+    };
+    let mut bytes = Vec::new();
+    let source: Box<dyn Read> = match kept::named(path) {
+        Some(file) => Box::new(file?),
+        None if is_stdin(path) => Box::new(io::stdin().lock()),
+        None => Box::new(std::fs::File::open(path).map_err(failed)?),
+    };
+    source.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+}
+
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Why a document is refused.
+pub(crate) fn refused(path: &Path, error: &LoadError) -> Stop {
+    let shown = path.display();
+    match error {
+        LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
+        _ => Stop::usage(format!("'{shown}': {error}")),
+    }
+}
+
+/// Reads a replication.
+pub(crate) fn read_replication(path: &Path) -> Result<Replication, Stop> {
+    let text = text_of(path)?;
+    if !is_replication(&text) {
+        let shown = path.display();
+        return Err(Stop::incomparable(format!("'{shown}': no result of 'ipcperf replicate'")));
+    }
+    load_replication(&text).map_err(|error| refused(path, &error))
+}
+
+/// Reads a result document.
+pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
+    ipcperf_report::load(&text_of(path)?).map_err(|error| refused(path, &error))
+}
+
+/// Reads a result document with the name of its file, both without the home directory, which older ones have.
+pub(crate) fn recorded(path: &Path) -> Result<Recorded, Stop> {
+    let name = output::without_home(&path.display().to_string());
+    let text = text_of(path)?;
+    let text = without_home(&text).unwrap_or(text);
+    Recorded::read(name, &text).map_err(|error| refused(path, &error))
+}
+
+/// That a result is on both sides.
+pub(crate) fn same(old: &[Recorded], new: &[Recorded]) -> Option<String> {
+    let is_one = |a: &Recorded, b: &Recorded| a.is_in(b) || b.is_in(a);
+    let (a, b) = old.iter().find_map(|a| Some((a, new.iter().find(|b| is_one(a, b))?)))?;
+    Some(format!("'{}' and '{}' are the same result: nothing can differ", a.name, b.name))
+}
+
+/// Whatever can be shown again.
+pub(crate) enum Document {
+    Result(Box<ResultSet>),
+    Replication(Box<Replication>),
+    Comparison(Box<Comparison>),
+}
+
+impl Document {
+    pub(crate) fn read(text: &str) -> Result<Self, LoadError> {
+        Ok(if is_replication(text) {
+            Self::Replication(Box::new(load_replication(text)?))
+        } else if is_comparison(text) {
+            Self::Comparison(Box::new(load_comparison(text)?))
+        } else {
+            Self::Result(Box::new(ipcperf_report::load(text)?))
+        })
+    }
+}
+
+/// Ends a run that `--if-done skip` has nothing to do for.
+pub(crate) fn unless_done(args: &OutputArgs) -> Result<(), Stop> {
+    let Some(IfDone::Skip) = args.if_done else { return Ok(()) };
+    let Some(path) = args.output.as_ref().filter(|path| !is_stdin(path)) else {
+        return Err(Stop::usage("--if-done: name the file with -o"));
+    };
+    let document = if path.is_file() { Document::read(&text_of(path)?).ok() } else { None };
+    let is_done = document.is_some_and(|document| match document {
+        Document::Result(set) => !set.interrupted,
+        Document::Replication(document) => !document.interrupted,
+        Document::Comparison(document) => !document.interrupted,
+    });
+    let shown = path.display();
+    if is_done {
+        Err(Stop::done(format!("'{shown}' is done: nothing was measured")))
+    } else {
+        Ok(())
+    }
+}
+
+/// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a
+/// result may be shared.
+pub(crate) fn shareable<T: Serialize>(document: T, read: impl Fn(&str) -> Option<T>) -> T {
+    let Ok(text) = serde_json::to_string(&document) else { return document };
+    // As a text, which all documents are read from: reading values would be a quarter of a megabyte of program more.
+    let short = without_home(&text).and_then(|text| read(&text));
+    short.unwrap_or(document)
+}
+
+/// The text of a document with the home directory shortened; `None` where it does not have it, as most do not.
+fn without_home(text: &str) -> Option<String> {
+    let home = output::home()?;
+    // Values take five times the memory of their text.
+    let written = Value::from(home.as_str()).to_string();
+    if !text.contains(written.trim_matches('"')) {
+        return None;
+    }
+    let mut value = serde_json::from_str(text).ok()?;
+    shorten(&mut value, &home);
+    Some(value.to_string())
+}
+
+/// Shortens all texts.
+fn shorten(value: &mut Value, home: &str) {
+    match value {
+        Value::String(text) => *text = output::shortened(text, home),
+        Value::Array(all) => all.iter_mut().for_each(|one| shorten(one, home)),
+        Value::Object(all) => all.values_mut().for_each(|one| shorten(one, home)),
+        _ => {}
+    }
+}
