@@ -46,7 +46,7 @@ pub(crate) fn missing(error: SetupError) -> Missing {
             None => {
                 let is_refused =
                     [libc_errno::EACCES, libc_errno::ENOSYS, libc_errno::EPERM].contains(&code);
-                let how = "a sandbox that allows it (docker run --security-opt seccomp=unconfined)";
+                let how = "a sandbox that allows it (docker run --security-opt seccomp=unconfined; Kubernetes: seccompProfile Unconfined)";
                 let what = format!("refused here: {call}: {}", errno::text(code));
                 Missing::new(what, if is_refused { how } else { "" })
             }

@@ -37,7 +37,7 @@ pub const CONTAINER: Row = check(
     "container",
     "this is a container",
     "its limits and filters decide which mechanisms run",
-    "run outside it, or with docker run --security-opt seccomp=unconfined --ulimit memlock=-1 --shm-size 1g",
+    "run outside it, or with docker run --security-opt seccomp=unconfined --ulimit memlock=-1 --shm-size 1g; Kubernetes: seccompProfile Unconfined, and an emptyDir of medium Memory at /dev/shm",
 );
 pub const ONE_CPU: Row = check(
     "W-CPUS",
@@ -128,7 +128,7 @@ pub const SECCOMP: Row = check(
     "system-call filter",
     "a seccomp filter is active",
     "every system call pays for it, and mechanisms whose calls it refuses are missing",
-    "allow all calls if you may: docker run --security-opt seccomp=unconfined",
+    "allow all calls if you may: docker run --security-opt seccomp=unconfined; Kubernetes: seccompProfile Unconfined",
 );
 pub const LIMITS: Row = check(
     "W-LIMITS",
@@ -163,7 +163,7 @@ pub const SHM: Row = check(
     "/dev/shm",
     "/dev/shm is nearly full",
     "large shared memory is refused",
-    "make it larger: docker run --shm-size 1g, or mount -o remount,size=1g /dev/shm",
+    "make it larger: docker run --shm-size 1g; Kubernetes: an emptyDir of medium Memory at /dev/shm; or mount -o remount,size=1g /dev/shm",
 );
 pub const FALLBACK: Row = check(
     "W-CLOCK",

@@ -121,7 +121,7 @@ pub fn refused(call: &str, code: i32) -> Missing {
         ),
         libc::EPERM | libc::EACCES => Missing::new(
             format!("{call} of another process of the same user is refused (Yama or seccomp)"),
-            "sysctl kernel.yama.ptrace_scope=1, or CAP_SYS_PTRACE (docker run --cap-add SYS_PTRACE)",
+            "sysctl kernel.yama.ptrace_scope=1, or CAP_SYS_PTRACE (docker run --cap-add SYS_PTRACE; Kubernetes: seccompProfile Unconfined)",
         ),
         code => match limits::reached(code) {
             Some(limit) => Missing::new(format!("{call}: {}", limit.what), limit.how),
