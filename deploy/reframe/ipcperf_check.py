@@ -8,7 +8,7 @@ import os
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-from reframe.core.builtins import performance_function, run_before, sanity_function, variable
+from reframe.core.builtins import run_before, sanity_function, variable
 
 DOCUMENT = 'ipcperf.json'
 
