@@ -54,5 +54,6 @@ class IpcperfCheck(rfm.RunOnlyRegressionTest):
                 (cell.get('bytes_per_second'), 1e-6, 'MB/s'),
             ):
                 if metric and metric['value'] is not None:
+                    value = float(f"{metric['value'] * scale:.4g}")
                     name = cell['id'].replace(' ', '_')
-                    self.perf_variables[name] = sn.make_performance_function(lambda v=metric['value'] * scale: v, unit)
+                    self.perf_variables[name] = sn.make_performance_function(lambda value=value: value, unit)
