@@ -1,0 +1,220 @@
+-- The questions of a fleet, over the datasets that rows.sql wrote below one folder.
+--
+--   duckdb -cmd "SET VARIABLE dataset='fleet'" -f fleet.sql
+--
+-- Variables: since (a day: older ones are not read); factor, before and after: which change is asked for. Unset, it is
+-- the newest kernel against the one before it; otherwise a key of runs.facts, like 'idle', and two of its values.
+--
+-- The unit is the host: its rounds resemble each other, so they say little about other hosts. Everything is computed
+-- with logarithms of the time of an operation, so differences are ratios, and larger is slower.
+SET preserve_insertion_order = false;
+
+-- What counts: an outlier is 4 robust standard deviations above its group, which has at least 20 hosts. A difference is
+-- claimed if its interval, at 1 % for all questions of a table together (Bonferroni), is without 0 and it is at least 3 %.
+CREATE OR REPLACE MACRO z_limit() AS 4;
+CREATE OR REPLACE MACRO fewest_in_group() AS 20;
+CREATE OR REPLACE MACRO fewest_in_side() AS 5;
+CREATE OR REPLACE MACRO margin() AS ln(1.03);
+CREATE OR REPLACE MACRO percent(x) AS round(100 * (exp(x) - 1), 2);
+
+-- Quantile of the normal distribution for a small upper tail (Abramowitz and Stegun 26.2.23) and of Student's
+-- (26.7.5): at most 1 % too small for 4 degrees of freedom or more and the tails used here.
+CREATE OR REPLACE MACRO z_of(tail) AS (
+    SELECT u - (2.515517 + 0.802853 * u + 0.010328 * u ** 2)
+               / (1 + 1.432788 * u + 0.189269 * u ** 2 + 0.001308 * u ** 3)
+    FROM (SELECT sqrt(-2 * ln(tail)) AS u));
+CREATE OR REPLACE MACRO t_from(z, v) AS
+    z + (z ** 3 + z) / (4 * v) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * v ** 2)
+    + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * v ** 3)
+    + (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / (92160 * v ** 4);
+
+-- Mean without the lowest and highest fifth, the square of its standard error and its degrees of freedom (Yuen): one
+-- broken host moves neither. x is sorted.
+CREATE OR REPLACE MACRO cut(x) AS (len(x) // 5)::BIGINT;
+CREATE OR REPLACE MACRO trimmed(x) AS list_avg(x[cut(x) + 1 : len(x) - cut(x)]);
+CREATE OR REPLACE MACRO winsorised(x) AS
+    list_transform(x, lambda e: greatest(x[cut(x) + 1], least(x[len(x) - cut(x)], e)));
+CREATE OR REPLACE MACRO freedom(x) AS len(x) - 2 * cut(x) - 1;
+CREATE OR REPLACE MACRO error2(x) AS
+    (len(x) - 1) * list_var_samp(winsorised(x)) / (freedom(x) + 1) / freedom(x);
+
+-- The difference of two sorted lists, or of one from 0; those of several strata as one.
+CREATE OR REPLACE MACRO difference(x, b) AS {
+    'estimate': trimmed(x) - coalesce(trimmed(b), 0),
+    'error2': error2(x) + coalesce(error2(b), 0),
+    'freedom': (error2(x) + coalesce(error2(b), 0)) ** 2
+               / (error2(x) ** 2 / freedom(x) + coalesce(error2(b) ** 2 / freedom(b), 0)),
+    'weight': coalesce(len(x) * len(b) / (len(x) + len(b)), len(x))};
+CREATE OR REPLACE MACRO together(d) AS {
+    'estimate': list_sum([e.weight * e.estimate for e in d]) / list_sum([e.weight for e in d]),
+    'error2': list_sum([e.weight ** 2 * e.error2 for e in d]) / list_sum([e.weight for e in d]) ** 2,
+    'freedom': list_sum([e.weight ** 2 * e.error2 for e in d]) ** 2
+               / list_sum([(e.weight ** 2 * e.error2) ** 2 / e.freedom for e in d]),
+    'weight': list_sum([e.weight for e in d])};
+
+-- How many questions a table has decides how wide its intervals are.
+CREATE OR REPLACE MACRO with_intervals(estimates) AS TABLE
+    SELECT *, percent(estimate) AS percent, percent(estimate - width) AS low_percent,
+           percent(estimate + width) AS high_percent,
+           abs(estimate) > width AND abs(estimate) >= margin() AS claimed
+    FROM (SELECT * EXCLUDE (d), d.estimate,
+                 sqrt(d.error2) * t_from(z_of(0.01 / 2 / count(*) OVER ()), d.freedom) AS width
+          FROM query_table(estimates));
+
+-- Documents that count, each once.
+CREATE OR REPLACE TEMP TABLE runs AS
+    SELECT DISTINCT ON (run_id) * EXCLUDE (file),
+           CASE WHEN getvariable('factor') IS NULL OR getvariable('factor') = 'kernel' THEN kernel
+                ELSE facts[getvariable('factor')] END AS side,
+           concat_ws(', ', cpu, CASE WHEN getvariable('factor') <> 'kernel' THEN kernel END,
+                     CASE WHEN coalesce(getvariable('factor'), '') <> 'frequency' THEN facts['frequency'] END,
+                     CASE WHEN coalesce(getvariable('factor'), '') <> 'idle' THEN facts['idle'] END) AS stratum
+    FROM read_parquet(getvariable('dataset') || '/**/runs.parquet')
+    WHERE NOT interrupted AND host IS NOT NULL AND run >= coalesce(getvariable('since')::DATE, DATE '2000-01-01');
+
+-- A unit is a host under one kernel and setting.
+CREATE OR REPLACE TEMP TABLE units AS
+    SELECT row_number() OVER ()::INTEGER AS unit, *,
+           row_number() OVER (PARTITION BY host ORDER BY latest DESC) = 1 AS newest
+    FROM (SELECT host, cpu, kernel, setting, side, stratum, list(run_id) AS run_ids, min(run) AS first, max(run) AS latest,
+                 arg_max(facts, run) AS facts, arg_max(findings, run) AS findings, arg_max(grade, run) AS grade
+          FROM runs GROUP BY host, cpu, kernel, setting, side, stratum);
+CREATE OR REPLACE TEMP TABLE run_units AS SELECT unnest(run_ids) AS run_id, unit FROM units;
+
+-- The median of a cell's rounds in a unit. This reads all rounds; everything below reads only this.
+CREATE OR REPLACE TEMP TABLE measured AS
+    SELECT unit, mechanism || ' ' || pattern AS what, id, ln(median(coalesce(p50_ns, 1e9 / messages_per_second))) AS y
+    FROM read_parquet(getvariable('dataset') || '/**/data_*.parquet', hive_partitioning = true,
+                      hive_types = {'kernel': VARCHAR, 'day': DATE})
+    JOIN run_units USING (run_id)
+    WHERE rejected IS NULL AND proved AND coalesce(p50_ns, messages_per_second) > 0
+      AND day >= coalesce(getvariable('since')::DATE, DATE '2000-01-01')
+    GROUP BY unit, what, id;
+
+-- What a mechanism takes: hosts, and quartiles of their medians, for each cell, CPU, kernel and setting.
+CREATE OR REPLACE TEMP TABLE medians AS
+    SELECT cpu, kernel, setting, what, id, count(*) AS hosts, exp(median(y)) AS ns,
+           exp(quantile_cont(y, 0.25)) AS q1_ns, exp(quantile_cont(y, 0.75)) AS q3_ns, median(y) AS middle
+    FROM measured JOIN units USING (unit) GROUP BY ALL;
+
+-- Which hosts are slow: the median over a host's cells of y above that of its group, and its robust z.
+CREATE OR REPLACE TEMP TABLE outliers AS
+    WITH scores AS (
+        SELECT unit, cpu, kernel, setting, median(y - middle) AS score
+        FROM measured JOIN units USING (unit) JOIN medians USING (cpu, kernel, setting, what, id)
+        GROUP BY ALL),
+    spreads AS (
+        SELECT cpu, kernel, setting, count(*) AS hosts, median(score) AS middle, 1.4826 * mad(score) AS spread
+        FROM scores GROUP BY ALL)
+    SELECT unit, host, cpu, kernel, setting, hosts, grade, score, percent(score) AS slower_percent,
+           (score - middle) / nullif(spread, 0) AS z,
+           CASE WHEN hosts >= fewest_in_group() THEN coalesce(z > z_limit() AND score >= margin(), false) END AS slow
+    FROM scores JOIN spreads USING (cpu, kernel, setting) JOIN units USING (unit, cpu, kernel, setting);
+
+-- What slow hosts have and at most a tenth of the others of their group: findings of their documents, and facts.
+CREATE OR REPLACE TEMP TABLE explained AS
+    WITH has AS (
+        SELECT unit, f.code AS what, any_value(f.text) AS text, any_value(f.remedy) AS remedy
+        FROM (SELECT unit, unnest(findings) AS f FROM units) GROUP BY ALL
+        UNION ALL
+        SELECT unit, f.key || ' = ' || f.value, NULL, NULL
+        FROM (SELECT unit, unnest(map_entries(facts)) AS f FROM units)),
+    others AS (
+        SELECT cpu, kernel, setting, what, count(*) AS have FROM has JOIN outliers AS o USING (unit)
+        WHERE NOT o.slow GROUP BY ALL),
+    sizes AS (SELECT cpu, kernel, setting, count(*) AS hosts FROM outliers WHERE NOT slow GROUP BY ALL)
+    SELECT unit, host, what, text, remedy, coalesce(have, 0) / sizes.hosts AS share_of_others
+    FROM outliers JOIN has USING (unit) JOIN sizes USING (cpu, kernel, setting)
+    LEFT JOIN others USING (cpu, kernel, setting, what)
+    WHERE slow AND share_of_others <= 0.1;
+
+-- Did a change make a mechanism slower? Hosts that were measured before and after are compared with themselves, others
+-- with others of the same CPU, frequency and idle driver. A row for each of these strata, and one for all together.
+SET VARIABLE sides = (
+    SELECT CASE WHEN getvariable('before') IS NULL THEN list(side ORDER BY first)[-2:]
+                ELSE [getvariable('before'), getvariable('after')] END
+    FROM (SELECT side, min(first) AS first FROM units WHERE side IS NOT NULL GROUP BY side));
+CREATE OR REPLACE TEMP TABLE chosen AS
+    SELECT unit, host, stratum, after, count(*) OVER (PARTITION BY host) AS sides,
+           count(*) OVER (PARTITION BY host, stratum) AS sides_in_stratum
+    FROM (FROM (SELECT *, side = getvariable('sides')[2] AS after FROM units
+                WHERE len(getvariable('sides')) = 2 AND list_contains(getvariable('sides'), side))
+          QUALIFY row_number() OVER (PARTITION BY host, after ORDER BY latest DESC) = 1);
+
+CREATE OR REPLACE TEMP TABLE strata AS
+    WITH same AS (
+        SELECT a.stratum, a.host, m.what, median(m.y - n.y) AS d
+        FROM chosen AS a JOIN chosen AS b ON a.host = b.host AND a.after AND NOT b.after AND a.sides_in_stratum = 2
+        JOIN measured AS m ON m.unit = a.unit JOIN measured AS n ON n.unit = b.unit AND n.what = m.what AND n.id = m.id
+        GROUP BY ALL),
+    cells AS (
+        SELECT stratum, after, unit, what, y - median(y) OVER (PARTITION BY stratum, what, id) AS y
+        FROM measured JOIN chosen USING (unit) WHERE sides = 1),
+    different AS (SELECT stratum, after, unit, what, median(y) AS y FROM cells GROUP BY ALL),
+    lists AS (
+        SELECT stratum, what, 'same hosts' AS design, list_sort(list(d)) AS x, NULL AS before FROM same GROUP BY ALL
+        UNION ALL
+        SELECT stratum, what, 'different hosts', list_sort(list(y) FILTER (after)), list_sort(list(y) FILTER (NOT after))
+        FROM different GROUP BY ALL)
+    SELECT stratum, what, design, len(x) AS hosts, len(before) AS hosts_before, difference(x, before) AS d
+    FROM lists
+    WHERE len(x) >= fewest_in_side() AND (design = 'same hosts' OR len(before) >= fewest_in_side());
+CREATE OR REPLACE TEMP TABLE estimates AS
+    SELECT 'all' AS stratum, what, design, sum(hosts) AS hosts, sum(hosts_before) AS hosts_before,
+           together(list(d)) AS d
+    FROM strata GROUP BY what, design
+    UNION ALL BY NAME
+    FROM strata QUALIFY count(*) OVER (PARTITION BY what, design) > 1;
+CREATE OR REPLACE TEMP TABLE changes AS FROM with_intervals('estimates');
+
+-- What else differs between the sides, in at least half of the hosts that were measured on both: as likely a cause.
+CREATE OR REPLACE TEMP TABLE also_changed AS
+    WITH pairs AS (
+        SELECT u.facts AS after, v.facts AS before
+        FROM chosen AS x JOIN chosen AS y ON x.host = y.host AND x.after AND NOT y.after
+        JOIN units AS u ON u.unit = x.unit JOIN units AS v ON v.unit = y.unit)
+    SELECT key, count(*) AS hosts, mode(before[key]) AS before, mode(after[key]) AS after
+    FROM (SELECT *, unnest(map_keys(map_concat(before, after))) AS key FROM pairs)
+    WHERE before[key] IS DISTINCT FROM after[key] AND key IS DISTINCT FROM getvariable('factor')
+    GROUP BY key HAVING hosts >= 0.5 * (SELECT count(*) FROM pairs);
+
+-- Which fact goes with slow hosts: its hosts against those with its most common value, of the same CPU and kernel. This
+-- is association: hosts were not drawn by lot. Facts that part the hosts alike cannot be told apart and share a row.
+CREATE OR REPLACE TEMP TABLE estimates AS
+    WITH now AS (SELECT unit, host, cpu, kernel, facts FROM units WHERE newest),
+    scores AS (
+        SELECT unit, median(y) AS y
+        FROM (SELECT unit, y - median(y) OVER (PARTITION BY cpu, kernel, what, id) AS y FROM measured JOIN now USING (unit))
+        GROUP BY unit),
+    keys AS (
+        SELECT cpu, f.key, max(hosts) AS hosts
+        FROM (SELECT cpu, unnest(map_entries(facts)) AS f, count(*) OVER (PARTITION BY cpu) AS hosts FROM now)
+        GROUP BY ALL HAVING count(DISTINCT f.value) > 1 OR count(*) < max(hosts)),
+    has AS (
+        SELECT unit, host, cpu, kernel, key, coalesce(facts[key], 'none') AS value, y,
+               mode(value) OVER (PARTITION BY cpu, key) AS usual
+        FROM now JOIN keys USING (cpu) JOIN scores USING (unit)),
+    lists AS (
+        SELECT cpu, key, usual, kernel, value, list_sort(list(y)) AS x, bit_xor(hash(host)) AS who FROM has GROUP BY ALL),
+    differences AS (
+        SELECT a.cpu, a.key, a.usual, a.value, a.kernel, len(a.x) AS hosts, len(b.x) AS hosts_usual,
+               hash(a.who, b.who) AS who, difference(a.x, b.x) AS d
+        FROM lists AS a JOIN lists AS b USING (cpu, key, usual, kernel)
+        WHERE a.value <> usual AND b.value = usual AND len(a.x) >= fewest_in_side() AND len(b.x) >= fewest_in_side()),
+    facts AS (
+        SELECT cpu, key || ' = ' || value || ' instead of ' || usual AS fact, sum(hosts) AS hosts,
+               sum(hosts_usual) AS hosts_usual, bit_xor(hash(who, kernel)) AS who,
+               together(list(d)) AS d
+        FROM differences GROUP BY cpu, key, value, usual)
+    SELECT cpu, list(fact ORDER BY fact) AS facts, hosts, hosts_usual, any_value(d) AS d
+    FROM facts GROUP BY cpu, who, hosts, hosts_usual;
+CREATE OR REPLACE TEMP TABLE associations AS FROM with_intervals('estimates');
+
+SELECT host, cpu, kernel, setting, slower_percent, z, grade FROM outliers WHERE slow ORDER BY z DESC;
+SELECT host, what, text, share_of_others FROM explained ORDER BY host, share_of_others, what;
+SELECT getvariable('sides') AS sides, what, stratum, design, hosts, percent, low_percent, high_percent, claimed
+FROM changes ORDER BY claimed DESC, abs(percent) DESC;
+FROM also_changed ORDER BY hosts DESC;
+SELECT cpu, facts, hosts, hosts_usual, percent, low_percent, high_percent, claimed
+FROM associations ORDER BY claimed DESC, abs(percent) DESC;
+SELECT * EXCLUDE (middle) FROM medians ORDER BY ALL;

@@ -1,0 +1,112 @@
+-- Documents of any number of hosts become a Parquet dataset: runs.parquet has a row for each document, rounds/ a row for
+-- each round of each cell (key: run_id, id, round, "order"), partitioned by kernel and day. A second load replaces the first.
+--
+--   duckdb -cmd "SET VARIABLE documents='results/2026-11-26/**/*.json'; SET VARIABLE dataset='fleet/2026-11-26'" -f rows.sql
+--
+-- A file that is no result is named at the end; the others are read. The dataset's folder must exist.
+SET preserve_insertion_order = false;
+
+-- A file that is cut off or no UTF-8 has no document: no error of one file ends the load.
+CREATE OR REPLACE MACRO documents_of(files) AS TABLE
+    SELECT filename AS file, CASE WHEN json_valid(text) THEN text::JSON END AS document
+    FROM (SELECT filename, TRY(decode(content)) AS text FROM read_blob(files));
+
+CREATE OR REPLACE TEMP TABLE read AS
+    SELECT file,
+           document->>'schema' AS schema,
+           from_json(document, '{"run_id": "VARCHAR", "labels": "MAP(VARCHAR, VARCHAR)", "started_utc": "TIMESTAMP",
+               "duration_s": "DOUBLE", "interrupted": "BOOLEAN", "tool": {"version": "VARCHAR"},
+               "invocation": {"plan": {"command": "VARCHAR"}},
+               "host": {"cpu_model": "VARCHAR", "microcode": "VARCHAR", "cpus_online": ["BIGINT"], "hypervisor": "VARCHAR",
+                   "container": "VARCHAR", "cpu_limit": "VARCHAR", "frequency": "VARCHAR", "idle": "VARCHAR"},
+               "kernel": {"release": "VARCHAR", "mitigations": "MAP(VARCHAR, VARCHAR)",
+                   "sysctl": "MAP(VARCHAR, VARCHAR)"},
+               "noise": {"grade": "VARCHAR",
+                   "findings": [{"code": "VARCHAR", "severity": "VARCHAR", "text": "VARCHAR", "remedy": "VARCHAR"}],
+                   "machine": [{"code": "VARCHAR", "severity": "VARCHAR", "text": "VARCHAR", "remedy": "VARCHAR"}]}}') AS d
+    FROM documents_of(getvariable('documents'));
+
+-- One document counts once, also if two files have it.
+CREATE OR REPLACE TEMP TABLE chosen AS
+    SELECT DISTINCT ON (d.run_id) * FROM read
+    WHERE schema SIMILAR TO 'ipcperf\.result/2(\.[0-9]+)?' AND d.run_id IS NOT NULL AND d.started_utc IS NOT NULL
+    ORDER BY file;
+
+-- The entries of a map, each key with a prefix.
+CREATE OR REPLACE MACRO named(prefix, pairs) AS
+    list_transform(map_entries(coalesce(pairs, MAP {})), lambda e: {'key': prefix || e.key, 'value': e.value});
+
+CREATE OR REPLACE TEMP TABLE runs AS
+    SELECT d.run_id, d.started_utc AS run, file, d.labels['host'] AS host,
+           concat_ws(', ', d.host.cpu_model, len(d.host.cpus_online) || ' CPUs', d.host.hypervisor) AS cpu,
+           d.kernel.release AS kernel,
+           concat_ws(', ', d.host.frequency, d.host.idle,
+                     'mitigations ' || left(md5(d.kernel.mitigations::VARCHAR), 6)) AS setting,
+           d.noise.grade, d.interrupted, d.tool.version AS tool, d.invocation.plan.command, d.duration_s,
+           map_from_entries(list_filter(
+               [{'key': 'microcode', 'value': d.host.microcode}, {'key': 'frequency', 'value': d.host.frequency},
+                {'key': 'idle', 'value': d.host.idle}, {'key': 'container', 'value': d.host.container},
+                {'key': 'cpu_limit', 'value': d.host.cpu_limit}, {'key': 'tool', 'value': d.tool.version}]
+               || named('mitigations.', d.kernel.mitigations) || named('sysctl.', d.kernel.sysctl)
+               || named('label.', d.labels), lambda e: e.key <> 'label.host' AND e.value IS NOT NULL)) AS facts,
+           list_concat(d.noise.findings, d.noise.machine) AS findings
+    FROM chosen;
+
+COPY runs TO (getvariable('dataset') || '/runs.parquet') (FORMAT parquet, COMPRESSION zstd);
+
+SET VARIABLE chosen = (SELECT list(file) FROM chosen);
+COPY (
+    WITH cells AS (
+        SELECT document->>'run_id' AS run_id, document->'kernel'->>'release' AS kernel,
+               (document->>'started_utc')::TIMESTAMP::DATE AS day,
+               unnest(from_json(document->'cells', '[{"id": "VARCHAR", "mechanism": "VARCHAR", "wait": "VARCHAR",
+                   "pattern": "VARCHAR", "size_bytes": "BIGINT", "placement": "VARCHAR", "idle": "VARCHAR",
+                   "touch": "VARCHAR", "load": "JSON", "knobs": "JSON",
+                   "rounds": {"round": ["BIGINT"], "order": ["BIGINT"], "rejected": ["VARCHAR"],
+                       "cpus": [["BIGINT"]], "messages": ["BIGINT"], "moved": ["BIGINT"], "bytes": ["BIGINT"],
+                       "lost": ["BIGINT"], "unanswered": ["BIGINT"], "elapsed_ns": ["DOUBLE"], "p50_ns": ["DOUBLE"],
+                       "mean_ns": ["DOUBLE"], "messages_per_second": ["DOUBLE"], "offered_per_second": ["DOUBLE"],
+                       "achieved_per_second": ["DOUBLE"], "saturated": ["BOOLEAN"],
+                       "cpu_ns": {"lead": ["DOUBLE"], "follow": ["DOUBLE"], "user": ["DOUBLE"], "system": ["DOUBLE"]},
+                       "covariates": {"cacheline_rtt_ns": ["DOUBLE"], "steal_ns": ["DOUBLE"],
+                           "machine_window_ns": ["DOUBLE"], "machine_busy_ns": ["DOUBLE"], "energy_uj": ["DOUBLE"],
+                           "lead": {"step_ns": ["DOUBLE"], "run_delay_ns": ["DOUBLE"]},
+                           "follow": {"step_ns": ["DOUBLE"], "run_delay_ns": ["DOUBLE"]}},
+                       "proof": {"holds": ["BOOLEAN"]}}}]')) AS c
+        FROM documents_of(getvariable('chosen')))
+    SELECT run_id, c.id, c.mechanism, c.wait, c.pattern, c.size_bytes, c.placement, c.idle, c.touch,
+           c.load::VARCHAR AS load, c.knobs::VARCHAR AS knobs,
+           unnest(c.rounds."order") AS "order", unnest(c.rounds.round) AS round, unnest(c.rounds.rejected) AS rejected,
+           unnest(c.rounds.proof.holds) AS proved, unnest(c.rounds.cpus)[1] AS lead_cpu,
+           unnest(c.rounds.cpus)[2] AS follow_cpu, unnest(c.rounds.messages) AS messages,
+           unnest(c.rounds.moved) AS moved, unnest(c.rounds.bytes) AS bytes, unnest(c.rounds.lost) AS lost,
+           unnest(c.rounds.unanswered) AS unanswered, unnest(c.rounds.elapsed_ns) AS elapsed_ns,
+           unnest(c.rounds.p50_ns) AS p50_ns, unnest(c.rounds.mean_ns) AS mean_ns,
+           unnest(c.rounds.messages_per_second) AS messages_per_second,
+           unnest(c.rounds.offered_per_second) AS offered_per_second,
+           unnest(c.rounds.achieved_per_second) AS achieved_per_second, unnest(c.rounds.saturated) AS saturated,
+           unnest(c.rounds.cpu_ns."lead") AS lead_cpu_ns, unnest(c.rounds.cpu_ns.follow) AS follow_cpu_ns,
+           unnest(c.rounds.cpu_ns."user") AS user_cpu_ns, unnest(c.rounds.cpu_ns.system) AS system_cpu_ns,
+           unnest(c.rounds.covariates.cacheline_rtt_ns) AS cacheline_rtt_ns,
+           unnest(c.rounds.covariates.steal_ns) AS steal_ns,
+           unnest(c.rounds.covariates.machine_window_ns) AS machine_window_ns,
+           unnest(c.rounds.covariates.machine_busy_ns) AS machine_busy_ns,
+           unnest(c.rounds.covariates.energy_uj) AS energy_uj,
+           unnest(c.rounds.covariates."lead".step_ns) AS lead_step_ns,
+           unnest(c.rounds.covariates.follow.step_ns) AS follow_step_ns,
+           unnest(c.rounds.covariates."lead".run_delay_ns) AS lead_run_delay_ns,
+           unnest(c.rounds.covariates.follow.run_delay_ns) AS follow_run_delay_ns,
+           kernel, day
+    FROM cells
+) TO (getvariable('dataset') || '/rounds') (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (kernel, day), OVERWRITE);
+
+SELECT count(*) AS documents, count(DISTINCT host) AS hosts, count(*) FILTER (host IS NULL) AS without_label_host,
+       count(*) FILTER (interrupted) AS interrupted FROM runs;
+SELECT file, CASE WHEN schema IS NULL THEN 'left out: cut off, or no document'
+                  WHEN schema NOT LIKE 'ipcperf.result/2%' THEN 'left out: not ipcperf.result/2 but ' || schema
+                  WHEN d.run_id IS NULL THEN 'left out: no run_id, of an older program'
+                  ELSE 'left out: another file has its run_id' END AS remark
+FROM read WHERE file NOT IN (SELECT file FROM chosen)
+UNION ALL SELECT file, 'interrupted: not in the statistics' FROM runs WHERE interrupted
+UNION ALL SELECT file, 'no label host: not in the statistics' FROM runs WHERE host IS NULL
+ORDER BY ALL;
