@@ -28,12 +28,14 @@ CREATE OR REPLACE MACRO t_from(z, v) AS
     + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * v ** 3)
     + (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / (92160 * v ** 4);
 
--- Mean without the lowest and highest fifth, the square of its standard error and its degrees of freedom (Yuen): one
+-- Mean without the lowest and highest tenth, the square of its standard error and its degrees of freedom (Yuen): one
 -- broken host moves neither. x is sorted.
-CREATE OR REPLACE MACRO cut(x) AS (len(x) // 5)::BIGINT;
-CREATE OR REPLACE MACRO trimmed(x) AS list_avg(x[cut(x) + 1 : len(x) - cut(x)]);
+CREATE OR REPLACE MACRO cut(x) AS (len(x) // 10)::BIGINT;
+CREATE OR REPLACE MACRO middle(x) AS x[cut(x) + 1 : len(x) - cut(x)];
+CREATE OR REPLACE MACRO trimmed(x) AS list_avg(middle(x));
 CREATE OR REPLACE MACRO winsorised(x) AS
-    list_transform(x, lambda e: greatest(x[cut(x) + 1], least(x[len(x) - cut(x)], e)));
+    list_concat(list_resize([]::DOUBLE[], cut(x), x[cut(x) + 1]), middle(x),
+                list_resize([]::DOUBLE[], cut(x), x[len(x) - cut(x)]));
 CREATE OR REPLACE MACRO freedom(x) AS len(x) - 2 * cut(x) - 1;
 CREATE OR REPLACE MACRO error2(x) AS
     (len(x) - 1) * list_var_samp(winsorised(x)) / (freedom(x) + 1) / freedom(x);
@@ -81,27 +83,31 @@ CREATE OR REPLACE TEMP TABLE units AS
           FROM runs GROUP BY host, cpu, kernel, setting, side, stratum);
 CREATE OR REPLACE TEMP TABLE run_units AS SELECT unnest(run_ids) AS run_id, unit FROM units;
 
--- The median of a cell's rounds in a unit. This reads all rounds; everything below reads only this.
-CREATE OR REPLACE TEMP TABLE measured AS
-    SELECT unit, mechanism || ' ' || pattern AS what, id, ln(median(coalesce(p50_ns, 1e9 / messages_per_second))) AS y
+-- The median of a cell's rounds in a unit. These two read all rounds; everything below reads only them.
+CREATE OR REPLACE MACRO rounds() AS TABLE
     FROM read_parquet(getvariable('dataset') || '/**/data_*.parquet', hive_partitioning = true,
                       hive_types = {'kernel': VARCHAR, 'day': DATE})
-    JOIN run_units USING (run_id)
+    WHERE day >= coalesce(getvariable('since')::DATE, DATE '2000-01-01');
+CREATE OR REPLACE TEMP TABLE cells AS
+    SELECT row_number() OVER (ORDER BY id)::INTEGER AS cell, id, mechanism || ' ' || pattern AS what, size_bytes, placement
+    FROM (SELECT DISTINCT ON (id) id, mechanism, pattern, size_bytes, placement FROM rounds());
+CREATE OR REPLACE TEMP TABLE measured AS
+    SELECT unit, cell, ln(median(coalesce(p50_ns, 1e9 / messages_per_second))) AS y
+    FROM rounds() JOIN run_units USING (run_id) JOIN cells USING (id)
     WHERE rejected IS NULL AND proved AND coalesce(p50_ns, messages_per_second) > 0
-      AND day >= coalesce(getvariable('since')::DATE, DATE '2000-01-01')
-    GROUP BY unit, what, id;
+    GROUP BY unit, cell;
 
 -- What a mechanism takes: hosts, and quartiles of their medians, for each cell, CPU, kernel and setting.
 CREATE OR REPLACE TEMP TABLE medians AS
-    SELECT cpu, kernel, setting, what, id, count(*) AS hosts, exp(median(y)) AS ns,
+    SELECT cpu, kernel, setting, what, id, cell, count(*) AS hosts, exp(median(y)) AS ns,
            exp(quantile_cont(y, 0.25)) AS q1_ns, exp(quantile_cont(y, 0.75)) AS q3_ns, median(y) AS middle
-    FROM measured JOIN units USING (unit) GROUP BY ALL;
+    FROM measured JOIN units USING (unit) JOIN cells USING (cell) GROUP BY ALL;
 
 -- Which hosts are slow: the median over a host's cells of y above that of its group, and its robust z.
 CREATE OR REPLACE TEMP TABLE outliers AS
     WITH scores AS (
         SELECT unit, cpu, kernel, setting, median(y - middle) AS score
-        FROM measured JOIN units USING (unit) JOIN medians USING (cpu, kernel, setting, what, id)
+        FROM measured JOIN units USING (unit) JOIN medians USING (cpu, kernel, setting, cell)
         GROUP BY ALL),
     spreads AS (
         SELECT cpu, kernel, setting, count(*) AS hosts, median(score) AS middle, 1.4826 * mad(score) AS spread
@@ -111,14 +117,14 @@ CREATE OR REPLACE TEMP TABLE outliers AS
            CASE WHEN hosts >= fewest_in_group() THEN coalesce(z > z_limit() AND score >= margin(), false) END AS slow
     FROM scores JOIN spreads USING (cpu, kernel, setting) JOIN units USING (unit, cpu, kernel, setting);
 
--- What slow hosts have and at most a tenth of the others of their group: findings of their documents, and facts.
+-- What slow hosts have and at most a twentieth of the others of their group: findings of their documents, and facts.
 CREATE OR REPLACE TEMP TABLE explained AS
     WITH has AS (
         SELECT unit, f.code AS what, any_value(f.text) AS text, any_value(f.remedy) AS remedy
         FROM (SELECT unit, unnest(findings) AS f FROM units) GROUP BY ALL
         UNION ALL
         SELECT unit, f.key || ' = ' || f.value, NULL, NULL
-        FROM (SELECT unit, unnest(map_entries(facts)) AS f FROM units)),
+        FROM (SELECT unit, unnest(map_entries(facts)) AS f FROM units) WHERE NOT starts_with(f.key, 'label.')),
     others AS (
         SELECT cpu, kernel, setting, what, count(*) AS have FROM has JOIN outliers AS o USING (unit)
         WHERE NOT o.slow GROUP BY ALL),
@@ -126,7 +132,7 @@ CREATE OR REPLACE TEMP TABLE explained AS
     SELECT unit, host, what, text, remedy, coalesce(have, 0) / sizes.hosts AS share_of_others
     FROM outliers JOIN has USING (unit) JOIN sizes USING (cpu, kernel, setting)
     LEFT JOIN others USING (cpu, kernel, setting, what)
-    WHERE slow AND share_of_others <= 0.1;
+    WHERE slow AND share_of_others <= 0.05;
 
 -- Did a change make a mechanism slower? Hosts that were measured before and after are compared with themselves, others
 -- with others of the same CPU, frequency and idle driver. A row for each of these strata, and one for all together.
@@ -142,15 +148,19 @@ CREATE OR REPLACE TEMP TABLE chosen AS
           QUALIFY row_number() OVER (PARTITION BY host, after ORDER BY latest DESC) = 1);
 
 CREATE OR REPLACE TEMP TABLE strata AS
-    WITH same AS (
-        SELECT a.stratum, a.host, m.what, median(m.y - n.y) AS d
-        FROM chosen AS a JOIN chosen AS b ON a.host = b.host AND a.after AND NOT b.after AND a.sides_in_stratum = 2
-        JOIN measured AS m ON m.unit = a.unit JOIN measured AS n ON n.unit = b.unit AND n.what = m.what AND n.id = m.id
-        GROUP BY ALL),
-    cells AS (
-        SELECT stratum, after, unit, what, y - median(y) OVER (PARTITION BY stratum, what, id) AS y
-        FROM measured JOIN chosen USING (unit) WHERE sides = 1),
-    different AS (SELECT stratum, after, unit, what, median(y) AS y FROM cells GROUP BY ALL),
+    WITH pairs AS (
+        SELECT a.stratum, a.host, a.unit AS after, b.unit AS before FROM chosen AS a JOIN chosen AS b
+        ON a.host = b.host AND a.after AND NOT b.after AND a.sides_in_stratum = 2),
+    after AS MATERIALIZED (SELECT * FROM measured JOIN pairs ON unit = after),
+    same AS (
+        SELECT stratum, host, what, median(after.y - measured.y) AS d
+        FROM after JOIN measured ON measured.unit = before AND measured.cell = after.cell
+        JOIN cells ON cells.cell = after.cell GROUP BY ALL),
+    alone AS (SELECT unit, stratum, after FROM chosen WHERE sides = 1),
+    middles AS (SELECT stratum, cell, median(y) AS middle FROM measured JOIN alone USING (unit) GROUP BY ALL),
+    different AS (
+        SELECT stratum, after, unit, what, median(y - middle) AS y
+        FROM measured JOIN alone USING (unit) JOIN middles USING (stratum, cell) JOIN cells USING (cell) GROUP BY ALL),
     lists AS (
         SELECT stratum, what, 'same hosts' AS design, list_sort(list(d)) AS x, NULL AS before FROM same GROUP BY ALL
         UNION ALL
@@ -178,36 +188,39 @@ CREATE OR REPLACE TEMP TABLE also_changed AS
     WHERE before[key] IS DISTINCT FROM after[key] AND key IS DISTINCT FROM getvariable('factor')
     GROUP BY key HAVING hosts >= 0.5 * (SELECT count(*) FROM pairs);
 
--- Which fact goes with slow hosts: its hosts against those with its most common value, of the same CPU and kernel. This
--- is association: hosts were not drawn by lot. Facts that part the hosts alike cannot be told apart and share a row.
+-- Which fact goes with slow hosts: those that have it against the others of the same CPU, kernel and (if the fact is no
+-- part of it) setting. This is association: hosts were not drawn by lot. Facts that part hosts alike share a row.
 CREATE OR REPLACE TEMP TABLE estimates AS
-    WITH now AS (SELECT unit, host, cpu, kernel, facts FROM units WHERE newest),
+    WITH now AS (SELECT unit, host, cpu, kernel, setting, facts FROM units WHERE newest),
+    middles AS (SELECT cpu, kernel, cell, median(y) AS middle FROM measured JOIN now USING (unit) GROUP BY ALL),
     scores AS (
-        SELECT unit, median(y) AS y
-        FROM (SELECT unit, y - median(y) OVER (PARTITION BY cpu, kernel, what, id) AS y FROM measured JOIN now USING (unit))
-        GROUP BY unit),
+        SELECT unit, median(y - middle) AS y
+        FROM measured JOIN now USING (unit) JOIN middles USING (cpu, kernel, cell) GROUP BY unit),
     keys AS (
         SELECT cpu, f.key, max(hosts) AS hosts
         FROM (SELECT cpu, unnest(map_entries(facts)) AS f, count(*) OVER (PARTITION BY cpu) AS hosts FROM now)
-        GROUP BY ALL HAVING count(DISTINCT f.value) > 1 OR count(*) < max(hosts)),
+        GROUP BY ALL HAVING count(DISTINCT f.value) BETWEEN 2 AND 100 OR count(*) < max(hosts)),
     has AS (
-        SELECT unit, host, cpu, kernel, key, coalesce(facts[key], 'none') AS value, y,
-               mode(value) OVER (PARTITION BY cpu, key) AS usual
+        SELECT cpu, key, coalesce(facts[key], 'none') AS value, hash(host) AS who, y,
+               kernel || CASE WHEN key IN ('idle', 'frequency') OR starts_with(key, 'mitigations.') THEN ''
+                              ELSE ' ' || setting END AS stratum
         FROM now JOIN keys USING (cpu) JOIN scores USING (unit)),
-    lists AS (
-        SELECT cpu, key, usual, kernel, value, list_sort(list(y)) AS x, bit_xor(hash(host)) AS who FROM has GROUP BY ALL),
-    differences AS (
-        SELECT a.cpu, a.key, a.usual, a.value, a.kernel, len(a.x) AS hosts, len(b.x) AS hosts_usual,
-               hash(a.who, b.who) AS who, difference(a.x, b.x) AS d
-        FROM lists AS a JOIN lists AS b USING (cpu, key, usual, kernel)
-        WHERE a.value <> usual AND b.value = usual AND len(a.x) >= fewest_in_side() AND len(b.x) >= fewest_in_side()),
+    yes AS (
+        SELECT cpu, key, stratum, value, list_sort(list(y)) AS x, bit_xor(who) AS who FROM has GROUP BY ALL
+        HAVING count(*) >= fewest_in_side()),
+    no AS (
+        SELECT yes.cpu, yes.key, yes.stratum, yes.value, list_sort(list(y)) AS x, bit_xor(has.who) AS who
+        FROM yes JOIN has ON has.cpu = yes.cpu AND has.key = yes.key AND has.stratum = yes.stratum AND has.value <> yes.value
+        GROUP BY ALL HAVING count(*) >= fewest_in_side()),
     facts AS (
-        SELECT cpu, key || ' = ' || value || ' instead of ' || usual AS fact, sum(hosts) AS hosts,
-               sum(hosts_usual) AS hosts_usual, bit_xor(hash(who, kernel)) AS who,
-               together(list(d)) AS d
-        FROM differences GROUP BY cpu, key, value, usual)
-    SELECT cpu, list(fact ORDER BY fact) AS facts, hosts, hosts_usual, any_value(d) AS d
-    FROM facts GROUP BY cpu, who, hosts, hosts_usual;
+        SELECT cpu, key || ' = ' || value AS fact, sum(len(yes.x)) AS hosts, sum(len(no.x)) AS others,
+               bit_xor(hash(stratum, yes.who)) AS who, bit_xor(hash(stratum, no.who)) AS who_not,
+               together(list(difference(yes.x, no.x))) AS d
+        FROM yes JOIN no USING (cpu, key, stratum, value) GROUP BY cpu, key, value)
+    SELECT cpu, list(fact ORDER BY fact) AS facts, hosts, others, any_value(d) AS d
+    FROM facts GROUP BY cpu, who, who_not, hosts, others
+    QUALIFY row_number() OVER (PARTITION BY cpu, least(who, who_not), greatest(who, who_not)
+                               ORDER BY any_value(d).estimate DESC) = 1;
 CREATE OR REPLACE TEMP TABLE associations AS FROM with_intervals('estimates');
 
 SELECT host, cpu, kernel, setting, slower_percent, z, grade FROM outliers WHERE slow ORDER BY z DESC;
@@ -215,6 +228,6 @@ SELECT host, what, text, share_of_others FROM explained ORDER BY host, share_of_
 SELECT getvariable('sides') AS sides, what, stratum, design, hosts, percent, low_percent, high_percent, claimed
 FROM changes ORDER BY claimed DESC, abs(percent) DESC;
 FROM also_changed ORDER BY hosts DESC;
-SELECT cpu, facts, hosts, hosts_usual, percent, low_percent, high_percent, claimed
+SELECT cpu, facts, hosts, others, percent, low_percent, high_percent, claimed
 FROM associations ORDER BY claimed DESC, abs(percent) DESC;
-SELECT * EXCLUDE (middle) FROM medians ORDER BY ALL;
+SELECT * EXCLUDE (cell, middle) FROM medians ORDER BY ALL;

@@ -25,13 +25,13 @@ class Template:
             CREATE TABLE runs AS FROM read_parquet(getvariable('dataset') || '/**/runs.parquet') LIMIT 0;
             CREATE TABLE cells AS
                 SELECT (row_number() OVER (ORDER BY id) - 1)::INTEGER AS cell, * FROM (
-                    SELECT * EXCLUDE (kernel, day),
-                           median(coalesce(p50_ns, 1e9 / messages_per_second)) OVER (PARTITION BY id) AS ns
-                    FROM read_parquet(getvariable('dataset') || '/**/data_*.parquet', hive_partitioning = true)
-                    WHERE rejected IS NULL AND proved AND coalesce(p50_ns, messages_per_second) > 0
-                    QUALIFY row_number() OVER (PARTITION BY id ORDER BY round) = 1)
-                WHERE $1 IS NULL OR list_contains($1, mechanism)
-                QUALIFY row_number() OVER (PARTITION BY mechanism, pattern ORDER BY id) <= $2""", [mechanisms, cells_each])
+                    FROM (SELECT * EXCLUDE (kernel, day),
+                                 median(coalesce(p50_ns, 1e9 / messages_per_second)) OVER (PARTITION BY id) AS ns
+                          FROM read_parquet(getvariable('dataset') || '/**/data_*.parquet', hive_partitioning = true)
+                          WHERE rejected IS NULL AND proved AND coalesce(p50_ns, messages_per_second) > 0
+                            AND ($1 IS NULL OR list_contains($1, mechanism))
+                          QUALIFY row_number() OVER (PARTITION BY id ORDER BY round) = 1)
+                    QUALIFY row_number() OVER (PARTITION BY mechanism, pattern ORDER BY id) <= $2)""", [mechanisms, cells_each])
         self.mechanisms = numpy.array([m for (m,) in self.sql.execute("SELECT mechanism FROM cells ORDER BY cell").fetchall()])
         if not len(self.mechanisms):
             raise SystemExit(f"no cells of {mechanisms} in {dataset}")
@@ -52,12 +52,12 @@ class Template:
         lines = folder / "runs.ndjson"
         with lines.open("w") as out:
             for at, run in enumerate(runs):
-                out.write(json.dumps({"at": at, "run_id": hashlib.md5(f"{seed} {at}".encode()).hexdigest(),
+                out.write(json.dumps({"number": at, "run_id": hashlib.md5(f"{seed} {at}".encode()).hexdigest(),
                                       "interrupted": False, "grade": "B", "facts": {}, "findings": [], **run}) + "\n")
         types = dict(self.sql.execute("SELECT column_name, column_type FROM (DESCRIBE runs)").fetchall())
-        columns = ", ".join(f"'{name}': '{kind}'" for name, kind in {"at": "INTEGER", **types}.items())
+        columns = ", ".join(f"'{name}': '{kind}'" for name, kind in {"number": "INTEGER", **types}.items())
         self.sql.execute(f"CREATE OR REPLACE TEMP TABLE made AS FROM read_json('{lines}', format='nd', columns={{{columns}}})")
-        self.sql.execute(f"COPY (SELECT * EXCLUDE at FROM made) TO '{folder}/runs.parquet'")
+        self.sql.execute(f"COPY (SELECT * EXCLUDE (number) FROM made) TO '{folder}/runs.parquet'")
         lines.unlink()
         for first in range(0, len(runs), 500):
             part = runs[first:first + 500]
@@ -67,7 +67,7 @@ class Template:
             x = x[:, :, None] + ROUND * draw.standard_normal((len(part), cells, rounds), dtype=numpy.float32)
             at, cell, round_ = (i.ravel().astype(numpy.int32) for i in numpy.indices(x.shape))
             at, factor = at + numpy.int32(first), numpy.exp(x.ravel())
-            drawn = {"at": at, "cell": cell, "nth": round_, "factor": factor}
+            drawn = {"number": at, "cell": cell, "nth": round_, "factor": factor}
             self.sql.register("drawn", drawn)
             self.sql.execute(f"""
                 COPY (SELECT cells.* EXCLUDE (cell, ns)
@@ -75,7 +75,7 @@ class Template:
                                    CASE WHEN p50_ns IS NOT NULL THEN ns * factor END AS p50_ns,
                                    CASE WHEN p50_ns IS NULL THEN 1e9 / ns / factor END AS messages_per_second),
                           kernel, run::DATE AS day
-                      FROM drawn JOIN cells USING (cell) JOIN made USING (at))
+                      FROM drawn JOIN cells USING (cell) JOIN made USING (number))
                 TO '{folder}/rounds' (FORMAT parquet, PARTITION_BY (kernel, day), APPEND,
                                       FILENAME_PATTERN 'data_{{uuid}}')""")
             self.sql.unregister("drawn")
@@ -87,7 +87,7 @@ def asked(dataset, **variables):
     sql = duckdb.connect(config={"threads": 2, "memory_limit": "1GB"})
     for name, value in {"dataset": str(dataset), **variables}.items():
         sql.execute(f"SET VARIABLE {name} = $1", [value])
-    sql.execute((SQL / "fleet.sql").read_text())
+    sql.execute((SQL / "fleet.sql").read_text()).fetchall()
     return sql
 
 
