@@ -19,10 +19,10 @@ CREATE OR REPLACE MACRO percent(x) AS round(100 * (exp(x) - 1), 2);
 
 -- Quantile of the normal distribution for a small upper tail (Abramowitz and Stegun 26.2.23) and of Student's
 -- (26.7.5): at most 1 % too small for 4 degrees of freedom or more and the tails used here.
-CREATE OR REPLACE MACRO z_of(tail) AS (
-    SELECT u - (2.515517 + 0.802853 * u + 0.010328 * u ** 2)
-               / (1 + 1.432788 * u + 0.189269 * u ** 2 + 0.001308 * u ** 3)
-    FROM (SELECT sqrt(-2 * ln(tail)) AS u));
+CREATE OR REPLACE MACRO z_from(u) AS
+    u - (2.515517 + 0.802853 * u + 0.010328 * u ** 2)
+        / (1 + 1.432788 * u + 0.189269 * u ** 2 + 0.001308 * u ** 3);
+CREATE OR REPLACE MACRO z_of(tail) AS z_from(sqrt(-2 * ln(tail)));
 CREATE OR REPLACE MACRO t_from(z, v) AS
     z + (z ** 3 + z) / (4 * v) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * v ** 2)
     + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * v ** 3)
@@ -60,8 +60,8 @@ CREATE OR REPLACE MACRO with_intervals(estimates) AS TABLE
            percent(estimate + width) AS high_percent,
            abs(estimate) > width AND abs(estimate) >= margin() AS claimed
     FROM (SELECT * EXCLUDE (d), d.estimate,
-                 sqrt(d.error2) * t_from(z_of(0.01 / 2 / count(*) OVER ()), d.freedom) AS width
-          FROM query_table(estimates));
+                 sqrt(d.error2) * t_from(z_of(0.01 / 2 / questions), d.freedom) AS width
+          FROM (SELECT *, count(*) OVER () AS questions FROM query_table(estimates)));
 
 -- Documents that count, each once.
 CREATE OR REPLACE TEMP TABLE runs AS
@@ -137,7 +137,7 @@ CREATE OR REPLACE TEMP TABLE explained AS
 -- Did a change make a mechanism slower? Hosts that were measured before and after are compared with themselves, others
 -- with others of the same CPU, frequency and idle driver. A row for each of these strata, and one for all together.
 SET VARIABLE sides = (
-    SELECT CASE WHEN getvariable('before') IS NULL THEN list(side ORDER BY first)[-2:]
+    SELECT CASE WHEN getvariable('before') IS NULL THEN list(side ORDER BY first, side)[-2:]
                 ELSE [getvariable('before'), getvariable('after')] END
     FROM (SELECT side, min(first) AS first FROM units WHERE side IS NOT NULL GROUP BY side));
 CREATE OR REPLACE TEMP TABLE chosen AS

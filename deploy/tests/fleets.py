@@ -71,7 +71,7 @@ class Template:
             self.sql.register("drawn", drawn)
             self.sql.execute(f"""
                 COPY (SELECT cells.* EXCLUDE (cell, ns)
-                          REPLACE (made.run_id AS run_id, nth AS round, cells.cell AS "order",
+                          REPLACE (made.run_id AS run_id, nth::BIGINT AS round, cells.cell::BIGINT AS "order",
                                    CASE WHEN p50_ns IS NOT NULL THEN ns * factor END AS p50_ns,
                                    CASE WHEN p50_ns IS NULL THEN 1e9 / ns / factor END AS messages_per_second),
                           kernel, run::DATE AS day
@@ -101,11 +101,11 @@ def real_fleet(template, hosts, seed):
     draw = numpy.random.default_rng(seed)
     cpu, after, menu, slow = (draw.integers(0, 3, hosts), draw.random(hosts) < 0.5, draw.random(hosts) < 0.7,
                               draw.random(hosts) < 0.01)
-    runs = [run(f"n{at}", "6.12.57" if after[at] else "6.1.99", cpu=f"CPU {cpu[at]}", idle="menu" if menu[at] else "teo",
+    runs = [run(f"n{at}", "6.12.57" if after[at] else "6.1.99", f"2026-11-{26 + after[at]}", f"CPU {cpu[at]}", idle="menu" if menu[at] else "teo",
                 facts={"microcode": str(draw.integers(0, 2)), "label.rack": str(draw.integers(0, 20))},
                 findings=[{"code": "W-THROTTLE", "severity": "warning", "text": "a CPU <ran> slower", "remedy": "cool it"}]
                 if slow[at] else []) for at in range(hosts)]
     pipes = numpy.char.startswith(template.mechanisms.astype(str), "pipe")
-    shifts = (numpy.log(1.25) * (slow[:, None] + (~menu & (cpu < 2))[:, None])
+    shifts = (numpy.log(1.25) * (slow.astype(float) + (~menu & (cpu < 2)))[:, None]
               + numpy.log(1.06) * (after[:, None] & pipes[None, :])).astype(numpy.float32)
     return runs, shifts, {f"n{at}" for at in numpy.flatnonzero(slow)}
