@@ -25,16 +25,17 @@ li { margin: .2rem 0 } .slow { color: var(--slow) } .fast { color: var(--fast) }
 th, td { text-align: left; vertical-align: top; padding: 3px 10px 3px 0; border-bottom: 1px solid var(--line) }
 td.n { text-align: right; white-space: nowrap } .matrix th, .matrix td { min-width: 5.5rem; overflow-wrap: normal }
 .matrix th:first-child { position: sticky; left: 0; background: var(--page); min-width: 8rem; max-width: 14rem }
-figure { margin: .6rem 0; display: grid; gap: 2px 12px; grid-template-columns: minmax(0, 17rem) minmax(0, 1fr) 9.5rem;
-         font-size: .85rem; align-items: center }
-figure svg { width: 100%; height: 20px; display: block; background: var(--band) }
-figure .n { white-space: nowrap; font-variant-numeric: tabular-nums }
-figcaption { grid-column: 2; display: flex; justify-content: space-between }
+figure { margin: .6rem 0; font-size: .85rem } figure div { display: grid; gap: 2px 12px; align-items: center; margin: 2px 0;
+         grid-template: "label bar words" / minmax(0, 17rem) minmax(0, 1fr) 10rem }
+figure svg { grid-area: bar; width: 100%; height: 20px; display: block; background: var(--band) }
+figure .n { grid-area: words; white-space: nowrap; font-variant-numeric: tabular-nums }
+figcaption { grid-area: bar; display: flex; justify-content: space-between }
 @media (max-width: 700px) {
-  figure { grid-template-columns: minmax(0, 1fr) auto } figure svg, figcaption { grid-column: 1 / -1 }
-  figure svg { order: 0; margin-bottom: 6px } figure .n { text-align: right } }
-@media (max-width: 700px) { .list table, .list tbody, .list tr, .list td { display: block } .list tr:has(th) { display: none }
-  .list td { border: 0; padding: 0 } .list td.n { text-align: left } .list tr { padding: 6px 0; border-bottom: 1px solid var(--line) } }
+  figure div { grid-template: "label words" "bar bar" / minmax(0, 1fr) auto; margin-bottom: 8px }
+  .list table, .list tbody, .list tr { display: block } .list tr:has(th) { display: none }
+  .list tr { padding: 6px 0; border-bottom: 1px solid var(--line) }
+  .list td { border: 0; padding: 0 12px 0 0; display: inline-block } .list td.n { text-align: left }
+  .list td::before { content: attr(data-head) " "; color: var(--dim) } }
 """
 
 
@@ -43,43 +44,42 @@ def text(value):
 
 
 def time(ns):
-    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3)):
-        if ns >= size:
-            return f"{ns / size:.3g} {unit}" if ns < 999.5 * size else f"{ns / size:.0f} {unit}"
-    return f"{ns:.3g} ns"
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1)):
+        if ns >= size or unit == "ns":
+            return f"{ns / size:#.3g}".rstrip(".") + f" {unit}" if ns < 999.5 * size else f"{ns / size:.0f} {unit}"
 
 
 def percent(value):
     return f"{value:+.1f} %"
 
 
-def table(head, rows, kind="list"):
+def table(head, rows):
     """Cells of rows are text, or (text, class)."""
-    def cell(value):
-        content, name = value if isinstance(value, tuple) else (value, "")
-        return f'<td class="{name}">{text(content)}</td>'
-    lines = "".join("<tr>" + "".join(map(cell, row)) + "</tr>" for row in rows)
-    return f'<div class="wide {kind}"><table><tr>' + "".join(f"<th>{text(h)}</th>" for h in head) + f"</tr>{lines}</table></div>"
+    def cell(name, value):
+        content, kind = value if isinstance(value, tuple) else (value, "")
+        return f'<td class="{kind}" data-head="{text(name)}">{text(content)}</td>'
+    lines = "".join("<tr>" + "".join(map(cell, head, row)) + "</tr>" for row in rows)
+    return '<div class="wide list"><table><tr>' + "".join(f"<th>{text(h)}</th>" for h in head) + f"</tr>{lines}</table></div>"
 
 
-def picture(rows, low, high, marks):
-    """Rows of label, boxes (from, to), lines (at, class), and words; on one scale in percent, with lines at the marks."""
+def picture(rows, edge, marks):
+    """Rows of label, boxes (from, to), lines (at, class), and words; from -edge to edge percent, with lines at the marks."""
+    edge *= 1.05
+
     def at(value):
-        return round(100 * (min(max(value, low), high) - low) / (high - low), 2)
+        return round(50 + 50 * min(max(value / edge, -1), 1), 2)
 
     def line(value, name):
         return (f'<line x1="{at(value)}" x2="{at(value)}" y1="0" y2="20" vector-effect="non-scaling-stroke" '
                 f'stroke="var(--{name})" stroke-width="{1 if name == "line" else 2.5}"/>')
     out = ["<figure>"]
     for label, boxes, lines, words in rows:
-        out.append(f'<span>{text(label)}</span><svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">'
+        out.append(f'<div><span>{text(label)}</span><svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">'
                    + "".join(line(mark, "line") for mark in marks)
                    + "".join(f'<rect x="{at(a)}" width="{max(0.3, at(b) - at(a)):.2f}" y="6" height="8" fill="var(--bar)"/>'
                              for a, b in boxes)
-                   + "".join(line(*each) for each in lines) + f'</svg><span class="n">{text(words)}</span>')
-    steps = [low, *[mark for mark in marks if low < mark < high], high]
-    places = "".join(f'<span>{percent(step)}</span>' for step in (steps if len(steps) <= 5 else [low, 0, high]))
-    return "".join(out) + f"<figcaption>{places}</figcaption></figure>"
+                   + "".join(line(*each) for each in lines) + f'</svg><span class="n">{text(words)}</span></div>')
+    return "".join(out) + f"<div><figcaption><span>{percent(-edge)}</span><span>0</span><span>{percent(edge)}</span></figcaption></div></figure>"
 
 
 def forest(rows):
@@ -89,7 +89,7 @@ def forest(rows):
     return picture([(label, [(low, high)],
                      [(value, "slow" if claimed and value > 0 else "fast" if claimed else "ink")],
                      f"{percent(value)} [{low:+.1f}, {high:+.1f}]") for label, value, low, high, claimed in rows],
-                   -reach, reach, [-3, 0, 3])
+                   reach, [-3, 0, 3])
 
 
 def slow_hosts(ask):
@@ -107,16 +107,16 @@ def slow_hosts(ask):
     if groups:
         out.append(picture([(name, [(low, high)], [(middle, "ink"), *((value, "slow") for value in found or [])],
                              f"{len(found or [])} of {count}") for name, count, low, middle, high, found in groups],
-                           -edge, edge, [0]))
+                           edge, [0]))
         out.append('<p class="dim">Boxes: nine tenths of the hosts. Red lines: slow hosts.</p>')
     reasons = {}
     for unit, what, words, share in ask("""SELECT unit, what, text, share_of_others FROM explained
             ORDER BY text IS NULL, share_of_others, what"""):
-        reasons.setdefault(unit, []).append(f"{what}{': ' + words if words else ''} ({100 * share:.0f} % of the others have it)")
+        reasons.setdefault(unit, []).append(f"{what}{': ' + words if words else ''} ({100 * share:.1f} % of the others have it)")
     if slow:
-        out.append(table(["host", "slower", "z", "group", "grade", "what it has and others have not"],
+        out.append(table(["host", "slower", "z", "group", "grade", "finding"],
                          [[host, (percent(by), "n slow"), (f"{z:.1f}", "n"), f"{cpu}, {kernel}, {setting}", grade,
-                           "; ".join(reasons.get(unit, ["nothing in its documents"])[:3])]
+                           "; ".join(reasons.get(unit, ["none that others have not"])[:3])]
                           for unit, host, cpu, kernel, setting, by, z, grade in slow[:200]]))
         if len(slow) > 200:
             out.append(f"<p>And {len(slow) - 200} more.</p>")
@@ -131,7 +131,7 @@ def changes(ask, factor):
                       percent, low_percent, high_percent, claimed, hosts, hosts_before
                   FROM changes WHERE stratum = 'all' ORDER BY claimed DESC, abs(percent) DESC""")
     claims = [row for row in rows if row[4]]
-    out = [f"<h2>{text(factor)}: {text(before)} to {text(after)}</h2>",
+    out = [f"<h2>{text(factor.capitalize())}: {text(before)} to {text(after)}</h2>",
            "<p>Hosts measured on both sides are compared with themselves, others with hosts of the same CPU, frequency and idle "
            "driver. Intervals hold for all rows together (99 %). A difference is claimed if its interval is without 0 and it is "
            "at least 3 %; lines mark 0 and 3 %.</p>"]
@@ -155,7 +155,7 @@ def changes(ask, factor):
         out.append("<p>This changed on the same hosts, too, and can be the cause as well:</p>"
                    + table(["fact", "before", "after", "hosts"], [[k, b, a, (n, "n")] for k, b, a, n in also]))
     names = ", ".join(f"{row[0]} {percent(row[1])}" for row in claims[:6]) + (", and more" if len(claims) > 6 else "")
-    return out, f"{factor} {before} to {after}: " + (names if claims else "no mechanism is certainly faster or slower by 3 %") + "."
+    return out, f"{factor.capitalize()} {before} to {after}: " + (names if claims else "no mechanism is certainly faster or slower by 3 %") + "."
 
 
 def settings(ask):
@@ -168,7 +168,9 @@ def settings(ask):
            "<p>Hosts that have a fact against the others of the same CPU and kernel, over all cells. This is association: what "
            "else differs between these hosts can be the cause. Intervals hold for all rows together (99 %).</p>",
            forest([(f"{cpu}: {' and '.join(facts[:4])}{' and more' if len(facts) > 4 else ''} ({hosts} hosts, others {others})",
-                    by, low, high, claimed) for cpu, facts, hosts, others, by, low, high, claimed in rows[:max(5, len(claims))]])]
+                    by, low, high, claimed) for cpu, facts, hosts, others, by, low, high, claimed in (claims or rows[:3])])]
+    if claims and len(claims) < len(rows):
+        out.append(f"<p>The other {len(rows) - len(claims)} facts have no certain difference of 3 %.</p>")
     names = "; ".join(f"{' and '.join(facts[:2])} {percent(by)} on {cpu}" for cpu, facts, _, _, by, _, _, _ in claims[:4])
     return out, f"What goes with slow or fast hosts: {names}." if claims else "No setting goes with slow or fast hosts."
 
