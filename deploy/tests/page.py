@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""The page of a made fleet in Chromium: page.py DATASET [-o PAGE]. At two widths and in both themes nothing scrolls sideways."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import fleets
+
+
+class Browser:
+    """Chromium's debugging protocol over two pipes."""
+
+    def __init__(self, profile):
+        (read, self.write), (self.read, write) = os.pipe(), os.pipe()
+
+        def ends():
+            # Chromium reads from 3 and writes to 4; either can be one of ours.
+            ours = os.dup2(read, 60, inheritable=False), os.dup2(write, 61, inheritable=False)
+            os.dup2(ours[0], 3)
+            os.dup2(ours[1], 4)
+        self.process = subprocess.Popen(["chromium", "--headless", "--no-sandbox", "--remote-debugging-pipe", f"--user-data-dir={profile}"],
+                                        preexec_fn=ends, close_fds=False, stderr=subprocess.DEVNULL)
+        os.close(read), os.close(write)
+        self.count, self.buffer, self.session = 0, b"", {}
+
+    def do(self, method, **params):
+        self.count += 1
+        os.write(self.write, json.dumps({"id": self.count, "method": method, "params": params, **self.session}).encode() + b"\0")
+        while True:
+            answer = json.loads(self.message())
+            if answer.get("id") == self.count:
+                if "error" in answer:
+                    raise SystemExit(f"{method}: {answer['error']}")
+                return answer["result"]
+
+    def message(self):
+        while b"\0" not in self.buffer:
+            part = os.read(self.read, 65536)
+            if not part:
+                raise SystemExit("Chromium ended")
+            self.buffer += part
+        message, self.buffer = self.buffer.split(b"\0", 1)
+        return message
+
+    def value(self, expression):
+        return self.do("Runtime.evaluate", expression=expression, awaitPromise=True)["result"].get("value")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        folder = pathlib.Path(folder)
+        page = pathlib.Path(sys.argv[sys.argv.index("-o") + 1] if "-o" in sys.argv else folder / "fleet.html").resolve()
+        template = fleets.Template(sys.argv[1])
+        runs, shifts, slow = fleets.real_fleet(template, 1000, seed=1)
+        dataset = template.write(folder / "fleet", runs, shifts, rounds=3)
+        subprocess.run([sys.executable, fleets.SQL.parent / "fleet.py", dataset, "-o", page], check=True)
+        browser = Browser(folder / "profile")
+        # A browser that hangs is ended, and the read from it with it.
+        watch = subprocess.Popen(["sh", "-c", f"sleep 120; kill -KILL {browser.process.pid}"])
+        try:
+            target = browser.do("Target.createTarget", url=page.as_uri())["targetId"]
+            browser.session = {"sessionId": browser.do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
+            browser.value("new Promise(done => document.readyState == 'complete' ? done() : addEventListener('load', done))")
+            papers = set()
+            for width in (390, 1280):
+                for theme in ("light", "dark"):
+                    browser.do("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+                    browser.do("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
+                    wide, room = (browser.value(f"document.documentElement.{what}") for what in ("scrollWidth", "clientWidth"))
+                    paper, ink = (browser.value(f"getComputedStyle(document.body).{what}") for what in ("backgroundColor", "color"))
+                    papers.add(paper)
+                    print(f"{width} px, {theme}: {wide} px in {room}, {ink} on {paper}")
+                    assert wide <= room
+            assert len(papers) == 2, "both themes look alike"
+            # The text of a finding has a tag in it.
+            assert browser.value("document.querySelector('ran') === null && document.body.innerText.includes('<ran>')") is True
+            rows = browser.value("document.querySelectorAll('.list tr').length")
+            print(f"{page.stat().st_size} bytes, {rows} rows, texts are escaped")
+            assert rows > len(slow) / 2
+        finally:
+            for process in (watch, browser.process):
+                process.kill()
+                process.wait()
+
+
+if __name__ == "__main__":
+    main()
