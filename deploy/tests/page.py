@@ -7,6 +7,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import threading
 
 import fleets
 
@@ -51,7 +52,7 @@ class Browser:
 
 
 def main():
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         folder = pathlib.Path(folder)
         page = pathlib.Path(sys.argv[sys.argv.index("-o") + 1] if "-o" in sys.argv else folder / "fleet.html").resolve()
         template = fleets.Template(sys.argv[1])
@@ -60,7 +61,8 @@ def main():
         subprocess.run([sys.executable, fleets.SQL.parent / "fleet.py", dataset, "-o", page], check=True)
         browser = Browser(folder / "profile")
         # A browser that hangs is ended, and the read from it with it.
-        watch = subprocess.Popen(["sh", "-c", f"sleep 120; kill -KILL {browser.process.pid}"])
+        watch = threading.Timer(120, browser.process.kill)
+        watch.start()
         try:
             target = browser.do("Target.createTarget", url=page.as_uri())["targetId"]
             browser.session = {"sessionId": browser.do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
@@ -81,10 +83,13 @@ def main():
             rows = browser.value("document.querySelectorAll('.list tr').length")
             print(f"{page.stat().st_size} bytes, {rows} rows, texts are escaped")
             assert rows > len(slow) / 2
+            browser.session = {}
+            browser.do("Browser.close")
+            browser.process.wait(timeout=60)
         finally:
-            for process in (watch, browser.process):
-                process.kill()
-                process.wait()
+            watch.cancel()
+            browser.process.kill()
+            browser.process.wait()
 
 
 if __name__ == "__main__":
