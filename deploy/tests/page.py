@@ -26,17 +26,27 @@ class Browser:
         self.process = subprocess.Popen(["chromium", "--headless", "--no-sandbox", "--remote-debugging-pipe", f"--user-data-dir={profile}"],
                                         preexec_fn=ends, close_fds=False, stderr=subprocess.DEVNULL)
         os.close(read), os.close(write)
-        self.count, self.buffer, self.session = 0, b"", {}
+        self.count, self.buffer, self.session, self.events = 0, b"", {}, set()
 
     def do(self, method, **params):
         self.count += 1
         os.write(self.write, json.dumps({"id": self.count, "method": method, "params": params, **self.session}).encode() + b"\0")
         while True:
             answer = json.loads(self.message())
+            self.events.add(answer.get("method"))
             if answer.get("id") == self.count:
                 if "error" in answer:
                     raise SystemExit(f"{method}: {answer['error']}")
                 return answer["result"]
+
+    def load(self, url):
+        target = self.do("Target.createTarget", url="about:blank")["targetId"]
+        self.session = {"sessionId": self.do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
+        self.do("Page.enable")
+        self.events.clear()
+        self.do("Page.navigate", url=url)
+        while "Page.loadEventFired" not in self.events:
+            self.events.add(json.loads(self.message()).get("method"))
 
     def message(self):
         while b"\0" not in self.buffer:
@@ -48,7 +58,7 @@ class Browser:
         return message
 
     def value(self, expression):
-        return self.do("Runtime.evaluate", expression=expression, awaitPromise=True)["result"].get("value")
+        return self.do("Runtime.evaluate", expression=expression)["result"].get("value")
 
 
 def main():
@@ -64,9 +74,7 @@ def main():
         watch = threading.Timer(120, browser.process.kill)
         watch.start()
         try:
-            target = browser.do("Target.createTarget", url=page.as_uri())["targetId"]
-            browser.session = {"sessionId": browser.do("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
-            browser.value("new Promise(done => document.readyState == 'complete' ? done() : addEventListener('load', done))")
+            browser.load(page.as_uri())
             papers = set()
             for width in (390, 1280):
                 for theme in ("light", "dark"):
