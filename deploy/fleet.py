@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """One page about a fleet, from the datasets of rows.sql: slow hosts, changes, settings, medians.
 
-    fleet.py DATASET -o fleet.html [--since DAY] [--factor KEY --before VALUE --after VALUE]
+fleet.py DATASET -o fleet.html [--since DAY] [--factor KEY --before VALUE --after VALUE]
 """
 
 import argparse
@@ -55,11 +55,17 @@ def percent(value):
 
 def table(head, rows):
     """Cells of rows are text, or (text, class)."""
+
     def cell(name, value):
         content, kind = value if isinstance(value, tuple) else (value, "")
         return f'<td class="{kind}" data-head="{text(name)}">{text(content)}</td>'
+
     lines = "".join("<tr>" + "".join(map(cell, head, row)) + "</tr>" for row in rows)
-    return '<div class="wide list"><table><tr>' + "".join(f"<th>{text(h)}</th>" for h in head) + f"</tr>{lines}</table></div>"
+    return (
+        '<div class="wide list"><table><tr>'
+        + "".join(f"<th>{text(h)}</th>" for h in head)
+        + f"</tr>{lines}</table></div>"
+    )
 
 
 def picture(rows, edge, marks):
@@ -70,57 +76,114 @@ def picture(rows, edge, marks):
         return round(50 + 50 * min(max(value / edge, -1), 1), 2)
 
     def line(value, name):
-        return (f'<line x1="{at(value)}" x2="{at(value)}" y1="0" y2="20" vector-effect="non-scaling-stroke" '
-                f'stroke="var(--{name})" stroke-width="{1 if name == "line" else 2.5}"/>')
+        return (
+            f'<line x1="{at(value)}" x2="{at(value)}" y1="0" y2="20" vector-effect="non-scaling-stroke" '
+            f'stroke="var(--{name})" stroke-width="{1 if name == "line" else 2.5}"/>'
+        )
+
     out = ["<figure>"]
     for label, boxes, lines, words in rows:
-        out.append(f'<div><span>{text(label)}</span><svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">'
-                   + "".join(line(mark, "line") for mark in marks)
-                   + "".join(f'<rect x="{at(a)}" width="{max(0.3, at(b) - at(a)):.2f}" y="6" height="8" fill="var(--bar)"/>'
-                             for a, b in boxes)
-                   + "".join(line(*each) for each in lines) + f'</svg><span class="n">{text(words)}</span></div>')
-    return "".join(out) + f"<div><figcaption><span>{percent(-edge)}</span><span>0</span><span>{percent(edge)}</span></figcaption></div></figure>"
+        out.append(
+            f'<div><span>{text(label)}</span><svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">'
+            + "".join(line(mark, "line") for mark in marks)
+            + "".join(
+                f'<rect x="{at(a)}" width="{max(0.3, at(b) - at(a)):.2f}" y="6" height="8" fill="var(--bar)"/>'
+                for a, b in boxes
+            )
+            + "".join(line(*each) for each in lines)
+            + f'</svg><span class="n">{text(words)}</span></div>'
+        )
+    return (
+        "".join(out)
+        + f"<div><figcaption><span>{percent(-edge)}</span><span>0</span><span>{percent(edge)}</span></figcaption></div></figure>"
+    )
 
 
 def forest(rows):
     """Estimates with their intervals; the marks are 0 and the margin."""
     reach = max([6, *(abs(edge) for row in rows for edge in (row[2], row[3]))])
     reach = min(reach, 3 * max([6, *(abs(row[1]) for row in rows)]))
-    return picture([(label, [(low, high)],
-                     [(value, "slow" if claimed and value > 0 else "fast" if claimed else "ink")],
-                     f"{percent(value)} [{low:+.1f}, {high:+.1f}]") for label, value, low, high, claimed in rows],
-                   reach, [-3, 0, 3])
+    return picture(
+        [
+            (
+                label,
+                [(low, high)],
+                [(value, "slow" if claimed and value > 0 else "fast" if claimed else "ink")],
+                f"{percent(value)} [{low:+.1f}, {high:+.1f}]",
+            )
+            for label, value, low, high, claimed in rows
+        ],
+        reach,
+        [-3, 0, 3],
+    )
 
 
 def slow_hosts(ask):
-    slow = ask("SELECT unit, host, cpu, kernel, setting, slower_percent, z, grade FROM outliers WHERE slow ORDER BY z DESC")
-    judged, small = ask("SELECT count(DISTINCT host) FILTER (slow IS NOT NULL), count(*) FILTER (slow IS NULL) FROM outliers")[0]
+    slow = ask(
+        "SELECT unit, host, cpu, kernel, setting, slower_percent, z, grade FROM outliers WHERE slow ORDER BY z DESC"
+    )
+    judged, small = ask(
+        "SELECT count(DISTINCT host) FILTER (slow IS NOT NULL), count(*) FILTER (slow IS NULL) FROM outliers"
+    )[0]
     groups = ask("""SELECT concat_ws(', ', cpu, kernel, setting), count(*), percent(quantile_cont(score, 0.05)), percent(median(score)),
                         percent(quantile_cont(score, 0.95)), list(percent(score)) FILTER (slow)
                     FROM outliers WHERE slow IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT 24""")
     edge = max([10, *(abs(v) for g in groups for v in [g[2], g[4], *(g[5] or [])])])
-    out = ["<h2>Slow hosts</h2>",
-           "<p>A host is compared with its group: same CPU, kernel and setting. It is slow if the median over its cells is 4 "
-           "robust standard deviations, and at least 3 %, above the group.</p>"]
+    out = [
+        "<h2>Slow hosts</h2>",
+        "<p>A host is compared with its group: same CPU, kernel and setting. It is slow if the median over its cells is 4 "
+        "robust standard deviations, and at least 3 %, above the group.</p>",
+    ]
     if small:
-        out.append(f"<p>{small} hosts are in groups of fewer than 20, which is too few to judge.</p>")
+        out.append(f"<p>{small} hosts are in groups of fewer than 30, which is too few to judge.</p>")
     if groups:
-        out.append(picture([(name, [(low, high)], [(middle, "ink"), *((value, "slow") for value in found or [])],
-                             f"{len(found or [])} of {count}") for name, count, low, middle, high, found in groups],
-                           edge, [0]))
+        out.append(
+            picture(
+                [
+                    (
+                        name,
+                        [(low, high)],
+                        [(middle, "ink"), *((value, "slow") for value in found or [])],
+                        f"{len(found or [])} of {count}",
+                    )
+                    for name, count, low, middle, high, found in groups
+                ],
+                edge,
+                [0],
+            )
+        )
         out.append('<p class="dim">Boxes: nine tenths of the hosts. Red lines: slow hosts.</p>')
     reasons = {}
     for unit, what, words, share in ask("""SELECT unit, what, text, share_of_others FROM explained
             ORDER BY text IS NULL, share_of_others, what"""):
-        reasons.setdefault(unit, []).append(f"{what}{': ' + words if words else ''} ({100 * share:.1f} % of the others have it)")
+        reasons.setdefault(unit, []).append(
+            f"{what}{': ' + words if words else ''} ({100 * share:.1f} % of the others have it)"
+        )
     if slow:
-        out.append(table(["host", "slower", "z", "group", "grade", "finding"],
-                         [[host, (percent(by), "n slow"), (f"{z:.1f}", "n"), f"{cpu}, {kernel}, {setting}", grade,
-                           "; ".join(reasons.get(unit, ["none that others have not"])[:3])]
-                          for unit, host, cpu, kernel, setting, by, z, grade in slow[:200]]))
+        out.append(
+            table(
+                ["host", "slower", "z", "group", "grade", "finding"],
+                [
+                    [
+                        host,
+                        (percent(by), "n slow"),
+                        (f"{z:.1f}", "n"),
+                        f"{cpu}, {kernel}, {setting}",
+                        grade,
+                        "; ".join(reasons.get(unit, ["none that others have not"])[:3]),
+                    ]
+                    for unit, host, cpu, kernel, setting, by, z, grade in slow[:200]
+                ],
+            )
+        )
         if len(slow) > 200:
             out.append(f"<p>And {len(slow) - 200} more.</p>")
-    return out, f"{len(slow)} of {judged} hosts are slow." if judged else "No group has the 20 hosts that it takes to call one slow."
+    return (
+        out,
+        f"{len(slow)} of {judged} hosts are slow."
+        if judged
+        else "No group has the 30 hosts that it takes to call one slow.",
+    )
 
 
 def changes(ask, factor):
@@ -131,31 +194,52 @@ def changes(ask, factor):
                       percent, low_percent, high_percent, claimed, hosts, hosts_before
                   FROM changes WHERE stratum = 'all' ORDER BY claimed DESC, abs(percent) DESC""")
     claims = [row for row in rows if row[4]]
-    out = [f"<h2>{text(factor.capitalize())}: {text(before)} to {text(after)}</h2>",
-           "<p>Hosts measured on both sides are compared with themselves, others with hosts of the same CPU, frequency and idle "
-           "driver. Intervals hold for all rows together (99 %). A difference is claimed if its interval is without 0 and it is "
-           "at least 3 %; lines mark 0 and 3 %.</p>"]
+    out = [
+        f"<h2>{text(factor.capitalize())}: {text(before)} to {text(after)}</h2>",
+        "<p>Hosts measured on both sides are compared with themselves, others with hosts of the same CPU, frequency and idle "
+        "driver. Intervals hold for all rows together (99 %). A difference is claimed if its interval is without 0 and it is "
+        "at least 3 %; lines mark 0 and 3 %.</p>",
+    ]
     if not rows:
         out.append("<p>No CPU has 5 hosts on each side.</p>")
         return out, f"Too few hosts to compare {before} with {after}."
-    shown = rows[:max(12, len(claims))][:60]
+    shown = rows[: max(12, len(claims))][:60]
     out.append(forest([row[:5] for row in shown]))
     if len(rows) > len(shown):
-        out.append(f"<p>The other {len(rows) - len(shown)} differ by at most {max(abs(r[1]) for r in rows[len(shown):]):.1f} %.</p>")
+        out.append(
+            f"<p>The other {len(rows) - len(shown)} differ by at most {max(abs(r[1]) for r in rows[len(shown) :]):.1f} %.</p>"
+        )
     strata = ask("""SELECT what, stratum, hosts, hosts_before, percent, low_percent, high_percent FROM changes
                     WHERE claimed AND stratum <> 'all' ORDER BY what, stratum""")
     if strata:
-        out.append("<details><summary>The claims by CPU, frequency and idle driver</summary>"
-                   + table(["mechanism", "hosts", "after", "before", "difference", "interval"],
-                           [[what, stratum, (count, "n"), (count_before if count_before is not None else "the same", "n"),
-                             (percent(by), "n"), (f"[{low:+.1f}, {high:+.1f}]", "n")]
-                            for what, stratum, count, count_before, by, low, high in strata]) + "</details>")
+        out.append(
+            "<details><summary>The claims by CPU, frequency and idle driver</summary>"
+            + table(
+                ["mechanism", "hosts", "after", "before", "difference", "interval"],
+                [
+                    [
+                        what,
+                        stratum,
+                        (count, "n"),
+                        (count_before if count_before is not None else "the same", "n"),
+                        (percent(by), "n"),
+                        (f"[{low:+.1f}, {high:+.1f}]", "n"),
+                    ]
+                    for what, stratum, count, count_before, by, low, high in strata
+                ],
+            )
+            + "</details>"
+        )
     also = ask("SELECT key, before, after, hosts FROM also_changed ORDER BY hosts DESC, key")
     if also:
-        out.append("<p>This changed on the same hosts, too, and can be the cause as well:</p>"
-                   + table(["fact", "before", "after", "hosts"], [[k, b, a, (n, "n")] for k, b, a, n in also]))
+        out.append(
+            "<p>This changed on the same hosts, too, and can be the cause as well:</p>"
+            + table(["fact", "before", "after", "hosts"], [[k, b, a, (n, "n")] for k, b, a, n in also])
+        )
     names = ", ".join(f"{row[0]} {percent(row[1])}" for row in claims[:6]) + (", and more" if len(claims) > 6 else "")
-    return out, f"{factor.capitalize()} {before} to {after}: " + (names if claims else "no mechanism is certainly faster or slower by 3 %") + "."
+    return out, f"{factor.capitalize()} {before} to {after}: " + (
+        names if claims else "no mechanism is certainly faster or slower by 3 %"
+    ) + "."
 
 
 def settings(ask):
@@ -164,14 +248,28 @@ def settings(ask):
     if not rows:
         return [], "No fact differs between enough hosts of one CPU."
     claims = [row for row in rows if row[7]]
-    out = ["<h2>What goes with slow hosts</h2>",
-           "<p>Hosts that have a fact against the others of the same CPU and kernel, over all cells. This is association: what "
-           "else differs between these hosts can be the cause. Intervals hold for all rows together (99 %).</p>",
-           forest([(f"{cpu}: {' and '.join(facts[:4])}{' and more' if len(facts) > 4 else ''} ({hosts} hosts, others {others})",
-                    by, low, high, claimed) for cpu, facts, hosts, others, by, low, high, claimed in (claims or rows[:3])])]
+    out = [
+        "<h2>What goes with slow hosts</h2>",
+        "<p>Hosts that have a fact against the others of the same CPU and kernel, over all cells. This is association: what "
+        "else differs between these hosts can be the cause. Intervals hold for all rows together (99 %).</p>",
+        forest(
+            [
+                (
+                    f"{cpu}: {' and '.join(facts[:4])}{' and more' if len(facts) > 4 else ''} ({hosts} hosts, others {others})",
+                    by,
+                    low,
+                    high,
+                    claimed,
+                )
+                for cpu, facts, hosts, others, by, low, high, claimed in (claims or rows[:3])
+            ]
+        ),
+    ]
     if claims and len(claims) < len(rows):
         out.append(f"<p>The other {len(rows) - len(claims)} facts have no certain difference of 3 %.</p>")
-    names = "; ".join(f"{' and '.join(facts[:2])} {percent(by)} on {cpu}" for cpu, facts, _, _, by, _, _, _ in claims[:4])
+    names = "; ".join(
+        f"{' and '.join(facts[:2])} {percent(by)} on {cpu}" for cpu, facts, _, _, by, _, _, _ in claims[:4]
+    )
     return out, f"What goes with slow or fast hosts: {names}." if claims else "No setting goes with slow or fast hosts."
 
 
@@ -187,19 +285,29 @@ def matrix(ask):
             ORDER BY what"""):
         if (cpu, kernel, setting) in places:
             lines.setdefault(identity, {})[places[cpu, kernel, setting]] = ns
-    out = ["<h2>Medians</h2>", "<p>The median over hosts, of one cell for each mechanism and pattern: a round trip, or in streams the time "
-           "for a message. Shades: slower than the fastest of the row, darkest from twice as slow.</p>",
-           '<div class="wide matrix"><table><tr><th>cell</th>'
-           + "".join(f"<th>{text(cpu)}<br>{text(kernel)}<br>{text(setting)}<br>{hosts} hosts</th>"
-                     for cpu, kernel, setting, hosts in sorted(groups)) + "</tr>"]
+    out = [
+        "<h2>Medians</h2>",
+        "<p>The median over hosts, of one cell for each mechanism and pattern: a round trip, or in streams the time "
+        "for a message. Shades: slower than the fastest of the row, darkest from twice as slow.</p>",
+        '<div class="wide matrix"><table><tr><th>cell</th>'
+        + "".join(
+            f"<th>{text(cpu)}<br>{text(kernel)}<br>{text(setting)}<br>{hosts} hosts</th>"
+            for cpu, kernel, setting, hosts in sorted(groups)
+        )
+        + "</tr>",
+    ]
     for identity, values in lines.items():
         least = min(values.values())
         cells = []
         for at in range(len(groups)):
             ns = values.get(at)
             shade = min(1, ns / least - 1) * 55 if ns else 0
-            cells.append(f'<td class="n" style="background: color-mix(in srgb, var(--slow) {shade:.0f}%, var(--page))">'
-                         f"{time(ns)}</td>" if ns else "<td></td>")
+            cells.append(
+                f'<td class="n" style="background: color-mix(in srgb, var(--slow) {shade:.0f}%, var(--page))">'
+                f"{time(ns)}</td>"
+                if ns
+                else "<td></td>"
+            )
         out.append(f"<tr><th>{text(identity)}</th>{''.join(cells)}</tr>")
     return [*out, "</table></div>"]
 
@@ -219,19 +327,26 @@ def main():
         return sql.execute(question).fetchall()
 
     ask((pathlib.Path(__file__).parent / "sql" / "fleet.sql").read_text())
-    hosts, units, first, last = ask("SELECT count(DISTINCT host), count(DISTINCT run_id), min(run)::DATE, max(run)::DATE FROM runs")[0]
+    hosts, units, first, last = ask(
+        "SELECT count(DISTINCT host), count(DISTINCT run_id), min(run)::DATE, max(run)::DATE FROM runs"
+    )[0]
     if not hosts:
         raise SystemExit(f"{options.dataset}: no finished run with a label host")
     left = ask("""SELECT count(DISTINCT run_id) FILTER (interrupted), count(DISTINCT run_id) FILTER (host IS NULL)
                   FROM read_parquet(getvariable('dataset') || '/**/runs.parquet')""")[0]
     parts = [slow_hosts(ask), changes(ask, options.factor or "kernel"), settings(ask)]
-    page = ["<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
-            "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-            f"<title>IPC of {hosts} hosts</title><style>{STYLE}</style><h1>IPC of {hosts} hosts</h1>",
-            f"<p class='dim'>{units} runs, {first} to {last}"
-            + (f"; left out: {left[0]} interrupted, {left[1]} without label host" if any(left) else "") + "</p><ul>",
-            *(f"<li>{text(answer)}</li>" for _, answer in parts), "</ul>",
-            *(line for lines, _ in parts for line in lines), *matrix(ask)]
+    page = [
+        "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
+        "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>IPC of {hosts} hosts</title><style>{STYLE}</style><h1>IPC of {hosts} hosts</h1>",
+        f"<p class='dim'>{units} runs, {first} to {last}"
+        + (f"; left out: {left[0]} interrupted, {left[1]} without label host" if any(left) else "")
+        + "</p><ul>",
+        *(f"<li>{text(answer)}</li>" for _, answer in parts),
+        "</ul>",
+        *(line for lines, _ in parts for line in lines),
+        *matrix(ask),
+    ]
     pathlib.Path(options.output).write_text("\n".join(page) + "\n")
 
 

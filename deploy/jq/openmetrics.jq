@@ -1,6 +1,7 @@
-# One document as OpenMetrics text, for the text files of Prometheus' node_exporter: jq -rf openmetrics.jq > ipcperf.prom
+# One document as OpenMetrics, for the text files of Prometheus' node_exporter: jq -rf openmetrics.jq > ipcperf.prom
 def labels: to_entries | map(.key + "=" + (.value | tostring | tojson)) | "{" + join(",") + "}";
-def family(name; unit; help): "# TYPE \(name) gauge", (unit | select(. != "") | "# UNIT \(name) \(.)"), "# HELP \(name) \(help)";
+def family(name; unit; help):
+    "# TYPE \(name) gauge", (unit | select(. != "") | "# UNIT \(name) \(.)"), "# HELP \(name) \(help)";
 def cell: {cell: .id, mechanism, pattern, size_bytes, placement};
 def samples(name; metric): .cells[] | select(.status == "ok") | cell as $cell | metric | select(.value.value != null)
     | name + ($cell + .labels | labels) + " \(.value.value * .scale)";

@@ -1,7 +1,7 @@
 -- For Apache Otava: nights.csv, with a row for each night and a column for each cell, and otava.yaml, which names them.
 --
 --   duckdb -cmd "SET VARIABLE dataset='fleet'; SET VARIABLE folder='nights'" -f nights.sql
---   cd nights && OTAVA_CONFIG=otava.yaml otava analyze fleet
+--   cd nights && otava --config-file otava.yaml analyze fleet
 --
 -- The folder must exist. A value is 100 times the median over hosts of a cell's time, each divided by the host's own
 -- median over all nights: so a night with other hosts is no change. Cells are there that were measured every night,
@@ -21,7 +21,8 @@ CREATE OR REPLACE TEMP TABLE nights AS
     GROUP BY id, day QUALIFY count(*) OVER (PARTITION BY id) = (SELECT count(DISTINCT day) FROM measured);
 
 CREATE OR REPLACE TEMP TABLE wide AS PIVOT nights ON id USING first(value) GROUP BY day;
-COPY (SELECT strftime(day, '%Y-%m-%d 00:00:00 +0000') AS time, mode(kernel) AS kernel, any_value(COLUMNS(wide.* EXCLUDE (day)))
+COPY (SELECT strftime(day, '%Y-%m-%d 00:00:00 +0000') AS time, mode(kernel) AS kernel,
+             any_value(COLUMNS(wide.* EXCLUDE (day)))
       FROM wide JOIN nights USING (day) GROUP BY day ORDER BY day)
 TO (getvariable('folder') || '/nights.csv') (FORMAT csv, HEADER);
 

@@ -1,7 +1,8 @@
--- Documents of any number of hosts become a Parquet dataset: runs.parquet has a row for each document, rounds/ a row for
--- each round of each cell (key: run_id, id, round, "order"), partitioned by kernel and day. A second load replaces the first.
+-- Documents of any number of hosts become a Parquet dataset: runs.parquet has a row for each document, rounds/ a row
+-- for each round of each cell (key: run_id, id, round, "order"), partitioned by kernel and day. A second load replaces
+-- the first.
 --
---   duckdb -cmd "SET VARIABLE documents='results/2026-11-26/**/*.json'; SET VARIABLE dataset='fleet/2026-11-26'" -f rows.sql
+--   duckdb -cmd "SET VARIABLE documents='results/**/*.json'; SET VARIABLE dataset='fleet/2026-11-26'" -f rows.sql
 --
 -- A file that is no result is named at the end; the others are read. The dataset's folder must exist.
 SET preserve_insertion_order = false;
@@ -17,13 +18,14 @@ CREATE OR REPLACE TEMP TABLE read AS
            from_json(document, '{"run_id": "VARCHAR", "labels": "MAP(VARCHAR, VARCHAR)", "started_utc": "TIMESTAMP",
                "duration_s": "DOUBLE", "interrupted": "BOOLEAN", "tool": {"version": "VARCHAR"},
                "invocation": {"plan": {"command": "VARCHAR"}},
-               "host": {"cpu_model": "VARCHAR", "microcode": "VARCHAR", "cpus_online": ["BIGINT"], "hypervisor": "VARCHAR",
-                   "container": "VARCHAR", "cpu_limit": "VARCHAR", "frequency": "VARCHAR", "idle": "VARCHAR"},
+               "host": {"cpu_model": "VARCHAR", "microcode": "VARCHAR", "cpus_online": ["BIGINT"],
+                   "hypervisor": "VARCHAR", "container": "VARCHAR", "cpu_limit": "VARCHAR", "frequency": "VARCHAR", "idle": "VARCHAR"},
                "kernel": {"release": "VARCHAR", "mitigations": "MAP(VARCHAR, VARCHAR)",
                    "sysctl": "MAP(VARCHAR, VARCHAR)"},
                "noise": {"grade": "VARCHAR",
                    "findings": [{"code": "VARCHAR", "severity": "VARCHAR", "text": "VARCHAR", "remedy": "VARCHAR"}],
-                   "machine": [{"code": "VARCHAR", "severity": "VARCHAR", "text": "VARCHAR", "remedy": "VARCHAR"}]}}') AS d
+                   "machine": [{"code": "VARCHAR", "severity": "VARCHAR", "text": "VARCHAR", "remedy": "VARCHAR"}]}}')
+               AS d
     FROM documents_of(getvariable('documents'));
 
 -- One document counts once, also if two files have it.

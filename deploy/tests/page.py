@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of a made fleet in Chromium: page.py DATASET [-o PAGE]. At two widths and in both themes nothing scrolls sideways."""
+"""The page of a made fleet in Chromium, at two widths and in both themes: page.py DATASET [-o PAGE]."""
 
 import json
 import os
@@ -23,14 +23,23 @@ class Browser:
             ours = os.dup2(read, 60, inheritable=False), os.dup2(write, 61, inheritable=False)
             os.dup2(ours[0], 3)
             os.dup2(ours[1], 4)
-        self.process = subprocess.Popen(["chromium", "--headless", "--no-sandbox", "--remote-debugging-pipe", f"--user-data-dir={profile}"],
-                                        preexec_fn=ends, close_fds=False, stderr=subprocess.DEVNULL)
+
+        self.process = subprocess.Popen(
+            ["chromium", "--headless", "--no-sandbox", "--remote-debugging-pipe", f"--user-data-dir={profile}"],
+            preexec_fn=ends,
+            env={**os.environ, "TMPDIR": str(profile.parent)},
+            close_fds=False,
+            stderr=subprocess.DEVNULL,
+        )
         os.close(read), os.close(write)
         self.count, self.buffer, self.session, self.events = 0, b"", {}, set()
 
     def do(self, method, **params):
         self.count += 1
-        os.write(self.write, json.dumps({"id": self.count, "method": method, "params": params, **self.session}).encode() + b"\0")
+        os.write(
+            self.write,
+            json.dumps({"id": self.count, "method": method, "params": params, **self.session}).encode() + b"\0",
+        )
         while True:
             answer = json.loads(self.message())
             self.events.add(answer.get("method"))
@@ -78,16 +87,28 @@ def main():
             papers = set()
             for width in (390, 1280):
                 for theme in ("light", "dark"):
-                    browser.do("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
-                    browser.do("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}])
-                    wide, room = (browser.value(f"document.documentElement.{what}") for what in ("scrollWidth", "clientWidth"))
-                    paper, ink = (browser.value(f"getComputedStyle(document.body).{what}") for what in ("backgroundColor", "color"))
+                    browser.do(
+                        "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
+                    )
+                    browser.do(
+                        "Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme}]
+                    )
+                    wide, room = (
+                        browser.value(f"document.documentElement.{what}") for what in ("scrollWidth", "clientWidth")
+                    )
+                    paper, ink = (
+                        browser.value(f"getComputedStyle(document.body).{what}")
+                        for what in ("backgroundColor", "color")
+                    )
                     papers.add(paper)
                     print(f"{width} px, {theme}: {wide} px in {room}, {ink} on {paper}")
                     assert wide <= room
             assert len(papers) == 2, "both themes look alike"
             # The text of a finding has a tag in it.
-            assert browser.value("document.querySelector('ran') === null && document.body.innerText.includes('<ran>')") is True
+            assert (
+                browser.value("document.querySelector('ran') === null && document.body.innerText.includes('<ran>')")
+                is True
+            )
             rows = browser.value("document.querySelectorAll('.list tr').length")
             print(f"{page.stat().st_size} bytes, {rows} rows, texts are escaped")
             assert rows > len(slow) / 2
