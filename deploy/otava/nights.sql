@@ -1,7 +1,7 @@
 -- For Apache Otava: nights.csv, with a row for each night and a column for each cell, and otava.yaml, which names them.
 --
 --   duckdb -cmd "SET VARIABLE dataset='fleet'; SET VARIABLE folder='nights'" -f nights.sql
---   cd nights && otava --config-file otava.yaml analyze fleet
+--   cd nights && OTAVA_CONFIG=otava.yaml otava analyze fleet
 --
 -- The folder must exist. A value is 100 times the median over hosts of a cell's time, each divided by the host's own
 -- median over all nights: so a night with other hosts is no change. Cells are there that were measured every night,

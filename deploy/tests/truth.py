@@ -89,6 +89,29 @@ def fleet(folder):
     check(types[0] == types[1], set(types[0]) ^ set(types[1]) or f"{len(types[0])} columns have the types of real ones")
 
 
+def questions(folder):
+    """A setting as the factor, days, and what changed beside a kernel."""
+    template = fleets.Template(real, ["pipe", "tcp"], 1)
+    runs, shifts, _ = fleets.real_fleet(template, 600, seed=1)
+    dataset = template.write(folder / "fleet", runs, shifts, seed=2)
+    sql = asked(dataset, factor="idle", before="menu", after="teo")
+    claims = {stratum for (stratum,) in one(sql, "SELECT stratum FROM changes WHERE claimed AND stratum <> 'all'")}
+    check(
+        {stratum[:5] for stratum in claims} == {"CPU 0", "CPU 1"}, f"menu to teo makes slower: {', '.join(sorted(claims))}"
+    )
+    sql = asked(dataset, since="2026-11-27")
+    check(one(sql, "SELECT DISTINCT kernel FROM medians") == [("6.12.57",)], "older days are left out")
+    check(one(sql, "SELECT count(*) FROM changes") == [(0,)], "one kernel is no change")
+    runs = [
+        run(f"n{at}", kernel, day, facts={"microcode": code, "label.rack": str(at % 3)})
+        for kernel, day, code in (("6.1.99", "2026-11-26", "1"), ("6.12.57", "2026-11-27", "2"))
+        for at in range(40)
+    ]
+    sql = asked(template.write(folder / "same", runs))
+    told = one(sql, "SELECT key, hosts, before, after FROM also_changed")
+    check(told == [("microcode", 40, "1", "2")], f"what changed with the kernel: {told}")
+
+
 def trials(folder, design, cost, count, hosts):
     """How often the kernel is said to cost anything, and to cost pipes."""
     template = fleets.Template(real, cells_each=1)
@@ -137,5 +160,6 @@ with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
     quantiles(folder / "quantiles")
     fleet(folder / "fleet")
+    questions(folder / "questions")
     differences(folder)
 sys.exit(failed > 0)
