@@ -4,7 +4,7 @@
 --
 --   duckdb -cmd "SET VARIABLE documents='results/**/*.json'; SET VARIABLE dataset='fleet/2026-11-26'" -f rows.sql
 --
--- A file that is no result is named at the end; the others are read. The dataset's folder must exist.
+-- A file that is no result is named; the others are read. The dataset's folder must exist.
 SET preserve_insertion_order = false;
 
 -- A file that is cut off or no UTF-8 has no document: no error of one file ends the load.
@@ -54,6 +54,19 @@ CREATE OR REPLACE TEMP TABLE runs AS
            list_concat(d.noise.findings, d.noise.machine) AS findings
     FROM chosen;
 
+SELECT count(*) AS documents, count(DISTINCT host) AS hosts, count(*) FILTER (host IS NULL) AS without_label_host,
+       count(*) FILTER (interrupted) AS interrupted FROM runs;
+SELECT file, CASE WHEN schema IS NULL THEN 'left out: cut off, or no document'
+                  WHEN schema NOT LIKE 'ipcperf.result/2%' THEN 'left out: not ipcperf.result/2 but ' || schema
+                  WHEN d.run_id IS NULL THEN 'left out: no run_id, of an older program'
+                  ELSE 'left out: another file has its run_id' END AS remark
+FROM read WHERE file NOT IN (SELECT file FROM chosen)
+UNION ALL SELECT file, 'interrupted: not in the statistics' FROM runs WHERE interrupted
+UNION ALL SELECT file, 'no label host: not in the statistics' FROM runs WHERE host IS NULL
+ORDER BY ALL;
+SELECT CASE WHEN count(*) = 0 THEN error('no result among these files') ELSE getvariable('dataset') END AS written_to
+FROM runs;
+
 COPY runs TO (getvariable('dataset') || '/runs.parquet') (FORMAT parquet, COMPRESSION zstd);
 
 SET VARIABLE chosen = (SELECT list(file) FROM chosen);
@@ -101,14 +114,3 @@ COPY (
            kernel, day
     FROM cells
 ) TO (getvariable('dataset') || '/rounds') (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (kernel, day), OVERWRITE);
-
-SELECT count(*) AS documents, count(DISTINCT host) AS hosts, count(*) FILTER (host IS NULL) AS without_label_host,
-       count(*) FILTER (interrupted) AS interrupted FROM runs;
-SELECT file, CASE WHEN schema IS NULL THEN 'left out: cut off, or no document'
-                  WHEN schema NOT LIKE 'ipcperf.result/2%' THEN 'left out: not ipcperf.result/2 but ' || schema
-                  WHEN d.run_id IS NULL THEN 'left out: no run_id, of an older program'
-                  ELSE 'left out: another file has its run_id' END AS remark
-FROM read WHERE file NOT IN (SELECT file FROM chosen)
-UNION ALL SELECT file, 'interrupted: not in the statistics' FROM runs WHERE interrupted
-UNION ALL SELECT file, 'no label host: not in the statistics' FROM runs WHERE host IS NULL
-ORDER BY ALL;
