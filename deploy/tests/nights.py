@@ -13,7 +13,7 @@ import numpy
 
 import fleets
 
-FIRST, NIGHTS, CHANGE = datetime.datetime(2026, 9, 1, tzinfo=datetime.timezone.utc), 60, 40
+FIRST, NIGHTS, CHANGE = datetime.datetime(2024, 9, 1, tzinfo=datetime.timezone.utc), 60, 40
 
 if sys.argv[1] == "--found":
     text = pathlib.Path(sys.argv[2]).read_text()

@@ -80,7 +80,7 @@ def main():
         subprocess.run([sys.executable, fleets.SQL.parent / "fleet.py", dataset, "-o", page], check=True)
         browser = Browser(folder / "profile")
         # A browser that hangs is ended, and the read from it with it.
-        watch = threading.Timer(120, browser.process.kill)
+        watch = threading.Timer(300, browser.process.kill)
         watch.start()
         try:
             browser.load(page.as_uri())
