@@ -91,7 +91,7 @@ CREATE OR REPLACE TEMP TABLE cells AS
     SELECT row_number() OVER (ORDER BY id)::INTEGER AS cell, id, mechanism || ' ' || pattern AS what
     FROM (SELECT DISTINCT id, mechanism, pattern FROM rounds());
 CREATE OR REPLACE TEMP TABLE measured AS
-    SELECT unit, cell, ln(median(coalesce(p50_ns, 1e9 / messages_per_second))) AS y
+    SELECT unit, cell, ln(list_median(list(coalesce(p50_ns, 1e9 / messages_per_second)))) AS y
     FROM rounds() JOIN run_units USING (run_id) JOIN cells USING (id)
     WHERE rejected IS NULL AND proved AND coalesce(p50_ns, messages_per_second) > 0
     GROUP BY unit, cell;
