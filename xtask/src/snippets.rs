@@ -51,7 +51,8 @@ run() { ipcperf run -m pipe,unix-stream --place same-cpu -q -o "$@" >/dev/null; 
 ipcperf survey -q -o ipcperf-20261122T060000Z.json >/dev/null
 run ipcperf-20260821T100000Z.json
 mkdir results
-for name in old new a b a1 a2 b1 b2 RUN OLD NEW results/n1 results/n2; do run $name.json; done
+for name in old new a b a1 a2 b1 b2 RUN OLD NEW; do run $name.json; done
+for host in n1 n2; do run results/$host.json --label host=$host; done
 run kept-1.json --keep nightly; run kept-2.json --keep nightly
 for name in laptop server; do ipcperf replicate marhubi -q -o $name.json >/dev/null; done
 ipcperf replicate --export marhubi -o mine.toml >/dev/null
@@ -90,7 +91,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let front = bin.join("ipcperf");
     fs::write(&front, if options.whole { "#!/bin/sh\nexec \"$IPCPERF\" \"$@\"\n" } else { SHORT })?;
     fs::set_permissions(&front, fs::Permissions::from_mode(0o755))?;
-    for name in ["jobs", "docs"] {
+    for name in ["jobs", "docs", "deploy"] {
         std::os::unix::fs::symlink(root.join(name), home.join(name))?;
     }
     let path = std::env::var("PATH").unwrap_or_default();
