@@ -8,6 +8,7 @@ use ipcperf_report::{Format, LoadError, Recorded, Rows, Style, Terms};
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::io::Write;
 use std::sync::LazyLock;
 
 static REGISTRY: LazyLock<Registry> = LazyLock::new(ipcperf::builtin);
@@ -135,7 +136,11 @@ fn show_result(set: &ResultSet, format: Format, style: &Style) {
     match format {
         Format::Csv => {
             let sets = std::slice::from_ref(set);
-            check(&written(|out| ipcperf_report::rows(sets, Rows::Rounds, out)), format, style);
+            let rounds = |out: &mut dyn Write| {
+                Rows::Rounds.head(out)?;
+                sets.iter().try_for_each(|set| Rows::Rounds.write(set, out))
+            };
+            check(&written(rounds), format, style);
         }
         Format::Json => drop(ipcperf_report::answers(set, &spec)),
         _ => {}
