@@ -19,7 +19,7 @@ pub(crate) struct OutputArgs {
     /// Result file; '-' prints the document to standard output [default: ipcperf-UTC.json here]
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// What to do where FILE of -o is a result that was not interrupted, for jobs that a scheduler may start again
+    /// What to do if FILE of -o already holds a whole result of this command and host, for jobs that may be started again
     /// [default: measure again]
     #[arg(long, value_name = "WHAT")]
     pub(crate) if_done: Option<IfDone>,
@@ -39,14 +39,15 @@ pub(crate) struct OutputArgs {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum IfDone {
-    /// Measure nothing, and end with 0
+    /// Measure nothing; the exit code is that of the result, gates included
     Skip,
 }
 
 /// What its user says of a result; shared by all commands that write a document.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct LabelArgs {
-    /// Label the result (repeatable): host=n1. IPCPERF_LABELS=host=n1,job=17 does so for every run
+    /// Label the result (repeatable): host=n1. IPCPERF_LABELS=host=n1,job=17 labels every run; of two values of a key the
+    /// last one holds, and --label holds over IPCPERF_LABELS
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) label: Vec<String>,
 }
@@ -61,7 +62,7 @@ impl LabelArgs {
         let mut origin = Origin { run_id: format!("{high:016x}{low:016x}"), ..Origin::default() };
         let around = std::env::var_os(LABELS).unwrap_or_default();
         let around = around.to_string_lossy();
-        for label in around.split(',').filter(|label| !label.is_empty()) {
+        for label in around.split(',').map(str::trim).filter(|label| !label.is_empty()) {
             origin.label(label).map_err(|why| Stop::usage(format!("{LABELS}: {why}")))?;
         }
         for label in &self.label {

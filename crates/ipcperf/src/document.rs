@@ -3,7 +3,7 @@
 use crate::args::{IfDone, OutputArgs};
 use crate::error::Stop;
 use crate::{kept, output};
-use ipcperf_core::result::{Comparison, Replication, ResultSet};
+use ipcperf_core::result::{Comparison, Origin, Replication, ResultSet};
 use ipcperf_report::{
     LoadError, Recorded, Repeatable, is_comparison, is_replication, load_comparison,
     load_replication,
@@ -32,6 +32,9 @@ pub(crate) fn beginning_of(path: &Path, most: u64) -> Result<String, Stop> {
     let mut bytes = Vec::new();
     let source: Box<dyn Read> = match kept::named(path) {
         Some(file) => Box::new(file?),
+        None if path.is_dir() => {
+            return Err(Stop::usage(format!("no .json file in '{}'", path.display())));
+        }
         None if is_stdin(path) => Box::new(io::stdin().lock()),
         None => Box::new(std::fs::File::open(path).map_err(failed)?),
     };
@@ -102,24 +105,49 @@ impl Document {
     }
 }
 
-/// Ends a run that `--if-done skip` has nothing to do for.
-pub(crate) fn unless_done(args: &OutputArgs) -> Result<(), Stop> {
-    let Some(IfDone::Skip) = args.if_done else { return Ok(()) };
+/// The whole document that `--if-done skip` finds where the result would go.
+pub(crate) fn done(args: &OutputArgs) -> Result<Option<Document>, Stop> {
+    let Some(IfDone::Skip) = args.if_done else { return Ok(None) };
     let Some(path) = args.output.as_ref().filter(|path| !is_stdin(path)) else {
         return Err(Stop::usage("--if-done: name the file with -o"));
     };
     let document = if path.is_file() { Document::read(&text_of(path)?).ok() } else { None };
-    let is_done = document.is_some_and(|document| match document {
+    Ok(document.filter(|document| match document {
         Document::Result(set) => !set.interrupted,
         Document::Replication(document) => !document.interrupted,
         Document::Comparison(document) => !document.interrupted,
-    });
-    let shown = path.display();
-    if is_done {
-        Err(Stop::done(format!("'{shown}' is done: nothing was measured")))
-    } else {
-        Ok(())
+    }))
+}
+
+/// The same for a command whose documents are results; another command's, or another host's, is not done but in the way.
+pub(crate) fn done_by(
+    command: &str,
+    origin: &Origin,
+    args: &OutputArgs,
+) -> Result<Option<ResultSet>, Stop> {
+    let Some(document) = done(args)? else { return Ok(None) };
+    let shown = args.output.as_deref().unwrap_or(Path::new("")).display();
+    let Document::Result(set) = document else {
+        return Err(Stop::usage(format!("--if-done: '{shown}' is not a result of '{command}'")));
+    };
+    let of = &set.invocation.plan.command;
+    if of != command {
+        return Err(Stop::usage(format!(
+            "--if-done: '{shown}' is a result of '{of}', not of '{command}'; name another file"
+        )));
     }
+    if let Some((other, host)) = set.origin.host().zip(origin.host()).filter(|(a, b)| a != b) {
+        return Err(Stop::usage(format!(
+            "--if-done: '{shown}' is of host '{other}', not of '{host}'; name another file"
+        )));
+    }
+    Ok(Some(*set))
+}
+
+/// Says that nothing is measured.
+pub(crate) fn is_done(args: &OutputArgs) -> String {
+    let shown = args.output.as_deref().unwrap_or(Path::new("")).display();
+    format!("'{shown}' is done: nothing is measured")
 }
 
 /// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a

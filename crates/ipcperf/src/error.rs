@@ -9,8 +9,6 @@ use std::process::ExitCode;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Code {
-    /// What was asked for is there already.
-    Done = 0,
     /// Something went wrong inside, or a cell failed.
     Internal = 1,
     /// The user asked for something that makes no sense.
@@ -53,10 +51,6 @@ impl Display for Stop {
 }
 
 impl Stop {
-    pub(crate) fn done(text: impl Display) -> Self {
-        Self { code: Code::Done, text: text.to_string() }
-    }
-
     pub(crate) fn usage(text: impl Display) -> Self {
         Self { code: Code::Usage, text: text.to_string() }
     }

@@ -27,11 +27,11 @@ pub(crate) struct ReportArgs {
     /// make one table. Among several, those that cannot be read are named and skipped (exit code 4)
     #[arg(required_unless_present = "files_from", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Also read the files that this file names, one a line; '-' is standard input: find . -name '*.json' | ipcperf
-    /// report --files-from -
+    /// Also read the files listed in FILE, one per line, relative to the current directory; '-' is standard input: find .
+    /// -name '*.json' | ipcperf report --files-from -
     #[arg(long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
-    /// What a CSV row stands for
+    /// What a row of CSV stands for [default: cells]
     #[arg(long, value_enum)]
     pub(crate) rows: Option<RowChoice>,
     /// For a replication: also redraw the original's charts, with the values measured here, into this folder (SVG)
@@ -100,12 +100,9 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
 
 /// The files that were named, those of folders and those of a list.
 fn files(args: &ReportArgs) -> Result<Vec<PathBuf>, Stop> {
-    if args.files_from.as_deref().is_some_and(is_stdin)
-        && args.files.iter().any(|file| is_stdin(file))
-    {
-        return Err(Stop::usage(
-            "'-' is the list of files and a file: standard input is read once",
-        ));
+    let named = args.files.iter().chain(&args.files_from);
+    if named.filter(|file| is_stdin(file)).count() > 1 {
+        return Err(Stop::usage("'-' is named twice, and standard input is read once"));
     }
     let list = args.files_from.as_deref().map(text_of).transpose()?.unwrap_or_default();
     let listed = list.lines().filter(|line| !line.is_empty()).map(PathBuf::from);
@@ -122,7 +119,8 @@ fn files(args: &ReportArgs) -> Result<Vec<PathBuf>, Stop> {
         let names = entries.flatten().map(|entry| entry.path());
         let mut found: Vec<PathBuf> = names.filter(|name| is_json(name)).collect();
         if found.is_empty() {
-            return Err(Stop::usage(format!("no .json file in '{shown}'")));
+            // Told where it is read, as a file that cannot be.
+            found.push(path);
         }
         found.sort();
         all.append(&mut found);

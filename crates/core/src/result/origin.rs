@@ -37,14 +37,17 @@ impl Origin {
     /// It is no label, or it is one more than 16.
     pub fn label(&mut self, text: &str) -> Result<(), String> {
         let Some((key, value)) = text.split_once('=') else {
-            return Err(format!("'{text}' is no label: KEY=VALUE, like host=n1"));
+            return Err(format!("'{text}' is not a label: KEY=VALUE, like host=n1"));
         };
         let is_of_a_key =
             |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '_';
         if !(1..=LONGEST_KEY).contains(&key.len()) || !key.chars().all(is_of_a_key) {
             return Err(format!(
-                "'{key}' is no key of a label: 1 to {LONGEST_KEY} of a-z, 0-9 and _"
+                "'{key}' is not a key of a label: 1 to {LONGEST_KEY} of a-z (lower case), 0-9 and _"
             ));
+        }
+        if value.is_empty() {
+            return Err(format!("label '{key}' has no value"));
         }
         if value.len() > LONGEST_VALUE || value.chars().any(char::is_control) {
             return Err(format!(
@@ -66,15 +69,16 @@ mod tests {
     #[test]
     fn labels_are_pairs_and_the_last_of_a_key_holds() {
         let mut origin = Origin::default();
-        for text in ["host=n1", "job_2=a=b, c", "note=", "host=n2"] {
+        for text in ["host=n1", "job_2=a=b, c", "note= ", "host=n2"] {
             origin.label(text).unwrap();
         }
         assert_eq!(origin.host().map(String::as_str), Some("n2"));
         assert_eq!(origin.labels["job_2"], "a=b, c");
         for (text, why) in [
-            ("host", "'host' is no label"),
-            ("Host=n1", "'Host' is no key"),
-            ("=n1", "'' is no key"),
+            ("host", "'host' is not a label"),
+            ("host=", "'host' has no value"),
+            ("Host=n1", "'Host' is not a key"),
+            ("=n1", "'' is not a key"),
             (&format!("{}=x", "k".repeat(33)), "1 to 32"),
             (&format!("k={}", "v".repeat(129)), "more than 128 bytes"),
             ("k=a\nb", "control characters"),

@@ -137,7 +137,10 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         author::lacking(&studies, scale)?;
     }
     let origin = args.output.label.origin()?;
-    document::unless_done(&args.output)?;
+    if document::done(&args.output)?.is_some() {
+        note(&document::is_done(&args.output));
+        return Ok(ExitCode::SUCCESS);
+    }
     let started = jiff::Timestamp::now();
     let began = Instant::now();
     let target = Target::choose(args.output.output.as_deref(), &started)?;

@@ -55,8 +55,8 @@ fn every_kind_of_document_has_its_labels_and_an_identity_of_its_own() {
 fn what_is_no_label_is_refused_before_anything_is_measured() {
     let sandbox = Sandbox::new();
     for (label, told) in [
-        ("host", "--label: 'host' is no label"),
-        ("Host=n1", "--label: 'Host' is no key"),
+        ("host", "--label: 'host' is not a label"),
+        ("Host=n1", "--label: 'Host' is not a key"),
         ("host=\u{1b}[2J", "--label: the value of label 'host'"),
     ] {
         let words = [&["run", "-m"][..], &SHORT, &["--label", label]].concat();
@@ -66,7 +66,7 @@ fn what_is_no_label_is_refused_before_anything_is_measured() {
     command.env("IPCPERF_LABELS", "host=n1,job");
     let ended = sandbox.spawn(command).end();
     assert_eq!(ended.status.code(), Some(2));
-    assert!(ended.stderr.contains("IPCPERF_LABELS: 'job' is no label"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("IPCPERF_LABELS: 'job' is not a label"), "{}", ended.stderr);
 }
 
 #[test]
@@ -103,31 +103,62 @@ fn another_host_is_another_machine() {
 fn what_is_done_is_not_measured_again() {
     let sandbox = Sandbox::new();
     let pipe = ["run", "-m", "pipe", "--place", "same-cpu", "--rounds", "3", "-o", "a.json"];
-    let skip = [&pipe[..], &["--if-done", "skip"]].concat();
-    let measured = |words: &[&str]| {
+    let skip = [&pipe[..], &["--label", "host=n1", "--if-done", "skip"]].concat();
+    let measured = |words: &[&str], code: i32| {
         let ended = sandbox.run(words);
-        assert_eq!(ended.status.code(), Some(0), "{ended:?}");
-        let is_told = ended.stderr.contains("'a.json' is done: nothing was measured");
+        assert_eq!(ended.status.code(), Some(code), "{words:?} {ended:?}");
+        let told = ended.stdout + &ended.stderr;
+        let is_told = told.contains("'a.json' is done: nothing is measured");
         (is_told, sandbox.result("a.json")["run_id"].to_string())
     };
-    let (is_told, first) = measured(&skip);
+    let (is_told, first) = measured(&skip, 0);
     assert!(!is_told, "there is none yet");
-    assert_eq!(measured(&skip), (true, first.clone()));
-    let (is_told, second) = measured(&pipe);
+    assert_eq!(measured(&skip, 0), (true, first.clone()));
+    assert_eq!(measured(&[&skip[..], &["--dry-run"]].concat(), 0), (true, first.clone()));
+    // The result of before does not pass a gate because it is there.
+    let gate = [&skip[..], &["--fail-if", "p50 > 1ns"]].concat();
+    let ended = sandbox.run(&gate);
+    assert!(matches!(ended.status.code(), Some(7 | 9)), "{ended:?}");
+    for (other, why) in [
+        (&["survey", "-o", "a.json", "--if-done", "skip"][..], "of 'run', not of 'survey'"),
+        (&[&pipe[..], &["--label", "host=n2", "--if-done", "skip"]].concat(), "of host 'n1'"),
+        (&["run", "-m", "pipe", "--if-done", "skip"], "name the file with -o"),
+        (&["run", "-m", "pipe", "-o", "-", "--if-done", "skip"], "name the file with -o"),
+    ] {
+        let ended = sandbox.run(other);
+        assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+        assert!(ended.stderr.contains(why), "{ended:?}");
+    }
+    let (is_told, second) = measured(&pipe, 0);
     assert!(!is_told && second != first, "nobody asked to skip");
     let interrupted = sandbox.read("a.json").expect("written");
     let interrupted = interrupted.replace("\"interrupted\": false", "\"interrupted\": true");
     for unfinished in [interrupted.as_str(), "{\"schema\": \"ipcperf.result/2\", \"cells\": ["] {
         std::fs::write(sandbox.home().join("a.json"), unfinished).expect("ours");
-        let (is_told, again) = measured(&skip);
+        let (is_told, again) = measured(&skip, 0);
         assert!(!is_told && again != second);
     }
-    for words in [
-        &["run", "-m", "pipe", "--if-done", "skip"][..],
-        &["run", "-m", "pipe", "-o", "-", "--if-done", "skip"],
+}
+
+#[test]
+fn an_empty_folder_among_others_is_named_and_standard_input_is_read_once() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.home().join("empty")).expect("ours");
+    let measured =
+        sandbox.run(&["run", "-m", "pipe", "--place=same-cpu", "--rounds=3", "-o", "a.json"]);
+    assert_eq!(measured.status.code(), Some(0), "{measured:?}");
+    for (words, code, why) in [
+        (
+            &["report", "empty", "a.json", "--rows", "runs", "--format", "csv"][..],
+            4,
+            "no .json file in 'empty'",
+        ),
+        (&["report", "empty"], 2, "no .json file in 'empty'"),
+        (&["report", "-", "-"], 2, "standard input is read once"),
+        (&["report", "-", "--files-from", "-"], 2, "standard input is read once"),
     ] {
         let ended = sandbox.run(words);
-        assert_eq!(ended.status.code(), Some(2), "{ended:?}");
-        assert!(ended.stderr.contains("name the file with -o"), "{ended:?}");
+        assert_eq!(ended.status.code(), Some(code), "{ended:?}");
+        assert!(ended.stderr.contains(why), "{ended:?}");
     }
 }
