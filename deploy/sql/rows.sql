@@ -2,10 +2,15 @@
 -- for each round of each cell (key: run_id, id, round, "order"), partitioned by kernel and day. A second load replaces
 -- the first.
 --
---   duckdb -cmd "SET VARIABLE documents='results/**/*.json'; SET VARIABLE dataset='fleet/2026-11-26'" -f rows.sql
+--   duckdb -cmd "SET VARIABLE documents='results/**/*.json'; SET VARIABLE load='fleet/2026-11-26'" -f rows.sql
 --
--- A file that is no result is named; the others are read. The dataset's folder must exist.
+-- documents: a pattern, or a list of them. load: a folder for what this load writes, which must exist. A file that is no
+-- result is named; the others are read.
 SET preserve_insertion_order = false;
+SET VARIABLE asked = (
+    SELECT CASE WHEN getvariable('documents') IS NULL THEN error('SET VARIABLE documents=... first')
+                WHEN getvariable('load') IS NULL THEN error('SET VARIABLE load=... first')
+                ELSE coalesce(TRY_CAST(getvariable('documents') AS VARCHAR[]), [getvariable('documents')::VARCHAR]) END);
 
 -- A file that is cut off or no UTF-8 has no document: no error of one file ends the load.
 CREATE OR REPLACE MACRO documents_of(files) AS TABLE
@@ -13,8 +18,7 @@ CREATE OR REPLACE MACRO documents_of(files) AS TABLE
     FROM (SELECT filename, TRY(decode(content)) AS text FROM read_blob(files));
 
 CREATE OR REPLACE TEMP TABLE read AS
-    SELECT file,
-           document->>'schema' AS schema,
+    SELECT file, document IS NULL AS broken, document->>'schema' AS schema,
            from_json(document, '{"run_id": "VARCHAR", "labels": "MAP(VARCHAR, VARCHAR)", "started_utc": "TIMESTAMP",
                "duration_s": "DOUBLE", "interrupted": "BOOLEAN", "tool": {"version": "VARCHAR"},
                "invocation": {"plan": {"command": "VARCHAR"}},
@@ -26,7 +30,7 @@ CREATE OR REPLACE TEMP TABLE read AS
                    "findings": [{"code": "VARCHAR", "severity": "VARCHAR", "text": "VARCHAR", "remedy": "VARCHAR"}],
                    "machine": [{"code": "VARCHAR", "severity": "VARCHAR", "text": "VARCHAR", "remedy": "VARCHAR"}]}}')
                AS d
-    FROM documents_of(getvariable('documents'));
+    FROM documents_of(getvariable('asked'));
 
 -- One document counts once, also if two files have it.
 CREATE OR REPLACE TEMP TABLE chosen AS
@@ -39,7 +43,7 @@ CREATE OR REPLACE MACRO named(prefix, pairs) AS
     list_transform(map_entries(coalesce(pairs, MAP {})), lambda e: {'key': prefix || e.key, 'value': e.value});
 
 CREATE OR REPLACE TEMP TABLE runs AS
-    SELECT d.run_id, d.started_utc AS run, file, d.labels['host'] AS host,
+    SELECT d.run_id, d.started_utc AS run, file, nullif(d.labels['host'], '') AS host,
            concat_ws(', ', d.host.cpu_model, len(d.host.cpus_online) || ' CPUs', d.host.hypervisor) AS cpu,
            d.kernel.release AS kernel,
            concat_ws(', ', d.host.frequency, d.host.idle,
@@ -56,18 +60,20 @@ CREATE OR REPLACE TEMP TABLE runs AS
 
 SELECT count(*) AS documents, count(DISTINCT host) AS hosts, count(*) FILTER (host IS NULL) AS without_label_host,
        count(*) FILTER (interrupted) AS interrupted FROM runs;
-SELECT file, CASE WHEN schema IS NULL THEN 'left out: cut off, or no document'
+SELECT file, CASE WHEN broken THEN 'left out: cut off, or no JSON'
+                  WHEN schema IS NULL THEN 'left out: no schema key'
                   WHEN schema NOT LIKE 'ipcperf.result/2%' THEN 'left out: not ipcperf.result/2 but ' || schema
                   WHEN d.run_id IS NULL THEN 'left out: no run_id, of an older program'
                   ELSE 'left out: another file has its run_id' END AS remark
 FROM read WHERE file NOT IN (SELECT file FROM chosen)
+UNION ALL FROM (SELECT unnest(getvariable('asked')) AS file, 'no such file (a folder is read by FOLDER/*.json)')
+          WHERE file NOT SIMILAR TO '.*[*?[].*' AND file NOT IN (SELECT file FROM read)
 UNION ALL SELECT file, 'interrupted: not in the statistics' FROM runs WHERE interrupted
 UNION ALL SELECT file, 'no label host: not in the statistics' FROM runs WHERE host IS NULL
 ORDER BY ALL;
-SELECT CASE WHEN count(*) = 0 THEN error('no result among these files') ELSE getvariable('dataset') END AS written_to
-FROM runs;
+SET VARIABLE none = (SELECT CASE WHEN count(*) = 0 THEN error('no result among these files') END FROM runs);
 
-COPY runs TO (getvariable('dataset') || '/runs.parquet') (FORMAT parquet, COMPRESSION zstd);
+COPY runs TO (getvariable('load') || '/runs.parquet') (FORMAT parquet, COMPRESSION zstd);
 
 SET VARIABLE chosen = (SELECT list(file) FROM chosen);
 COPY (
@@ -113,4 +119,5 @@ COPY (
            unnest(c.rounds.covariates.follow.run_delay_ns) AS follow_run_delay_ns,
            kernel, day
     FROM cells
-) TO (getvariable('dataset') || '/rounds') (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (kernel, day), OVERWRITE);
+) TO (getvariable('load') || '/rounds') (FORMAT parquet, COMPRESSION zstd, PARTITION_BY (kernel, day), OVERWRITE);
+SELECT getvariable('load') AS written_to;
