@@ -2,16 +2,21 @@
 --
 --   duckdb -cmd "SET VARIABLE dataset='fleet'" -f fleet.sql
 --
--- Variables: since (a day: older ones are not read); factor, before and after: which change is asked for. Unset, it is
--- the newest kernel against the one before it; otherwise a key of runs.facts, like 'idle', and two of its values.
+-- dataset: the folder above those of the loads. since: a day; older ones are not read. factor: `kernel` (default) or a key
+-- of runs.facts; before, after: two of its values (default: the two that appeared last).
 --
 -- The unit is the host: its rounds resemble each other, so they say little about other hosts. Everything is computed
 -- with logarithms of the time of an operation, so differences are ratios, and larger is slower.
 SET preserve_insertion_order = false;
+SET VARIABLE found = (
+    SELECT CASE WHEN getvariable('dataset') IS NULL THEN error('SET VARIABLE dataset=... first')
+                WHEN count(*) = 0 THEN error('no runs.parquet below ' || getvariable('dataset') || '; rows.sql writes it')
+                ELSE count(*) END
+    FROM glob(coalesce(getvariable('dataset') || '/**/runs.parquet', '')));
 
 -- What counts: an outlier is 4 robust standard deviations above its group, which has at least 30 hosts (with 20, more
 -- than one in a thousand would be called slow by chance), and at least the margin. A difference is claimed if it is at
--- least the margin and its interval, at 1 % for all questions of a table together (Bonferroni), is without 0.
+-- least the margin and its interval, at 1 % for all questions of a table together (Bonferroni), excludes 0.
 CREATE OR REPLACE MACRO z_limit() AS 4;
 CREATE OR REPLACE MACRO fewest_in_group() AS 30;
 CREATE OR REPLACE MACRO fewest_in_side() AS 5;
@@ -72,14 +77,37 @@ CREATE OR REPLACE TEMP TABLE runs AS
     FROM read_parquet(getvariable('dataset') || '/**/runs.parquet')
     WHERE NOT interrupted AND host IS NOT NULL AND run >= coalesce(getvariable('since')::DATE, DATE '2000-01-01');
 
--- A unit is a host under one kernel and setting.
+SET VARIABLE found = (
+    SELECT CASE WHEN count(*) = 0
+                THEN error('no finished run with a label host' || coalesce(' since ' || getvariable('since')::VARCHAR, ''))
+                WHEN count(side) = 0
+                THEN error('no fact ' || getvariable('factor') || '; there are: ' ||
+                           (SELECT string_agg(DISTINCT key, ', ' ORDER BY key)
+                            FROM (SELECT unnest(map_keys(facts)) AS key FROM runs)))
+                WHEN (getvariable('before') IS NULL) <> (getvariable('after') IS NULL)
+                THEN error('set both before and after, or neither')
+                WHEN getvariable('before') = getvariable('after')
+                THEN error('before and after are both ' || getvariable('before')) END
+    FROM runs);
+SET VARIABLE found = (
+    SELECT error(coalesce(getvariable('factor'), 'kernel') || ' is never ' || value || '; its values: ' ||
+                 array_to_string(list(side || ' (' || hosts || CASE hosts WHEN 1 THEN ' host)' ELSE ' hosts)' END
+                                      ORDER BY hosts DESC, side)[:20], ', '))
+    FROM (SELECT side, count(DISTINCT host) AS hosts FROM runs WHERE side IS NOT NULL GROUP BY side),
+         (SELECT unnest([getvariable('before')::VARCHAR, getvariable('after')::VARCHAR]) AS value)
+    WHERE value IS NOT NULL GROUP BY value HAVING NOT bool_or(side = value) LIMIT 1);
+
+-- A unit is a host under one kernel and setting. If its runs differ in the factor, those of each value are a unit of the
+-- comparison, and not the whole; all else is asked of whole units, whatever the factor.
 CREATE OR REPLACE TEMP TABLE units AS
     SELECT row_number() OVER ()::INTEGER AS unit, *,
-           row_number() OVER (PARTITION BY host ORDER BY latest DESC) = 1 AS newest
-    FROM (SELECT host, cpu, kernel, setting, side, stratum, list(run_id) AS run_ids,
-                 min(run) AS first, max(run) AS latest,
+           row_number() OVER (PARTITION BY host ORDER BY whole DESC, latest DESC) = 1 AS newest
+    FROM (SELECT host, cpu, kernel, setting, any_value(side) AS side, grouping(side) = 1 AS whole,
+                 grouping(side) = 0 OR count(DISTINCT coalesce(side, '')) = 1 AS compared,
+                 arg_max(stratum, run) AS stratum, list(run_id) AS run_ids, min(run) AS first, max(run) AS latest,
                  arg_max(facts, run) AS facts, arg_max(findings, run) AS findings, arg_max(grade, run) AS grade
-          FROM runs GROUP BY host, cpu, kernel, setting, side, stratum);
+          FROM runs GROUP BY GROUPING SETS ((host, cpu, kernel, setting), (host, cpu, kernel, setting, runs.side)))
+    QUALIFY whole OR count(*) OVER (PARTITION BY host, cpu, kernel, setting, whole) > 1;
 CREATE OR REPLACE TEMP TABLE run_units AS SELECT unnest(run_ids) AS run_id, unit FROM units;
 
 -- The median of a cell's rounds in a unit. These two read all rounds; everything below reads only them.
@@ -100,14 +128,14 @@ CREATE OR REPLACE TEMP TABLE measured AS
 CREATE OR REPLACE TEMP TABLE medians AS
     SELECT cpu, kernel, setting, what, id, cell, count(*) AS hosts, exp(median(y)) AS ns,
            exp(quantile_cont(y, 0.25)) AS q1_ns, exp(quantile_cont(y, 0.75)) AS q3_ns, median(y) AS middle
-    FROM measured JOIN units USING (unit) JOIN cells USING (cell) GROUP BY ALL;
+    FROM measured JOIN units USING (unit) JOIN cells USING (cell) WHERE whole GROUP BY ALL;
 
 -- Which hosts are slow: the median over a host's cells of y above that of its group, and its robust z.
 CREATE OR REPLACE TEMP TABLE outliers AS
     WITH scores AS (
         SELECT unit, cpu, kernel, setting, median(y - middle) AS score
         FROM measured JOIN units USING (unit) JOIN medians USING (cpu, kernel, setting, cell)
-        GROUP BY ALL),
+        WHERE whole GROUP BY ALL),
     spreads AS (
         SELECT cpu, kernel, setting, count(*) AS hosts, median(score) AS middle, 1.4826 * mad(score) AS spread
         FROM scores GROUP BY ALL)
@@ -138,12 +166,12 @@ CREATE OR REPLACE TEMP TABLE explained AS
 SET VARIABLE sides = (
     SELECT CASE WHEN getvariable('before') IS NULL THEN list(side ORDER BY first, side)[-2:]
                 ELSE [getvariable('before'), getvariable('after')] END
-    FROM (SELECT side, min(first) AS first FROM units WHERE side IS NOT NULL GROUP BY side));
+    FROM (SELECT side, min(first) AS first FROM units WHERE compared AND side IS NOT NULL GROUP BY side));
 CREATE OR REPLACE TEMP TABLE chosen AS
     SELECT unit, host, stratum, after, count(*) OVER (PARTITION BY host) AS sides,
            count(*) OVER (PARTITION BY host, stratum) AS sides_in_stratum
     FROM (FROM (SELECT *, side = getvariable('sides')[2] AS after FROM units
-                WHERE len(getvariable('sides')) = 2 AND list_contains(getvariable('sides'), side))
+                WHERE compared AND len(getvariable('sides')) = 2 AND list_contains(getvariable('sides'), side))
           QUALIFY row_number() OVER (PARTITION BY host, after ORDER BY latest DESC) = 1);
 
 CREATE OR REPLACE TEMP TABLE strata AS
@@ -188,7 +216,7 @@ CREATE OR REPLACE TEMP TABLE also_changed AS
     WHERE before[key] IS DISTINCT FROM after[key] AND key IS DISTINCT FROM getvariable('factor')
     GROUP BY key HAVING hosts >= 0.5 * (SELECT count(*) FROM pairs);
 
--- Which fact goes with slow hosts: those that have it against the others of the same CPU, kernel and (if the fact is no
+-- Which fact goes with slow hosts: those that have it against the others of the same CPU, kernel and (if the fact is not
 -- part of it) setting. This is association: hosts were not drawn by lot. Facts that part hosts alike share a row.
 CREATE OR REPLACE TEMP TABLE estimates AS
     WITH now AS (SELECT unit, host, cpu, kernel, setting, facts FROM units WHERE newest),
@@ -224,11 +252,27 @@ CREATE OR REPLACE TEMP TABLE estimates AS
                                ORDER BY any_value(d).estimate DESC) = 1;
 CREATE OR REPLACE TEMP TABLE associations AS FROM with_intervals('estimates');
 
+-- Each table below a line that says what it answers.
+SELECT 'which hosts are slow: ' || count(DISTINCT host) FILTER (slow) || '; '
+       || count(DISTINCT host) FILTER (slow IS NOT NULL) || ' of ' || count(DISTINCT host) || ' hosts judged'
+       || CASE WHEN count(slow) = 0 THEN ': no group has ' || fewest_in_group()
+               WHEN count(DISTINCT host) FILTER (slow IS NOT NULL) < count(DISTINCT host)
+               THEN ', the others are in groups of fewer than ' || fewest_in_group() ELSE '' END AS outliers
+FROM outliers;
 SELECT host, cpu, kernel, setting, slower_percent, z, grade FROM outliers WHERE slow ORDER BY z DESC;
+SELECT 'what slow hosts have, and at most a twentieth of the others of their group' AS explained;
 SELECT host, what, text, share_of_others FROM explained ORDER BY host, share_of_others, what;
-SELECT getvariable('sides') AS sides, what, stratum, design, hosts, percent, low_percent, high_percent, claimed
+SELECT coalesce(getvariable('factor'), 'kernel')
+       || coalesce(': ' || getvariable('sides')[1] || ' to ' || getvariable('sides')[2]
+                   || CASE WHEN (SELECT count(*) FROM changes) = 0
+                           THEN ', too few hosts (' || fewest_in_side() || ' on each side)' ELSE '' END,
+                   ' has one value, so there is no change') AS changes;
+SELECT what, stratum, design, hosts, percent, low_percent, high_percent, claimed
 FROM changes ORDER BY claimed DESC, abs(percent) DESC;
+SELECT 'what else changed, on at least half of the same hosts' AS also_changed;
 FROM also_changed ORDER BY hosts DESC;
+SELECT 'which facts go with slow or fast hosts' AS associations;
 SELECT cpu, facts, hosts, others, percent, low_percent, high_percent, claimed
 FROM associations ORDER BY claimed DESC, abs(percent) DESC;
+SELECT 'what each mechanism takes: medians and quartiles over hosts' AS medians;
 SELECT * EXCLUDE (cell, middle) FROM medians ORDER BY ALL;
