@@ -4,8 +4,14 @@
 --   cd nights && OTAVA_CONFIG=otava.yaml otava analyze fleet
 --
 -- The folder must exist. A value is 100 times the median over hosts of a cell's time, each divided by the host's own
--- median over all nights: so a night with other hosts is no change. Cells are there that were measured every night,
+-- geometric mean over all nights: so a night with other hosts is no change. Only cells measured every night are included,
 -- because Otava refuses gaps.
+SET VARIABLE found = (
+    SELECT CASE WHEN getvariable('dataset') IS NULL THEN error('SET VARIABLE dataset=... first')
+                WHEN getvariable('folder') IS NULL THEN error('SET VARIABLE folder=... first')
+                WHEN count(*) = 0 THEN error('no runs.parquet below ' || getvariable('dataset') || '; rows.sql writes it')
+                ELSE count(*) END
+    FROM glob(coalesce(getvariable('dataset') || '/**/runs.parquet', '')));
 CREATE OR REPLACE TEMP TABLE measured AS
     SELECT host, id, day, ln(median(coalesce(p50_ns, 1e9 / messages_per_second))) AS y, mode(r.kernel) AS kernel
     FROM read_parquet(getvariable('dataset') || '/**/data_*.parquet', hive_partitioning = true,
@@ -17,8 +23,15 @@ CREATE OR REPLACE TEMP TABLE measured AS
 
 CREATE OR REPLACE TEMP TABLE nights AS
     SELECT id, day, mode(kernel) AS kernel, round(100 * exp(median(y - own)), 2) AS value
-    FROM (SELECT *, median(y) OVER (PARTITION BY host, id) AS own FROM measured)
+    FROM (SELECT *, avg(y) OVER (PARTITION BY host, id) AS own FROM measured)
     GROUP BY id, day QUALIFY count(*) OVER (PARTITION BY id) = (SELECT count(DISTINCT day) FROM measured);
+SET VARIABLE found = (
+    SELECT CASE WHEN count(*) = 0
+                THEN error('no cell was measured in all ' || (SELECT count(DISTINCT day) FROM measured) || ' nights') END
+    FROM nights);
+SELECT count(DISTINCT id) || ' of ' || (SELECT count(DISTINCT id) FROM measured)
+       || ' cells are left out, not measured every night; the first: ' || min(id) AS left_out
+FROM measured WHERE id NOT IN (SELECT id FROM nights) HAVING count(*) > 0;
 
 CREATE OR REPLACE TEMP TABLE wide AS PIVOT nights ON id USING first(value) GROUP BY day;
 COPY (SELECT strftime(day, '%Y-%m-%d 00:00:00 +0000') AS time, mode(kernel) AS kernel,
