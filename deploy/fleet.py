@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One page about a fleet, from the datasets of rows.sql: slow hosts, changes, settings, medians.
+"""One page about a fleet, from the datasets of rows.sql: slow hosts, changes, facts, medians.
 
 fleet.py DATASET -o fleet.html [--since DAY] [--factor KEY --before VALUE --after VALUE]
 """
@@ -7,6 +7,7 @@ fleet.py DATASET -o fleet.html [--since DAY] [--factor KEY --before VALUE --afte
 import argparse
 import html
 import pathlib
+import sys
 
 import duckdb
 
@@ -22,8 +23,8 @@ h1 { font-size: 1.5rem; margin: 0 } h2 { font-size: 1.15rem; margin: 2rem 0 .3re
 p { margin: .4rem 0; max-width: 46rem } .dim, th, figcaption { color: var(--dim); font-weight: normal }
 li { margin: .2rem 0 } .slow { color: var(--slow) } .fast { color: var(--fast) }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }
-th, td { text-align: left; vertical-align: top; padding: 3px 10px 3px 0; border-bottom: 1px solid var(--line) }
-td.n { text-align: right; white-space: nowrap } .matrix th, .matrix td { min-width: 5.5rem; overflow-wrap: normal }
+th, td { text-align: left; vertical-align: top; padding: 3px 10px 3px 0; overflow-wrap: break-word; border-bottom: 1px solid var(--line) }
+td.n { text-align: right; white-space: nowrap } .matrix th, .matrix td { min-width: 5.5rem }
 .matrix th:first-child { position: sticky; left: 0; background: var(--page); min-width: 8rem; max-width: 14rem }
 figure { margin: .6rem 0; font-size: .85rem } figure div { display: grid; gap: 2px 12px; align-items: center; margin: 2px 0;
          grid-template: "label bar words" / minmax(0, 17rem) minmax(0, 1fr) 10rem }
@@ -49,8 +50,20 @@ def time(ns):
             return f"{ns / size:#.3g}".rstrip(".") + f" {unit}" if ns < 999.5 * size else f"{ns / size:.0f} {unit}"
 
 
+def signed(value):
+    return f"{round(value, 1) + 0.0:+.1f}"
+
+
 def percent(value):
-    return f"{value:+.1f} %"
+    return f"{signed(value)} %"
+
+
+def interval(low, high):
+    return f"[{signed(low)}, {signed(high)}]"
+
+
+def counted(count, noun):
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def table(head, rows):
@@ -109,7 +122,7 @@ def forest(rows):
                 label,
                 [(low, high)],
                 [(value, "slow" if claimed and value > 0 else "fast" if claimed else "ink")],
-                f"{percent(value)} [{low:+.1f}, {high:+.1f}]",
+                f"{percent(value)} {interval(low, high)}",
             )
             for label, value, low, high, claimed in rows
         ],
@@ -122,9 +135,8 @@ def slow_hosts(ask):
     slow = ask(
         "SELECT unit, host, cpu, kernel, setting, slower_percent, z, grade FROM outliers WHERE slow ORDER BY z DESC"
     )
-    judged, small = ask(
-        "SELECT count(DISTINCT host) FILTER (slow IS NOT NULL), count(*) FILTER (slow IS NULL) FROM outliers"
-    )[0]
+    judged, hosts, found = ask("""SELECT count(DISTINCT host) FILTER (slow IS NOT NULL), count(DISTINCT host),
+                                      count(DISTINCT host) FILTER (slow) FROM outliers""")[0]
     groups = ask("""SELECT concat_ws(', ', cpu, kernel, setting), count(*), percent(quantile_cont(score, 0.05)), percent(median(score)),
                         percent(quantile_cont(score, 0.95)), list(percent(score)) FILTER (slow)
                     FROM outliers WHERE slow IS NOT NULL GROUP BY ALL ORDER BY 2 DESC, 1 LIMIT 24""")
@@ -134,8 +146,8 @@ def slow_hosts(ask):
         "<p>A host is compared with its group: same CPU, kernel and setting. It is slow if the median over its cells is 4 "
         "robust standard deviations, and at least 3 %, above the group.</p>",
     ]
-    if small:
-        out.append(f"<p>{small} hosts are in groups of fewer than 30, which is too few to judge.</p>")
+    if judged < hosts:
+        out.append(f"<p>In no group of 30, which it takes to judge: {counted(hosts - judged, 'host')}.</p>")
     if groups:
         out.append(
             picture(
@@ -156,9 +168,8 @@ def slow_hosts(ask):
     reasons = {}
     for unit, what, words, share in ask("""SELECT unit, what, text, share_of_others FROM explained
             ORDER BY text IS NULL, share_of_others, what"""):
-        reasons.setdefault(unit, []).append(
-            f"{what}{': ' + words if words else ''} ({100 * share:.1f} % of the others have it)"
-        )
+        others = f"{max(0.1, 100 * share):.1f} % of the others have it" if share else "none of the others has it"
+        reasons.setdefault(unit, []).append(f"{what}{': ' + words if words else ''} ({others})")
     if slow:
         out.append(
             table(
@@ -180,42 +191,63 @@ def slow_hosts(ask):
             out.append(f"<p>And {len(slow) - 200} more.</p>")
     return (
         out,
-        f"{len(slow)} of {judged} hosts are slow."
+        f"{found} of {counted(judged, 'host')} {'is' if found == 1 else 'are'} slow."
         if judged
         else "No group has the 30 hosts that it takes to call one slow.",
     )
 
 
+def claim(name, whole, strata):
+    """What is claimed of a mechanism: its difference, or where groups disagree, those of the groups."""
+    claimed = [row for row in strata if row[4]]
+    if len(claimed) in (0, len(strata)) and len({row[1] > 0 for row in claimed}) < 2:
+        return f"{name} {percent(whole[1])}"
+    differ = [f"{percent(row[1])} on {row[0]}" for row in claimed[:2]]
+    if len(claimed) > 2:
+        differ.append(f"and on {counted(len(claimed) - 2, 'other group')}")
+    others = [row[0] for row in strata if not row[4]]
+    if others:
+        differ.append(f"not certain on {others[0] if len(others) == 1 else counted(len(others), 'other group')}")
+    return f"{name} ({', '.join(differ)})" if len(differ) > 1 else f"{name} {differ[0]}"
+
+
 def changes(ask, factor):
+    name = "Kernel" if factor == "kernel" else factor
     before, after = (ask("SELECT getvariable('sides')")[0][0] + [None, None])[:2]
     if after is None:
-        return [], f"There is one {factor}, so no change is asked for."
-    rows = ask("""SELECT what || CASE WHEN (SELECT count(DISTINCT design) FROM changes) > 1 THEN ', ' || design ELSE '' END,
-                      percent, low_percent, high_percent, claimed, hosts, hosts_before
-                  FROM changes WHERE stratum = 'all' ORDER BY claimed DESC, abs(percent) DESC""")
-    claims = [row for row in rows if row[4]]
+        return [], f"There is one {factor}, so there is no change to judge."
+    rows, strata = [], {}
+    for what, stratum, *row in ask("""
+            SELECT what || CASE WHEN (SELECT count(DISTINCT design) FROM changes) > 1 THEN ', ' || design ELSE '' END,
+                   stratum, percent, low_percent, high_percent, claimed, hosts, hosts_before
+            FROM changes ORDER BY claimed DESC, abs(percent) DESC, stratum"""):
+        if stratum == "all":
+            rows.append([what, *row])
+        else:
+            strata.setdefault(what, []).append([stratum, *row])
+    told = {row[0] for row in rows if row[4]} | {what for what, those in strata.items() if any(row[4] for row in those)}
+    rows.sort(key=lambda row: row[0] not in told)
     out = [
-        f"<h2>{text(factor.capitalize())}: {text(before)} to {text(after)}</h2>",
+        f"<h2>{text(name)}: {text(before)} to {text(after)}</h2>",
         "<p>Hosts measured on both sides are compared with themselves, others with hosts of the same CPU, frequency and idle "
-        "driver. Intervals hold for all rows together (99 %). A difference is claimed if its interval is without 0 and it is "
-        "at least 3 %; lines mark 0 and 3 %.</p>",
+        "driver. Intervals hold jointly at 99 %. A difference is claimed if its interval excludes 0 and it is at least 3 %; "
+        "lines mark 0 and 3 %.</p>",
     ]
     if not rows:
         out.append("<p>No CPU has 5 hosts on each side.</p>")
         return out, f"Too few hosts to compare {before} with {after}."
-    shown = rows[: max(12, len(claims))][:60]
+    shown = rows[: max(12, len(told))][:60]
     out.append(forest([row[:5] for row in shown]))
     if len(rows) > len(shown):
         out.append(
             f"<p>The other {len(rows) - len(shown)} differ by at most {max(abs(r[1]) for r in rows[len(shown) :]):.1f} %.</p>"
         )
-    strata = ask("""SELECT what, stratum, hosts, hosts_before, percent, low_percent, high_percent FROM changes
-                    WHERE claimed AND stratum <> 'all' ORDER BY what, stratum""")
-    if strata:
+    lines = [(what, *row) for what in sorted(told & strata.keys()) for row in strata[what]]
+    if lines:
         out.append(
             "<details><summary>The claims by CPU, frequency and idle driver</summary>"
             + table(
-                ["mechanism", "hosts", "after", "before", "difference", "interval"],
+                ["mechanism", "group", "after", "before", "difference", "interval", "claimed"],
                 [
                     [
                         what,
@@ -223,9 +255,10 @@ def changes(ask, factor):
                         (count, "n"),
                         (count_before if count_before is not None else "the same", "n"),
                         (percent(by), "n"),
-                        (f"[{low:+.1f}, {high:+.1f}]", "n"),
+                        (interval(low, high), "n"),
+                        "yes" if claimed else "no",
                     ]
-                    for what, stratum, count, count_before, by, low, high in strata
+                    for what, stratum, by, low, high, claimed, count, count_before in lines
                 ],
             )
             + "</details>"
@@ -236,13 +269,12 @@ def changes(ask, factor):
             "<p>This changed on the same hosts, too, and can be the cause as well:</p>"
             + table(["fact", "before", "after", "hosts"], [[k, b, a, (n, "n")] for k, b, a, n in also])
         )
-    names = ", ".join(f"{row[0]} {percent(row[1])}" for row in claims[:6]) + (", and more" if len(claims) > 6 else "")
-    return out, f"{factor.capitalize()} {before} to {after}: " + (
-        names if claims else "no mechanism is certainly faster or slower by 3 %"
-    ) + "."
+    claims = [claim(row[0], row, strata.get(row[0], [])) for row in rows if row[0] in told]
+    names = "; ".join(claims[:6]) + (f"; and {len(claims) - 6} more" if len(claims) > 6 else "")
+    return out, f"{name} {before} to {after}: {names or 'no mechanism is certainly faster or slower by 3 %'}."
 
 
-def settings(ask):
+def facts_of_slow(ask):
     rows = ask("""SELECT cpu, facts, hosts, others, percent, low_percent, high_percent, claimed FROM associations
                   ORDER BY claimed DESC, abs(percent) DESC""")
     if not rows:
@@ -251,11 +283,11 @@ def settings(ask):
     out = [
         "<h2>What goes with slow hosts</h2>",
         "<p>Hosts that have a fact against the others of the same CPU and kernel, over all cells. This is association: what "
-        "else differs between these hosts can be the cause. Intervals hold for all rows together (99 %).</p>",
+        "else differs between these hosts can be the cause. Intervals hold jointly at 99 %.</p>",
         forest(
             [
                 (
-                    f"{cpu}: {' and '.join(facts[:4])}{' and more' if len(facts) > 4 else ''} ({hosts} hosts, others {others})",
+                    f"{cpu}: {' and '.join(facts[:4])}{' and more' if len(facts) > 4 else ''} ({counted(hosts, 'host')}, others {others})",
                     by,
                     low,
                     high,
@@ -270,7 +302,7 @@ def settings(ask):
     names = "; ".join(
         f"{' and '.join(facts[:2])} {percent(by)} on {cpu}" for cpu, facts, _, _, by, _, _, _ in claims[:4]
     )
-    return out, f"What goes with slow or fast hosts: {names}." if claims else "No setting goes with slow or fast hosts."
+    return out, f"What goes with slow or fast hosts: {names}." if claims else "No fact goes with slow or fast hosts."
 
 
 def matrix(ask):
@@ -291,7 +323,7 @@ def matrix(ask):
         "for a message. Shades: slower than the fastest of the row, darkest from twice as slow.</p>",
         '<div class="wide matrix"><table><tr><th>cell</th>'
         + "".join(
-            f"<th>{text(cpu)}<br>{text(kernel)}<br>{text(setting)}<br>{hosts} hosts</th>"
+            f"<th>{text(cpu)}<br>{text(kernel)}<br>{text(setting)}<br>{counted(hosts, 'host')}</th>"
             for cpu, kernel, setting, hosts in sorted(groups)
         )
         + "</tr>",
@@ -319,6 +351,17 @@ def main():
     for name in ("since", "factor", "before", "after"):
         options.add_argument(f"--{name}")
     options = options.parse_args()
+    try:
+        write(options)
+    except (duckdb.Error, OSError) as error:
+        print("fleet.py:", str(error).splitlines()[0].removeprefix("Invalid Input Error: "), file=sys.stderr)
+        sys.exit(2)
+
+
+def write(options):
+    output = pathlib.Path(options.output)
+    if not output.parent.is_dir():
+        raise OSError(f"no folder {output.parent}")
     sql = duckdb.connect(config={"memory_limit": "1GB"})
     for name in ("dataset", "since", "factor", "before", "after"):
         sql.execute(f"SET VARIABLE {name} = $1", [getattr(options, name)])
@@ -327,19 +370,17 @@ def main():
         return sql.execute(question).fetchall()
 
     ask((pathlib.Path(__file__).parent / "sql" / "fleet.sql").read_text())
-    hosts, units, first, last = ask(
+    hosts, runs, first, last = ask(
         "SELECT count(DISTINCT host), count(DISTINCT run_id), min(run)::DATE, max(run)::DATE FROM runs"
     )[0]
-    if not hosts:
-        raise SystemExit(f"{options.dataset}: no finished run with a label host")
     left = ask("""SELECT count(DISTINCT run_id) FILTER (interrupted), count(DISTINCT run_id) FILTER (host IS NULL)
                   FROM read_parquet(getvariable('dataset') || '/**/runs.parquet')""")[0]
-    parts = [slow_hosts(ask), changes(ask, options.factor or "kernel"), settings(ask)]
+    parts = [slow_hosts(ask), changes(ask, options.factor or "kernel"), facts_of_slow(ask)]
     page = [
         "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width, initial-scale=1'>"
         "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'\">"
-        f"<title>IPC of {hosts} hosts</title><style>{STYLE}</style><h1>IPC of {hosts} hosts</h1>",
-        f"<p class='dim'>{units} runs, {first} to {last}"
+        f"<title>IPC of {counted(hosts, 'host')}</title><style>{STYLE}</style><h1>IPC of {counted(hosts, 'host')}</h1>",
+        f"<p class='dim'>{counted(runs, 'run')}, {first} to {last}"
         + (f"; left out: {left[0]} interrupted, {left[1]} without label host" if any(left) else "")
         + "</p><ul>",
         *(f"<li>{text(answer)}</li>" for _, answer in parts),
@@ -347,7 +388,7 @@ def main():
         *(line for lines, _ in parts for line in lines),
         *matrix(ask),
     ]
-    pathlib.Path(options.output).write_text("\n".join(page) + "\n")
+    output.write_text("\n".join(page) + "\n")
 
 
 if __name__ == "__main__":

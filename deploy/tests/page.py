@@ -77,7 +77,7 @@ def main():
         template = fleets.Template(sys.argv[1])
         runs, shifts, slow = fleets.real_fleet(template, 1000, seed=1)
         dataset = template.write(folder / "fleet", runs, shifts, rounds=3)
-        subprocess.run([sys.executable, fleets.SQL.parent / "fleet.py", dataset, "-o", page], check=True)
+        subprocess.run([sys.executable, fleets.PAGE, dataset, "-o", page], check=True)
         browser = Browser(folder / "profile")
         # A browser that hangs is ended, and the read from it with it.
         watch = threading.Timer(300, browser.process.kill)

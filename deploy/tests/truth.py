@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """What fleet.sql says of fleets whose truth is planted: truth.py DATASET [--long], DATASET from a real survey."""
 
+import csv
+import html
 import math
 import pathlib
+import re
 import statistics
+import subprocess
 import sys
 import tempfile
 
+import duckdb
 import numpy
 
 import fleets
@@ -112,6 +117,112 @@ def questions(folder):
     check(told == [("microcode", 40, "1", "2")], f"what changed with the kernel: {told}")
 
 
+def page(dataset, *arguments):
+    """The lines at the top of fleet.py's page, all of it, and what it says on stderr with its exit code."""
+    to = dataset.parent / "page.html"
+    done = subprocess.run(
+        [sys.executable, fleets.PAGE, dataset, "-o", to, *arguments], stderr=subprocess.PIPE, text=True, check=False
+    )
+    text = html.unescape(to.read_text()) if not done.returncode else ""
+    return " ".join(re.findall("<li>(.*)</li>", text)), text, (done.returncode, done.stderr)
+
+
+def hosts_are_counted(folder):
+    """A host under two kernels, and with three values of a label, is one host."""
+    template = fleets.Template(real, ["pipe", "tcp"], 1)
+    runs = [
+        run(f"n{at}", kernel, day, facts={"label.day": day[-2:] + part})
+        for kernel, day in (("6.1.99", "2026-11-26"), ("6.12.57", "2026-11-27"))
+        for part in "abc"
+        for at in range(40)
+    ]
+    shifts = numpy.array([[0.3 * (run["host"] == "n7")] * len(template.mechanisms) for run in runs], numpy.float32)
+    dataset = template.write(folder / "forty" / "fleet", runs, shifts)
+    top, _, _ = page(dataset)
+    check("1 of 40 hosts is slow." in top, f"one slow host under two kernels: {top}")
+    by_label = page(dataset, "--factor", "label.day", "--before", "26a", "--after", "27c")[1]
+    check("<h2>label.day: 26a to 27c</h2>" in by_label, "a label as the factor")
+    few = template.write(folder / "twelve" / "fleet", [one for one in runs if int(one["host"][1:]) < 12])
+    plain, labelled = asked(few), asked(few, factor="label.day", before="26a", after="26c")
+    for table in ("medians", "outliers", "explained", "associations"):
+        question = f"SELECT COLUMNS(lambda c: c NOT IN ('unit', 'cell')) FROM {table} ORDER BY ALL"
+        check(one(plain, question) == one(labelled, question), f"{table} do not depend on the factor")
+    check(one(labelled, "SELECT DISTINCT hosts FROM changes") == [(12,)], "three values of a host are compared")
+    check("no group of 30, which it takes to judge: 12 hosts" in page(few)[1], "12 hosts under two kernels are 12 hosts")
+
+
+def groups_disagree(folder):
+    """A kernel that costs pipes 15 % on one CPU only."""
+    template = fleets.Template(real, ["pipe", "tcp"], 1)
+    runs = [
+        run(f"n{at}", kernel, day, f"CPU {at % 2}")
+        for kernel, day in (("6.1.99", "2026-11-26"), ("6.12.57", "2026-11-27"))
+        for at in range(40)
+    ]
+    cost = numpy.array([0.14 * (run["kernel"] == "6.12.57" and run["cpu"] == "CPU 0") for run in runs])
+    shifts = (cost[:, None] * (template.mechanisms == "pipe")[None, :]).astype(numpy.float32)
+    top, text, _ = page(template.write(folder / "fleet", runs, shifts))
+    check(
+        re.search(r"pipe ping-pong \(\+1\d\.\d % on CPU 0, menu, not certain on CPU 1, menu\)", top) is not None,
+        f"groups that disagree: {top}",
+    )
+    rows = re.findall(r'data-head="mechanism">pipe ping-pong</td><td[^>]*>(CPU \d)', text)
+    check(sorted(rows) == ["CPU 0", "CPU 1"], "the groups without an effect are listed")
+
+
+def mistakes(folder):
+    """What is asked wrongly is said in one line."""
+    runs = [run(f"n{at}", idle="menu" if at % 3 else "teo") for at in range(9)]
+    dataset = fleets.Template(real, ["pipe"], 1).write(folder / "fleet", runs)
+    for wrong, said in (
+        ({"factor": "idel"}, "no fact idel; there are: idle"),
+        ({"factor": "host"}, "no fact host; there are: idle"),
+        ({"before": "menu"}, "set both before and after, or neither"),
+        ({"after": "menu"}, "set both before and after, or neither"),
+        ({"factor": "idle", "before": "teo", "after": "teo"}, "before and after are both teo"),
+        (
+            {"factor": "idle", "before": "menuu", "after": "teo"},
+            "idle is never menuu; its values: menu (6 hosts), teo (3 hosts)",
+        ),
+        ({"since": "2030-01-01"}, "no finished run with a label host since 2030-01-01"),
+    ):
+        told = page(dataset, *(word for name, value in wrong.items() for word in (f"--{name}", value)))[2]
+        check(told == (2, f"fleet.py: {said}\n"), f"{wrong}: {told}")
+    for place, arguments, said in (
+        (folder / "none", [], f"fleet.py: no runs.parquet below {folder}/none; rows.sql writes it\n"),
+        (dataset, ["--since", "foo"], 'fleet.py: Conversion Error: invalid date field format: "foo", expected'),
+        (dataset, ["-o", f"{folder}/none/page.html"], f"fleet.py: no folder {folder}/none\n"),
+    ):
+        told = page(place, *arguments)[2]
+        check(told[0] == 2 and told[1].startswith(said) and told[1].count("\n") == 1, told)
+
+
+def nights(folder):
+    """Three nights, and cells that were not measured in all of them."""
+    pipe, tcp = (fleets.Template(real, [name], 1) for name in ("pipe", "tcp"))
+    runs = [run(f"n{at}", day=f"2026-11-{day}") for day in (24, 25, 26) for at in range(10)]
+    cost = numpy.array([[0.1 * (run["run"] >= "2026-11-26")] * len(pipe.mechanisms) for run in runs], numpy.float32)
+    pipe.write(folder / "fleet" / "pipe", runs, cost)
+    tcp.write(folder / "fleet" / "tcp", runs[:20], seed=2)
+    asked(folder / "fleet", fleets.NIGHTS, folder=str(folder))
+    written = (folder / "nights.csv").read_text()
+    values = [[float(value) for value in row[2:]] for row in csv.reader(written.splitlines()[1:])]
+    check(
+        all(len(row) == len(pipe.mechanisms) for row in values)
+        and all(5 < 100 * math.log(c / (a * b) ** 0.5) < 15 for a, b, c in zip(*values)),
+        f"three nights, the last is slower by 10 %: {values}",
+    )
+    tcp.write(folder / "apart" / "tcp", runs[:10])
+    pipe.write(folder / "apart" / "pipe", runs[10:], seed=2)
+    try:
+        asked(folder / "apart", fleets.NIGHTS, folder=str(folder))
+        told = "nothing"
+    except duckdb.Error as error:
+        told = str(error)
+    check("no cell was measured in all 3 nights" in told, f"nights without a common cell: {told}")
+    check((folder / "nights.csv").read_text() == written, "the file of before is kept")
+
+
 def trials(folder, design, cost, count, hosts):
     """How often the kernel is said to cost anything, and to cost pipes."""
     template = fleets.Template(real, cells_each=1)
@@ -161,5 +272,9 @@ with tempfile.TemporaryDirectory() as folder:
     quantiles(folder / "quantiles")
     fleet(folder / "fleet")
     questions(folder / "questions")
+    hosts_are_counted(folder / "counted")
+    groups_disagree(folder / "disagree")
+    mistakes(folder / "mistakes")
+    nights(folder / "nights")
     differences(folder)
 sys.exit(failed > 0)
