@@ -23,7 +23,8 @@ h1 { font-size: 1.5rem; margin: 0 } h2 { font-size: 1.15rem; margin: 2rem 0 .3re
 p { margin: .4rem 0; max-width: 46rem } .dim, th, figcaption { color: var(--dim); font-weight: normal }
 li { margin: .2rem 0 } .slow { color: var(--slow) } .fast { color: var(--fast) }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem }
-th, td { text-align: left; vertical-align: top; padding: 3px 10px 3px 0; overflow-wrap: break-word; border-bottom: 1px solid var(--line) }
+th, td { text-align: left; vertical-align: top; padding: 3px 10px 3px 0; overflow-wrap: break-word;
+         border-bottom: 1px solid var(--line) }
 td.n { text-align: right; white-space: nowrap } .matrix th, .matrix td { min-width: 5.5rem }
 .matrix th:first-child { position: sticky; left: 0; background: var(--page); min-width: 8rem; max-width: 14rem }
 figure { margin: .6rem 0; font-size: .85rem } figure div { display: grid; gap: 2px 12px; align-items: center; margin: 2px 0;
@@ -202,13 +203,15 @@ def claim(name, whole, strata):
     claimed = [row for row in strata if row[4]]
     if len(claimed) in (0, len(strata)) and len({row[1] > 0 for row in claimed}) < 2:
         return f"{name} {percent(whole[1])}"
-    differ = [f"{percent(row[1])} on {row[0]}" for row in claimed[:2]]
     if len(claimed) > 2:
-        differ.append(f"and on {counted(len(claimed) - 2, 'other group')}")
+        differ = [row[1] for row in claimed]
+        where = f"{percent(min(differ))} to {percent(max(differ))} on {len(claimed)} groups"
+    else:
+        where = " and ".join(f"{percent(row[1])} on {row[0]}" for row in claimed)
     others = [row[0] for row in strata if not row[4]]
     if others:
-        differ.append(f"not certain on {others[0] if len(others) == 1 else counted(len(others), 'other group')}")
-    return f"{name} ({', '.join(differ)})" if len(differ) > 1 else f"{name} {differ[0]}"
+        where += f" (not certain on {others[0] if len(others) == 1 else f'{len(others)} other groups'})"
+    return f"{name} {where}"
 
 
 def changes(ask, factor):

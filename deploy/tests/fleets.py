@@ -105,12 +105,12 @@ class Template:
         return folder
 
 
-def asked(dataset, script=SQL / "fleet.sql", **variables):
-    """The tables of fleet.sql, or of another script, over a dataset."""
+def asked(dataset, **variables):
+    """The tables of fleet.sql over a dataset."""
     sql = duckdb.connect(config={"threads": 2, "memory_limit": "1GB"})
     for name, value in {"dataset": str(dataset), **variables}.items():
         sql.execute(f"SET VARIABLE {name} = $1", [value])
-    sql.execute(script.read_text()).fetchall()
+    sql.execute((SQL / "fleet.sql").read_text()).fetchall()
     return sql
 
 
