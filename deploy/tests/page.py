@@ -76,6 +76,8 @@ def main():
         page = pathlib.Path(sys.argv[sys.argv.index("-o") + 1] if "-o" in sys.argv else folder / "fleet.html").resolve()
         template = fleets.Template(sys.argv[1])
         runs, shifts, slow = fleets.real_fleet(template, 1000, seed=1)
+        for run in runs:
+            run["host"] = f"web{run['host'][1:].zfill(3)}.rack-7.example.com"
         dataset = template.write(folder / "fleet", runs, shifts, rounds=3)
         subprocess.run([sys.executable, fleets.PAGE, dataset, "-o", page], check=True)
         browser = Browser(folder / "profile")
@@ -103,6 +105,13 @@ def main():
                     papers.add(paper)
                     print(f"{width} px, {theme}: {wide} px in {room}, {ink} on {paper}")
                     assert wide <= room
+                    # A word is broken where it has more lines than its hyphens explain.
+                    broken = browser.value("""[...document.querySelectorAll('.list th, .list td[data-head=host]')]
+                        .filter(cell => cell.getClientRects().length && (range => {
+                            range.selectNodeContents(cell); return new Set([...range.getClientRects()]
+                                .map(line => line.top)).size > 1 + cell.innerText.split(/[- ]/).length - 1 })(new Range()))
+                        .length""")
+                    assert broken == 0, f"{broken} cells have broken words"
             assert len(papers) == 2, "both themes look alike"
             # The text of a finding has a tag in it.
             assert (
