@@ -199,19 +199,20 @@ def slow_hosts(ask):
 
 
 def claim(name, whole, strata):
-    """What is claimed of a mechanism: its difference, or where groups disagree, those of the groups."""
+    """What is claimed of a mechanism, and of which groups: the average says nothing where a group's interval excludes it."""
     claimed = [row for row in strata if row[4]]
-    if len(claimed) in (0, len(strata)) and len({row[1] > 0 for row in claimed}) < 2:
-        return f"{name} {percent(whole[1])}"
-    if len(claimed) > 2:
-        differ = [row[1] for row in claimed]
-        where = f"{percent(min(differ))} to {percent(max(differ))} on {len(claimed)} groups"
-    else:
-        where = " and ".join(f"{percent(row[1])} on {row[0]}" for row in claimed)
     others = [row[0] for row in strata if not row[4]]
-    if others:
-        where += f" (not certain on {others[0] if len(others) == 1 else f'{len(others)} other groups'})"
-    return f"{name} {where}"
+    where = f" (not certain on {others[0] if len(others) == 1 else f'{len(others)} other groups'})" if others else ""
+    if not claimed:
+        return f"{name} {percent(whole[1])}", ""
+    if whole[4] and all(low <= whole[1] <= high for _, _, low, high, *_ in strata):
+        return f"{name} {percent(whole[1])}", where
+    if len(claimed) == 1:
+        return f"{name} {percent(claimed[0][1])}", f" on {claimed[0][0]}{where}"
+    if len(claimed) == 2:
+        return name, " " + " and ".join(f"{percent(row[1])} on {row[0]}" for row in claimed) + where
+    differ = [row[1] for row in claimed]
+    return f"{name} {percent(min(differ))} to {percent(max(differ))}", f" on {len(differ)} groups{where}"
 
 
 def changes(ask, factor):
@@ -272,8 +273,12 @@ def changes(ask, factor):
             "<p>This changed on the same hosts, too, and can be the cause as well:</p>"
             + table(["fact", "before", "after", "hosts"], [[k, b, a, (n, "n")] for k, b, a, n in also])
         )
-    claims = [claim(row[0], row, strata.get(row[0], [])) for row in rows if row[0] in told]
-    names = "; ".join(claims[:6]) + (f"; and {len(claims) - 6} more" if len(claims) > 6 else "")
+    claims = {}
+    for row in rows[: min(6, len(told))]:
+        difference, where = claim(row[0], row, strata.get(row[0], []))
+        claims.setdefault(where, []).append(difference)
+    names = "; ".join(", ".join(those) + where for where, those in claims.items())
+    names += f"; and {len(told) - 6} more" if len(told) > 6 else ""
     return out, f"{name} {before} to {after}: {names or 'no mechanism is certainly faster or slower by 3 %'}."
 
 

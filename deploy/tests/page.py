@@ -78,6 +78,9 @@ def main():
         runs, shifts, slow = fleets.real_fleet(template, 1000, seed=1)
         for run in runs:
             run["host"] = f"web{run['host'][1:].zfill(3)}.rack-7.example.com"
+            run["cpu"] = f"Intel(R) Xeon(R) Platinum {run['cpu']} @ 2.90GHz, 64 CPUs, KVM"
+            for finding in run["findings"]:
+                finding["text"] += " than the others, and that for as long as it was measured, since it was too hot"
         dataset = template.write(folder / "fleet", runs, shifts, rounds=3)
         subprocess.run([sys.executable, fleets.PAGE, dataset, "-o", page], check=True)
         browser = Browser(folder / "profile")

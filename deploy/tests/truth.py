@@ -162,7 +162,7 @@ def groups_disagree(folder):
     shifts = (cost[:, None] * (template.mechanisms == "pipe")[None, :]).astype(numpy.float32)
     top, text, _ = page(template.write(folder / "fleet", runs, shifts))
     check(
-        re.search(r"pipe ping-pong \+1\d\.\d % on CPU 0, menu \(not certain on CPU 1, menu\)", top) is not None,
+        re.search(r"pipe ping-pong \+1\d\.\d %.* on CPU 0, menu \(not certain on CPU 1, menu\)", top) is not None,
         f"groups that disagree: {top}",
     )
     rows = re.findall(r'data-head="mechanism">pipe ping-pong</td><td[^>]*>(CPU \d)', text)
