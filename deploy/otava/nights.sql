@@ -30,8 +30,8 @@ SET VARIABLE found = (
                 THEN error('no cell was measured in all ' || (SELECT count(DISTINCT day) FROM measured) || ' nights') END
     FROM nights);
 SELECT count(DISTINCT id) || ' of ' || (SELECT count(DISTINCT id) FROM measured)
-       || ' cells are left out, not measured every night; the first: ' || min(id) AS left_out
-FROM measured WHERE id NOT IN (SELECT id FROM nights) HAVING count(*) > 0;
+       || ' cells are left out, not measured every night' || coalesce('; the first: ' || min(id), '') AS left_out
+FROM measured WHERE id NOT IN (SELECT id FROM nights);
 
 CREATE OR REPLACE TEMP TABLE wide AS PIVOT nights ON id USING first(value) GROUP BY day;
 COPY (SELECT strftime(day, '%Y-%m-%d 00:00:00 +0000') AS time, mode(kernel) AS kernel,

@@ -129,18 +129,22 @@ def page(dataset, *arguments):
 def hosts_are_counted(folder):
     """A host under two kernels, and with three values of a label, is one host."""
     template = fleets.Template(real, ["pipe", "tcp"], 1)
+    hot = [{"code": "W-THROTTLE", "severity": "warning", "text": "hot", "remedy": "cool it"}]
     runs = [
-        run(f"n{at}", kernel, day, facts={"label.day": day[-2:] + part})
+        run(f"n{at}", kernel, day, facts={"label.day": day[-2:] + part}, findings=hot if at == 7 else [])
         for kernel, day in (("6.1.99", "2026-11-26"), ("6.12.57", "2026-11-27"))
         for part in "abc"
         for at in range(40)
     ]
     shifts = numpy.array([[0.3 * (run["host"] == "n7")] * len(template.mechanisms) for run in runs], numpy.float32)
     dataset = template.write(folder / "forty" / "fleet", runs, shifts)
-    top, _, _ = page(dataset)
+    top, text, _ = page(dataset)
     check("1 of 40 hosts is slow." in top, f"one slow host under two kernels: {top}")
+    check("W-THROTTLE: hot (none of the others has it)" in text, "its finding, which no other host has")
     by_label = page(dataset, "--factor", "label.day", "--before", "26a", "--after", "27c")[1]
-    check("<h2>label.day: 26a to 27c</h2>" in by_label, "a label as the factor")
+    check("<h2>label.day: 26a to 27c</h2>" in by_label and "-0.0" not in by_label, "a label as the factor")
+    alone = page(template.write(folder / "one" / "fleet", runs[:1]))[1]
+    check("<h1>IPC of 1 host</h1>" in alone and "1 run, 2026" in alone and "1 hosts" not in alone, "one host is no hosts")
     few = template.write(folder / "twelve" / "fleet", [one for one in runs if int(one["host"][1:]) < 12])
     plain, labelled = asked(few), asked(few, factor="label.day", before="26a", after="26c")
     for table in ("medians", "outliers", "explained", "associations"):
