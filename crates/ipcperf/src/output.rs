@@ -413,7 +413,7 @@ pub(crate) fn put(
             match render(&mut out).and_then(|()| out.flush()) {
                 Ok(()) => Ok(ExitCode::SUCCESS),
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::SUCCESS),
-                Err(error) => Err(Stop::internal(words(&error))),
+                Err(error) => Err(Stop::internal(format!("standard output: {}", words(&error)))),
             }
         }
     }

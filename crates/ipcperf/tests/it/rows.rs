@@ -110,7 +110,8 @@ fn duckdb_reads_the_rounds_of_two_machines_and_makes_parquet_of_them() {
         let told = here[2].as_f64();
         assert_eq!(told.is_some(), middle.is_some(), "{here}");
         let off = told.zip(middle).map_or(0.0, |(told, middle)| (told / middle - 1.0).abs());
-        assert!(off < 1e-12, "{here} {middle:?}");
+        // Rows have six digits.
+        assert!(off < 1e-5, "{here} {middle:?}");
     }
     for (column, kind) in [
         ("run", "TIMESTAMP"),
