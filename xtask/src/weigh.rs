@@ -21,7 +21,7 @@ struct Count {
 /// The most of each count. Only a new feature raises them, by what it takes; its commit says so.
 mod ceiling {
     pub(super) const CODE_LINES: usize = 70_870;
-    pub(super) const TEST_LINES: usize = 36_130;
+    pub(super) const TEST_LINES: usize = 36_140;
     pub(super) const TOKENS: usize = 732_900;
     pub(super) const TOKENS_PER_LINE: f64 = 10.34;
     pub(super) const ROUND_LOOPS: usize = 1;

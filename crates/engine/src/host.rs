@@ -58,7 +58,7 @@ fn hypervisor(cpuinfo: &str) -> Option<String> {
 }
 
 fn container() -> Option<String> {
-    // In every container of a pod; the others of this function are not there with containerd and control groups v2.
+    // Set in every container of a pod. With containerd and control groups v2 nothing else below tells.
     if std::env::var_os("KUBERNETES_SERVICE_HOST").is_some() {
         return Some("kubernetes".into());
     }

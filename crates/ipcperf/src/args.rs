@@ -46,8 +46,8 @@ pub(crate) enum IfDone {
 /// What its user says of a result; shared by all commands that write a document.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub(crate) struct LabelArgs {
-    /// Label the result (repeatable): host=n1. IPCPERF_LABELS=host=n1,job=17 labels every run; of two values of a key the
-    /// last one holds, and --label holds over IPCPERF_LABELS
+    /// Label the result (repeatable): host=n1. IPCPERF_LABELS=host=n1,job=17 labels every run. If a key
+    /// is given twice, the last value counts, and --label wins over IPCPERF_LABELS
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) label: Vec<String>,
 }

@@ -1,9 +1,9 @@
 //! Documents: reading what is kept in files, and what must not be in them when they are shared.
 
 use crate::args::{IfDone, OutputArgs};
-use crate::error::Stop;
+use crate::error::{Stop, note};
 use crate::{kept, output};
-use ipcperf_core::result::{Comparison, Origin, Replication, ResultSet};
+use ipcperf_core::result::{Comparison, Replication, ResultSet};
 use ipcperf_report::{
     LoadError, Recorded, Repeatable, is_comparison, is_replication, load_comparison,
     load_replication,
@@ -32,9 +32,6 @@ pub(crate) fn beginning_of(path: &Path, most: u64) -> Result<String, Stop> {
     let mut bytes = Vec::new();
     let source: Box<dyn Read> = match kept::named(path) {
         Some(file) => Box::new(file?),
-        None if path.is_dir() => {
-            return Err(Stop::usage(format!("no .json file in '{}'", path.display())));
-        }
         None if is_stdin(path) => Box::new(io::stdin().lock()),
         None => Box::new(std::fs::File::open(path).map_err(failed)?),
     };
@@ -105,49 +102,43 @@ impl Document {
     }
 }
 
-/// The whole document that `--if-done skip` finds where the result would go.
-pub(crate) fn done(args: &OutputArgs) -> Result<Option<Document>, Stop> {
+/// The whole result of this command and host that `--if-done skip` finds where the result would go, and says so. An
+/// interrupted or damaged one is measured again.
+///
+/// # Errors
+/// No file was named, or it holds another command's or another host's result, which is not overwritten either.
+pub(crate) fn done(command: &str, args: &OutputArgs) -> Result<Option<Document>, Stop> {
     let Some(IfDone::Skip) = args.if_done else { return Ok(None) };
     let Some(path) = args.output.as_ref().filter(|path| !is_stdin(path)) else {
         return Err(Stop::usage("--if-done: name the file with -o"));
     };
     let document = if path.is_file() { Document::read(&text_of(path)?).ok() } else { None };
-    Ok(document.filter(|document| match document {
-        Document::Result(set) => !set.interrupted,
-        Document::Replication(document) => !document.interrupted,
-        Document::Comparison(document) => !document.interrupted,
-    }))
-}
-
-/// The same for a command whose documents are results; another command's, or another host's, is not done but in the way.
-pub(crate) fn done_by(
-    command: &str,
-    origin: &Origin,
-    args: &OutputArgs,
-) -> Result<Option<ResultSet>, Stop> {
-    let Some(document) = done(args)? else { return Ok(None) };
-    let shown = args.output.as_deref().unwrap_or(Path::new("")).display();
-    let Document::Result(set) = document else {
-        return Err(Stop::usage(format!("--if-done: '{shown}' is not a result of '{command}'")));
+    let Some(document) = document else { return Ok(None) };
+    let (of, interrupted, origin) = match &document {
+        Document::Result(set) => {
+            (set.invocation.plan.command.as_str(), set.interrupted, &set.origin)
+        }
+        Document::Replication(document) => ("replicate", document.interrupted, &document.origin),
+        Document::Comparison(document) => ("compare", document.interrupted, &document.origin),
     };
-    let of = &set.invocation.plan.command;
+    let shown = path.display();
+    let in_the_way = |what: String| {
+        Err(Stop::usage(format!("--if-done: '{shown}' is a result {what}; name another file")))
+    };
     if of != command {
-        return Err(Stop::usage(format!(
-            "--if-done: '{shown}' is a result of '{of}', not of '{command}'; name another file"
-        )));
+        return in_the_way(format!("of '{of}', not of '{command}'"));
     }
-    if let Some((other, host)) = set.origin.host().zip(origin.host()).filter(|(a, b)| a != b) {
-        return Err(Stop::usage(format!(
-            "--if-done: '{shown}' is of host '{other}', not of '{host}'; name another file"
-        )));
+    let ours = args.label.origin()?;
+    if let Some((other, host)) = origin.host().zip(ours.host()).filter(|(a, b)| a != b) {
+        return in_the_way(format!("of host '{other}', not of '{host}'"));
     }
-    Ok(Some(*set))
-}
-
-/// Says that nothing is measured.
-pub(crate) fn is_done(args: &OutputArgs) -> String {
-    let shown = args.output.as_deref().unwrap_or(Path::new("")).display();
-    format!("'{shown}' is done: nothing is measured")
+    if interrupted {
+        return Ok(None);
+    }
+    if !args.progress.quiet {
+        note(&format!("'{shown}' is done: nothing is measured"));
+    }
+    Ok(Some(document))
 }
 
 /// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a

@@ -2,8 +2,8 @@
 
 use crate::args::{OutputArgs, RunArgs};
 use crate::counts::{counts, each_alone, fits};
-use crate::document::{self, shareable};
-use crate::error::{Code, Stop, note};
+use crate::document::{self, Document, shareable};
+use crate::error::{Code, Stop};
 use crate::gates::Gates;
 use crate::kept::Keeper;
 use crate::output::{self, Publication, Target};
@@ -200,7 +200,7 @@ impl Experiment {
         let contents: BTreeSet<String> = payloads.map(PayloadFile::sentence).collect();
         let is_whole = args.look.verbose || self.cells.len() <= LISTED;
         let cells = if is_whole { self.listed() } else { self.summed_up() };
-        dry_run(&amount, args, raw.into_iter().chain(contents).chain(cells))?;
+        dry_run(self.command, &amount, args, raw.into_iter().chain(contents).chain(cells))?;
         Ok(match self.runnable() {
             0 => Code::NothingRan.into(),
             _ => ExitCode::SUCCESS,
@@ -340,13 +340,14 @@ pub(crate) fn plan(command: &str, cells: u64, settings: &Settings, expected: Dur
 /// Prints how much would be measured, where the result would go, and a line or more for each arm. What a run refuses before
 /// it begins is refused here as well.
 pub(crate) fn dry_run(
+    command: &str,
     amount: &str,
     args: &OutputArgs,
     arms: impl IntoIterator<Item = String>,
 ) -> Result<ExitCode, Stop> {
     output::format(&args.look)?;
-    if document::done(args)?.is_some() {
-        return output::lines([document::is_done(args)]);
+    if document::done(command, args)?.is_some() {
+        return Ok(ExitCode::SUCCESS);
     }
     Keeper::check(args.keep.as_deref())?;
     let head = format!("{amount}, result: {}", Target::planned(args.output.as_deref())?);
@@ -385,12 +386,9 @@ pub(crate) fn record(
 ) -> Result<(ExitCode, ResultSet), Stop> {
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
-    if let Some(set) = document::done_by(&plan.command, &origin, args)? {
-        if !args.progress.quiet {
-            note(&document::is_done(args));
-        }
+    if let Some(Document::Result(set)) = document::done(&plan.command, args)? {
         let code = verdict(&set).or(gates.check(&set)).map_or(ExitCode::SUCCESS, ExitCode::from);
-        return Ok((code, set));
+        return Ok((code, *set));
     }
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();

@@ -125,10 +125,15 @@ fn files(args: &ReportArgs) -> Result<Vec<PathBuf>, Stop> {
         found.sort();
         all.append(&mut found);
     }
-    if all.is_empty() {
-        return Err(Stop::usage("--files-from names no file"));
+    match all.as_slice() {
+        [] => Err(Stop::usage("--files-from names no file")),
+        [folder] if folder.is_dir() => Err(Stop::usage(no_file_in(folder))),
+        _ => Ok(all),
     }
-    Ok(all)
+}
+
+fn no_file_in(folder: &Path) -> String {
+    format!("no .json file in '{}'", folder.display())
 }
 
 /// Whether a folder means this file, too: nobody waits for what a FIFO might say.
@@ -210,6 +215,12 @@ impl Reading {
         let name = output::without_home(&path.display().to_string());
         let text = match text_of(path) {
             Ok(text) => text,
+            // The files of a folder are listed where there are any.
+            Err(_) if path.is_dir() => {
+                self.is_lossy = true;
+                self.others.push(no_file_in(path));
+                return None;
+            }
             Err(stop) => {
                 self.is_lossy = true;
                 self.others.push(stop.to_string());

@@ -56,8 +56,7 @@ fn at<'a>(row: &'a Value, path: &str) -> Option<&'a Value> {
 }
 
 /// A value as it is; several words have a space between them.
-#[must_use]
-pub fn whole(row: &Value, path: &str) -> String {
+fn whole(row: &Value, path: &str) -> String {
     match at(row, path) {
         None | Some(Value::Null) => String::new(),
         Some(Value::String(text)) => text.clone(),
@@ -120,7 +119,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_figure_has_six_digits_and_a_count_all_of_its() {
+    fn figures_have_six_digits_and_counts_all_digits() {
         for (value, told) in [
             (json!(1.0 / 3.0), "0.333333"),
             (json!(20_000.0 / 3.0), "6666.67"),

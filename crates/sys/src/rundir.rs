@@ -387,7 +387,7 @@ mod tests {
         assert!(!left.exists());
     }
 
-    /// What Kubernetes mounts as an `emptyDir`, for whoever is not root; `None` if nobody here can make one.
+    /// What Kubernetes mounts as an `emptyDir`, for users other than root; `None` if this user cannot make one.
     fn for_all(home: &tempfile::TempDir) -> Option<PathBuf> {
         let base = home.path().join("all");
         fs::create_dir(&base).expect("a folder");
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn in_a_directory_for_all_that_is_not_sticky_a_run_reaches_its_own_whoever_moves_it() {
+    fn in_a_directory_for_all_that_is_not_sticky_a_run_reaches_its_own_after_a_move() {
         let home = tempfile::tempdir().expect("a temporary folder");
         let Some(base) = for_all(&home) else { return };
         let run = RunDirectory::create_in(&base, 1).expect("a run directory");

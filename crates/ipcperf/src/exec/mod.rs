@@ -160,5 +160,5 @@ fn print(plans: &[PipelinePlan], settings: &Settings, args: &OutputArgs) -> Resu
         settings.deadline.as_secs_f64(),
         settings.seed,
     );
-    measure::dry_run(&amount, args, plans.iter().map(|plan| format!("  {}", plan.id())))
+    measure::dry_run("run", &amount, args, plans.iter().map(|plan| format!("  {}", plan.id())))
 }

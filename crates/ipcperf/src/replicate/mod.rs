@@ -19,7 +19,7 @@ mod work;
 pub(crate) use kinds::check;
 
 use crate::args::{OutputArgs, PlanArgs};
-use crate::document::{self, read_replication};
+use crate::document::{self, Document, read_replication};
 use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::kept::Keeper;
 use crate::measure::{self, arguments};
@@ -131,15 +131,14 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     }
     if args.plan.dry_run {
         let amount = format!("Scale {scale}");
-        return measure::dry_run(&amount, &args.output, plan(&studies, scale, args));
+        return measure::dry_run("replicate", &amount, &args.output, plan(&studies, scale, args));
     }
     if args.files.is_some() {
         author::lacking(&studies, scale)?;
     }
     let origin = args.output.label.origin()?;
-    if document::done(&args.output)?.is_some() {
-        note(&document::is_done(&args.output));
-        return Ok(ExitCode::SUCCESS);
+    if let Some(Document::Replication(document)) = document::done("replicate", &args.output)? {
+        return Ok(verdict(&document).map_or(ExitCode::SUCCESS, ExitCode::from));
     }
     let started = jiff::Timestamp::now();
     let began = Instant::now();

@@ -121,6 +121,14 @@ fn what_is_done_is_not_measured_again() {
     assert!(matches!(ended.status.code(), Some(7 | 9)), "{ended:?}");
     for (other, why) in [
         (&["survey", "-o", "a.json", "--if-done", "skip"][..], "of 'run', not of 'survey'"),
+        (
+            &["survey", "-o", "a.json", "--if-done", "skip", "--dry-run"],
+            "of 'run', not of 'survey'",
+        ),
+        (
+            &["replicate", "qiita", "-o", "a.json", "--if-done", "skip"],
+            "of 'run', not of 'replicate'",
+        ),
         (&[&pipe[..], &["--label", "host=n2", "--if-done", "skip"]].concat(), "of host 'n1'"),
         (&["run", "-m", "pipe", "--if-done", "skip"], "name the file with -o"),
         (&["run", "-m", "pipe", "-o", "-", "--if-done", "skip"], "name the file with -o"),

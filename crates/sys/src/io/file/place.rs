@@ -26,7 +26,10 @@ fn is_in_memory(path: &Path) -> Option<bool> {
 /// Neither `/dev/shm` nor `/tmp` is.
 pub fn in_memory() -> Result<PathBuf, Missing> {
     first(&["/dev/shm".into(), "/tmp".into()], true).ok_or_else(|| {
-        Missing::new("neither /dev/shm nor /tmp is a tmpfs", "mount -t tmpfs tmpfs /dev/shm")
+        Missing::new(
+            "neither /dev/shm nor /tmp is a tmpfs in which other users cannot replace files",
+            "mount -t tmpfs tmpfs /dev/shm",
+        )
     })
 }
 
