@@ -346,6 +346,7 @@ pub(crate) fn dry_run(
     arms: impl IntoIterator<Item = String>,
 ) -> Result<ExitCode, Stop> {
     output::format(&args.look)?;
+    args.label.origin()?;
     if document::done(command, args)?.is_some() {
         return Ok(ExitCode::SUCCESS);
     }

@@ -58,9 +58,14 @@ fn what_is_no_label_is_refused_before_anything_is_measured() {
         ("host", "--label: 'host' is not a label"),
         ("Host=n1", "--label: 'Host' is not a key"),
         ("host=\u{1b}[2J", "--label: the value of label 'host'"),
+        ("host=", "--label: label 'host' has no value"),
     ] {
         let words = [&["run", "-m"][..], &SHORT, &["--label", label]].concat();
         sandbox.refuses(&words, told);
+        for planned in ["run pipe", "run --exec true", "survey", "choose", "replicate inferno"] {
+            let planned: Vec<&str> = planned.split(' ').collect();
+            sandbox.refuses(&[&planned[..], &["--dry-run", "--label", label]].concat(), told);
+        }
     }
     let mut command = sandbox.command(&["list", "--no-probe"]);
     command.env("IPCPERF_LABELS", "host=n1,job");
