@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_ends_without_a_word_is_named() {
+    fn a_worker_that_ends_without_a_word_is_named() {
         let mut workers = of_two();
         let stop = workers.gather(&mut |_| ()).expect_err("no answer");
         let told = TaskError::from(stop).to_string();

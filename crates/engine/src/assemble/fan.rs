@@ -1,4 +1,4 @@
-//! How the peers of a fan fared, from rounds to metrics.
+//! The peers of a fan, from rounds to metrics.
 
 use super::metric::{Timed, distribution, over_rounds};
 use super::sliced::{Reading, Sliced};

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_keeps_at_the_same_time_loses_nothing() {
+    fn keeping_at_the_same_time_loses_nothing() {
         let data = tempfile::tempdir().expect("a folder");
         std::thread::scope(|scope| {
             for name in ["a", "a", "b"] {

@@ -58,7 +58,7 @@ fn every_request_of_connect_slices_of_one_five_and_64_clients_is_accounted_for()
 /// Where only one may wait, 16 clients at a UNIX socket sleep until there is room. TCP drops them, also for ever: what
 /// nobody answers is asked again, and counted.
 #[test]
-fn a_full_backlog_costs_no_request_and_no_cell_whoever_is_dropped() {
+fn a_full_backlog_costs_no_request_and_no_cell() {
     let sandbox = Sandbox::new();
     let words = ["run", "-p", "connect", "--conns", "16", "--place", "free"];
     let listeners = ["-m", "unix-stream,unix-stream/epoll,tcp"];

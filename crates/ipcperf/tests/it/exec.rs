@@ -263,7 +263,7 @@ fn a_run_that_is_stopped_leaves_no_program() {
 
 /// What programs have started goes with the coordinator as they do, whichever of our two processes is killed.
 #[test]
-fn whoever_is_killed_nothing_of_the_programs_is_left() {
+fn nothing_of_the_programs_is_left_after_any_kill() {
     // It leaves its group, and nobody waits for it.
     let leaves = "sh -c 'setsid sleep 601 </dev/null >/dev/null 2>&1 & exec sleep 600'";
     if !can_run("setsid", &["true"]) {

@@ -173,7 +173,7 @@ fn interrupted_until_it_ends(child: &mut Child) -> ExitStatus {
 }
 
 #[test]
-fn whoever_waits_for_a_reader_that_never_comes_can_be_interrupted() {
+fn a_wait_for_a_reader_that_never_comes_can_be_interrupted() {
     let sandbox = Sandbox::new();
     let made = Command::new("mkfifo").arg(sandbox.home().join("fifo")).status().expect("coreutils");
     assert!(made.success());
@@ -423,7 +423,7 @@ fn a_worker_dies_with_its_coordinator_even_if_it_waits() {
 /// What is tried to find out what a host has is made and removed within moments; a signal may come between the two. Who is
 /// asked to end removes it first, and what a kill leaves is found by `clean`.
 #[test]
-fn whoever_is_ended_while_something_is_tried_leaves_nothing() {
+fn a_kill_while_something_is_tried_leaves_nothing() {
     if !can_run("strace", &["-V"]) {
         return;
     }

@@ -282,7 +282,7 @@ enum Manner {
 /// Processes of the same user are strangers as well: a name in the file system and an abstract one are found by all of
 /// them. The ends of a channel go on without them, and a server for single requests counts them.
 #[test]
-fn whoever_finds_a_name_and_whatever_it_does_no_cell_loses_its_figures() {
+fn a_stranger_at_a_name_costs_no_cell_its_figures() {
     let manners = [Manner::Silent, Manner::Nonsense, Manner::Gone];
     let all = ["path", "abstract"].map(|bind| manners.map(|manner| (bind, manner)));
     at_once(all.concat(), |(bind, manner)| {

@@ -124,7 +124,7 @@ fn messages_that_would_look_like_the_end_are_refused() {
 
 /// The facts are those of a pair: an end that is found by path has to see the same of a peer that is gone.
 #[test]
-fn whoever_was_found_by_path_sees_an_end_as_the_facts_say() {
+fn a_peer_found_by_path_sees_an_end_as_the_facts_say() {
     let last = |got: &[u8]| check(got, 1, Seat::Follow);
     run::<UnixSeqpacket<Block>>(
         8,

@@ -457,7 +457,7 @@ fn whatever_was_measured_fits_on_one_screen_and_at_grade_f_nothing_is_chosen() {
 
 /// Beyond three names of a reason a screen counts; nowhere were all of them.
 #[test]
-fn whoever_asks_for_all_sees_everybody_who_is_left_out() {
+fn all_shows_every_mechanism_that_is_left_out() {
     let set = sample::survey();
     let wanted = Requirements { no_spin: true, ..wanted(&[64], &[Unrelated]) };
     let screen = written(&set, &wanted, &Style::default());
