@@ -20,7 +20,7 @@ ipcperf_core::options! {
 }
 
 /// Netlink sockets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Netlinks;
 
 impl Carrier for Netlinks {

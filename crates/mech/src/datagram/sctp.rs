@@ -29,14 +29,14 @@ ipcperf_core::options! {
 }
 
 /// One-to-one SCTP sockets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Chunks;
 
 impl Carrier for Chunks {
     const ENDS: bool = true;
 
     #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+    fn send(&self, tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
         match datagram::send(tx, message) {
             // The association went away with the peer.
             Err(errno::ESRCH) => Err(errno::EPIPE),

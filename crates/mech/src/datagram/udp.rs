@@ -99,7 +99,7 @@ fn probe_cut() -> Result<(), Missing> {
 }
 
 /// Sockets that may lose messages.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct LossyDatagrams;
 
 impl Carrier for LossyDatagrams {

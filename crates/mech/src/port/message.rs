@@ -6,11 +6,10 @@ use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::{Buffer, datagram, duplicate, errno, socket};
-use std::marker::PhantomData;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// What carries the messages, as a type.
-pub trait Carrier: 'static {
+pub trait Carrier: Default + 'static {
     /// A receive of 0 bytes is the end, not an empty message.
     const ENDS: bool;
     /// Messages may be lost, so that a receive gives up with [`Fault::Timeout`].
@@ -35,7 +34,7 @@ pub trait Carrier: 'static {
     /// # Errors
     /// The `errno`, `EMSGSIZE` for a message that is too long.
     #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+    fn send(&self, tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
         datagram::send(tx, message)
     }
 
@@ -58,7 +57,7 @@ pub trait Carrier: 'static {
 }
 
 /// UNIX datagram sockets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Datagrams;
 
 impl Carrier for Datagrams {
@@ -66,7 +65,7 @@ impl Carrier for Datagrams {
 }
 
 /// UNIX sequenced-packet sockets.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Packets;
 
 impl Carrier for Packets {
@@ -80,7 +79,7 @@ pub struct MessagePort<C: Carrier, W: Wait> {
     rx: OwnedFd,
     tx: OwnedFd,
     buffer: Buffer,
-    _carrier: PhantomData<C>,
+    carrier: C,
 }
 
 impl<C: Carrier, W: Wait> MessagePort<C, W> {
@@ -89,10 +88,23 @@ impl<C: Carrier, W: Wait> MessagePort<C, W> {
     /// # Errors
     /// There is no memory, or waiting could not be set up.
     pub fn new(rx: OwnedFd, tx: OwnedFd, shape: &Shape) -> Result<Self, SetupError> {
+        Self::carried_by(C::default(), rx, tx, shape)
+    }
+
+    /// The same with a carrier that knobs have changed.
+    ///
+    /// # Errors
+    /// As [`MessagePort::new`].
+    pub fn carried_by(
+        carrier: C,
+        rx: OwnedFd,
+        tx: OwnedFd,
+        shape: &Shape,
+    ) -> Result<Self, SetupError> {
         let reader = W::gate(&rx, Interest::Readable)?;
         let writer = W::gate(&tx, Interest::Writable)?;
         let buffer = Buffer::new(C::room(&rx, shape.size)?, shape.buffer_offset)?;
-        Ok(Self { reader, writer, rx, tx, buffer, _carrier: PhantomData })
+        Ok(Self { reader, writer, rx, tx, buffer, carrier })
     }
 
     /// One socket for both directions, connected to its peer.
@@ -108,7 +120,7 @@ impl<C: Carrier, W: Wait> MessagePort<C, W> {
     #[inline(never)]
     fn send_again(&mut self, len: usize, first: Result<usize, i32>) -> Result<(), Fault> {
         let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
-        whole(len, first, || W::send(&self.writer, || C::send(self.tx.as_fd(), message)))
+        whole(len, first, || W::send(&self.writer, || self.carrier.send(self.tx.as_fd(), message)))
     }
 
     #[cold]
@@ -152,7 +164,7 @@ impl<C: Carrier, W: Wait> Port for MessagePort<C, W> {
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
         fill(message);
-        let step = W::send(&self.writer, || C::send(self.tx.as_fd(), message));
+        let step = W::send(&self.writer, || self.carrier.send(self.tx.as_fd(), message));
         if step == Ok(len) { Ok(()) } else { self.send_again(len, step) }
     }
 

@@ -11,7 +11,7 @@ use ipcperf_sys::io::{Buffer, errno, pipe, stream};
 use std::os::fd::{BorrowedFd, OwnedFd};
 
 /// Pipes in packet mode.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct PipePackets;
 
 impl PipePackets {
@@ -33,7 +33,7 @@ impl Carrier for PipePackets {
     }
 
     #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+    fn send(&self, tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
         match message.len() {
             // The kernel would take it and make no packet.
             0 => Err(errno::EINVAL),

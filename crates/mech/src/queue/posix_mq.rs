@@ -17,6 +17,8 @@ ipcperf_core::options! {
         pub depth: Option<u64> = (None, "10, or fs.mqueue.msg_max where that is less", Count { min: 1, max: 65536 }),
         /// Bytes of the largest message each queue takes.
         pub size: Option<u64> = (None, "the size of the cell", Bytes { min: 1, max: 16 << 20 }),
+        /// Priority of every message: a receive takes the highest first, and of equal ones the oldest.
+        pub priority: u64 = (0, "0", Count { min: 0, max: mqueue::HIGHEST_PRIORITY as u64 }),
     }
 }
 
@@ -54,8 +56,11 @@ fn create(directory: &Path, name: &str, capacity: Capacity) -> Result<OwnedFd, S
 }
 
 /// POSIX message queues.
-#[derive(Debug)]
-pub struct PosixQueue;
+#[derive(Debug, Default)]
+pub struct PosixQueue {
+    /// Of every message, up to [`mqueue::HIGHEST_PRIORITY`].
+    priority: u32,
+}
 
 impl Carrier for PosixQueue {
     const ENDS: bool = false;
@@ -72,8 +77,8 @@ impl Carrier for PosixQueue {
     }
 
     #[inline(always)]
-    fn send(tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
-        mqueue::send(tx, message).map(|_| message.len())
+    fn send(&self, tx: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+        mqueue::send(tx, message, self.priority).map(|_| message.len())
     }
 
     #[inline(always)]
@@ -103,7 +108,8 @@ impl<W: Wait> Mechanism for PosixMq<W> {
         manual: &["mq_overview(7)", "mq_open(3)", "mq_send(3)"],
         pitfalls: &[
             "Ten messages of 8 KiB are all a queue holds by default.",
-            "The highest priority comes first; here every message has priority 0.",
+            "The highest priority comes first, so that a low one may wait for ever; here all messages have one, posix-mq.priority.",
+            "Each priority in use adds a node to the tree that every send and receive searches, with a lock held.",
             "A receiver must offer room for the largest message the queue takes, whatever arrives.",
             "No end notices that the other is gone.",
             "That a queue is a descriptor, so that epoll can watch it, holds on Linux and not everywhere.",
@@ -149,6 +155,7 @@ impl<W: Wait> Mechanism for PosixMq<W> {
 
     fn attach(mut end: Attach<'_, PosixMqOptions>) -> Result<Self::Port, SetupError> {
         let [rx, tx] = end.descriptors()?;
-        MessagePort::new(rx, tx, end.shape)
+        let priority = u32::try_from(end.options.priority).unwrap_or(mqueue::HIGHEST_PRIORITY);
+        MessagePort::carried_by(PosixQueue { priority }, rx, tx, end.shape)
     }
 }

@@ -243,6 +243,11 @@ fn queues_hold_to_their_limits_and_name_them() {
     let effective = ping_pong::<PosixMq<Block>>(100, 50, &["posix-mq.depth=3"]).expect("allowed");
     assert_eq!(effective["depth"], KnobValue::Number(3));
     assert_eq!(effective["size"], KnobValue::Number(100));
+    ping_pong::<PosixMq<Block>>(100, 50, &["posix-mq.priority=32767"]).expect("allowed");
+    let mut set = ipcperf_core::OptionSet::default();
+    set.set("posix-mq.priority=32768").expect("a setting");
+    let error = <PosixMq<Block> as Mechanism>::Options::parse("posix-mq", &set).expect_err("more");
+    assert!(error.to_string().contains("0..32767"), "{error}");
     let effective = ping_pong::<SysvMq<Block>>(100, 50, &["sysv-mq.qbytes=1000"]).expect("allowed");
     assert_eq!(effective["qbytes"], KnobValue::Number(1000));
 }

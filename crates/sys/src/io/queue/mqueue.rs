@@ -106,15 +106,21 @@ pub fn capacity(queue: &OwnedFd) -> Result<Capacity, SetupError> {
     Ok(Capacity { depth: count(limits.mq_maxmsg), size: count(limits.mq_msgsize) })
 }
 
-/// Sends one message at priority 0; sleeps while the queue is full.
+/// The highest priority of a message, `MQ_PRIO_MAX` less one; 0 is the lowest.
+pub const HIGHEST_PRIORITY: u32 = 32_767;
+
+/// Sends one message at a priority up to [`HIGHEST_PRIORITY`]; sleeps while the queue is full.
 ///
 /// # Errors
-/// The `errno`, `EMSGSIZE` for a message that is too long.
+/// The `errno`, `EMSGSIZE` for a message that is too long, `EINVAL` for a higher priority.
 #[inline(always)]
-pub fn send(queue: BorrowedFd<'_>, message: &[u8]) -> Result<usize, i32> {
+pub fn send(queue: BorrowedFd<'_>, message: &[u8], priority: u32) -> Result<usize, i32> {
     let (at, len) = (message.as_ptr() as usize, message.len());
     // SAFETY: the slice is valid for reads of its length.
-    unsafe { raw::call6(libc::SYS_mq_timedsend, [queue.as_raw_fd() as usize, at, len, 0, 0, 0]) }
+    unsafe {
+        let queue = queue.as_raw_fd() as usize;
+        raw::call6(libc::SYS_mq_timedsend, [queue, at, len, priority as usize, 0, 0])
+    }
 }
 
 /// Receives one message and returns its length. `into` must have room for the largest the queue takes.
@@ -132,4 +138,31 @@ pub fn receive(queue: BorrowedFd<'_>, into: &mut [u8]) -> Result<usize, i32> {
 #[cfg(test)]
 pub(crate) fn create_named(name: &str) -> Result<OwnedFd, i32> {
     open(name, Capacity { depth: 1, size: 8 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+
+    #[test]
+    fn the_highest_priority_is_received_first_and_of_equal_ones_the_oldest() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let name = format!("ipcperf-priorities-{}", std::process::id());
+        let capacity = Capacity { depth: 5, size: 1 };
+        let queue = match create(directory.path(), &name, capacity) {
+            Ok(queue) => queue,
+            Err(missing) => return crate::skipped::skipped("posix-mq", missing),
+        };
+        let sent = [(1, 0), (2, 7), (3, HIGHEST_PRIORITY), (4, 7), (5, 0)];
+        for (byte, priority) in sent {
+            assert_eq!(send(queue.as_fd(), &[byte], priority), Ok(0));
+        }
+        assert_eq!(send(queue.as_fd(), &[6], HIGHEST_PRIORITY + 1), Err(libc::EINVAL));
+        let received = sent.map(|_| {
+            let mut into = [0];
+            receive(queue.as_fd(), &mut into).map(|_| into[0])
+        });
+        assert_eq!(received, [3, 2, 4, 1, 5].map(Ok));
+    }
 }
