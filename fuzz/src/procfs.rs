@@ -8,18 +8,22 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 /// The files of a machine of two CPUs.
-const FILES: [&str; 11] = [
-    "node/node0/cpulist",
-    "node/node1/cpulist",
-    "cpu/present",
-    "cpu/online",
-    "cpu/cpu0/topology/thread_siblings_list",
-    "cpu/cpu1/topology/thread_siblings_list",
-    "cpu/cpu0/cache/index0/level",
-    "cpu/cpu0/cache/index0/shared_cpu_list",
-    "cpu/cpu1/cache/index0/level",
-    "cpu/cpu1/cache/index0/shared_cpu_list",
-    "cpu/cpu1/cache/index1/level",
+const FILES: [&str; 15] = [
+    "system/node/node0/cpulist",
+    "system/node/node1/cpulist",
+    "system/cpu/present",
+    "system/cpu/online",
+    "system/cpu/cpu0/topology/thread_siblings_list",
+    "system/cpu/cpu1/topology/thread_siblings_list",
+    "system/cpu/cpu0/cache/index0/level",
+    "system/cpu/cpu0/cache/index0/shared_cpu_list",
+    "system/cpu/cpu1/cache/index0/level",
+    "system/cpu/cpu1/cache/index0/shared_cpu_list",
+    "system/cpu/cpu1/cache/index1/level",
+    "system/cpu/cpu0/cpu_capacity",
+    "system/cpu/cpu1/cpu_capacity",
+    "cpu_core/cpus",
+    "cpu_atom/cpus",
 ];
 
 static ROOT: LazyLock<tempfile::TempDir> = LazyLock::new(|| {

@@ -406,6 +406,13 @@ pub const TOPOLOGY: Row = finding(
     "the CPUs were moved, since those of a virtual machine are threads of its host",
     "pin the CPUs of the virtual machine on its host",
 );
+pub const KINDS: Row = finding(
+    "W-KINDS",
+    More(0, "slice"),
+    "the two ends of {slices were} on different kinds of cores{}",
+    "the slower one decides, and another pair of CPUs gives other figures",
+    "choose a kind: --place p-cores, e-cores, or cross-kind to mean it",
+);
 pub const CLOCK: Row = finding(
     "W-CLOCK",
     Longer(3.0),
@@ -490,6 +497,7 @@ pub const ALL: &[Row] = &[
     STOLEN,
     SPEED,
     TOPOLOGY,
+    KINDS,
     CLOCK,
     CLOCK_LOST,
     SLOWCLOCK,

@@ -12,7 +12,7 @@
 //! | seat | which of the two ends a process is |
 //! | listener | the socket or FIFO that clients connect to; a site is its name or address |
 //! | pattern | what the loop does: `ping-pong`, `stream` |
-//! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `free`, or CPUs by their numbers: `0,1`, or of one end alone `0,free` |
+//! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `p-cores`, `e-cores`, `cross-kind`, `free`, or CPUs by their numbers: `0,1`, or of one end alone `0,free` |
 //! | idle | what an idle CPU does: `as-is`, or `poll` (the PM QoS request is held at 0 for the slice) |
 //! | load | what a pattern is asked to do beyond that: pauses, rates, windows, clients, a transform of the payload, a file that the payload is cut from |
 //! | touch | what happens to the payload: `none`, `header`, `cacheline`, `full`, `copy` |

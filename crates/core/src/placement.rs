@@ -22,6 +22,12 @@ pub enum Placement {
     CrossLlc,
     /// Two NUMA nodes.
     CrossNode,
+    /// Two cores of the fastest kind, in a machine that has several kinds.
+    PCores,
+    /// Two cores of its slowest kind.
+    ECores,
+    /// A core of its fastest kind and one of its slowest.
+    CrossKind,
     /// Not pinned: the scheduler decides, so repeats may differ by a large factor.
     Free,
     /// The CPUs of lead and follow by their numbers, `0,1`. They keep their seats in every round: who names CPUs means them.
@@ -48,12 +54,15 @@ const FREE: &str = "free";
 
 impl Placement {
     /// All classes with the words for them, in their natural order.
-    const CLASSES: [(Self, &'static str); 6] = [
+    const CLASSES: [(Self, &'static str); 9] = [
         (Self::SameCpu, "same-cpu"),
         (Self::Smt, "smt"),
         (Self::SameLlc, "same-llc"),
         (Self::CrossLlc, "cross-llc"),
         (Self::CrossNode, "cross-node"),
+        (Self::PCores, "p-cores"),
+        (Self::ECores, "e-cores"),
+        (Self::CrossKind, "cross-kind"),
         (Self::Free, FREE),
     ];
 
@@ -72,7 +81,13 @@ impl Placement {
     #[must_use]
     pub const fn is_two_cpus(self) -> bool {
         match self {
-            Self::Smt | Self::SameLlc | Self::CrossLlc | Self::CrossNode => true,
+            Self::Smt
+            | Self::SameLlc
+            | Self::CrossLlc
+            | Self::CrossNode
+            | Self::PCores
+            | Self::ECores
+            | Self::CrossKind => true,
             Self::Cpus { lead, follow } => lead != follow,
             Self::SameCpu | Self::Free | Self::OneEnd { .. } => false,
         }
@@ -248,6 +263,7 @@ mod tests {
             (Placement::SameCpu, true, false),
             (Placement::Smt, false, true),
             (Placement::CrossNode, false, true),
+            (Placement::ECores, false, true),
             (Placement::Free, false, false),
             (LEAD, false, false),
         ] {

@@ -31,6 +31,7 @@ pub fn host() -> Host {
         cores: topology.distinct(|cpu| cpu.core),
         last_level_caches: topology.distinct(|cpu| cpu.llc),
         nodes: topology.distinct(|cpu| cpu.node),
+        core_kinds: topology.kinds,
         cpus_allowed: allowed,
         memory_bytes: procfs::memory_bytes("MemTotal").unwrap_or(0),
         hypervisor: hypervisor(&cpuinfo),

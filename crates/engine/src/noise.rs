@@ -12,7 +12,7 @@ use cells::{
 };
 use ipcperf_core::Placement;
 use ipcperf_core::findings;
-use ipcperf_core::result::{Bounds, Cell, ClockFacts, Finding, Host, Noise, Status};
+use ipcperf_core::result::{Bounds, Cell, ClockFacts, CoreKind, Finding, Host, Noise, Status};
 use ipcperf_core::units::{counted, format_nanos, percent};
 use ipcperf_stats::median;
 use ipcperf_sys::meter::Span;
@@ -48,6 +48,8 @@ pub(crate) struct Input {
     is_clock_lost: bool,
     /// Whether the kernel says which CPUs share a cache.
     caches_described: bool,
+    /// Kinds of cores, where there are several.
+    kinds: Vec<CoreKind>,
     /// Cells in which a message was not the expected one, with the reason.
     invalid: Vec<(String, String)>,
     /// How much the rounds of each pipeline of programs differ.
@@ -104,6 +106,7 @@ impl Input {
             why_no_bounds: findings.bounds.missing.iter().cloned().collect(),
             no_bounds: missing(bounds, findings.interrupted || findings.cells.is_empty()),
             caches_described,
+            kinds: host.core_kinds.clone(),
             invalid: findings
                 .cells
                 .iter()
@@ -308,6 +311,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(short(cells));
     findings.extend(quotas(cells));
     findings.extend(stopped(cells));
+    findings.extend(cells::mixed(cells, &input.kinds));
     findings.extend(connections(cells));
     findings.extend(loaded(cells));
     findings.extend(cells::saturated(cells));

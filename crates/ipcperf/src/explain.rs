@@ -304,6 +304,8 @@ impl Planner<'_> {
             Placement::SameLlc,
             Placement::CrossLlc,
             Placement::CrossNode,
+            Placement::ECores,
+            Placement::CrossKind,
             Placement::Free,
         ];
         let others = others

@@ -190,9 +190,12 @@ pub(crate) fn place_order(placement: Placement) -> usize {
         Placement::Smt => 1,
         Placement::CrossLlc => 2,
         Placement::CrossNode => 3,
-        Placement::Cpus { lead, follow } if lead != follow => 4,
-        Placement::SameCpu | Placement::Cpus { .. } => 5,
-        Placement::Free | Placement::OneEnd { .. } => 6,
+        Placement::PCores => 4,
+        Placement::ECores => 5,
+        Placement::CrossKind => 6,
+        Placement::Cpus { lead, follow } if lead != follow => 7,
+        Placement::SameCpu | Placement::Cpus { .. } => 8,
+        Placement::Free | Placement::OneEnd { .. } => 9,
     }
 }
 

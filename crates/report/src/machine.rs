@@ -24,12 +24,17 @@ fn facts(set: &ResultSet) -> Vec<(String, String)> {
     let cores = text::counted(host.cores, "core");
     let caches = text::counted(host.last_level_caches, "last-level cache");
     let nodes = text::counted(host.nodes, "node");
+    let kinds = host.core_kinds.iter().map(|kind| {
+        let cpus: Vec<String> = kind.cpus.iter().map(ToString::to_string).collect();
+        format!("{} (CPU {})", kind.name, cpus.join(" "))
+    });
     let memory = host.memory_bytes as f64 / f64::from(1 << 30);
     let labels = set.origin.labels.iter().map(|(key, value)| format!("{key}={value}"));
     let mut facts: Vec<(String, String)> = [
         ("Labels", labels.collect::<Vec<_>>().join(", ")),
         ("CPU", host.cpu_model.clone()),
         ("Topology", format!("{cpus}, {cores}, {caches}, {nodes}")),
+        ("Core kinds", kinds.collect::<Vec<_>>().join(", ")),
         ("Memory", format!("{memory:.1} GiB")),
         ("Kernel", format!("Linux {} ({})", kernel.release, host.arch)),
         ("Hypervisor", optional(&host.hypervisor)),

@@ -1,7 +1,10 @@
 //! Which CPUs exist, what they share, and which pair stands for a placement. Read from sysfs; in a VM it is what the
 //! hypervisor claims.
 
+mod kinds;
+
 use ipcperf_core::Placement;
+use ipcperf_core::result::CoreKind;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -15,6 +18,8 @@ pub struct Topology {
     pub present: Vec<usize>,
     /// Those of them that run; empty where the kernel does not say.
     pub online: Vec<usize>,
+    /// Kinds of cores of the whole machine, the fastest first; empty where there is one kind, or the kernel does not say.
+    pub kinds: Vec<CoreKind>,
 }
 
 /// One logical CPU.
@@ -34,15 +39,15 @@ impl Topology {
     /// The allowed CPUs of this machine.
     #[must_use]
     pub fn read(allowed: &[usize]) -> Self {
-        Self::read_from(Path::new("/sys/devices/system"), allowed)
+        Self::read_from(Path::new("/sys/devices"), allowed)
     }
 
-    /// The same from a captured tree of `/sys/devices/system`. What is not readable counts as not shared, except the
+    /// The same from a captured tree of `/sys/devices`. What is not readable counts as not shared, except the
     /// node, which is then 0.
     #[must_use]
     pub fn read_from(root: &Path, allowed: &[usize]) -> Self {
         // By the names that are there: numbers of nodes may have gaps.
-        let node_of: Vec<(usize, Vec<usize>)> = fs::read_dir(root.join("node"))
+        let node_of: Vec<(usize, Vec<usize>)> = fs::read_dir(root.join("system/node"))
             .into_iter()
             .flatten()
             .flatten()
@@ -55,7 +60,7 @@ impl Topology {
         let cpus = allowed
             .iter()
             .map(|&id| {
-                let folder = root.join(format!("cpu/cpu{id}"));
+                let folder = root.join(format!("system/cpu/cpu{id}"));
                 let lowest = |path: &str| {
                     let text = fs::read_to_string(folder.join(path)).ok()?;
                     cpu_list(&text).into_iter().min()
@@ -79,22 +84,41 @@ impl Topology {
             })
             .collect();
         let listed = |name: &str| {
-            let text = fs::read_to_string(root.join("cpu").join(name)).unwrap_or_default();
+            let text = fs::read_to_string(root.join("system/cpu").join(name)).unwrap_or_default();
             cpu_list(&text)
         };
-        Self { cpus, present: listed("present"), online: listed("online") }
+        let present = listed("present");
+        let known: BTreeSet<usize> = present.iter().chain(allowed).copied().collect();
+        let kinds = kinds::read(root, &known);
+        Self { cpus, present, online: listed("online"), kinds }
     }
 
-    /// The CPUs of lead and follow, if the machine has such a pair among the allowed CPUs. Of a class the highest numbers
-    /// are taken, since low ones serve most interrupts. Empty for what [is free](Placement::is_free).
+    /// Which of the kinds a CPU is of: 0 for the fastest, also where there is one kind.
+    fn kind(&self, cpu: usize) -> usize {
+        self.kinds.iter().position(|kind| kind.cpus.contains(&cpu)).unwrap_or(0)
+    }
+
+    /// The CPUs of lead and follow, if the machine has such a pair among the allowed CPUs. Of a class two CPUs of one kind
+    /// are taken where there are such, of the fastest kind, and of these the highest numbers, since low ones serve most
+    /// interrupts. Empty for what [is free](Placement::is_free).
     #[must_use]
     pub fn pair(&self, placement: Placement) -> Option<Vec<usize>> {
+        let kind = |cpu: &Cpu| self.kind(cpu.id);
+        let slowest = self.kinds.len().saturating_sub(1);
+        let are = |a: &Cpu, b: &Cpu, both: usize| {
+            slowest > 0 && a.core != b.core && kind(a) == both && kind(b) == both
+        };
         let fits = |a: &Cpu, b: &Cpu| match placement {
             Placement::SameCpu => a.id == b.id,
             Placement::Smt => a.id != b.id && a.core == b.core,
             Placement::SameLlc => a.core != b.core && a.llc == b.llc,
             Placement::CrossLlc => a.llc != b.llc && a.node == b.node,
             Placement::CrossNode => a.node != b.node,
+            Placement::PCores => are(a, b, 0),
+            Placement::ECores => are(a, b, slowest),
+            Placement::CrossKind => {
+                slowest > 0 && kind(a).min(kind(b)) == 0 && kind(a).max(kind(b)) == slowest
+            }
             Placement::Free | Placement::Cpus { .. } | Placement::OneEnd { .. } => false,
         };
         if let Placement::OneEnd { cpu, .. } = placement {
@@ -106,12 +130,19 @@ impl Topology {
         if let Some(named) = placement.named() {
             return named.iter().all(|cpu| self.allows(*cpu)).then(|| named.to_vec());
         }
-        let mut downwards = self.cpus.iter().rev();
-        downwards.find_map(|follow| {
-            let lead =
-                self.cpus.iter().rev().find(|lead| lead.id <= follow.id && fits(lead, follow));
-            lead.map(|lead| vec![lead.id, follow.id])
-        })
+        let mut pairs = self.cpus.iter().rev().flat_map(|follow| {
+            let leads = self.cpus.iter().rev().filter(|lead| lead.id <= follow.id);
+            leads.filter(|lead| fits(lead, follow)).map(move |lead| [lead, follow])
+        });
+        let best = match slowest {
+            // The first of them, without a look at all pairs of a large machine.
+            0 => pairs.next(),
+            _ => pairs.min_by_key(|[lead, follow]| {
+                let (one, other) = (kind(lead), kind(follow));
+                (one != other, one.max(other), lead.llc != follow.llc)
+            }),
+        };
+        best.map(|pair| pair.map(|cpu| cpu.id).to_vec())
     }
 
     /// The class of two CPUs that a user most likely means by "on two CPUs": separate cores, as close as possible.
@@ -159,9 +190,36 @@ impl Topology {
                 "there is one last-level cache per NUMA node among the allowed CPUs".into()
             }
             Placement::CrossNode => "there is one NUMA node among the allowed CPUs".into(),
+            Placement::PCores | Placement::ECores | Placement::CrossKind => {
+                self.lacks_kinds(placement)
+            }
             Placement::SameCpu | Placement::Free | Placement::Cpus { .. } => {
                 "no CPU is allowed".into()
             }
+        }
+    }
+
+    /// Why there is no pair of certain kinds.
+    fn lacks_kinds(&self, placement: Placement) -> String {
+        let words =
+            |kind: &CoreKind| format!("{}: {}", kind.name, ranges(&kind.cpus).replace(',', ", "));
+        match (placement, self.kinds.as_slice()) {
+            (_, [] | [_]) => "all CPUs of this machine are of one kind, as far as the kernel says \
+                              (cpu_capacity, cpu_core, cpu_atom)"
+                .into(),
+            (Placement::PCores, [fastest, ..]) => format!(
+                "no two cores of the fastest kind ({}) are among the allowed CPUs",
+                words(fastest)
+            ),
+            (Placement::ECores, [.., slowest]) => format!(
+                "no two cores of the slowest kind ({}) are among the allowed CPUs",
+                words(slowest)
+            ),
+            (_, [fastest, .., slowest]) => format!(
+                "the allowed CPUs are not of both the fastest and the slowest kind ({}; {})",
+                words(fastest),
+                words(slowest)
+            ),
         }
     }
 
@@ -249,14 +307,14 @@ mod tests {
             fs::write(path, text).expect("a file");
         };
         for (id, (siblings, cache)) in cpus.iter().enumerate() {
-            put(format!("cpu/cpu{id}/topology/thread_siblings_list"), siblings);
-            put(format!("cpu/cpu{id}/cache/index0/level"), "1\n");
-            put(format!("cpu/cpu{id}/cache/index0/shared_cpu_list"), siblings);
-            put(format!("cpu/cpu{id}/cache/index3/level"), "3\n");
-            put(format!("cpu/cpu{id}/cache/index3/shared_cpu_list"), cache);
+            put(format!("system/cpu/cpu{id}/topology/thread_siblings_list"), siblings);
+            put(format!("system/cpu/cpu{id}/cache/index0/level"), "1\n");
+            put(format!("system/cpu/cpu{id}/cache/index0/shared_cpu_list"), siblings);
+            put(format!("system/cpu/cpu{id}/cache/index3/level"), "3\n");
+            put(format!("system/cpu/cpu{id}/cache/index3/shared_cpu_list"), cache);
         }
         for (node, list) in nodes.iter().enumerate() {
-            put(format!("node/node{node}/cpulist"), list);
+            put(format!("system/node/node{node}/cpulist"), list);
         }
         root
     }
@@ -292,7 +350,7 @@ mod tests {
     fn numbers_of_nodes_may_have_gaps() {
         let cpus = [("0", "0"), ("1", "1"), ("2", "2")];
         let root = tree(&cpus, &["0", "1", "2"]);
-        let node = |number: u32| root.path().join(format!("node/node{number}"));
+        let node = |number: u32| root.path().join(format!("system/node/node{number}"));
         fs::rename(node(2), node(250)).expect("a folder");
         fs::rename(node(1), node(8)).expect("a folder");
         let all = Topology::read_from(root.path(), &[0, 1, 2]);
@@ -305,7 +363,7 @@ mod tests {
     fn two_cpus_by_their_numbers_are_those_or_the_reason_why_not() {
         let root = tree(&[("0", "0-3"), ("1", "0-3"), ("2", "0-3"), ("3", "0-3")], &["0-3"]);
         let says = |name: &str, list: &str| {
-            fs::write(root.path().join("cpu").join(name), list).expect("a file");
+            fs::write(root.path().join("system/cpu").join(name), list).expect("a file");
         };
         says("present", "0-3\n");
         says("online", "0-2\n");

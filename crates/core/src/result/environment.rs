@@ -77,6 +77,21 @@ pub struct Crossover {
     pub most_points: u64,
 }
 
+/// CPUs of one kind of cores.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CoreKind {
+    /// `cpu_core`, `cpu_atom` or `cpu_lowpower`, as the kernel names it; where it gives capacities only, the largest:
+    /// `capacity 1024`.
+    pub name: String,
+    /// Its largest capacity: speed as the kernel states it, 1024 for the fastest CPU of the machine; absent where it says
+    /// nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<u64>,
+    /// Its CPUs, ascending, whether they may be used or not.
+    pub cpus: Vec<usize>,
+}
+
 /// The machine. No host name, no user name.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -99,6 +114,10 @@ pub struct Host {
     pub last_level_caches: u64,
     /// NUMA nodes among them.
     pub nodes: u64,
+    /// Kinds of cores of the whole machine (fast ones and thrifty ones), the fastest first. Absent where all are of one kind,
+    /// where the kernel does not say, and in documents of older builds.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub core_kinds: Vec<CoreKind>,
     /// Memory, bytes.
     pub memory_bytes: u64,
     /// Hypervisor, if one is visible.

@@ -3,9 +3,11 @@
 use crate::assemble::standstill::LONGEST_NS;
 use crate::connect::STRANGER;
 use ipcperf_core::findings::{self, Row};
-use ipcperf_core::result::{Cell, Connections, Finding, Metric, OperationMode, Shortage, Status};
+use ipcperf_core::result::{
+    Cell, Connections, CoreKind, Finding, Metric, OperationMode, Round, Shortage, Status,
+};
 use ipcperf_core::units::{counted, format_nanos, format_per_second, percent};
-use ipcperf_core::{KnobValue, Wait};
+use ipcperf_core::{KnobValue, Placement, Wait};
 use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 use ipcperf_sys::limits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -116,6 +118,28 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
         Some(finding)
     })
     .collect()
+}
+
+/// Ends that sat on different kinds of cores though nobody asked for it: the scheduler put them there, or no other pair has
+/// the placement. Who names CPUs means them.
+pub(super) fn mixed(cells: &[Cell], kinds: &[CoreKind]) -> Option<Finding> {
+    let kind = |cpu: usize| kinds.iter().position(|kind| kind.cpus.contains(&cpu));
+    let are_mixed = |round: &&Round| {
+        let sides = [&round.covariates.lead, &round.covariates.follow];
+        let [lead, follow] = sides.map(|side| side.cpu.and_then(kind));
+        round.rejected.is_none() && lead.zip(follow).is_some_and(|(lead, follow)| lead != follow)
+    };
+    let is_asked = |place: Placement| place == Placement::CrossKind || place.named().is_some();
+    let cells = cells.iter().filter(|cell| !is_asked(cell.key.placement));
+    let count = |cell: &Cell| cell.rounds.iter().filter(are_mixed).count() as u64;
+    let hit: Vec<(&Cell, u64)> =
+        cells.map(|cell| (cell, count(cell))).filter(|(_, count)| *count > 0).collect();
+    let (first, _) = hit.first()?;
+    let all: u64 = hit.iter().map(|(_, count)| count).sum();
+    let slices = format!("{} {}", counted(all, "slice"), if all == 1 { "was" } else { "were" });
+    let finding =
+        findings::KINDS.measured(all as f64, &[&slices, &format!(" (first: {})", first.id)]);
+    Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
 }
 
 /// Page faults in timed regions: memory that was not resident. A few per slice have other causes: the kernel moves a page, or

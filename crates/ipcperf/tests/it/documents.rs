@@ -401,7 +401,8 @@ fn cpus_that_were_named_keep_their_seats_in_every_round() {
 #[test]
 fn a_placement_this_machine_does_not_have_is_no_success() {
     let sandbox = Sandbox::new();
-    for place in ["smt", "same-llc", "cross-llc", "cross-node"] {
+    for place in ["smt", "same-llc", "cross-llc", "cross-node", "p-cores", "e-cores", "cross-kind"]
+    {
         let ended = sandbox.run(&run(&["-m", "pipe", "--place", place, "-o", "-"]));
         let document = valid(RESULT_SCHEMA, &ended.stdout);
         let [cell] = cells(&document) else { panic!("one cell was asked for") };

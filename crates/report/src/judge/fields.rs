@@ -83,7 +83,10 @@ pub(crate) const FIELDS: &[Field] = &[
         let host = &set.host;
         let (cpus, cores) = (host.cpus_allowed.len(), host.cores);
         let (caches, nodes) = (host.last_level_caches, host.nodes);
-        one(format!("{cpus} CPUs, {cores} cores, {caches} last-level caches, {nodes} nodes"))
+        let kinds = host.core_kinds.iter();
+        let kinds = kinds.map(|kind| format!(", {} of {}", kind.cpus.len(), kind.name));
+        let kinds: String = kinds.collect();
+        one(format!("{cpus} CPUs, {cores} cores, {caches} last-level caches, {nodes} nodes{kinds}"))
     }),
     factor("hypervisor", |set| or_none(set.host.hypervisor.as_ref())),
     factor("container", |set| or_none(set.host.container.as_ref())),

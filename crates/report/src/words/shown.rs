@@ -74,6 +74,19 @@ pub(super) const SHOWN: &[Word] = &[
         "keep processes that talk a lot on one node",
     ),
     word(
+        "p-cores",
+        Setting,
+        "two cores of the fastest kind, on a machine with several kinds of cores (P and E, big and LITTLE)",
+        "compare with e-cores",
+    ),
+    word("e-cores", Setting, "two cores of the slowest kind", "compare with p-cores"),
+    word(
+        "cross-kind",
+        Setting,
+        "a core of the fastest kind and one of the slowest",
+        "compare with p-cores: the slower side decides",
+    ),
+    word(
         "free",
         Setting,
         "not pinned: the scheduler places and moves both sides",

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::run::topology::{is_rejected, usual};
+use ipcperf_core::result::CoreKind;
 use ipcperf_stats::Rng;
 
 /// Slices whose cache line took so long before and after them, ticks.
@@ -135,4 +136,29 @@ fn caches_that_the_kernel_does_not_describe_make_names_of_placements_a_guess() {
         has(&document(findings(vec![run]), Facts::default(), machine), "W-UNKNOWN-CPUS")
     };
     assert!(told(false) && !told(true));
+}
+
+#[test]
+fn ends_on_different_kinds_of_cores_are_told_unless_that_was_asked_for() {
+    let told = |placement, kinds: [Vec<usize>; 2]| {
+        let slices = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
+        let mut plan = plan(PatternKind::PingPong);
+        plan.key.placement = placement;
+        let run = CellRun { slices, ..CellRun::new(plan) };
+        let mut machine = machine::here();
+        let kind = |cpus| CoreKind { name: "a kind".into(), capacity: None, cpus };
+        machine.host.core_kinds = kinds.map(kind).to_vec();
+        let set = document(findings(vec![run]), Facts::default(), machine);
+        let found = set.noise.findings.into_iter().find(|finding| finding.code == "W-KINDS");
+        found.map(|finding| finding.text)
+    };
+    // The ends are on CPUs 0 and 1.
+    let apart = [vec![0, 2], vec![1, 3]];
+    let text = told(Placement::SameLlc, apart.clone()).expect("a finding");
+    assert!(text.starts_with("the two ends of 7 slices were on different kinds"), "{text}");
+    assert!(told(Placement::Free, apart.clone()).is_some());
+    assert_eq!(told(Placement::CrossKind, apart.clone()), None);
+    assert_eq!(told(Placement::Cpus { lead: 0, follow: 1 }, apart), None);
+    assert_eq!(told(Placement::SameLlc, [vec![0, 1], vec![2, 3]]), None);
+    assert_eq!(told(Placement::SameLlc, [vec![0], vec![2, 3]]), None, "nobody knows of CPU 1");
 }
