@@ -462,6 +462,13 @@ pub const PORTS: Row = finding(
     "each port was reused while its last connection was in TIME_WAIT at the server, which closes first",
     "use shorter slices, or a wider net.ipv4.ip_local_port_range",
 );
+pub const CLIENT_PORTS: Row = finding(
+    "I-PORTS",
+    Without,
+    "a round made more connections than there are ephemeral ports{}",
+    "each port waited in TIME_WAIT at the client, which closes first, before it was used again",
+    "use shorter slices, a wider net.ipv4.ip_local_port_range, or --closes server",
+);
 pub const REAPED: Row =
     finding("I-REAPED", Without, "removed what a killed run had left behind{}", "", "");
 
@@ -505,6 +512,7 @@ pub const ALL: &[Row] = &[
     FAULT,
     DEBUGBUILD,
     PORTS,
+    CLIENT_PORTS,
     REAPED,
     NEEDS,
     PINNING,

@@ -64,7 +64,9 @@ pub use load_value::{
 };
 pub use mechanism::{Attach, Lends, Mechanism, Meet, SetupError, Usual, Visitor};
 pub use missing::Missing;
-pub use names::{Axis, ClientKind, Idle, ListenerKind, Serving, Touch, UnknownName, nearest};
+pub use names::{
+    Axis, ClientKind, Closes, Idle, ListenerKind, Serving, Touch, UnknownName, nearest,
+};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
 pub use placement::Placement;

@@ -6,7 +6,7 @@ use crate::load_value::{
     packet, rate,
 };
 use crate::missing::Missing;
-use crate::names::names;
+use crate::names::{Closes, names};
 use crate::spec::{BackPressure, Spec};
 use crate::units::{format_duration, sizes};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,10 @@ names! {
         Packet = "packet",
         /// Clients at the same time.
         Conns = "conns",
+        /// The side that closes first.
+        Closes = "closes",
+        /// Whether clients connect without blocking.
+        Nonblocking = "nonblocking",
         /// Producers or consumers.
         Peers = "peers",
         /// What is done to each message.
@@ -99,6 +103,16 @@ impl LoadKey {
                 "COUNTS",
                 None,
                 "Connect: concurrent clients (threads of one process): 1,5,10 [default: 1]",
+            ),
+            Self::Closes => (
+                "SIDES",
+                None,
+                "Connect: which side closes first, client or server; over TCP its port stays in TIME_WAIT [default: server]",
+            ),
+            Self::Nonblocking => (
+                "",
+                None,
+                "Connect: clients connect and read without blocking, and count what was not done at once (EINPROGRESS, EAGAIN)",
             ),
             Self::Peers => (
                 "COUNTS",
@@ -195,6 +209,12 @@ pub struct Load {
     /// Connect: clients at a time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conns: u64,
+    /// Connect: the side that closes first; absent where it is the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes: Option<Closes>,
+    /// Connect: clients connect and read without blocking.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub nonblocking: bool,
     /// Fan-in, fan-out: producers or consumers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peers: u64,
@@ -248,6 +268,12 @@ impl Load {
         self.transform.filter(|transform| *transform != Transform::None)
     }
 
+    /// The side that closes a connection first.
+    #[must_use]
+    pub fn closes(&self) -> Closes {
+        self.closes.unwrap_or_default()
+    }
+
     /// The part that these keys ask for.
     pub(crate) fn kept(&self, keys: &[LoadKey]) -> Self {
         fn kept<T: Default>(takes: bool, value: T) -> T {
@@ -263,6 +289,8 @@ impl Load {
             window: kept(takes(LoadKey::Window), self.window),
             packet: kept(takes(LoadKey::Packet), self.packet),
             conns: kept(takes(LoadKey::Conns), self.conns.max(1)),
+            closes: kept(takes(LoadKey::Closes), self.closes),
+            nonblocking: kept(takes(LoadKey::Nonblocking), self.nonblocking),
             peers: kept(takes(LoadKey::Peers), if self.peers == 0 { PEERS } else { self.peers }),
             transform: kept(takes(LoadKey::Transform), self.changes()),
             one_way: kept(takes(LoadKey::OneWay), self.one_way),
@@ -287,6 +315,10 @@ impl Load {
             LoadKey::Window => self.window = count(text, 1 << 20)?,
             LoadKey::Packet => self.packet = packet(text)?,
             LoadKey::Conns => self.conns = count(text, 1000)?,
+            LoadKey::Closes => {
+                self.closes = Some(text.parse()?).filter(|side| *side != Closes::default());
+            }
+            LoadKey::Nonblocking => self.nonblocking = true,
             LoadKey::Peers => self.peers = count(text, MOST_PEERS)?,
             LoadKey::Transform => {
                 self.transform = Some(text.parse()?).filter(|name| *name != Transform::None);
@@ -317,6 +349,8 @@ impl Load {
             LoadKey::Window => count(self.window),
             LoadKey::Packet => count(self.packet),
             LoadKey::Conns => count(self.conns),
+            LoadKey::Closes => self.closes.map(|side| side.to_string()),
+            LoadKey::Nonblocking => self.nonblocking.then(String::new),
             LoadKey::Peers => count(self.peers),
             LoadKey::Transform => self.changes().map(|transform| transform.to_string()),
             LoadKey::OneWay => self.one_way.then(String::new),
@@ -455,6 +489,7 @@ mod tests {
                 "SIZES" => "6500",
                 "NAMES" => "lz4",
                 "PLACES" => "malloc",
+                "SIDES" => "client",
                 _ => "on",
             };
             all.set(*key, text).expect("a value");

@@ -131,6 +131,18 @@ names! {
 }
 
 names! {
+    /// Which side closes a connection first. Over TCP its port then stays in TIME_WAIT.
+    #[derive(Default)]
+    "side" Closes {
+        /// A client, once it has the whole answer; the server waits for that.
+        Client = "client",
+        /// The server, behind its answer.
+        #[default]
+        Server = "server",
+    }
+}
+
+names! {
     /// What clients are that connect at the same time.
     "kind of clients" ClientKind {
         /// Threads of one process.

@@ -249,12 +249,12 @@ const CONNECT: PatternFacts = PatternFacts {
     figure: Figure::Requests,
     bound: None,
     is_batched: false,
-    load: &[LoadKey::Conns],
+    load: &[LoadKey::Conns, LoadKey::Closes, LoadKey::Nonblocking],
     title: "A connection for each request",
     when_loaded: "",
     cost_of: "request",
     legend: "A request makes a socket, connects, reads an answer of the size to its end, and closes; the server closes \
-             first. CPU/req is the CPU time of both sides. Errors are requests that failed; quantiles count them as \
+             first unless closes=client. CPU/req is the CPU time of both sides. Errors are requests that failed; quantiles count them as \
              the slowest.",
     ..PING_PONG
 };

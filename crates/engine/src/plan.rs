@@ -11,8 +11,8 @@ use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
-    Ends, Exchange, Idle, Lends, Load, Missing, OptionError, OptionSet, PatternKind, PayloadFile,
-    Placement, Touch, Transform, Usual, map_of,
+    Ends, Exchange, Idle, Lends, ListenerKind, Load, Missing, OptionError, OptionSet, PatternKind,
+    PayloadFile, Placement, Touch, Transform, Usual, map_of,
 };
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{limits, procfs, qos};
@@ -336,7 +336,7 @@ fn objection(
         }
     }
     if key.pattern.facts().ends == Ends::Clients {
-        return connect_objection(entry, size, options);
+        return connect_objection(entry, &key.load, size, options);
     }
     // Of a question and its answer the shorter one must not be too short either; packets have one length.
     let answer = key.load.answer(key.pattern, wire);
@@ -407,6 +407,7 @@ fn files_objection(key: &CellKey) -> Option<Missing> {
 /// Why nobody can connect for a single request and get an answer of `size` bytes.
 fn connect_objection(
     entry: &Entry,
+    load: &Load,
     size: usize,
     options: &OptionSet,
 ) -> Result<Option<Missing>, OptionError> {
@@ -419,6 +420,11 @@ fn connect_objection(
             let what = format!("a connection for one request does not use the knob {knob}");
             return Ok(Some(Missing::new(what, "leave it out")));
         }
+    }
+    if load.nonblocking && listener == ListenerKind::Fifo {
+        let what =
+            "a FIFO is opened, and an open for writing that does not block fails without a reader";
+        return Ok(Some(Missing::new(what, "leave out --nonblocking")));
     }
     if size < connect::SHORTEST {
         let what = format!("an answer that proves itself has at least {} bytes", connect::SHORTEST);

@@ -443,6 +443,8 @@ mod tests {
             LoadKey::Burst => ("3", "burst"),
             LoadKey::Window => ("3", "stream"),
             LoadKey::Conns => ("3", "connect"),
+            LoadKey::Closes => ("'client'", "connect"),
+            LoadKey::Nonblocking => ("true", "connect"),
             LoadKey::Peers => ("3", "fan-in"),
             LoadKey::Reply => ("32", "request"),
             LoadKey::Inflight => ("3", "request"),

@@ -124,7 +124,7 @@ impl Conditions {
 }
 
 /// Counts that only say that an end did what it does by nature.
-const ROUTINE: [&str; 2] = ["sleeps", "wake-ups"];
+const ROUTINE: [&str; 3] = ["sleeps", "wake-ups", "EINPROGRESS"];
 
 impl<'a> Row<'a> {
     /// A row of no ranking.
@@ -165,8 +165,10 @@ impl<'a> Row<'a> {
         if lost_its_rounds(self.cell) && is_ranked(self.cell) {
             remarks.push("had too many rounds rejected to rank".to_owned());
         }
+        let not_at_once = self.cell.connect.iter().flat_map(|connect| &connect.not_at_once);
         let counted: Vec<_> = events
             .iter()
+            .chain(not_at_once)
             .filter(|(name, _)| verbose || !ROUTINE.contains(&name.as_str()))
             .filter(|(_, count)| **count > 0)
             .map(|(name, count)| format!("{} {name}", text::grouped(*count)))

@@ -3,6 +3,7 @@
 use super::metric::Metric;
 use crate::load::is_zero;
 use crate::load_value::Transform;
+use crate::names::Closes;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,6 +50,9 @@ pub struct Connections {
     /// How the server waits: `accept`, `epoll`.
     #[cfg_attr(feature = "schema", schemars(with = "crate::names::Serving"))]
     pub server: String,
+    /// The side that closes first; absent in documents of older builds, where it is the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closes: Option<Closes>,
     /// Connections that can wait at the server.
     pub backlog: u64,
     /// Requests of all accepted rounds.
@@ -59,6 +63,10 @@ pub struct Connections {
     pub refused: u64,
     /// Repeated connects.
     pub retried: u64,
+    /// Non-blocking connects that were not done at once, by the name of the error: `EINPROGRESS`, and `EAGAIN` where the
+    /// backlog of a UNIX socket was full. Absent where clients block, and where there were none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub not_at_once: BTreeMap<String, u64>,
     /// Requests sent again over a new connection after 1.5 s without an answer; TCP only.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub resent: u64,

@@ -5,7 +5,7 @@ use super::plan::{Ask, ConnectPlan, PATIENCE, add};
 use super::times::{Sample, Taker, Times};
 use crate::job::Failure;
 use crate::task::{WorkerContext, pin};
-use ipcperf_core::{Missing, SetupError};
+use ipcperf_core::{Closes, Missing, SetupError};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::listener::{Call, Caller};
@@ -32,6 +32,9 @@ pub(super) struct Counts {
     pub(super) sum: u64,
     /// Connects that had to be tried again.
     pub(super) retried: u64,
+    /// Connects that were not done at once where none blocks, by `errno`.
+    #[serde(default)]
+    pub(super) not_at_once: BTreeMap<i32, u64>,
     /// Requests that were asked again because nothing came.
     pub(super) resent: u64,
     /// Answers that were not the server's.
@@ -48,8 +51,12 @@ impl Counts {
         self.retried += other.retried;
         self.resent += other.resent;
         self.wrong += other.wrong;
-        for (code, count) in &other.errors {
-            *self.errors.entry(*code).or_insert(0) += count;
+        for (mine, others) in
+            [(&mut self.errors, &other.errors), (&mut self.not_at_once, &other.not_at_once)]
+        {
+            for (code, count) in others {
+                *mine.entry(*code).or_insert(0) += count;
+            }
         }
     }
 }
@@ -169,6 +176,9 @@ fn no_thread(clients: usize, error: &std::io::Error) -> SetupError {
     Missing::new(what, missing.how).into()
 }
 
+/// How long a client that does not block waits before it connects again to a UNIX socket whose backlog is full.
+const NO_ROOM: Duration = Duration::from_micros(100);
+
 /// How often is looked whether somebody waits for so long.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -244,11 +254,18 @@ struct Client<'a> {
     lock: Option<&'a Mutex<()>>,
     /// Whether it connects without blocking, and polls.
     polls: bool,
+    /// Whether that was asked for, so that it tries again where there is no room.
+    tries_again: bool,
+    /// Whether it closes first.
+    closes: bool,
     clock: Clock,
     answers: Answers,
     buffer: Vec<u8>,
     waiting: Option<&'a Waiting>,
     retried: u64,
+    /// Connects in progress, and those that found no room.
+    in_progress: u64,
+    no_room: u64,
     resent: u64,
     /// Requests so far, with those that were asked again.
     number: u64,
@@ -279,13 +296,17 @@ impl<'a> Client<'a> {
         Self {
             caller,
             lock,
-            polls: ask.plan.model.polls(ask.plan.listener),
+            polls: ask.plan.polls(),
+            tries_again: ask.plan.nonblocking,
+            closes: ask.plan.closes == Closes::Client,
             clock: ask.clock(),
             // One byte more than any answer: a longer one is wrong.
             buffer: vec![0; answers.len() + 1],
             answers,
             waiting,
             retried: 0,
+            in_progress: 0,
+            no_room: 0,
             resent: 0,
             number: NONE,
         }
@@ -334,6 +355,12 @@ impl<'a> Client<'a> {
         counts.asked += 1;
         counts.retried += std::mem::take(&mut self.retried);
         counts.resent += std::mem::take(&mut self.resent);
+        let waited = [&mut self.in_progress, &mut self.no_room].map(std::mem::take);
+        for (code, count) in [errno::EINPROGRESS, errno::EAGAIN].into_iter().zip(waited) {
+            if count > 0 {
+                *counts.not_at_once.entry(code).or_insert(0) += count;
+            }
+        }
         match done {
             Ok((_, sequence)) => {
                 counts.answered += 1;
@@ -398,7 +425,8 @@ impl<'a> Client<'a> {
         let mut filled = self.read(call, 0)?;
         let first = self.clock.stop();
         let mut last = filled;
-        while last > 0 {
+        // Who closes first does not wait for the end.
+        while last > 0 && !(self.closes && filled >= self.answers.len()) {
             last = self.read(call, filled)?;
             filled += last;
         }
@@ -415,8 +443,14 @@ impl<'a> Client<'a> {
             };
             match tried {
                 Ok(()) | Err(errno::EISCONN) => return Ok(()),
-                Err(errno::EINPROGRESS | errno::EALREADY) if self.polls => {
+                Err(code @ (errno::EINPROGRESS | errno::EALREADY)) if self.polls => {
+                    self.in_progress += u64::from(code == errno::EINPROGRESS);
                     self.go_on(call.await_writable())?;
+                }
+                // No event tells when there is room again.
+                Err(errno::EAGAIN) if self.tries_again => {
+                    self.no_room += 1;
+                    std::thread::sleep(NO_ROOM);
                 }
                 // The kernel goes on connecting; asked again it says how far it is.
                 Err(errno::EINTR) => self.go_on(Err(errno::EINTR))?,

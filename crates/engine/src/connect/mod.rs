@@ -2,7 +2,7 @@
 //! the clients are threads of one process, or a process each.
 //!
 //! A request is: make a socket, connect, read the first byte, read to the end, close. The server accepts, writes an
-//! answer and hangs up first, so that where TCP keeps addresses waiting, it keeps the server's. Whatever was asked is
+//! answer and hangs up, by default first: where TCP keeps addresses waiting, it keeps those of the side that hangs up first. Whatever was asked is
 //! answered, refused or failed, and the three add up.
 
 mod answer;

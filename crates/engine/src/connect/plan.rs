@@ -1,7 +1,7 @@
 //! The plan of a connect slice, and the address where it takes place.
 
 use super::answer::Answers;
-use ipcperf_core::{ClientKind, ListenerKind, Missing, Serving};
+use ipcperf_core::{ClientKind, Closes, ListenerKind, Missing, Serving};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::listener::{Site, any_port};
@@ -110,9 +110,18 @@ pub struct ConnectPlan {
     pub answer_bytes: usize,
     /// How many may wait at the server.
     pub backlog: u64,
+    /// The side that closes first.
+    pub closes: Closes,
+    /// Whether clients connect and read without blocking, over whatever it is.
+    pub nonblocking: bool,
 }
 
 impl ConnectPlan {
+    /// Whether its clients connect without blocking, and poll.
+    pub(super) fn polls(&self) -> bool {
+        self.nonblocking || self.model.polls(self.listener)
+    }
+
     /// Whether more may come at the same time than find room (one more than the backlog), and who finds none is not told:
     /// over a UNIX socket a client sleeps until there is room, TCP forgets it until it asks again.
     pub(super) fn drops(&self) -> bool {

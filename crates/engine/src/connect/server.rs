@@ -4,7 +4,7 @@ use super::answer::Answers;
 use super::plan::{Ask, add};
 use crate::job::Failure;
 use crate::task::{WorkerContext, pin};
-use ipcperf_core::Serving;
+use ipcperf_core::{Closes, Serving};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::listener::{self, Site};
@@ -13,6 +13,7 @@ use ipcperf_sys::procfs::{Consumption, consumption};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Its name as a task.
@@ -53,32 +54,48 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     };
     context.ready(&port)?;
     let clock = ask.clock();
-    let mut answers = ask.answers();
+    let mut desk = Desk { site, answers: ask.answers(), waits: plan.closes == Closes::Client };
     let before = consumption();
     let told = match plan.serving {
-        Serving::Accept => one_by_one(&listener, &site, &mut answers, page.line()),
-        Serving::Epoll => in_turns(&listener, &site, &mut answers, page.line(), clock),
+        Serving::Accept => one_by_one(&listener, &mut desk, page.line()),
+        Serving::Epoll => in_turns(&listener, &mut desk, page.line(), clock),
     };
     let told =
         ServerReport { pid: process::own_pid(), spent: consumption().since(&before), ..told };
     Ok(serde_json::to_value(told)?)
 }
 
+/// What the server does for each caller.
+struct Desk {
+    site: Site,
+    answers: Answers,
+    /// Whether it hangs up only when the caller has.
+    waits: bool,
+}
+
+impl Desk {
+    #[inline]
+    fn serve(&mut self, inside: OwnedFd, told: &mut ServerReport) {
+        let done = listener::answer(&inside, &self.site, self.answers.write(told.served));
+        if self.waits && done.is_ok() {
+            // A stranger may stay for ever, whom the server then leaves behind.
+            if let Err(code) = listener::await_end(&inside) {
+                add(&mut told.errors, code);
+            }
+        }
+        drop(inside);
+        told.count(done);
+    }
+}
+
 /// Sleeps in `accept`.
-fn one_by_one(
-    listener: &listener::Listener,
-    site: &Site,
-    answers: &mut Answers,
-    stop: &AtomicU32,
-) -> ServerReport {
+fn one_by_one(listener: &listener::Listener, desk: &mut Desk, stop: &AtomicU32) -> ServerReport {
     let mut told = ServerReport::default();
     while stop.load(Ordering::Acquire) == 0 {
         match listener.accept() {
             // A client that comes once it is over only wakes the server.
             Ok(Some(inside)) if stop.load(Ordering::Acquire) == 0 => {
-                let done = listener::answer(&inside, site, answers.write(told.served));
-                drop(inside);
-                told.count(done);
+                desk.serve(inside, &mut told);
             }
             Ok(_) => {}
             Err(code) => told.count(Err(code)),
@@ -90,8 +107,7 @@ fn one_by_one(
 /// Sleeps in `epoll_wait`, and accepts all clients that have come by then.
 fn in_turns(
     listener: &listener::Listener,
-    site: &Site,
-    answers: &mut Answers,
+    desk: &mut Desk,
     stop: &AtomicU32,
     clock: Clock,
 ) -> ServerReport {
@@ -107,9 +123,7 @@ fn in_turns(
             match listener.accept() {
                 Ok(Some(inside)) if stop.load(Ordering::Acquire) == 0 => {
                     accept += clock.stop() - begin;
-                    let done = listener::answer(&inside, site, answers.write(told.served));
-                    drop(inside);
-                    told.count(done);
+                    desk.serve(inside, &mut told);
                 }
                 Ok(_) | Err(errno::EAGAIN) => break,
                 Err(code) => {

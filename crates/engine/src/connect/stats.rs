@@ -35,6 +35,8 @@ pub struct ConnectStats {
     pub answered: u64,
     /// Connects that were tried again.
     pub retried: u64,
+    /// Connects that were not done at once where none blocks, by the name of the `errno`.
+    pub not_at_once: BTreeMap<String, u64>,
     /// Requests that were asked again because nothing came.
     pub resent: u64,
     /// How often connections found no room, and segments of those that begin were sent again, over TCP: of everybody.
@@ -113,6 +115,7 @@ impl ConnectStats {
         self.asked = timed.asked;
         self.answered = timed.answered;
         self.retried = timed.retried;
+        self.not_at_once = named(&timed.not_at_once);
         self.resent = timed.resent;
         self.errors = named(&timed.errors);
         if timed.wrong > 0 {

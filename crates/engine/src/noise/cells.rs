@@ -7,7 +7,7 @@ use ipcperf_core::result::{
     Cell, Connections, CoreKind, Finding, Metric, OperationMode, Round, Shortage, Status,
 };
 use ipcperf_core::units::{counted, format_nanos, format_per_second, percent};
-use ipcperf_core::{KnobValue, Placement, Wait};
+use ipcperf_core::{Closes, KnobValue, Placement, Wait};
 use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 use ipcperf_sys::limits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -312,9 +312,15 @@ fn remedy_for(error: &str, cell: &Cell, requests: &Connections) -> String {
             format!("allow more open files ({})", limits::more_open_files(needed))
         }
         "ENFILE" => "raise fs.file-max, the open files of the whole system".to_owned(),
-        "EADDRNOTAVAIL" => {
-            "allow more ports (sysctl net.ipv4.ip_local_port_range=\"1024 65535\"), or use shorter slices"
-                .to_owned()
+        "EADDRNOTAVAIL" | "EADDRINUSE" => {
+            let more = "allow more ports (sysctl net.ipv4.ip_local_port_range=\"1024 65535\")";
+            match requests.closes {
+                Some(Closes::Client) => format!(
+                    "let the server close first, which keeps TIME_WAIT away from the clients' ports (--closes server), {more}, or \
+                     use shorter slices"
+                ),
+                _ => format!("{more}, or use shorter slices"),
+            }
         }
         "ENOBUFS" | "ENOMEM" => "use more memory, or fewer clients".to_owned(),
         "EACCES" | "EPERM" => "find the firewall or security module that forbids it".to_owned(),
@@ -384,11 +390,15 @@ pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
         let most = cell.rounds.iter().map(|round| round.messages + round.lost).max()?;
         (most > count).then_some((count, most))
     };
-    let hit: Vec<_> = cells.iter().filter_map(|cell| Some((cell, through(cell)?))).collect();
-    if let Some((worst, (count, most))) = hit.iter().max_by_key(|(_, (_, most))| *most) {
-        let detail = format!(" ({}: {most} through {count})", worst.id);
-        let finding = findings::PORTS.found(&[&detail]).against(*most as f64, *count as f64);
-        list.push(finding.of(hit.iter().map(|(cell, _)| *cell)));
+    for (row, side) in [(findings::PORTS, Closes::Server), (findings::CLIENT_PORTS, Closes::Client)]
+    {
+        let cells = cells.iter().filter(|cell| cell.key.load.closes() == side);
+        let hit: Vec<_> = cells.filter_map(|cell| Some((cell, through(cell)?))).collect();
+        if let Some((worst, (count, most))) = hit.iter().max_by_key(|(_, (_, most))| *most) {
+            let detail = format!(" ({}: {most} through {count})", worst.id);
+            let finding = row.found(&[&detail]).against(*most as f64, *count as f64);
+            list.push(finding.of(hit.iter().map(|(cell, _)| *cell)));
+        }
     }
     list
 }

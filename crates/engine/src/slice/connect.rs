@@ -51,6 +51,8 @@ fn attempt(
         warmup: job.warmup,
         answer_bytes: job.len,
         backlog: backlog(entry, options),
+        closes: job.key.load.closes(),
+        nonblocking: job.key.load.nonblocking,
     };
     let around = Around {
         directory: match connect::has_path(listener) {

@@ -1,7 +1,7 @@
 //! Work "after-kill": the files that a killed server leaves.
 
 use super::work::{Turn, Work};
-use ipcperf_core::{ClientKind, ListenerKind, Serving};
+use ipcperf_core::{ClientKind, Closes, ListenerKind, Serving};
 use ipcperf_engine::connect::{self, Around, ConnectPlan, Model, SHORTEST};
 use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
@@ -33,6 +33,8 @@ pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
         warmup: 0,
         answer_bytes: SHORTEST,
         backlog: meeting::backlog(),
+        closes: Closes::Server,
+        nonblocking: false,
     };
     Ok(Box::new(AfterKill(connect)))
 }

@@ -83,6 +83,61 @@ fn a_full_backlog_costs_no_request_and_no_cell() {
     }
 }
 
+#[test]
+fn whichever_side_closes_first_every_request_is_accounted_for() {
+    let sandbox = Sandbox::new();
+    let words = ["run", "-p", "connect", "-m", DOORS, "--conns", "1,3", "--place", "free"];
+    let sides = ["--closes", "server,client", "--rounds", "1", "--slice", "20ms"];
+    let more = ["--warmup", "1ms", "-o", "run.json"];
+    let ended = sandbox.run(&[&words[..], &sides, &more].concat());
+    let document = document(&sandbox, &ended);
+    assert_eq!(cells(&document).len(), 32);
+    for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
+        let id = cell["id"].as_str().expect("an identity");
+        let side = if id.contains("closes=client") { "client" } else { "server" };
+        assert_eq!(cell["connect"]["closes"], side, "{id}");
+        assert_eq!(
+            cell["load"]["closes"],
+            if side == "client" { side.into() } else { Value::Null }
+        );
+        assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
+        assert_eq!(cell["connect"]["errors"], serde_json::json!({}), "{cell}");
+        assert!(accounted(cell) > 0);
+    }
+    let refused = sandbox.run(&["run", "-p", "connect", "-m", "tcp", "--closes", "cliant"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(refused.stderr.contains("did you mean 'client'?"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_a_connect_without_blocking_does_not_do_at_once_is_counted() {
+    let sandbox = Sandbox::new();
+    let words = ["run", "-p", "connect", "--nonblocking", "--conns", "16", "--place", "free"];
+    let listeners = ["-m", "unix-stream,unix-seqpacket,tcp,fifo"];
+    let few = ["--set", "unix-stream.backlog=1", "--set", "unix-seqpacket.backlog=1"];
+    let brief = ["--rounds", "1", "--slice", "20ms", "--warmup", "1ms", "-o", "run.json"];
+    let ended = sandbox.run(&[&words[..], &listeners, &few, &brief].concat());
+    let document = document(&sandbox, &ended);
+    for cell in cells(&document) {
+        assert!(cell["id"].as_str().is_some_and(|id| id.contains("nonblocking")), "{cell}");
+        if cell["mechanism"] == "fifo" {
+            let reason = cell["reason"].as_str().unwrap_or_default();
+            assert_eq!(cell["status"], "unavailable", "{cell}");
+            assert!(reason.contains("leave out --nonblocking"), "{reason}");
+            continue;
+        }
+        assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
+        assert!(accounted(cell) >= 16, "each asked at least once");
+        let connect = &cell["connect"];
+        assert_eq!(connect["errors"], serde_json::json!({}), "who finds no room comes again");
+        let counted = connect["not_at_once"].as_object().expect("what was not done at once");
+        let what = if cell["mechanism"] == "tcp" { "EINPROGRESS" } else { "EAGAIN" };
+        assert_eq!(counted.keys().collect::<Vec<_>>(), [what], "{cell}");
+        assert!(count(&connect["retried"]) >= count(&counted[what]), "{cell}");
+    }
+    assert!(ended.stdout.contains("EAGAIN"), "{}", ended.stdout);
+}
+
 /// Each way for unrelated processes to meet, where the path to the run's directory is longer than that of a socket may be.
 #[test]
 fn a_name_that_no_socket_can_have_is_unavailable_and_says_what_helps() {
@@ -183,6 +238,39 @@ fn requests_without_a_port_are_counted_and_many_are_an_error() {
     // Too many failed for a tail, so there is none.
     assert_eq!(cell["connect"]["request_ns"]["max"]["value"], Value::Null);
     assert!(ended.stdout.contains("EADDRNOTAVAIL"), "{}", ended.stdout);
+}
+
+/// With 500 ports and a kernel that does not use one in TIME_WAIT again, the side that closes first decides.
+#[test]
+fn a_client_that_closes_first_runs_out_of_ports_and_is_told_what_helps() {
+    let sandbox = Sandbox::new();
+    let settings =
+        "cd /proc/sys/net/ipv4 && echo 40000 40499 > ip_local_port_range && echo 0 > tcp_tw_reuse";
+    let alone = format!("ip link set lo up && ({settings}) && exec \"$0\" \"$@\"");
+    let unshared = |words: &[&str]| {
+        let mut command = Command::new("unshare");
+        command.args(["--net", "--map-root-user", "sh", "-c", &alone]).args(words);
+        sandbox.surround(command, &[])
+    };
+    if !unshared(&["true"]).status().is_ok_and(|status| status.success()) {
+        return skipped("a network of one's own", "no namespace, unshare or ip");
+    }
+    for (side, code) in [("server", 0), ("client", 1)] {
+        let words = ["run", "-p", "connect", "-m", "tcp", "--closes", side, "--place", "free"];
+        let more = ["--rounds", "1", "--samples", "1000", "--warmup", "1ms", "-o", "run.json"];
+        let program = [env!("CARGO_BIN_EXE_ipcperf")];
+        let ended = sandbox.spawn(unshared(&[&program[..], &words, &more].concat())).end();
+        assert_eq!(ended.status.code(), Some(code), "{side}: {}", ended.stderr);
+        let document = sandbox.result("run.json");
+        let [cell] = cells(&document) else { panic!("one cell") };
+        let errors = cell["connect"]["errors"].as_object().expect("errors by their names");
+        let names: Vec<_> = errors.keys().map(String::as_str).collect();
+        assert_eq!(names, if side == "client" { vec!["EADDRNOTAVAIL"] } else { vec![] }, "{cell}");
+        let findings = document["noise"]["findings"].as_array().expect("a list");
+        let refused = findings.iter().find(|finding| finding["code"] == "E-REFUSED");
+        let remedy = refused.and_then(|finding| finding["remedy"].as_str()).unwrap_or_default();
+        assert_eq!(remedy.contains("--closes server"), side == "client", "{remedy}");
+    }
 }
 
 #[test]

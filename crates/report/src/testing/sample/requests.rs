@@ -3,6 +3,7 @@
 use super::{Build, TWO, metric, set};
 use ipcperf_core::PatternKind;
 use ipcperf_core::result::*;
+use std::collections::BTreeMap;
 
 /// Connections for single requests, by one client and by ten.
 pub(crate) fn connections() -> ResultSet {
@@ -35,11 +36,13 @@ fn requests(mut cell: Cell, rate: f64, conns: u64, failed: u64) -> Cell {
         conns,
         clients: "threads".to_owned(),
         server: "accept".to_owned(),
+        closes: Some(ipcperf_core::Closes::Server),
         backlog: 128,
         asked: 20_000,
         answered: 20_000 - failed,
         refused: failed,
         retried: 0,
+        not_at_once: BTreeMap::new(),
         resent: 0,
         overflows: None,
         syn_resent: None,

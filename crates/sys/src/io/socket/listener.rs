@@ -311,8 +311,7 @@ impl Caller {
         match self.connect(&mut call) {
             Ok(()) | Err(libc::EINPROGRESS | libc::EISCONN) => {
                 // The connection must stay until it is accepted: a listener need not tell of one that went away.
-                await_end(&call);
-                Ok(())
+                call.0.as_ref().map_or(Ok(()), |fd| await_end(fd).or(Ok(())))
             }
             Err(error) => Err(error),
         }
@@ -328,11 +327,16 @@ fn meet(common: &CString, own: &CString, ticket: &[u8]) -> Result<OwnedFd, Errno
     retry(|| rustix::fs::open(own, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()))
 }
 
-/// Waits, at most a second, until the other side has hung up.
-fn await_end(call: &Call) {
-    if let Some(fd) = &call.0 {
-        let limit = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
-        let _ = poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&limit));
+/// Waits, at most a second, until the other side has hung up, or has something to say.
+///
+/// # Errors
+/// The `errno`; `ETIMEDOUT` after the second.
+#[inline]
+pub fn await_end(fd: &OwnedFd) -> Result<(), i32> {
+    let limit = rustix::event::Timespec { tv_sec: 1, tv_nsec: 0 };
+    match retry(|| poll(&mut [PollFd::new(fd, PollFlags::IN)], Some(&limit))) {
+        Ok(0) => Err(libc::ETIMEDOUT),
+        other => other.map(drop).map_err(Errno::raw_os_error),
     }
 }
 
