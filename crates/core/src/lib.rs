@@ -75,7 +75,7 @@ pub use seat::Seat;
 pub use shape::Shape;
 pub use spec::{
     BackPressure, Capability, Direction, Family, Limit, Memory, OnClose, OnRestart, Payload, Peers,
-    Reach, Spec, Syscalls, Wait,
+    Reach, Spec, Syscalls, Transfers, Wait,
 };
 
 /// A map of these pairs; the last one of equal keys stays. `collect` makes the same map with a sort of its own in every place

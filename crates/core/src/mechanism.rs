@@ -10,6 +10,7 @@ use crate::shape::Shape;
 use crate::spec::{Limit, Payload, Spec};
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::io;
 use std::os::fd::OwnedFd;
 
 /// One way for two processes on one host to pass messages or wake each other.
@@ -170,6 +171,15 @@ impl SetupError {
     #[must_use]
     pub fn sys(call: impl Into<String>, code: i32) -> Self {
         Self::Sys { call: call.into(), code }
+    }
+
+    /// The same as the standard library tells it, for `map_err`.
+    #[must_use]
+    pub fn io(call: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        |error| match error.raw_os_error() {
+            Some(code) => Self::sys(call, code),
+            None => Self::Protocol(format!("{}: {error}", call.into())),
+        }
     }
 }
 

@@ -50,6 +50,11 @@ pub enum KnobKind {
         /// The words.
         words: &'static [&'static str],
     },
+    /// Any text of at least one byte without control characters.
+    Text {
+        /// Bytes of the longest.
+        max: u64,
+    },
 }
 
 impl KnobKind {
@@ -70,6 +75,7 @@ impl fmt::Display for KnobKind {
             Self::Flag => out.write_str("on, off"),
             Self::Choice { words } => out.write_str(&words.join(", ")),
             Self::Place { words } => write!(out, "{}, or an absolute path", words.join(", ")),
+            Self::Text { max } => write!(out, "a text of 1..{max} bytes"),
         }
     }
 }
@@ -83,7 +89,7 @@ pub enum KnobValue {
     Flag(bool),
     /// A count or bytes.
     Number(u64),
-    /// A word.
+    /// A word or a text.
     Word(String),
 }
 
@@ -240,6 +246,10 @@ pub fn check(
             let is_path = KnobKind::is_path(text) && !text.contains('\0');
             (is_path || words.contains(&text)).then(|| KnobValue::Word(text.to_owned()))
         }
+        KnobKind::Text { max } => {
+            let fits = (1..=max).contains(&(text.len() as u64)) && !text.contains(char::is_control);
+            fits.then(|| KnobValue::Word(text.to_owned()))
+        }
     };
     value.ok_or_else(|| OptionError::Value {
         knob: format!("{mechanism}.{name}"),
@@ -357,6 +367,8 @@ mod tests {
             depth: u64 = (10, "10", Count { min: 1, max: 10 }),
             /// Where files lie.
             dir: String = ("memory".into(), "memory", Place { words: &["memory", "disk"] }),
+            /// What others call it.
+            title: String = ("plain".into(), "plain", Text { max: 12 }),
         }
     }
 
@@ -388,6 +400,18 @@ mod tests {
     }
 
     #[test]
+    fn a_text_is_taken_as_it_is_up_to_its_length() {
+        for text in ["a", "two words", "=.,", "twelve bytes"] {
+            let sample = parse(&[&format!("sample.title={text}")]).expect("a text");
+            assert_eq!(sample.title, text);
+        }
+        for text in ["", "thirteen byte", "a\u{1b}[2J", "six \u{fc}ml\u{fc}t\u{fc}\u{fc}"] {
+            let error = parse(&[&format!("sample.title={text}")]).expect_err(text).to_string();
+            assert!(error.contains("sample.title takes a text of 1..12 bytes"), "{error}");
+        }
+    }
+
+    #[test]
     fn a_setting_of_another_mechanism_is_not_mine() {
         assert!(parse(&["pipe.size=1"]).is_ok());
     }
@@ -399,7 +423,7 @@ mod tests {
             ("sample.depth=11", "1..10"),
             ("sample.bind=tcp", "socketpair, path"),
             ("sample.nodelay=maybe", "on, off"),
-            ("sample.sise=1", "it has: size, nodelay, bind, depth, dir"),
+            ("sample.sise=1", "it has: size, nodelay, bind, depth, dir, title"),
             ("sample.dir=here", "memory, disk, or an absolute path"),
             ("size=1", "mechanism.knob=value"),
         ] {

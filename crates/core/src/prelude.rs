@@ -5,5 +5,5 @@ pub use crate::options::{KnobValue, NoOptions};
 pub use crate::{
     Attach, BackPressure, Direction, Family, Fault, Guard, Lends, Limit, Link, Mechanism, Meet,
     Memory, Missing, OnClose, OnRestart, Payload, Peers, Port, Reach, Seat, SetupError, Shape,
-    Spec, Syscalls, Usual, Wait, Wiring,
+    Spec, Syscalls, Transfers, Usual, Wait, Wiring,
 };

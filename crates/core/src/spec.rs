@@ -56,6 +56,12 @@ pub struct Spec {
     pub window: Option<u32>,
     /// What it needs from the host beyond a Linux kernel.
     pub needs: &'static [&'static str],
+    /// The bare mechanism that it is built on, by its full name: `unix-stream/epoll`. None for what is bare itself.
+    pub over: Option<&'static str>,
+    /// Whether each message goes its own way, or is a call that has an answer.
+    pub exchange: Transfers,
+    /// Whether an end has threads of its own beside the one that sends and receives.
+    pub threads: bool,
 }
 
 /// What a user may require of a mechanism. Each follows from the facts of [`Spec`].
@@ -141,6 +147,9 @@ impl Spec {
         syscalls: Syscalls { send: None, recv: None },
         window: None,
         needs: &[],
+        over: None,
+        exchange: Transfers::Messages,
+        threads: false,
     };
 
     /// Whether the facts say that it can do this.
@@ -218,6 +227,8 @@ names! {
         IoUring = "io-uring",
         /// Messages with types and names, over a bus or its protocol.
         Bus = "bus",
+        /// What a library builds on another mechanism.
+        Library = "library",
     }
 }
 
@@ -315,6 +326,16 @@ names! {
         One = "one",
         /// Any number.
         Many = "many",
+    }
+}
+
+names! {
+    /// Whether each message goes its own way.
+    "exchange" Transfers {
+        /// A message needs no answer: either end sends when it likes.
+        Messages = "messages",
+        /// A call has one answer, and the next one follows it.
+        Calls = "calls",
     }
 }
 

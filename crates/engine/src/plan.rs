@@ -12,7 +12,7 @@ use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
     Ends, Exchange, Idle, Lends, ListenerKind, Load, Missing, OptionError, OptionSet, PatternKind,
-    PayloadFile, Placement, Touch, Transform, Usual, map_of,
+    PayloadFile, Placement, Touch, Transfers, Transform, Usual, map_of,
 };
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{limits, procfs, qos};
@@ -338,6 +338,12 @@ fn objection(
     if key.pattern.facts().ends == Ends::Clients {
         return connect_objection(entry, &key.load, size, options);
     }
+    if entry.spec.exchange == Transfers::Calls && !asks_for_each_answer(key) {
+        return Ok(Some(Missing::new(
+            "moves calls, each with an answer before the next one, and no messages without one",
+            "-p ping-pong or rate, or request with --inflight 1; in no packets",
+        )));
+    }
     // Of a question and its answer the shorter one must not be too short either; packets have one length.
     let answer = key.load.answer(key.pattern, wire);
     let shortest = if key.load.packet > 0 { size } else { wire.min(answer) };
@@ -358,6 +364,12 @@ fn objection(
             "",
         )
     }))
+}
+
+/// Whether every message has its answer before the next one leaves.
+fn asks_for_each_answer(key: &CellKey) -> bool {
+    let Load { packet, inflight, .. } = key.load;
+    key.pattern.facts().exchange == Exchange::RoundTrip && packet == 0 && inflight <= 1
 }
 
 /// Why it makes no difference where the buffers of both ends begin, over a mechanism that lends this memory, and what to do
@@ -540,6 +552,32 @@ mod tests {
             found[1].1.contains("at most 8 KiB per message (the test); a larger test"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn calls_are_planned_only_where_each_message_has_its_answer() {
+        let told = |pattern, load| {
+            let request = Request {
+                mechanisms: vec![crate::testing::calling()],
+                patterns: vec![pattern],
+                loads: vec![load],
+                ..request()
+            };
+            objections(&request, &host(2))[0].1.clone()
+        };
+        use PatternKind::{Burst, FanIn, FanOut, PingPong, Rate, Request as Ask, Stream};
+        for pattern in [PingPong, Rate, Ask] {
+            assert_eq!(told(pattern, Load::default()), "", "{pattern}");
+        }
+        for pattern in [Stream, Burst, FanIn, FanOut] {
+            let why = told(pattern, Load { peers: 2, ..Load::default() });
+            assert!(
+                why.contains("moves calls") && why.contains("-p ping-pong"),
+                "{pattern}: {why}"
+            );
+        }
+        assert!(told(Ask, Load { inflight: 2, ..Load::default() }).contains("moves calls"));
+        assert!(told(PingPong, Load { packet: 16, ..Load::default() }).contains("moves calls"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::registry::Entry;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{
     Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Missing, OnClose,
-    OptionSet, Payload, Port, Seat, SetupError, Shape, Spec, Syscalls, Wait, options,
+    OptionSet, Payload, Port, Seat, SetupError, Shape, Spec, Syscalls, Transfers, Wait, options,
 };
 
 options! {
@@ -23,6 +23,10 @@ pub(crate) struct Sample;
 /// The same, spinning.
 #[derive(Debug)]
 pub(crate) struct Spinning;
+
+/// The same, calling for an answer.
+#[derive(Debug)]
+struct Calling;
 
 const SPEC: Spec = Spec {
     name: "sample",
@@ -86,6 +90,7 @@ macro_rules! sample {
 }
 
 sample!(Sample, SPEC);
+sample!(Calling, Spec { exchange: Transfers::Calls, ..SPEC });
 sample!(Spinning, Spec { variant: Some("spin"), wait: Wait::Spin, default: false, ..SPEC });
 
 /// The lead's job of a slice of this cell; the clock's ticks are nanoseconds.
@@ -122,7 +127,12 @@ pub(crate) fn job(key: CellKey) -> Job {
     }
 }
 
-/// Both, erased.
+/// The one that calls, erased.
+pub(crate) fn calling() -> Entry {
+    Entry::of::<Calling>()
+}
+
+/// The other two, erased.
 pub(crate) fn entries() -> [Entry; 2] {
     [Entry::of::<Sample>(), Entry::of::<Spinning>()]
 }

@@ -11,19 +11,26 @@ use std::rc::Rc;
 /// What lasts as long as something is tried: the directory, if it takes one, and signals that are held back until it is
 /// gone.
 #[derive(Debug)]
-pub(crate) struct Trial {
+#[must_use]
+pub struct Trial {
     run: Option<Rc<RunDirectory>>,
     _held: Held,
 }
 
 /// A channel of the smallest size for a probe to try, in a directory like that of a run: if the process is killed
 /// meanwhile, the next one finds what it had made, and nobody else could have guessed the names.
-pub(crate) fn trial() -> Result<(Trial, Shape), Missing> {
+///
+/// # Errors
+/// No directory could be made.
+pub fn trial() -> Result<(Trial, Shape), Missing> {
     trial_where(true)
 }
 
 /// The same for what has a name with some knobs only: without one it needs no directory.
-pub(crate) fn trial_where(has_name: bool) -> Result<(Trial, Shape), Missing> {
+///
+/// # Errors
+/// As [`trial`].
+pub fn trial_where(has_name: bool) -> Result<(Trial, Shape), Missing> {
     let held = signals::hold();
     let run = has_name.then(RunDirectory::of_trials).transpose()?;
     let trial = Trial { run, _held: held };
@@ -38,7 +45,8 @@ pub(crate) fn trial_where(has_name: bool) -> Result<(Trial, Shape), Missing> {
 }
 
 /// What a failed trial means for availability.
-pub(crate) fn missing(error: SetupError) -> Missing {
+#[must_use]
+pub fn missing(error: SetupError) -> Missing {
     match error {
         SetupError::Unavailable(missing) => missing,
         SetupError::Sys { call, code } => match limits::reached(code) {

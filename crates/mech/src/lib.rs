@@ -17,7 +17,7 @@ pub mod stream;
 pub mod wait;
 pub mod wake_up;
 
-pub(crate) use base::{missing, trial, trial_where};
+pub use base::{Trial, missing, trial, trial_where};
 use ipcperf_core::Visitor;
 use ipcperf_sys::io::uring::{Enter, SqPoll};
 use shared_memory::mmap_queue::{Fcntl, FcntlAmortised, Flock, Mutex};

@@ -4,7 +4,7 @@ use crate::list::ListRow;
 use crate::{Format, Style, figures, text};
 use ipcperf_core::{
     BackPressure, Direction, Limit, Memory, OnClose, OnRestart, Payload, Peers, Reach, Spec,
-    Syscalls, Wait,
+    Syscalls, Transfers, Wait,
 };
 use ipcperf_render::doc::{Blocks, Doc, Tone};
 use std::io;
@@ -47,7 +47,7 @@ fn doc(row: &ListRow) -> Doc {
 }
 
 /// Which of the facts are costs.
-const COSTS: &[&str] = &["copies", "memory", "calls", "window"];
+const COSTS: &[&str] = &["copies", "memory", "calls", "window", "threads"];
 
 /// The facts of a mechanism in words, each with its label.
 pub(crate) fn facts(spec: &Spec, limit: Option<&Limit>) -> Vec<(&'static str, String)> {
@@ -69,6 +69,19 @@ pub(crate) fn facts(spec: &Spec, limit: Option<&Limit>) -> Vec<(&'static str, St
         ("at restart", on_restart(spec.on_restart).to_owned()),
         ("copies", copies(spec.copies)),
     ]);
+    if let Some(bare) = spec.over {
+        facts.push(("built on", format!("{bare}, which a run can measure beside it")));
+    }
+    if spec.exchange == Transfers::Calls {
+        facts.push((
+            "calls for",
+            "an answer to each message, so it runs round trips only".to_owned(),
+        ));
+    }
+    if spec.threads {
+        let words = "its own in each end, which take turns with the one that sends and receives";
+        facts.push(("threads", words.to_owned()));
+    }
     if spec.memory == Memory::Fresh {
         facts.push(("memory", "made for each message and given back after it".to_owned()));
     }

@@ -85,6 +85,9 @@ const COLUMNS: &[csv::Column] = &[
     ("send_calls", "/spec/syscalls/send"),
     ("recv_calls", "/spec/syscalls/recv"),
     ("summary", "/spec/summary"),
+    ("over", "/spec/over"),
+    ("exchange", "/spec/exchange"),
+    ("threads", "/spec/threads"),
 ];
 
 /// The columns, with the rank by which they give way.

@@ -5,6 +5,7 @@
 
 use crate::io::raw;
 use std::io;
+use std::sync::OnceLock;
 
 /// A set of CPUs as the kernel has it: bit N is CPU N.
 type Mask = Vec<usize>;
@@ -62,12 +63,33 @@ fn set(thread: u32, cpus: &[usize]) -> io::Result<()> {
     done.map(drop).map_err(io::Error::from_raw_os_error)
 }
 
+/// The CPUs that the process had when a thread of it was first pinned.
+static BEFORE: OnceLock<Vec<usize>> = OnceLock::new();
+
 /// Pins the calling thread to one CPU.
 ///
 /// # Errors
 /// The kernel's: `EINVAL` if the CPU is offline or outside the cpuset.
 pub fn pin(cpu: usize) -> io::Result<()> {
+    if BEFORE.get().is_none() {
+        let before = allowed_cpus()?;
+        BEFORE.get_or_init(|| before);
+    }
     set(0, &[cpu])
+}
+
+/// Does something on the CPUs that the process had before [`pin`], so that threads that it starts may use them all; the
+/// calling thread is pinned again afterwards.
+///
+/// # Errors
+/// The kernel's.
+pub fn unpinned<T>(start: impl FnOnce() -> T) -> io::Result<T> {
+    let Some(before) = BEFORE.get() else { return Ok(start()) };
+    let own = allowed_cpus()?;
+    set(0, before)?;
+    let done = start();
+    set(0, &own)?;
+    Ok(done)
 }
 
 /// Lets another process of this user, if it has one thread, run on all these CPUs and no others.
@@ -96,6 +118,7 @@ mod tests {
     fn a_pinned_thread_runs_where_it_was_put() {
         let before = allowed_cpus().expect("affinity is readable");
         // In a thread of its own: affinity is per thread, and other tests share this process.
+        let before_all = before.clone();
         std::thread::spawn(move || {
             for cpu in before {
                 pin(cpu).expect("an allowed CPU");
@@ -103,6 +126,12 @@ mod tests {
                 assert_eq!(allowed_cpus().expect("readable"), [cpu]);
             }
             assert!(pin(100_000).is_err());
+            // What is started unpinned has all CPUs again, and only that.
+            let own = allowed_cpus().expect("readable");
+            let started = unpinned(|| std::thread::spawn(allowed_cpus).join().expect("it ends"));
+            let has = started.expect("allowed").expect("readable");
+            assert!(before_all.iter().all(|cpu| has.contains(cpu)), "{has:?}");
+            assert_eq!(allowed_cpus().expect("readable"), own);
         })
         .join()
         .expect("the thread ends");

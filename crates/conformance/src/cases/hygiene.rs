@@ -1,9 +1,10 @@
-//! C15: a process holds only what it needs and passes nothing on to its children.
+//! C15: a process holds only what it needs, passes nothing on to its children, and has threads only where it says so.
 
 use crate::census::{Descriptor, Descriptors};
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Script, Step};
 use std::collections::BTreeSet;
+use std::fs;
 
 pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
     for options in scene.entry.setups() {
@@ -12,6 +13,13 @@ pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
         pair.attached()?;
         // Both ports are alive while the third process looks at itself.
         let coordinator = Descriptors::take();
+        let declared = scene.entry.spec().threads;
+        for pid in pair.pids() {
+            let threads = fs::read_dir(format!("/proc/{pid}/task")).map_or(1, Iterator::count);
+            ensure(declared == (threads > 1), || {
+                format!("threads: {declared}, but an end has {threads}")
+            })?;
+        }
         pair.go_both()?;
         let [lead, follow] = pair.done()?.map(|seen| seen[0].census.clone().unwrap_or_default());
         for (name, census) in [("lead", &lead), ("follow", &follow), ("coordinator", &coordinator)]

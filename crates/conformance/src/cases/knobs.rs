@@ -49,6 +49,10 @@ fn values(kind: &KnobKind) -> (Vec<String>, Vec<String>) {
         KnobKind::Flag => (owned(&["off", "on"]), owned(&["", "maybe", "2"])),
         KnobKind::Choice { words } => (owned(words), owned(&["", "no-such-word"])),
         KnobKind::Place { words } => (owned(words), owned(&["", "no-such-word", "not/absolute"])),
+        KnobKind::Text { max } => {
+            let text = |bytes| "t".repeat(usize::try_from(bytes).unwrap_or(usize::MAX));
+            (vec![text(1), text(*max)], vec![String::new(), text(max + 1)])
+        }
     }
 }
 
@@ -114,12 +118,19 @@ fn fits(
 ) -> Result<(), Trouble> {
     let is_kept = match (kind, granted) {
         (
-            KnobKind::Flag | KnobKind::Choice { .. } | KnobKind::Place { .. },
+            KnobKind::Flag
+            | KnobKind::Choice { .. }
+            | KnobKind::Place { .. }
+            | KnobKind::Text { .. },
             KnobValue::Number(_),
         ) => false,
-        (KnobKind::Flag | KnobKind::Choice { .. } | KnobKind::Place { .. }, value) => {
-            value.to_string() == asked
-        }
+        (
+            KnobKind::Flag
+            | KnobKind::Choice { .. }
+            | KnobKind::Place { .. }
+            | KnobKind::Text { .. },
+            value,
+        ) => value.to_string() == asked,
         (KnobKind::Bytes { min, .. } | KnobKind::Count { min, .. }, KnobValue::Number(number)) => {
             let floor = *least.get_or_insert(*number);
             *number >= *min && *number >= floor

@@ -9,6 +9,7 @@ pub(crate) mod reach;
 
 use ipcperf_core::{Fault, SetupError, Wiring};
 use ipcperf_sys::io::{errno, socket};
+use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 
 /// The first number of a wiring: where the other end is.
@@ -76,10 +77,23 @@ pub(crate) fn whole(
     if step.map_err(fault)? == len { Ok(()) } else { Err(Fault::Truncated) }
 }
 
+/// What an error of the standard library means to a loop.
+#[must_use]
+pub fn io_fault(error: &io::Error) -> Fault {
+    match (error.raw_os_error(), error.kind()) {
+        (Some(code), _) => fault(code),
+        (None, ErrorKind::UnexpectedEof | ErrorKind::WriteZero) => Fault::Closed,
+        (None, ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Fault::Closed,
+        (None, ErrorKind::TimedOut | ErrorKind::WouldBlock) => Fault::Timeout,
+        (None, _) => Fault::Corrupt,
+    }
+}
+
 /// What an `errno` means to a loop.
 #[cold]
 #[inline(never)]
-pub(crate) fn fault(code: i32) -> Fault {
+#[must_use]
+pub fn fault(code: i32) -> Fault {
     match code {
         errno::EPIPE | errno::ECONNRESET | errno::ECONNREFUSED | errno::EIDRM => Fault::Closed,
         // A UNIX datagram socket whose peer is gone refuses once; the next send finds no connection any more.
@@ -89,5 +103,19 @@ pub(crate) fn fault(code: i32) -> Fault {
         errno::E2BIG => Fault::Truncated,
         errno::EAGAIN => Fault::Timeout,
         code => Fault::Sys(code),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_the_standard_library_means_what_its_number_means() {
+        for code in [errno::EPIPE, errno::EMSGSIZE, errno::EAGAIN, errno::ESRCH, errno::EINVAL] {
+            assert_eq!(io_fault(&io::Error::from_raw_os_error(code)), fault(code));
+        }
+        assert_eq!(io_fault(&ErrorKind::UnexpectedEof.into()), Fault::Closed);
+        assert_eq!(io_fault(&ErrorKind::InvalidData.into()), Fault::Corrupt);
     }
 }

@@ -29,6 +29,7 @@ impl Visitor for Ends {
                 KnobKind::Choice { words } | KnobKind::Place { words } => {
                     words.iter().map(ToString::to_string).collect()
                 }
+                KnobKind::Text { .. } => vec!["t".into()],
             };
             for value in values {
                 let text = format!("{}.{}={value}", M::SPEC.name, knob.name);

@@ -7,7 +7,7 @@ use crate::{Format, Style, list, pipelines};
 use ipcperf_core::result::{Fan, OneWay, ResultSet, TransformCost};
 use ipcperf_core::{
     BackPressure, Direction, Family, Memory, OnClose, OnRestart, PayloadFile, Peers, Reach,
-    Transform, Wait,
+    Transfers, Transform, Wait,
 };
 use serde_json::{Value, json};
 
@@ -101,6 +101,7 @@ fn every_word_of_a_closed_list_is_valid_and_no_other() {
         ("/spec/on_close", OnClose::ALL.iter().map(ToString::to_string).collect()),
         ("/spec/on_death", OnClose::ALL.iter().map(ToString::to_string).collect()),
         ("/spec/on_restart", OnRestart::ALL.iter().map(ToString::to_string).collect()),
+        ("/spec/exchange", Transfers::ALL.iter().map(ToString::to_string).collect()),
         ("/spec/memory", Memory::ALL.iter().map(ToString::to_string).collect()),
     ];
     for (place, words) in lists {
