@@ -2,7 +2,7 @@
 
 use crate::cases::{
     self, boundaries, calls, data, death, ending, facts, faults, hygiene, leaks, limits, links,
-    names, pressure, refusal, smoke, stops,
+    names, namespaces, pressure, refusal, smoke, stops,
 };
 use crate::entry::Entry;
 use crate::scene::{Scene, Trouble};
@@ -75,6 +75,7 @@ pub(crate) const CASES: &[Case] = &[
     case("C22", "unavailable_is_polite", floor, refusal::unavailable_is_polite),
     // Largest values take much memory at once.
     case("C23", "options", any_knob, cases::knobs::options).beside(Beside::None),
+    case("C24", "declared_namespaces", floor, namespaces::declared_namespaces),
 ];
 
 const fn case(

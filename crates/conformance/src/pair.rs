@@ -4,7 +4,9 @@ use crate::page::Page;
 use crate::scene::{Scene, Trouble, mirror};
 use crate::script::{Batch, Part, Scenario, Script, Seen, Step, Told};
 use crate::worker;
-use ipcperf_core::{Guard, KnobValue, Link, OptionSet, PatternKind, Seat, SetupError, Shape};
+use ipcperf_core::{
+    FollowIn, Guard, KnobValue, Link, Network, OptionSet, PatternKind, Seat, SetupError, Shape,
+};
 use ipcperf_engine::job::{Failure, FailureKind};
 use ipcperf_engine::page;
 use ipcperf_engine::protocol::Word;
@@ -19,7 +21,7 @@ const GRACE: Duration = Duration::from_millis(500);
 impl<'a> Scene<'a> {
     /// Two fresh workers.
     pub(crate) fn pair(&'a self, options: &OptionSet) -> Result<Pair<'a>, Trouble> {
-        Pair::start(self, options, self.cpus()?, &[])
+        Pair::start(self, options, self.cpus()?, &[], None)
     }
 
     /// Two fresh workers that play over one channel for messages of `size` bytes.
@@ -75,6 +77,8 @@ pub(crate) struct Pair<'a> {
     scene: &'a Scene<'a>,
     workers: Supervisor<'a>,
     options: OptionSet,
+    /// The follow is in namespaces of its own.
+    is_apart: bool,
     page: Page,
     guards: Vec<Guard>,
     /// Values of knobs that opening has reported.
@@ -111,12 +115,14 @@ impl State {
 }
 
 impl<'a> Pair<'a> {
-    /// Starts two workers for channels with these knobs, pinned where CPUs are given.
+    /// Starts two workers for channels with these knobs, pinned where CPUs are given; the follow may be in namespaces of its
+    /// own.
     pub(crate) fn start(
         scene: &'a Scene<'a>,
         options: &OptionSet,
         cpus: [Option<usize>; 2],
         refused: &[i64],
+        follow_in: Option<FollowIn>,
     ) -> Result<Self, Trouble> {
         let page = Page(page::Page::create(0)?);
         let mut workers = Supervisor::new(scene.deadline, None);
@@ -128,6 +134,7 @@ impl<'a> Pair<'a> {
                 options: options.clone(),
                 cpu: cpus[seat.index()],
                 refused: refused.to_vec(),
+                enters: follow_in.filter(|_| seat == Seat::Follow),
             };
             workers.assign(who, worker::NAME, &part, &[page.0.fd()])?;
         }
@@ -135,6 +142,7 @@ impl<'a> Pair<'a> {
             scene,
             workers,
             options: options.clone(),
+            is_apart: follow_in.is_some(),
             page,
             guards: Vec::new(),
             effective: Vec::new(),
@@ -145,7 +153,7 @@ impl<'a> Pair<'a> {
     /// Opens a channel for messages of `size` bytes and lets both workers play over it.
     pub(crate) fn open(&mut self, size: usize, script: Script) -> Result<(), Trouble> {
         self.close();
-        let shape = self.scene.shape(size);
+        let shape = Shape { is_apart: self.is_apart, ..self.scene.shape(size) };
         let Link { lead, follow, guards, effective } =
             self.scene.entry.base.open(&shape, &self.options)?;
         (self.guards, self.effective) = (guards, effective);
@@ -321,6 +329,8 @@ impl Scene<'_> {
             nonce: self.draw(),
             buffer_offset: 64 * (self.draw() % 64) as usize,
             directory: Some(self.run.path().to_owned()),
+            is_apart: false,
+            network: Network::Loopback,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Messages between the coordinator and the workers of the suite: steps to play, and their results.
 
 use crate::census::Descriptors;
-use ipcperf_core::{Fault, KnobValue, Lends, OptionSet, Seat, Shape};
+use ipcperf_core::{Fault, FollowIn, KnobValue, Lends, OptionSet, Seat, Shape};
 use serde::{Deserialize, Serialize};
 
 /// What a worker is for.
@@ -15,6 +15,8 @@ pub(crate) struct Part {
     pub(crate) cpu: Option<usize>,
     /// System calls that are refused from the attaching on.
     pub(crate) refused: Vec<i64>,
+    /// Namespaces that it enters before it attaches to its first channel.
+    pub(crate) enters: Option<FollowIn>,
 }
 
 /// One channel: attach, play, drop the port.

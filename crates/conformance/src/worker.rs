@@ -4,6 +4,7 @@ use crate::entry::Entry;
 use crate::page::Page;
 use crate::script::{Part, Scenario, Told};
 use ipcperf_core::SetupError;
+use ipcperf_engine::apart;
 use ipcperf_engine::job::Failure;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::task::{WorkerContext, pin};
@@ -23,15 +24,20 @@ pub(crate) fn serve(list: &Registry, context: &mut WorkerContext<'_>) -> Result<
     if !part.refused.is_empty() {
         seccomp::refuse(&part.refused, Refusal::NotPermitted)?;
     }
-    let mut told = Told::Idle;
+    let (mut told, mut enters) = (Told::Idle, part.enters);
     loop {
         let scenario: Scenario = serde_json::from_value(context.ready(&told)?)?;
         let wiring = context.wiring()?;
         context.effective.clear();
-        told = match entry.play(wiring, &part, &scenario, context, &page) {
+        let entered =
+            enters.take().map_or(Ok(()), |which| apart::follow(which, &scenario.shape, &wiring));
+        // What it lacks from here on, it lacks in there.
+        let is_in = part.enters.is_some() && entered.is_ok();
+        let played = entered.and_then(|()| entry.play(wiring, &part, &scenario, context, &page));
+        told = match played {
             Ok(seen) => Told::Done(seen),
             Err(error) => Told::Refused {
-                unavailable: matches!(error, SetupError::Unavailable(_)),
+                unavailable: matches!(error, SetupError::Unavailable(_)) && !is_in,
                 reason: error.to_string(),
             },
         };

@@ -46,6 +46,7 @@ mod load_value;
 mod mechanism;
 mod missing;
 mod names;
+mod namespace;
 pub mod options;
 mod pattern;
 mod placement;
@@ -67,6 +68,7 @@ pub use missing::Missing;
 pub use names::{
     Axis, ClientKind, Closes, Idle, ListenerKind, Serving, Touch, UnknownName, nearest,
 };
+pub use namespace::{FollowIn, Namespace, Namespaces, Network, parted};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
 pub use placement::Placement;

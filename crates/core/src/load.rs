@@ -7,6 +7,7 @@ use crate::load_value::{
 };
 use crate::missing::Missing;
 use crate::names::{Closes, names};
+use crate::namespace::{FollowIn, Network};
 use crate::spec::{BackPressure, Spec};
 use crate::units::{format_duration, sizes};
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,10 @@ names! {
         Payload = "payload",
         /// Where messages begin in the buffers of both ends.
         Align = "align",
+        /// Namespaces that the follow enters.
+        FollowIn = "follow-in",
+        /// What lies between the addresses of both ends.
+        Net = "net",
     }
 }
 
@@ -151,6 +156,19 @@ impl LoadKey {
                 "Alignment of messages in each side's own buffer: cacheline (a multiple of 64 bytes that varies by slice), page, \
                  malloc (16 bytes after a page start), or 0 to 4095 bytes after a page start [default: cacheline]",
             ),
+            Self::FollowIn => (
+                "NAMESPACES",
+                None,
+                "Put the responding process into namespaces of its own before it opens its side: net, ipc, mnt (own /tmp and \
+                 /dev/shm), pid, user, several at once (net+ipc), all, or those of a running process (pid:N); several values make \
+                 several cells: none,net,all [default: none]",
+            ),
+            Self::Net => (
+                "NETWORKS",
+                None,
+                "Mechanisms with addresses (tcp, udp): what connects both sides: loopback; veth, a pair of virtual Ethernet \
+                 devices between two network namespaces; bridge, the same through a bridge: loopback,veth [default: loopback]",
+            ),
         };
         Row { values, default, help }
     }
@@ -176,7 +194,15 @@ impl LoadKey {
     /// Whether it changes what the figures of a cell contain, so that it must be had in every pattern or in none.
     #[must_use]
     pub const fn changes_figures(self) -> bool {
-        matches!(self, Self::Transform | Self::OneWay | Self::Payload | Self::Align)
+        matches!(
+            self,
+            Self::Transform
+                | Self::OneWay
+                | Self::Payload
+                | Self::Align
+                | Self::FollowIn
+                | Self::Net
+        )
     }
 }
 
@@ -237,6 +263,13 @@ pub struct Load {
     /// Absent where it is a multiple of 64 bytes, another one in each slice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<Align>,
+    /// Namespaces that the follow enters before it attaches: `net`, `net+ipc`, `all`, or `pid:N`, those of a process. Absent
+    /// where it stays in those of the lead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follow_in: Option<FollowIn>,
+    /// What lies between the addresses of both ends; absent where it is the loopback interface.
+    #[serde(default, skip_serializing_if = "Network::is_loopback")]
+    pub net: Network,
 }
 
 /// Bytes of an answer.
@@ -260,6 +293,12 @@ impl Load {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether its ends are in namespaces of their own.
+    #[must_use]
+    pub fn is_apart(&self) -> bool {
+        self.follow_in.is_some() || !self.net.is_loopback()
     }
 
     /// What is done to each message, if anything.
@@ -298,6 +337,8 @@ impl Load {
             inflight: kept(takes(LoadKey::Inflight), self.inflight.max(1)),
             payload: kept(takes(LoadKey::Payload), self.payload.clone()),
             align: kept(takes(LoadKey::Align), self.align),
+            follow_in: kept(takes(LoadKey::FollowIn), self.follow_in),
+            net: kept(takes(LoadKey::Net), self.net),
         }
     }
 
@@ -329,6 +370,9 @@ impl Load {
             LoadKey::Payload => self.payload = Some(text.parse()?),
             LoadKey::Align if text == Align::DEFAULT => self.align = None,
             LoadKey::Align => self.align = Some(text.parse()?),
+            LoadKey::FollowIn if text == FollowIn::NOWHERE => self.follow_in = None,
+            LoadKey::FollowIn => self.follow_in = Some(text.parse()?),
+            LoadKey::Net => self.net = text.parse()?,
         }
         Ok(())
     }
@@ -358,6 +402,8 @@ impl Load {
             LoadKey::Inflight => count(self.inflight),
             LoadKey::Payload => self.payload.as_ref().map(ToString::to_string),
             LoadKey::Align => self.align.map(|align| align.to_string()),
+            LoadKey::FollowIn => self.follow_in.map(|which| which.to_string()),
+            LoadKey::Net => (!self.net.is_loopback()).then(|| self.net.to_string()),
         }
     }
 
@@ -422,6 +468,8 @@ impl Load {
             self.inflight,
             self.reply,
             self.align.map_or(0, |align| 1 + align.offset() as u64),
+            self.follow_in.map_or(0, FollowIn::order),
+            self.net as u64,
         ]
     }
 
@@ -490,6 +538,8 @@ mod tests {
                 "NAMES" => "lz4",
                 "PLACES" => "malloc",
                 "SIDES" => "client",
+                "NAMESPACES" => "net+ipc",
+                "NETWORKS" => "veth",
                 _ => "on",
             };
             all.set(*key, text).expect("a value");

@@ -3,6 +3,7 @@
 use crate::link::{Link, Wiring};
 use crate::missing::Missing;
 use crate::names::ListenerKind;
+use crate::namespace::Namespaces;
 use crate::options::{KnobValue, Options};
 use crate::port::{Fault, Port};
 use crate::seat::Seat;
@@ -51,6 +52,11 @@ pub trait Mechanism: Sized + 'static {
     /// In what memory an end writes the messages that it sends, and looks at those that it receives.
     fn lends(_options: &Self::Options) -> [Lends; 2] {
         [Lends::Buffer; 2]
+    }
+
+    /// The namespaces that both ends must share under these options.
+    fn shares(_options: &Self::Options) -> Namespaces {
+        Self::SPEC.shares
     }
 
     /// The knob that the kernel sets lower where a quota of the user is used up, if there is one.

@@ -4,6 +4,6 @@ pub use crate::names::ListenerKind;
 pub use crate::options::{KnobValue, NoOptions};
 pub use crate::{
     Attach, BackPressure, Direction, Family, Fault, Guard, Lends, Limit, Link, Mechanism, Meet,
-    Memory, Missing, OnClose, OnRestart, Payload, Peers, Port, Reach, Seat, SetupError, Shape,
-    Spec, Syscalls, Transfers, Usual, Wait, Wiring,
+    Memory, Missing, Namespaces, OnClose, OnRestart, Payload, Peers, Port, Reach, Seat, SetupError,
+    Shape, Spec, Syscalls, Transfers, Usual, Wait, Wiring,
 };

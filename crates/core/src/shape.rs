@@ -1,8 +1,11 @@
 //! The messages that a channel must be able to carry.
 
 use crate::missing::Missing;
+use crate::namespace::Network;
 use crate::pattern::PatternKind;
+use crate::seat::Seat;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
 /// What is asked of one channel.
@@ -19,6 +22,13 @@ pub struct Shape {
     pub buffer_offset: usize,
     /// The run's own directory (mode 0700) for everything that needs a path, where one can be made.
     pub directory: Option<PathBuf>,
+    /// Whether the ends are in namespaces of their own: then the follow makes whatever has an address or a name itself, where
+    /// it is, and tells the lead.
+    #[serde(default)]
+    pub is_apart: bool,
+    /// What lies between the addresses of both ends.
+    #[serde(default)]
+    pub network: Network,
 }
 
 impl Shape {
@@ -29,6 +39,12 @@ impl Shape {
     pub fn directory(&self) -> Result<&Path, Missing> {
         let what = "no run directory (XDG_RUNTIME_DIR, TMPDIR) can be made";
         self.directory.as_deref().ok_or_else(|| Missing::new(what, "TMPDIR=DIRECTORY"))
+    }
+
+    /// The address of an end that has this one on the loopback interface.
+    #[must_use]
+    pub const fn address(&self, seat: Seat, loopback: IpAddr) -> IpAddr {
+        self.network.address(seat.index(), loopback)
     }
 
     /// A path for an object of this channel, which no other one has.

@@ -2,6 +2,7 @@
 //! written out once, as a base of theirs.
 
 use crate::names::names;
+use crate::namespace::Namespaces;
 use serde::{Deserialize, Serialize};
 
 /// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
@@ -31,6 +32,13 @@ pub struct Spec {
     pub direction: Direction,
     /// Which processes can meet over it.
     pub reach: Reach,
+    /// The namespaces that both ends must share, as they are measured: none where the descriptors of a channel are handed
+    /// over.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::namespace::Namespace>"))]
+    pub shares: Namespaces,
+    /// Those that they must share if nothing is handed over and they meet by a name or a number; none where they cannot.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::namespace::Namespace>"))]
+    pub shares_by_name: Namespaces,
     /// How many producers one object can have.
     pub producers: Peers,
     /// How many consumers one object can have.
@@ -135,6 +143,8 @@ impl Spec {
         payload: Payload::Message { max: None },
         direction: Direction::OneWay,
         reach: Reach::Related,
+        shares: Namespaces::NONE,
+        shares_by_name: Namespaces::NONE,
         producers: Peers::One,
         consumers: Peers::One,
         back_pressure: BackPressure::None,

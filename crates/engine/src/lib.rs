@@ -1,6 +1,7 @@
 //! The engine: plans, workers, rounds and clocks. It cannot see any particular mechanism.
 
 mod accounting;
+pub mod apart;
 pub mod arrivals;
 mod assemble;
 pub mod bounds;

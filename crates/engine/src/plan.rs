@@ -11,11 +11,11 @@ use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
-    Ends, Exchange, Idle, Lends, ListenerKind, Load, Missing, OptionError, OptionSet, PatternKind,
-    PayloadFile, Placement, Touch, Transfers, Transform, Usual, map_of,
+    Ends, Exchange, Idle, Lends, ListenerKind, Load, Missing, Namespace, OptionError, OptionSet,
+    PatternKind, PayloadFile, Placement, Reach, Touch, Transfers, Transform, Usual, map_of, parted,
 };
 use ipcperf_sys::topology::Topology;
-use ipcperf_sys::{limits, procfs, qos};
+use ipcperf_sys::{limits, namespaces, procfs, qos};
 use std::collections::HashSet;
 
 /// A block of cells: every combination of its parts.
@@ -64,8 +64,8 @@ pub struct CellPlan {
     pub objection: Option<Missing>,
 }
 
-/// What open loops have in common that share a peak: all but their load, of which a closed loop has payload and
-/// alignment only.
+/// What open loops have in common that share a peak: all but their load, of which a closed loop has payload, alignment and
+/// the places of its ends only.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
     key: CellKey,
@@ -82,6 +82,8 @@ impl Family {
                 load: Load {
                     payload: plan.key.load.payload.clone(),
                     align: plan.key.load.align,
+                    follow_in: plan.key.load.follow_in,
+                    net: plan.key.load.net,
                     ..Load::default()
                 },
                 ..plan.key.clone()
@@ -329,6 +331,9 @@ fn objection(
     if let Some(missing) = files_objection(key) {
         return Ok(Some(missing));
     }
+    if let Some(missing) = apart_objection(entry, &key.load, options)? {
+        return Ok(Some(missing));
+    }
     if let Some(align) = key.load.align {
         let missing = alignment_objection(entry, key, entry.lends(options)?);
         if let Some((what, how)) = missing {
@@ -401,6 +406,34 @@ fn alignment_objection(
     } else {
         let what = "the mechanism itself says where a message begins in its buffers";
         (what, "leave it out")
+    })
+}
+
+/// Why its ends do not meet in namespaces of their own.
+fn apart_objection(
+    entry: &Entry,
+    load: &Load,
+    options: &OptionSet,
+) -> Result<Option<Missing>, OptionError> {
+    if !load.is_apart() {
+        return Ok(None);
+    }
+    let mut needed = entry.shares(options)?;
+    if !load.net.is_loopback() {
+        if entry.spec.reach != Reach::Network || !needed.has(Namespace::Net) {
+            let what = "its ends have no internet addresses, so that no network lies between them";
+            return Ok(Some(Missing::new(what, "leave out --net, or use tcp, tcp6, udp or sctp")));
+        }
+        needed = needed.without(Namespace::Net);
+    }
+    let Some(which) = load.follow_in else { return Ok(None) };
+    Ok(match namespaces::left(which) {
+        Err(missing) => Some(missing),
+        Ok(entered) if load.stall_ns > 0 && entered.has(Namespace::Pid) => Some(Missing::new(
+            "a process in a PID namespace of its own cannot be stopped by its number here",
+            "leave out --stall, or pid",
+        )),
+        Ok(entered) => parted(needed, entered),
     })
 }
 

@@ -12,8 +12,8 @@ use crate::worker::runner::{self, Measure};
 use crate::worker::{Loops, measure};
 use ipcperf_core::{
     Attach, DynPort, Erased, Knob, Lends, Limit, Link, ListenerKind, Mechanism, Missing,
-    OptionError, OptionSet, Options, Payload, Port, Serving, SetupError, Shape, Spec, Usual,
-    Visitor, Wait, Wiring,
+    Namespaces, OptionError, OptionSet, Options, Payload, Port, Serving, SetupError, Shape, Spec,
+    Usual, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -29,6 +29,7 @@ pub struct Entry {
     window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
     lends: fn(&OptionSet) -> Result<[Lends; 2], OptionError>,
     listener: fn(&OptionSet) -> Result<Option<ListenerKind>, OptionError>,
+    shares: fn(&OptionSet) -> Result<Namespaces, OptionError>,
     usual: fn() -> Option<Usual>,
     open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
     attach: Attached,
@@ -78,6 +79,7 @@ impl Entry {
             window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
             lends: |set| Ok(M::lends(&M::Options::parse(M::SPEC.name, set)?)),
             listener: |set| Ok(M::listener(&M::Options::parse(M::SPEC.name, set)?)),
+            shares: |set| Ok(M::shares(&M::Options::parse(M::SPEC.name, set)?)),
             usual: M::usual,
             open: |shape, set| M::open(shape, &options::<M>(set)?),
             attach: |end| Ok(Box::new(attach::<M>(end)?)),
@@ -98,6 +100,7 @@ impl Entry {
             window: |_, _| Ok(None),
             lends: |_| Ok([Lends::Buffer; 2]),
             listener: |_| Ok(None),
+            shares: |_| Ok(Namespaces::NONE),
             usual: || None,
             open: |_, _| Err(SetupError::Protocol(SIMULATED.to_owned())),
             attach: |_| Err(SetupError::Protocol(SIMULATED.to_owned())),
@@ -138,6 +141,14 @@ impl Entry {
     /// The knobs are refused.
     pub fn lends(&self, options: &OptionSet) -> Result<[Lends; 2], OptionError> {
         (self.lends)(options)
+    }
+
+    /// The namespaces that both ends must share.
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    pub fn shares(&self, options: &OptionSet) -> Result<Namespaces, OptionError> {
+        (self.shares)(options)
     }
 
     /// Where clients connect to for a single request, and how the server waits for them.

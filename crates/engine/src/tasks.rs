@@ -5,7 +5,7 @@ use crate::page::CAPACITY;
 use crate::protocol::Kind;
 use crate::registry::Registry;
 use crate::task::{self, NamedTask, WorkerContext, pin};
-use crate::{bounds, connect, exec, fan, slice};
+use crate::{apart, bounds, connect, exec, fan, slice};
 use serde_json::Value;
 use std::process::ExitCode;
 
@@ -41,6 +41,7 @@ fn measure(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value
     let job: Job = context.params()?;
     let page = context.page(CAPACITY)?;
     let wiring = context.wiring()?;
+    apart::enter(&job, &wiring, context)?;
     pin(job.cpu)?;
     let entry = registry.find(&job.key.mechanism);
     let entry = entry.ok_or_else(|| format!("unknown mechanism '{}'", job.key.mechanism))?;

@@ -4,8 +4,9 @@ use crate::job::Job;
 use crate::registry::Entry;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{
-    Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Missing, OnClose,
-    OptionSet, Payload, Port, Seat, SetupError, Shape, Spec, Syscalls, Transfers, Wait, options,
+    Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Missing, Network,
+    OnClose, OptionSet, Payload, Port, Seat, SetupError, Shape, Spec, Syscalls, Transfers, Wait,
+    options,
 };
 
 options! {
@@ -103,6 +104,8 @@ pub(crate) fn job(key: CellKey) -> Job {
             nonce: 7,
             buffer_offset: 0,
             directory: None,
+            is_apart: false,
+            network: Network::Loopback,
         },
         options: OptionSet::default(),
         len: key.size(),

@@ -10,7 +10,8 @@ use crate::{document, list, only, output, request};
 use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
 use ipcperf_core::units::{format_bytes, format_duration, format_per_second, format_size};
 use ipcperf_core::{
-    Capability, Idle, KnobKind, Load, LoadKey, Offered, OptionSet, PatternKind, Placement,
+    Capability, Idle, KnobKind, Load, LoadKey, Namespace, Offered, OptionSet, PatternKind,
+    Placement,
 };
 use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
@@ -27,6 +28,7 @@ pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
   ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
   ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
+  ipcperf choose --across net,mnt                for processes in two containers
   ipcperf choose --can unrelated --snippet c     and a C program to start from";
 
 /// The requirements, and how much time there is to measure.
@@ -44,6 +46,9 @@ pub(crate) struct ChooseArgs {
     /// Capabilities that the mechanism must have
     #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
     pub(crate) can: Vec<String>,
+    /// Namespaces that the two processes do not share, as in two containers: net,mnt
+    #[arg(long, value_name = "NAMESPACES", value_parser = Words::of(Namespace::ALL, Namespace::name))]
+    pub(crate) across: Vec<String>,
     /// Exclude busy-waiting, even brief
     #[arg(long)]
     pub(crate) no_spin: bool,
@@ -169,6 +174,7 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         think_ns: load.think_ns,
         placement: places.pop(),
         can: list::words(&args.can, "'ipcperf choose -h' shows the capabilities")?,
+        across: list::words(&args.across, "known: net, ipc, mnt, pid, user")?,
         no_spin: args.no_spin,
         p99_ns: p99.transpose()?.map(|time| time.as_secs_f64() * 1e9),
         by,
@@ -379,6 +385,10 @@ fn cells(
                 continue;
             }
             options.0.insert(key, value);
+            let shares = entry.shares(&options).map_err(request::refused)?;
+            if wanted.across.iter().any(|kind| shares.has(*kind)) {
+                continue;
+            }
             let mut more = planned(&[*entry], &of_knobs, &options, host, &at_most)?;
             more.retain(|cell| cell.objection.is_none());
             if !add(&mut all, more, 1.0) {

@@ -450,6 +450,8 @@ mod tests {
             LoadKey::Inflight => ("3", "request"),
             LoadKey::Payload => ("'Cargo.toml'", "request"),
             LoadKey::Align => ("'malloc'", "request"),
+            LoadKey::FollowIn => ("'net+ipc'", "request"),
+            LoadKey::Net => ("'veth'", "request"),
         }
     }
 

@@ -7,7 +7,8 @@ use crate::words::Words;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use ipcperf_core::{
-    Arrivals, Load, LoadError, LoadKey, Offered, PatternKind, PayloadFile, Touch, Transform,
+    Arrivals, FollowIn, Load, LoadError, LoadKey, Namespace, Network, Offered, PatternKind,
+    PayloadFile, Touch, Transform,
 };
 use ipcperf_engine::source::Source;
 use std::collections::BTreeMap;
@@ -39,6 +40,10 @@ impl Args for LoadArgs {
                 }
                 (LoadKey::Arrivals, values) => {
                     let words = Words::of(Arrivals::ALL, Arrivals::name);
+                    listed(arg).value_name(values).value_parser(words)
+                }
+                (LoadKey::Net, values) => {
+                    let words = Words::of(Network::ALL, Network::name);
                     listed(arg).value_name(values).value_parser(words)
                 }
                 (_, "FILES") => listed(arg).value_name("FILES").value_hint(ValueHint::FilePath),
@@ -153,6 +158,19 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
         return Some(format!(
             "--transform {transform} does not work with --touch copy, because transforming already copies the message: leave \
              one of them out"
+        ));
+    }
+    let enters_net = |which| match which {
+        FollowIn::New(which) => which.has(Namespace::Net),
+        FollowIn::Of(_) => true,
+    };
+    if let Some(which) = load.follow_in.filter(|which| enters_net(*which))
+        && !load.net.is_loopback()
+    {
+        return Some(format!(
+            "--net {} puts each side into a network namespace of its own, which --follow-in {which} would leave: leave one \
+             of them out",
+            load.net
         ));
     }
     (load.one_way && load.stall_ns > 0).then(|| {

@@ -3,8 +3,8 @@
 use crate::list::ListRow;
 use crate::{Format, Style, figures, text};
 use ipcperf_core::{
-    BackPressure, Direction, Limit, Memory, OnClose, OnRestart, Payload, Peers, Reach, Spec,
-    Syscalls, Transfers, Wait,
+    BackPressure, Direction, Limit, Memory, Namespace, Namespaces, OnClose, OnRestart, Payload,
+    Peers, Reach, Spec, Syscalls, Transfers, Wait,
 };
 use ipcperf_render::doc::{Blocks, Doc, Tone};
 use std::io;
@@ -56,6 +56,7 @@ pub(crate) fn facts(spec: &Spec, limit: Option<&Limit>) -> Vec<(&'static str, St
         ("largest", largest(spec.payload, limit)),
         ("waits", waits(spec.wait).to_owned()),
         ("meets", meets(spec.reach).to_owned()),
+        ("shares", shares(spec)),
         ("direction", direction(spec.direction).to_owned()),
         ("peers", peers(spec)),
     ];
@@ -140,6 +141,21 @@ const fn meets(reach: Reach) -> &'static str {
         Reach::SameUser => "any process of the same user that knows the other's process number",
         Reach::Named => "any process that may open its name",
         Reach::Network => "any process in the same network namespace, and other hosts where routed",
+    }
+}
+
+/// The namespaces that both ends must share, in words.
+fn shares(spec: &Spec) -> String {
+    let words = |which: Namespaces| {
+        let names: Vec<&str> = which.each().map(Namespace::name).collect();
+        format!("{} namespace{}", names.join(" and "), if names.len() == 1 { "" } else { "s" })
+    };
+    match (spec.shares.is_none(), spec.shares_by_name) {
+        (true, Namespaces::NONE) => "no namespace: its descriptors are handed over".to_owned(),
+        (true, named) => {
+            format!("no namespace where descriptors are handed over; by name the {}", words(named))
+        }
+        (false, _) => format!("the {}", words(spec.shares)),
     }
 }
 

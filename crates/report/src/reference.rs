@@ -3,7 +3,7 @@
 use crate::figures::{self, NONE};
 use crate::list::{ListRow, carries, families, meets};
 use crate::{Style, text};
-use ipcperf_core::{BackPressure, Capability, Limit, OnClose, Payload, Spec};
+use ipcperf_core::{BackPressure, Capability, Limit, Namespace, OnClose, Payload, Spec};
 use ipcperf_render::doc::{Blocks, Column, Row, Table};
 use ipcperf_render::markdown::escape;
 use std::io;
@@ -110,6 +110,7 @@ pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
          - **close**, **death**: whether an end notices that its peer has closed or died.\n\
          - **after a restart** of its peer an end goes on, reopens its own end, or must be handed a new one.\n"
     )?;
+    still_meets(rows, out)?;
     for (family, members) in families(rows) {
         let variants: Vec<Vec<&ListRow>> = mechanisms(members.iter().copied())
             .iter()
@@ -126,6 +127,49 @@ pub fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// Which mechanisms connect two processes that do not share a namespace.
+fn still_meets(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "## What still meets\n\n\
+         Processes of two containers do not share all namespaces. What each mechanism needs both ends to share, case C24 of \
+         the conformance suite tries to refute in both directions: ends that need not share a kind of namespace must meet \
+         across it, and those that must share it must not. `ipcperf run --follow-in net,ipc,mnt,pid,user` measures it, \
+         `ipcperf choose --across net,mnt` leaves out what does not meet.\n"
+    )?;
+    let with = |has: &dyn Fn(&ListRow) -> bool| {
+        let names = mechanisms(rows.iter().filter(|row| !row.spec.is_floor() && has(row)));
+        if names.is_empty() { NONE.to_owned() } else { names.join(", ") }
+    };
+    let of = |kind: Namespace| {
+        let (shared, what) = (|row: &ListRow| row.spec.shares.has(kind), crossing(kind));
+        let named = |row: &ListRow| row.spec.shares.is_none() && row.spec.shares_by_name.has(kind);
+        vec![kind.to_string(), what.to_owned(), with(&shared), with(&named)]
+    };
+    let heads = ["namespace", "what ends there", "do not meet", "meet only if handed over"];
+    table(heads.map(Column::text), Namespace::ALL.iter().map(|kind| of(*kind)), out)?;
+    let everywhere = with(&|row| row.spec.shares.is_none() && row.spec.shares_by_name.is_none());
+    writeln!(
+        out,
+        "\nEverything else meets across all of them, because its descriptors are inherited or sent over a UNIX socket: \
+         {everywhere}. A knob may change it: `unix-stream.bind=path` ends at mnt, `bind=abstract` at net, and \
+         `backing=sysv` of shared memory at ipc. A mount namespace here has a /tmp, a /dev/shm and a run directory of its \
+         own; a directory that both containers mount is shared. `--net veth` and `--net bridge` connect two network \
+         namespaces.\n"
+    )
+}
+
+/// What of the mechanisms ends at the border of such a namespace.
+const fn crossing(kind: Namespace) -> &'static str {
+    match kind {
+        Namespace::Net => "loopback addresses, abstract names, netlink ports",
+        Namespace::Ipc => "System V identifiers, names of POSIX queues",
+        Namespace::Mnt => "paths",
+        Namespace::Pid => "process and thread numbers",
+        Namespace::User => "the right to reach into a process",
+    }
 }
 
 /// The default variant, or the first.

@@ -14,6 +14,8 @@ pub mod gate;
 pub mod io;
 pub mod limits;
 pub mod meter;
+pub mod namespaces;
+pub mod network;
 pub mod pause;
 pub mod process;
 pub mod procfs;

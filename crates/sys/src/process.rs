@@ -1,6 +1,7 @@
 //! Worker processes: started by re-executing this program, killed with their parent, never left behind.
 
 use crate::control::Control;
+use crate::namespaces;
 use crate::signals::Interrupts;
 use rustix::fs::Mode;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
@@ -172,11 +173,16 @@ pub fn use_own_files() {
     rustix::process::umask(mask & others);
 }
 
-/// The calling process.
+/// The calling process, by the number that its coordinator knows it by: another one than its own where it has entered a
+/// PID namespace.
 #[must_use]
 pub fn own_pid() -> u32 {
-    std::process::id()
+    let own = std::process::id();
+    if own == FIRST { namespaces::outer_pid().unwrap_or(own) } else { own }
 }
+
+/// The number of the first process in a PID namespace.
+const FIRST: u32 = 1;
 
 /// Whether a process with this number exists.
 #[must_use]

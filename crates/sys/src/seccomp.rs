@@ -59,6 +59,8 @@ pub enum Refusal {
     NotImplemented,
     /// This error, as where something has run out.
     With(i32),
+    /// None: it ends the process, by SIGSYS.
+    Killed,
 }
 
 /// From now on these calls of this thread, of its children and of the programs they execute fail. There is no
@@ -67,12 +69,13 @@ pub enum Refusal {
 /// # Errors
 /// The kernel has no filters, or refuses one more.
 pub fn refuse(calls: &[i64], refusal: Refusal) -> io::Result<()> {
-    let errno = match refusal {
-        Refusal::NotPermitted => libc::EPERM,
-        Refusal::NotImplemented => libc::ENOSYS,
-        Refusal::With(errno) => errno,
+    let with = |errno: i32| libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
+    let refused = match refusal {
+        Refusal::NotPermitted => with(libc::EPERM),
+        Refusal::NotImplemented => with(libc::ENOSYS),
+        Refusal::With(errno) => with(errno),
+        Refusal::Killed => libc::SECCOMP_RET_KILL_PROCESS,
     };
-    let refused = libc::SECCOMP_RET_ERRNO | errno.cast_unsigned();
     install(told_apart(calls, libc::SECCOMP_RET_ALLOW, refused)?)
 }
 

@@ -59,7 +59,7 @@ pub(crate) fn ordering(scene: &Scene<'_>) -> Result<(), Trouble> {
     let batch = |count| scene.batch(count, Sizes::List(vec![size]), size);
     let script =
         Script::default().send(Seat::Lead, batch(100_000)).send(Seat::Follow, batch(10_000));
-    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[])?;
+    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(size, script)?;
     mirror(&pair.done()?)
 }
@@ -70,7 +70,7 @@ pub(crate) fn no_loss(scene: &Scene<'_>) -> Result<(), Trouble> {
     let largest = scene.size(4096, &options);
     let batch = || scene.batch(5000, scene.sizes(largest.min(1), largest), largest);
     let script = Script::default().send(Seat::Lead, batch()).send(Seat::Follow, batch());
-    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[])?;
+    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(largest, script)?;
     mirror(&pair.done()?)
 }

@@ -13,6 +13,7 @@ pub(crate) mod leaks;
 pub(crate) mod limits;
 pub(crate) mod links;
 pub(crate) mod names;
+pub(crate) mod namespaces;
 pub(crate) mod pressure;
 pub(crate) mod refusal;
 pub(crate) mod smoke;

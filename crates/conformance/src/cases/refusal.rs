@@ -68,7 +68,7 @@ fn works(scene: &Scene<'_>, name: &str, number: i64) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let size = scene.size(64, &options);
     let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);
-    let mut pair = Pair::start(scene, &options, scene.cpus()?, &[number])?;
+    let mut pair = Pair::start(scene, &options, scene.cpus()?, &[number], None)?;
     pair.open(size, Script::default().exchange(batch(3)))?;
     pair.done().map(drop).map_err(|trouble| {
         Trouble::failed(format!("{name} refused: the probe says yes, but {trouble}"))

@@ -38,7 +38,7 @@ fn interrupted(scene: &Scene<'_>, trips: u64) -> Result<u64, Trouble> {
         .send(Seat::Lead, flow())
         .send(Seat::Follow, flow())
         .both(Step::Interruptions);
-    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[])?;
+    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(large, script)?;
     pair.attached()?;
     pair.go_both()?;

@@ -3,6 +3,7 @@
 use crate::load::Load;
 use crate::load_value::{Arrivals, Offered};
 use crate::names::names;
+use crate::namespace::Namespace;
 use crate::pattern::PatternKind;
 use crate::placement::Placement;
 use crate::spec::{BackPressure, Capability, Spec, Wait};
@@ -27,6 +28,9 @@ pub struct Requirements {
     /// What it must be able to do.
     #[serde(default)]
     pub can: Vec<Capability>,
+    /// The namespaces that both ends do not share.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub across: Vec<Namespace>,
     /// Whether no end may spin, not even briefly.
     #[serde(default)]
     pub no_spin: bool,
@@ -66,6 +70,13 @@ pub enum Need {
     Can(Capability),
     /// Its ends sleep as soon as there is nothing to do.
     NoSpin,
+    /// Its ends meet although they are in two namespaces of a kind.
+    Across {
+        /// Which kind.
+        kind: Namespace,
+        /// Whether they meet by a name, with nothing handed over.
+        by_name: bool,
+    },
     /// It passes messages, each of them: no wake-ups, no latest value only.
     Messages,
 }
@@ -80,6 +91,10 @@ impl Need {
             }
             Self::Can(capability) => spec.can(capability),
             Self::NoSpin => matches!(spec.wait, Wait::Block | Wait::Epoll),
+            Self::Across { kind, by_name } => {
+                let needed = if by_name { spec.shares_by_name } else { spec.shares };
+                !needed.has(kind)
+            }
         }
     }
 
@@ -90,6 +105,13 @@ impl Need {
             Self::Messages => "messages",
             Self::Can(capability) => capability.name(),
             Self::NoSpin => "--no-spin",
+            Self::Across { kind, .. } => match kind {
+                Namespace::Net => "--across net",
+                Namespace::Ipc => "--across ipc",
+                Namespace::Mnt => "--across mnt",
+                Namespace::Pid => "--across pid",
+                Namespace::User => "--across user",
+            },
         }
     }
 }
@@ -107,7 +129,13 @@ impl Requirements {
     pub fn needs(&self) -> Vec<Need> {
         let can = Capability::ALL.iter().filter(|one| self.can.contains(one));
         let can = can.map(|one| Need::Can(*one));
-        can.chain(self.no_spin.then_some(Need::NoSpin)).chain([Need::Messages]).collect()
+        let by_name = self.is_by_name();
+        let across = Namespace::ALL.iter().filter(|one| self.across.contains(one));
+        let across = across.map(|one| Need::Across { kind: *one, by_name });
+        can.chain(across)
+            .chain(self.no_spin.then_some(Need::NoSpin))
+            .chain([Need::Messages])
+            .collect()
     }
 
     /// The needs that these facts do not meet.
@@ -156,6 +184,7 @@ impl Requirements {
             Need::Messages => {}
             Need::Can(capability) => less.can.retain(|one| *one != capability),
             Need::NoSpin => less.no_spin = false,
+            Need::Across { kind, .. } => less.across.retain(|one| *one != kind),
         }
         less
     }

@@ -361,6 +361,8 @@ impl<'a> Bench<'a> {
                 nonce,
                 buffer_offset: offset,
                 directory: self.directory().ok().map(Path::to_owned),
+                is_apart: plan.key.load.is_apart(),
+                network: plan.key.load.net,
             },
             options: plan.options.clone(),
             len: plan.entry.port_len(plan.wire),

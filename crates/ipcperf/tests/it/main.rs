@@ -25,6 +25,7 @@ mod labels;
 mod limits;
 mod memory;
 mod messages;
+mod namespaces;
 mod one_cpu;
 mod page;
 mod payload;

@@ -38,6 +38,8 @@ impl Mechanism for FileRename {
         ),
         direction: Direction::OneWay,
         reach: Reach::Named,
+        shares: Namespaces::MNT,
+        shares_by_name: Namespaces::MNT,
         on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::One,

@@ -57,6 +57,7 @@ impl Mechanism for TempFile {
         ),
         direction: Direction::TwoWay,
         reach: Reach::Related,
+        shares: Namespaces::MNT,
         producers: Peers::One,
         consumers: Peers::One,
         // Private buffers serve again; the pages of the file are fresh, inside the kernel.

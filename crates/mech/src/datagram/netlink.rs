@@ -50,6 +50,7 @@ impl Mechanism for Netlink {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        shares_by_name: Namespaces::NET,
         on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::One,

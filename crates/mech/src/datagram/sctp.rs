@@ -68,6 +68,8 @@ impl Mechanism for Sctp {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        shares: Namespaces::NET,
+        shares_by_name: Namespaces::NET,
         on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
@@ -101,11 +103,12 @@ impl Mechanism for Sctp {
         budget::not_empty(shape.size, "SCTP has no empty messages")?;
         budget::within(Self::limit(options), shape.size)?;
         let buffers = (options.sndbuf, options.rcvbuf);
-        Ok(tcp::listen(LOOPBACK, buffers, meeting::backlog())?.0)
+        Ok(tcp::listen(LOOPBACK, buffers, meeting::backlog(), shape)?.0)
     }
 
     fn attach(mut end: Attach<'_, SctpOptions>) -> Result<Self::Port, SetupError> {
-        let own = tcp::connect(LOOPBACK, (end.options.sndbuf, end.options.rcvbuf), &mut end)?;
+        let buffers = (end.options.sndbuf, end.options.rcvbuf);
+        let own = tcp::connect(LOOPBACK, buffers, meeting::backlog(), &mut end)?;
         let is_on = inet::set_sctp_nodelay(&own, end.options.nodelay)?;
         let buffers = socket::set_buffers(&own, end.options.sndbuf, end.options.rcvbuf)?;
         end.effective("nodelay", is_on);

@@ -5,6 +5,7 @@ use crate::datagram::DATAGRAM;
 use crate::port::batch::BatchPort;
 use crate::port::incoming::RecvBatch;
 use crate::port::message::{Carrier, MessagePort};
+use crate::port::number;
 use crate::port::outgoing::{GsoBatch, Slots};
 use crate::port::patience::LOST_AFTER;
 use crate::wait::{Block, Wait, waiting};
@@ -14,7 +15,7 @@ use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
 use ipcperf_sys::io::socket::{batch, meeting};
 use ipcperf_sys::io::{socket, sysctl};
 use std::marker::PhantomData;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 
 /// What a probe reaches in place of UDP, whose sockets never tell whether anybody is there.
@@ -61,7 +62,10 @@ impl UdpOptions {
         u32::try_from(fitting.clamp(1, most)).ok()
     }
 
-    fn open(&self) -> Result<Link, SetupError> {
+    fn open(&self, shape: &Shape) -> Result<Link, SetupError> {
+        if shape.is_apart {
+            return Ok(Link::default());
+        }
         let (lead, follow) = inet::udp_pair()?;
         let buffers = socket::set_buffers(&lead, self.sndbuf, self.rcvbuf)?;
         let busy_poll = inet::set_busy_poll(&lead, self.busy_poll)?;
@@ -74,6 +78,28 @@ impl UdpOptions {
             .granted("sndbuf", buffers.send)
             .granted("rcvbuf", buffers.receive)
             .granted("busy_poll", busy_poll))
+    }
+
+    /// In a worker: the own end, made by itself where the ends are apart.
+    fn join(end: &mut Attach<'_, Self>) -> Result<OwnedFd, SetupError> {
+        if !end.shape.is_apart {
+            let [own] = end.descriptors()?;
+            return Ok(own);
+        }
+        let host = |seat| end.shape.address(seat, LOOPBACK.host);
+        let (own, port) = inet::udp(host(end.seat))?;
+        let theirs = host(end.seat.other());
+        let told = end.meet.swap(Wiring::of_words([port.into()]))?;
+        inet::connect_udp(&own, SocketAddr::new(theirs, number(&told)?))?;
+        let buffers = socket::set_buffers(&own, end.options.sndbuf, end.options.rcvbuf)?;
+        let busy_poll = inet::set_busy_poll(&own, end.options.busy_poll)?;
+        socket::set_receive_timeout(&own, LOST_AFTER)?;
+        end.effective("sndbuf", buffers.send);
+        end.effective("rcvbuf", buffers.receive);
+        end.effective("busy_poll", busy_poll);
+        // What comes before the peer is connected is thrown away.
+        end.meet.swap(Wiring::default())?;
+        Ok(own)
     }
 
     /// The window of the variants that batch: two batches, so that one can be on its way while the other is read.
@@ -135,6 +161,8 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
         payload: Payload::Message { max: Some(LARGEST) },
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        shares: Namespaces::NET,
+        shares_by_name: Namespaces::NET,
         on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::One,
@@ -155,12 +183,12 @@ impl<W: Wait<Gate = ()>> Mechanism for Udp<W> {
         options.window(charge(size), WINDOW)
     }
 
-    fn open(_: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
-        options.open()
+    fn open(shape: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
+        options.open(shape)
     }
 
     fn attach(mut end: Attach<'_, UdpOptions>) -> Result<Self::Port, SetupError> {
-        let [own] = end.descriptors()?;
+        let own = UdpOptions::join(&mut end)?;
         end.effective("batch", 1);
         MessagePort::of_socket(own, end.shape)
     }
@@ -211,11 +239,11 @@ impl Mechanism for UdpMmsg {
     fn open(shape: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
         // One that is held back would be refused by the kernel only when its batch goes out.
         budget::within(Some(LARGEST), shape.size)?;
-        options.open()
+        options.open(shape)
     }
 
     fn attach(mut end: Attach<'_, UdpOptions>) -> Result<Self::Port, SetupError> {
-        let [own] = end.descriptors()?;
+        let own = UdpOptions::join(&mut end)?;
         let outgoing = Slots::new(end.options.batch, end.shape)?;
         end.effective("batch", outgoing.count());
         Ok(BatchPort::new(own, outgoing, RecvBatch::new(end.options.batch, end.shape)?))
@@ -272,11 +300,11 @@ impl Mechanism for UdpGso {
     fn open(shape: &Shape, options: &UdpOptions) -> Result<Link, SetupError> {
         // As above.
         budget::within(Self::limit(options), shape.size)?;
-        options.open()
+        options.open(shape)
     }
 
     fn attach(mut end: Attach<'_, UdpOptions>) -> Result<Self::Port, SetupError> {
-        let [own] = end.descriptors()?;
+        let own = UdpOptions::join(&mut end)?;
         let outgoing = GsoBatch::new(end.options.batch, end.shape)?;
         end.effective("batch", outgoing.count());
         Ok(BatchPort::new(own, outgoing, RecvBatch::new(end.options.batch, end.shape)?))

@@ -31,6 +31,7 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        shares_by_name: Namespaces::MNT,
         on_restart: OnRestart::Reopens,
         producers: Peers::Many,
         consumers: Peers::One,
@@ -49,6 +50,10 @@ impl<W: Wait> Mechanism for UnixDgram<W> {
     fn limit(options: &UnixPairOptions) -> Option<Limit> {
         let raise = "--set unix-dgram.sndbuf=BYTES, up to net.core.wmem_max";
         unix_pair::limit(Kind::Datagram, options, raise)
+    }
+
+    fn shares(options: &UnixPairOptions) -> Namespaces {
+        options.shares()
     }
 
     fn open(shape: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {

@@ -25,6 +25,11 @@ impl UnixPairOptions {
         self.bind == "path"
     }
 
+    /// The namespaces that both ends must share.
+    pub(crate) fn shares(&self) -> Namespaces {
+        if self.has_path() { Namespaces::MNT } else { Namespaces::NONE }
+    }
+
     /// Where a connection is found that is no pair.
     fn listener(&self, kind: Kind, shape: &Shape) -> Result<Option<Name>, Missing> {
         let listens = self.has_path() && kind != Kind::Datagram;
@@ -70,7 +75,7 @@ pub(crate) fn open(
 fn bound(kind: Kind, shape: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {
     let listener = options.listener(kind, shape)?;
     if !options.has_path() || listener.is_some() {
-        return unix_stream::listen(kind, listener.as_ref(), meeting::backlog());
+        return unix_stream::listen(kind, listener.as_ref(), meeting::backlog(), shape);
     }
     // Without a listener each end has a name, and has it before the other one looks for it.
     let (lead, lead_path) = meeting::bind_unix(kind, &name(shape, Seat::Lead)?)?;
@@ -83,7 +88,7 @@ pub(crate) fn attach<C: Carrier, W: Wait>(
     mut end: Attach<'_, UnixPairOptions>,
 ) -> Result<MessagePort<C, W>, SetupError> {
     let listener = end.options.listener(kind, end.shape)?;
-    let own = unix_stream::connect(kind, listener.as_ref(), &mut end)?;
+    let own = unix_stream::connect(kind, listener.as_ref(), meeting::backlog(), &mut end)?;
     if end.options.has_path() && listener.is_none() {
         meeting::call_unix(&own, &name(end.shape, end.seat.other())?)?;
     }

@@ -32,6 +32,7 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        shares_by_name: Namespaces::MNT,
         on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
@@ -55,6 +56,10 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
 
     fn listener(_: &UnixPairOptions) -> Option<ListenerKind> {
         Some(ListenerKind::UnixSeqpacket)
+    }
+
+    fn shares(options: &UnixPairOptions) -> Namespaces {
+        options.shares()
     }
 
     fn open(shape: &Shape, options: &UnixPairOptions) -> Result<Link, SetupError> {

@@ -204,6 +204,8 @@ mod tests {
             nonce: 1,
             buffer_offset: 0,
             directory: None,
+            is_apart: false,
+            network: Network::Loopback,
         };
         let pipe::Pair { read, write } = pipe::pair().expect("a pipe");
         let port = UringPort::<Enter>::of_pipes(read, write, Buffers::Plain, &shape);

@@ -42,6 +42,8 @@ impl<D: Drive> Mechanism for UringTcp<D> {
         manual: &["io_uring(7)", "io_uring_enter(2)", "io_uring_setup(2)", "tcp(7)"],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        shares: Namespaces::NET,
+        shares_by_name: Namespaces::NET,
         on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
@@ -57,8 +59,8 @@ impl<D: Drive> Mechanism for UringTcp<D> {
             .map_err(crate::missing)
     }
 
-    fn open(_: &Shape, options: &UringTcpOptions) -> Result<Link, SetupError> {
-        options.tcp().listen(LOOPBACK)
+    fn open(shape: &Shape, options: &UringTcpOptions) -> Result<Link, SetupError> {
+        options.tcp().listen(LOOPBACK, shape)
     }
 
     fn attach(mut end: Attach<'_, UringTcpOptions>) -> Result<Self::Port, SetupError> {

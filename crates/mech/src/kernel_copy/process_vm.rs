@@ -40,6 +40,7 @@ impl<C: Copier> Mechanism for Copied<C> {
         payload: Payload::up_to(fresh::LARGEST, "memory; this program stops at 1 GiB"),
         direction: Direction::TwoWay,
         reach: Reach::Related,
+        shares: Namespaces::PID_AND_USER,
         producers: Peers::One,
         consumers: Peers::One,
         on_death: OnClose::Undetected,

@@ -45,6 +45,8 @@ impl Mechanism for TcpZerocopy {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        shares: Namespaces::NET,
+        shares_by_name: Namespaces::NET,
         on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
@@ -75,7 +77,7 @@ impl Mechanism for TcpZerocopy {
 
     fn open(shape: &Shape, options: &TcpZerocopyOptions) -> Result<Link, SetupError> {
         zerocopy::probe(LOOPBACK, shape.size)?;
-        options.tcp().listen(LOOPBACK)
+        options.tcp().listen(LOOPBACK, shape)
     }
 
     fn attach(mut end: Attach<'_, TcpZerocopyOptions>) -> Result<Self::Port, SetupError> {

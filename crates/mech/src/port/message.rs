@@ -204,6 +204,8 @@ mod tests {
             nonce: 1,
             buffer_offset: 0,
             directory: None,
+            is_apart: false,
+            network: Network::Loopback,
         };
         let port = |socket| MessagePort::<Packets, Spin>::of_socket(socket, &shape);
         // The moment between the two looks of the kernel is short, so the receiver looks all the time: without the second

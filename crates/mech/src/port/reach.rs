@@ -7,6 +7,7 @@ use crate::budget;
 use ipcperf_core::{Fault, Meet, SetupError, Wiring};
 use ipcperf_sys::io::memory::turns::{self, Turns};
 use ipcperf_sys::io::peer;
+use ipcperf_sys::process;
 use std::sync::{Mutex, PoisonError};
 
 /// Bytes of the messages of one direction that may be under way.
@@ -23,7 +24,7 @@ pub(crate) fn introduce(
     meet: &mut dyn Meet,
     telling: Vec<u64>,
 ) -> Result<(u32, Vec<u64>), SetupError> {
-    let names = vec![std::process::id().to_string()];
+    let names = vec![process::own_pid().to_string()];
     let told = meet.swap(Wiring { names, words: telling, ..Wiring::default() })?;
     let pid = told.names.first().and_then(|name| name.parse().ok());
     let pid = pid.ok_or_else(|| SetupError::Protocol("the peer did not say who it is".into()))?;

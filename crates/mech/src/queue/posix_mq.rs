@@ -116,6 +116,7 @@ impl<W: Wait> Mechanism for PosixMq<W> {
         ],
         direction: Direction::OneWay,
         reach: Reach::Named,
+        shares_by_name: Namespaces::IPC,
         on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,

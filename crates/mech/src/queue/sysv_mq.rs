@@ -41,6 +41,8 @@ impl<W: Wait<Gate = ()>> Mechanism for SysvMq<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        shares: Namespaces::IPC,
+        shares_by_name: Namespaces::IPC,
         on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,

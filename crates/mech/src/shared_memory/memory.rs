@@ -1,6 +1,6 @@
 //! Shared memory of mechanisms that map it: the knobs that choose its kind, and its way to both ends.
 
-use ipcperf_core::{Link, SetupError, Wiring};
+use ipcperf_core::{Link, Namespaces, SetupError, Wiring};
 use ipcperf_sys::io::memory::segment::{Backing, Kind, Segment, Ticket};
 
 /// The kind that the knobs `backing` and `huge` name; they take no other words than these.
@@ -12,6 +12,11 @@ pub(crate) fn kind(backing: &str, huge: &str) -> Kind {
         _ => Backing::Memfd,
     };
     Kind { backing, huge: huge == "2M" }
+}
+
+/// The namespaces that both ends of such memory must share: descriptors are handed over, an identifier is looked up.
+pub(crate) fn shares(backing: &str) -> Namespaces {
+    if backing == "sysv" { Namespaces::IPC } else { Namespaces::NONE }
 }
 
 /// The link to `memory`, which the coordinator holds until the channel is closed.

@@ -125,6 +125,8 @@ impl<G: Guarding> Mechanism for MmapQueue<G> {
         payload: Payload::up_to(file_queue::MAX_MESSAGE, "the layout of a queue"),
         direction: Direction::OneWay,
         reach: Reach::Named,
+        shares: Namespaces::MNT,
+        shares_by_name: Namespaces::MNT,
         on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,

@@ -64,6 +64,10 @@ impl<W: RingWait> Mechanism for ShmMailbox<W> {
         [Lends::Shared, W::RECEIVES]
     }
 
+    fn shares(options: &ShmMailboxOptions) -> Namespaces {
+        memory::shares(&options.backing)
+    }
+
     fn open(shape: &Shape, options: &ShmMailboxOptions) -> Result<Link, SetupError> {
         let layout = Layout::mailbox(shape.size);
         budget::memory(layout.bytes().saturating_mul(2), "two mailboxes", "smaller messages")?;

@@ -81,6 +81,10 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
         [Lends::Shared, W::RECEIVES]
     }
 
+    fn shares(options: &ShmRingOptions) -> Namespaces {
+        memory::shares(&options.backing)
+    }
+
     fn open(shape: &Shape, options: &ShmRingOptions) -> Result<Link, SetupError> {
         let layout = layout(shape.size, options);
         let how = "smaller messages, or a smaller shm-ring.bytes";

@@ -52,6 +52,10 @@ impl Mechanism for ShmSem {
         [Lends::Shared, Lends::Buffer]
     }
 
+    fn shares(options: &ShmSemOptions) -> Namespaces {
+        memory::shares(&options.backing)
+    }
+
     fn open(shape: &Shape, options: &ShmSemOptions) -> Result<Link, SetupError> {
         budget::memory(shm_sem::bytes(shape.size), "two buffers", "smaller messages")?;
         let (directory, name) = (shape.directory.as_deref(), shape.name("sem"));

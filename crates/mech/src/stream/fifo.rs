@@ -37,6 +37,8 @@ impl<W: Wait> Mechanism for Fifo<W> {
         ],
         direction: Direction::OneWay,
         reach: Reach::Named,
+        shares: Namespaces::MNT,
+        shares_by_name: Namespaces::MNT,
         on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,

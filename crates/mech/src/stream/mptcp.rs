@@ -48,6 +48,8 @@ impl Mechanism for Mptcp {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        shares: Namespaces::NET,
+        shares_by_name: Namespaces::NET,
         on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
@@ -62,8 +64,8 @@ impl Mechanism for Mptcp {
         options.tcp().probe(LOOPBACK)
     }
 
-    fn open(_: &Shape, options: &MptcpOptions) -> Result<Link, SetupError> {
-        options.tcp().listen(LOOPBACK)
+    fn open(shape: &Shape, options: &MptcpOptions) -> Result<Link, SetupError> {
+        options.tcp().listen(LOOPBACK, shape)
     }
 
     fn attach(mut end: Attach<'_, MptcpOptions>) -> Result<Self::Port, SetupError> {

@@ -25,6 +25,7 @@ impl Mechanism for Pty {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        shares_by_name: Namespaces::MNT,
         producers: Peers::Many,
         consumers: Peers::Many,
         // A slave whose master goes is told and does not drain; with a second master it drains and is not told.

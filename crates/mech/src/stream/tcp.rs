@@ -7,7 +7,7 @@ use crate::wait::{Wait, by_class, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::socket;
 use ipcperf_sys::io::socket::inet::{self, Inet, Protocol};
-use ipcperf_sys::io::socket::meeting;
+use ipcperf_sys::io::socket::meeting::{self, Port};
 use std::marker::PhantomData;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::OwnedFd;
@@ -55,6 +55,8 @@ impl<W: Wait> Mechanism for Tcp<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        shares: Namespaces::NET,
+        shares_by_name: Namespaces::NET,
         on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
@@ -72,8 +74,8 @@ impl<W: Wait> Mechanism for Tcp<W> {
         Some(ListenerKind::Tcp)
     }
 
-    fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
-        options.listen(LOOPBACK)
+    fn open(shape: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
+        options.listen(LOOPBACK, shape)
     }
 
     fn attach(mut end: Attach<'_, TcpOptions>) -> Result<Self::Port, SetupError> {
@@ -94,8 +96,8 @@ impl TcpOptions {
     }
 
     /// In the coordinator: a listener for the follow and its port for the lead.
-    pub(crate) fn listen(&self, at: Inet) -> Result<Link, SetupError> {
-        let (link, backlog) = listen(at, (self.sndbuf, self.rcvbuf), self.backlog)?;
+    pub(crate) fn listen(&self, at: Inet, shape: &Shape) -> Result<Link, SetupError> {
+        let (link, backlog) = listen(at, (self.sndbuf, self.rcvbuf), self.backlog, shape)?;
         Ok(link.granted("backlog", backlog))
     }
 
@@ -105,7 +107,7 @@ impl TcpOptions {
         at: Inet,
         end: &mut Attach<'_, O>,
     ) -> Result<OwnedFd, SetupError> {
-        let own = connect(at, (self.sndbuf, self.rcvbuf), end)?;
+        let own = connect(at, (self.sndbuf, self.rcvbuf), self.backlog, end)?;
         end.effective("nodelay", inet::set_nodelay(&own, self.nodelay)?);
         end.effective("busy_poll", inet::set_busy_poll(&own, self.busy_poll)?);
         let buffers = socket::set_buffers(&own, None, None)?;
@@ -134,36 +136,62 @@ macro_rules! tcp_knobs {
 
 pub(crate) use tcp_knobs;
 
-/// A listener for the follow and its port for the lead, and how many connections may wait at it.
+/// A listener for the follow and its port for the lead, and how many connections may wait at it. Ends that are apart make
+/// them themselves.
 pub(crate) fn listen(
+    at: Inet,
+    buffers: (Option<u64>, Option<u64>),
+    backlog: u64,
+    shape: &Shape,
+) -> Result<(Link, u64), SetupError> {
+    if shape.is_apart {
+        return Ok((Link::default(), backlog));
+    }
+    let (listener, port) = listener(at, buffers, backlog)?;
+    let lead = Wiring::of_words([port.number.into()]);
+    Ok((Link { lead, follow: Wiring::of_fds([listener]), ..Link::default() }, port.backlog))
+}
+
+fn listener(
     at: Inet,
     (sndbuf, rcvbuf): (Option<u64>, Option<u64>),
     backlog: u64,
-) -> Result<(Link, u64), SetupError> {
+) -> Result<(OwnedFd, Port), SetupError> {
     // The buffers of a listener are inherited, and those of both ends decide the window in the handshake.
     let listener = inet::socket(at)?;
     socket::set_buffers(&listener, sndbuf, rcvbuf)?;
     let port = meeting::listen_inet(&listener, at, backlog)?;
-    let lead = Wiring::of_words([port.number.into()]);
-    Ok((Link { lead, follow: Wiring::of_fds([listener]), ..Link::default() }, port.backlog))
+    Ok((listener, port))
 }
 
 /// The lead connects, the follow admits it.
 pub(crate) fn connect<O>(
     at: Inet,
-    (sndbuf, rcvbuf): (Option<u64>, Option<u64>),
+    buffers: (Option<u64>, Option<u64>),
+    backlog: u64,
     end: &mut Attach<'_, O>,
 ) -> Result<OwnedFd, SetupError> {
+    let at = Inet { host: end.shape.address(Seat::Follow, at.host), ..at };
     match end.seat {
         Seat::Lead => {
+            if end.shape.is_apart {
+                end.wiring = end.meet.swap(Wiring::default())?;
+            }
             let own = inet::socket(at)?;
-            socket::set_buffers(&own, sndbuf, rcvbuf)?;
+            socket::set_buffers(&own, buffers.0, buffers.1)?;
             let to = SocketAddr::new(at.host, number(&end.wiring)?);
             meeting::connect_inet(&own, to, end.shape.nonce)?;
             Ok(own)
         }
         Seat::Follow => {
-            let [listener] = end.descriptors()?;
+            let listener = if end.shape.is_apart {
+                let (listener, port) = listener(at, buffers, backlog)?;
+                end.meet.swap(Wiring::of_words([port.number.into()]))?;
+                listener
+            } else {
+                let [listener] = end.descriptors()?;
+                listener
+            };
             meeting::admit(&listener, end.shape.nonce)
         }
     }

@@ -28,6 +28,8 @@ impl Mechanism for Tcp6 {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Network,
+        shares: Namespaces::NET,
+        shares_by_name: Namespaces::NET,
         on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
@@ -45,8 +47,8 @@ impl Mechanism for Tcp6 {
         Some(ListenerKind::Tcp6)
     }
 
-    fn open(_: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
-        options.listen(LOOPBACK)
+    fn open(shape: &Shape, options: &TcpOptions) -> Result<Link, SetupError> {
+        options.listen(LOOPBACK, shape)
     }
 
     fn attach(mut end: Attach<'_, TcpOptions>) -> Result<Self::Port, SetupError> {

@@ -45,6 +45,14 @@ impl UnixStreamOptions {
         if self.bind == "abstract" { ListenerKind::UnixAbstract } else { ListenerKind::UnixPath }
     }
 
+    fn shares(&self) -> Namespaces {
+        match self.bind.as_str() {
+            "path" => Namespaces::MNT,
+            "abstract" => Namespaces::NET,
+            _ => Namespaces::NONE,
+        }
+    }
+
     fn probe(&self) -> Result<(), Missing> {
         meeting::allow_backlog(self.backlog)?;
         let (_run, shape) = crate::trial_where(self.bind == "path")?;
@@ -58,14 +66,14 @@ impl UnixStreamOptions {
         let name = self.name(shape)?;
         // The kernel does not tell the number of a UNIX listener, but it takes every one that is not above its limit.
         let backlog = if name.is_some() { self.backlog } else { 0 };
-        let link = listen(Kind::Stream, name.as_ref(), backlog)?;
+        let link = listen(Kind::Stream, name.as_ref(), backlog, shape)?;
         Ok(link.granted("bind", &self.bind).granted("backlog", backlog))
     }
 
     /// In a worker: the own end, and what its knobs became.
     fn join(end: &mut Attach<'_, Self>) -> Result<OwnedFd, SetupError> {
         let name = end.options.name(end.shape)?;
-        let own = connect(Kind::Stream, name.as_ref(), end)?;
+        let own = connect(Kind::Stream, name.as_ref(), end.options.backlog, end)?;
         if let (Some(Name::Path(path)), Seat::Follow) = (name, end.seat) {
             drop(Unlink::new(path));
         }
@@ -76,12 +84,24 @@ impl UnixStreamOptions {
     }
 }
 
-/// In the coordinator: a pair, or a listener that is found by its name.
-pub(crate) fn listen(kind: Kind, name: Option<&Name>, backlog: u64) -> Result<Link, SetupError> {
+/// In the coordinator: a pair, or a listener that is found by its name. Where the ends are apart, the follow makes it.
+pub(crate) fn listen(
+    kind: Kind,
+    name: Option<&Name>,
+    backlog: u64,
+    shape: &Shape,
+) -> Result<Link, SetupError> {
     let Some(name) = name else {
         let (lead, follow) = socket::pair(kind)?;
         return Ok(Link::of_fds([lead], [follow]));
     };
+    if shape.is_apart {
+        let guard = match name {
+            Name::Path(path) => Some(Unlink::new(path.clone())),
+            Name::Abstract(_) => None,
+        };
+        return Ok(Link::default().guarded(guard));
+    }
     let (listener, guard) = meeting::listen_unix(kind, name, backlog)?;
     Ok(Link::of_fds([], [listener]).guarded(guard))
 }
@@ -90,10 +110,19 @@ pub(crate) fn listen(kind: Kind, name: Option<&Name>, backlog: u64) -> Result<Li
 pub(crate) fn connect<O>(
     kind: Kind,
     name: Option<&Name>,
+    backlog: u64,
     end: &mut Attach<'_, O>,
 ) -> Result<OwnedFd, SetupError> {
     if let (Some(name), Seat::Lead) = (name, end.seat) {
+        if end.shape.is_apart {
+            end.meet.swap(Wiring::default())?;
+        }
         return meeting::connect_unix(kind, name, end.shape.nonce);
+    }
+    if let (Some(name), true) = (name, end.shape.is_apart) {
+        let (listener, _guard) = meeting::listen_unix(kind, name, backlog)?;
+        end.meet.swap(Wiring::default())?;
+        return meeting::admit(&listener, end.shape.nonce);
     }
     let [own] = end.descriptors()?;
     if name.is_some() { meeting::admit(&own, end.shape.nonce) } else { Ok(own) }
@@ -120,6 +149,7 @@ impl<W: Wait> Mechanism for UnixStream<W> {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        shares_by_name: Namespaces::MNT,
         on_restart: OnRestart::Reopens,
         producers: Peers::One,
         consumers: Peers::One,
@@ -136,6 +166,10 @@ impl<W: Wait> Mechanism for UnixStream<W> {
 
     fn listener(options: &UnixStreamOptions) -> Option<ListenerKind> {
         Some(options.listener())
+    }
+
+    fn shares(options: &UnixStreamOptions) -> Namespaces {
+        options.shares()
     }
 
     fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {
@@ -178,6 +212,10 @@ impl Mechanism for UnixStreamMmsg {
     fn lends(_: &UnixStreamOptions) -> [Lends; 2] {
         // One message behind the other.
         [Lends::Place; 2]
+    }
+
+    fn shares(options: &UnixStreamOptions) -> Namespaces {
+        options.shares()
     }
 
     fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {

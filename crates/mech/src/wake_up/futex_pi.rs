@@ -40,6 +40,8 @@ impl Mechanism for FutexPi {
         ],
         direction: Direction::OneWay,
         reach: Reach::Related,
+        // The word holds the owner's thread number.
+        shares: Namespaces::PID,
         producers: Peers::One,
         consumers: Peers::One,
         on_death: OnClose::Told,

@@ -61,6 +61,7 @@ impl Mechanism for Inotify {
         ],
         direction: Direction::OneWay,
         reach: Reach::Named,
+        shares_by_name: Namespaces::MNT,
         on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,

@@ -5,6 +5,7 @@ use crate::wake_up::signal_port::{Read, Receive, Send, Signals, Wait as SigWait}
 use crate::wake_up::word_port::WordPort;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::wake::queued_signal::{self, Blocked, ByDescriptor, ByPid, Handler, WINDOW};
+use ipcperf_sys::process;
 use std::marker::PhantomData;
 
 /// A realtime signal for each direction.
@@ -144,6 +145,8 @@ impl<W: Delivery> Mechanism for Signal<W> {
         pitfalls: W::PITFALLS,
         direction: Direction::TwoWay,
         reach: Reach::SameUser,
+        shares: Namespaces::PID,
+        shares_by_name: Namespaces::PID,
         producers: Peers::Many,
         consumers: Peers::One,
         back_pressure: BackPressure::Blocks,
@@ -168,7 +171,7 @@ impl<W: Delivery> Mechanism for Signal<W> {
     fn attach(end: Attach<'_, NoOptions>) -> Result<Self::Port, SetupError> {
         // Before the peer learns whom to send to.
         let blocked = Blocked::new()?;
-        let own = std::process::id();
+        let own = process::own_pid();
         let mine = Wiring { words: vec![own.into()], ..Wiring::of_fds(W::Send::address()?) };
         let theirs = end.meet.swap(mine)?;
         let peer = match theirs.words[..] {

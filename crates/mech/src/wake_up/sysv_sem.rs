@@ -36,6 +36,8 @@ impl Mechanism for SysvSem {
         ],
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        shares: Namespaces::IPC,
+        shares_by_name: Namespaces::IPC,
         on_restart: OnRestart::GoesOn,
         producers: Peers::Many,
         consumers: Peers::Many,

@@ -4,6 +4,7 @@ use crate::wake_up::WAKE_UP;
 use crate::wake_up::word_port::{Courier, WordPort};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::uring::message::{self, Inbox, Outbox, Permission, WINDOW};
+use ipcperf_sys::process;
 use std::os::fd::OwnedFd;
 
 /// Two rings at each end.
@@ -50,6 +51,7 @@ impl Mechanism for UringMsgRing {
         ],
         direction: Direction::OneWay,
         reach: Reach::Related,
+        shares: Namespaces::USER,
         producers: Peers::Many,
         consumers: Peers::One,
         back_pressure: BackPressure::None,
@@ -75,7 +77,7 @@ impl Mechanism for UringMsgRing {
         // A descriptor is never negative.
         let number = u64::from(rx.number().cast_unsigned());
         let mine = Wiring {
-            words: vec![std::process::id().into(), number],
+            words: vec![process::own_pid().into(), number],
             ..Wiring::of_fds([message::own_process()?])
         };
         let Some((process, pid, number)) = address(end.meet.swap(mine)?) else {

@@ -52,6 +52,8 @@ pub(crate) fn shape(directory: &Path, size: usize) -> Shape {
         nonce: NONCE.fetch_add(1, Ordering::Relaxed),
         buffer_offset: 192,
         directory: Some(directory.to_owned()),
+        is_apart: false,
+        network: Network::Loopback,
     }
 }
 

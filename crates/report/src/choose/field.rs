@@ -10,7 +10,7 @@ use crate::judge::{MetricKind, Ranking, Reading, lost_its_rounds, lost_too_much}
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::{format_duration, format_per_second};
-use ipcperf_core::{Idle, PatternKind, Spec, Touch};
+use ipcperf_core::{Idle, Namespace, PatternKind, Spec, Touch};
 use std::cmp::Ordering;
 
 /// What cannot pass so many messages in a second.
@@ -361,6 +361,14 @@ impl Reason {
             Need::Messages => "passes no messages (only wake-ups or the latest value)".to_owned(),
             Need::Can(capability) => format!("not {capability}"),
             Need::NoSpin => "spins".to_owned(),
+            Need::Across { kind, .. } => match kind {
+                Namespace::Net => "ends at the network namespace",
+                Namespace::Ipc => "ends at the IPC namespace",
+                Namespace::Mnt => "ends at the mount namespace",
+                Namespace::Pid => "ends at the PID namespace",
+                Namespace::User => "ends at the user namespace",
+            }
+            .to_owned(),
         };
         Self { need: Some(need), ..Self::of(words) }
     }

@@ -84,7 +84,7 @@ pub fn duplicate(fd: impl AsFd) -> Result<OwnedFd, SetupError> {
 }
 
 /// Names the call that failed.
-fn failed(call: impl Into<String>) -> impl FnOnce(Errno) -> SetupError {
+pub(crate) fn failed(call: impl Into<String>) -> impl FnOnce(Errno) -> SetupError {
     move |error| SetupError::sys(call, error.raw_os_error())
 }
 

@@ -63,22 +63,32 @@ pub(crate) fn bind(socket: &OwnedFd, host: IpAddr) -> Result<u16, SetupError> {
 /// # Errors
 /// The call that failed.
 pub fn udp_pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
-    let socket = || {
-        net::socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)
-            .map_err(failed("socket"))
-    };
-    let (one, two) = (socket()?, socket()?);
     let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    let ports = (bind(&one, host)?, bind(&two, host)?);
-    for (from, to) in [(&one, ports.1), (&two, ports.0)] {
-        let to = SocketAddr::new(host, to);
-        net::connect(from, &to).map_err(failed(format!("connect {to}")))?;
-    }
-    // Before it was connected a socket took datagrams from anybody.
-    for socket in [&one, &two] {
-        while net::recv(socket, &mut [0_u8; 1], RecvFlags::DONTWAIT).is_ok() {}
-    }
+    let ((one, at_one), (two, at_two)) = (udp(host)?, udp(host)?);
+    connect_udp(&one, SocketAddr::new(host, at_two))?;
+    connect_udp(&two, SocketAddr::new(host, at_one))?;
     Ok((one, two))
+}
+
+/// A UDP socket at this address, and its port, which the kernel chose.
+///
+/// # Errors
+/// The call that failed.
+pub fn udp(host: IpAddr) -> Result<(OwnedFd, u16), SetupError> {
+    let socket = net::socket_with(family(host), SocketType::DGRAM, SocketFlags::CLOEXEC, None)
+        .map_err(failed("socket"))?;
+    let port = bind(&socket, host)?;
+    Ok((socket, port))
+}
+
+/// Connects a UDP socket. Before that it took datagrams from anybody; they are thrown away.
+///
+/// # Errors
+/// The call that failed.
+pub fn connect_udp(socket: &OwnedFd, to: SocketAddr) -> Result<(), SetupError> {
+    net::connect(socket, &to).map_err(failed(format!("connect {to}")))?;
+    while net::recv(socket, &mut [0_u8; 1], RecvFlags::DONTWAIT).is_ok() {}
+    Ok(())
 }
 
 fn set_flag(
