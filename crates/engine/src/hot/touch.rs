@@ -56,11 +56,13 @@ impl Work for Lines {
 }
 
 /// Touch `full` (every byte) and `header` (the first 64 bytes): word `i` is the stamp's word plus `i` times an odd
-/// constant, so that no two words of a message are alike.
+/// constant, so that no two words of a message are alike. The answer is the complement of the message, byte by byte.
 #[derive(Clone, Copy, Debug)]
 pub struct Full {
     stamp: Stamp,
     limit: usize,
+    /// From one word to the next.
+    step: u64,
 }
 
 /// 2^64 divided by the golden ratio, made odd: multiples spread over all bits (Knuth, TAOCP 3, 6.4).
@@ -70,7 +72,7 @@ impl Full {
     /// See [`Stamp::new`]; bytes from `limit` on are not touched.
     #[must_use]
     pub const fn new(nonce: u64, limit: usize) -> Self {
-        Self { stamp: Stamp::new(nonce), limit }
+        Self { stamp: Stamp::new(nonce), limit, step: SPREAD }
     }
 }
 
@@ -84,7 +86,7 @@ impl Work for Full {
         let short = words.is_empty();
         for word in words {
             *word = value.to_le_bytes();
-            value = value.wrapping_add(SPREAD);
+            value = value.wrapping_add(self.step);
         }
         if short {
             // Not `fill`: the compiler would call memset for at most seven bytes.
@@ -108,7 +110,7 @@ impl Work for Full {
         let mut wrong = 0;
         for word in words {
             wrong |= u64::from_le_bytes(*word) ^ value;
-            value = value.wrapping_add(SPREAD);
+            value = value.wrapping_add(self.step);
         }
         if words.is_empty() {
             self.stamp.check(rest, seq)?;
@@ -125,7 +127,8 @@ impl Work for Full {
 
     #[inline(always)]
     fn reversed(self) -> Self {
-        Self { stamp: self.stamp.reversed(), ..self }
+        // The complement of a sum is the complement of the one less the other.
+        Self { stamp: self.stamp.reversed(), step: self.step.wrapping_neg(), ..self }
     }
 
     #[inline]

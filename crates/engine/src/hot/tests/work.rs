@@ -33,6 +33,25 @@ proptest! {
     }
 
     #[test]
+    fn the_answer_of_a_stamp_and_of_full_touch_is_the_complement_of_every_byte(nonce: u64, len in 0_usize..300, limit in 0_usize..300, seq in 0_u64..1 << 40) {
+        fn is_complement<W: Work>(work: W, len: usize, touched: usize, seq: u64) -> Result<(), TestCaseError> {
+            let (mut forth, mut back) = (vec![0; len], vec![0xFF; len]);
+            work.fill(&mut forth, seq);
+            work.reversed().fill(&mut back, seq);
+            for (at, (forth, back)) in forth.iter().zip(&back).enumerate() {
+                prop_assert_eq!(*back, !forth, "byte {} of {}", at, len);
+            }
+            let mut answer = forth;
+            answer.iter_mut().take(touched).for_each(|byte| *byte = !*byte);
+            prop_assert_eq!(work.reversed().check(&answer, seq), Ok(()));
+            Ok(())
+        }
+        is_complement(Stamp::new(nonce), len, len, seq)?;
+        is_complement(Full::new(nonce, usize::MAX), len, len, seq)?;
+        is_complement(Full::new(nonce, limit), len, len.min(limit), seq)?;
+    }
+
+    #[test]
     fn full_touch_notices_any_changed_byte(nonce: u64, len in 1_usize..300, at: prop::sample::Index, seq in 0_u64..1 << 40) {
         let full = Full::new(nonce, usize::MAX);
         let mut message = vec![0; len];
