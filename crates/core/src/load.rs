@@ -270,6 +270,9 @@ pub struct Load {
     /// What lies between the addresses of both ends; absent where it is the loopback interface.
     #[serde(default, skip_serializing_if = "Network::is_loopback")]
     pub net: Network,
+    /// Ping-pong and burst: the program and its arguments that are the follow; absent where that is our own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub follow: Vec<String>,
 }
 
 /// Bytes of an answer.
@@ -339,6 +342,8 @@ impl Load {
             align: kept(takes(LoadKey::Align), self.align),
             follow_in: kept(takes(LoadKey::FollowIn), self.follow_in),
             net: kept(takes(LoadKey::Net), self.net),
+            // What cannot have one says so.
+            follow: self.follow.clone(),
         }
     }
 
@@ -473,6 +478,21 @@ impl Load {
         ]
     }
 
+    /// The program that is the follow, as it is typed; `None` where that is our own.
+    #[must_use]
+    pub fn program(&self) -> Option<String> {
+        let is_plain = |word: &str| {
+            let is_known = |sign: char| sign.is_alphanumeric() || "_@%+=:,./~-".contains(sign);
+            !word.is_empty() && word.chars().all(is_known)
+        };
+        let quoted = |word: &String| match is_plain(word) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        };
+        let words: Vec<String> = self.follow.iter().map(quoted).collect();
+        (!words.is_empty()).then(|| words.join(" "))
+    }
+
     /// How it reads in a cell's identity: `think=1ms`, `rate=50000/s`. Empty for a plain load.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
@@ -484,7 +504,11 @@ impl Load {
             "" => key.to_string(),
             value => format!("{key}={value}"),
         };
-        LoadKey::ALL.iter().filter_map(set).map(word).collect()
+        let follow = self.program().map(|program| match program.contains(' ') {
+            true => format!("follow=\"{program}\""),
+            false => format!("follow={program}"),
+        });
+        LoadKey::ALL.iter().filter_map(set).map(word).chain(follow).collect()
     }
 }
 

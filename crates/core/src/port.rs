@@ -1,6 +1,7 @@
 //! One end of an open channel.
 
 use std::fmt;
+use std::os::fd::BorrowedFd;
 
 /// One end of an open channel: what the hot loop holds. Its closures are generic, so that a loop over a port has no
 /// call through a table in it.
@@ -21,6 +22,9 @@ use std::fmt;
 pub trait Port {
     /// Messages may be lost without an error on either side. A `recv` then gives up with [`Fault::Timeout`].
     const LOSSY: bool = false;
+    /// Messages are moved by what `read(2)` and `write(2)` do that sleep, each as it is, so that any program which has the
+    /// two descriptors can be the peer.
+    const PLAIN: bool = false;
 
     /// Sends one message of `len` bytes that `fill` writes.
     ///
@@ -54,6 +58,11 @@ pub trait Port {
     /// Reports what the port has counted since it was attached, beside the messages: "torn reads". Names are plain
     /// words, stable, the same at both ends.
     fn events(&self, _report: &mut dyn FnMut(&'static str, u64)) {}
+
+    /// Of a plain port ([`Port::PLAIN`]): what messages are read from, and what they are written to.
+    fn descriptors(&self) -> Option<[BorrowedFd<'_>; 2]> {
+        None
+    }
 
     /// Tells the peer that no more will come.
     ///
@@ -89,6 +98,11 @@ pub trait DynPort {
     /// See [`Port::events`].
     fn events(&self, report: &mut dyn FnMut(&'static str, u64));
 
+    /// See [`Port::descriptors`].
+    fn descriptors(&self) -> Option<[BorrowedFd<'_>; 2]> {
+        None
+    }
+
     /// See [`Port::finish`].
     ///
     /// # Errors
@@ -121,6 +135,10 @@ impl<P: Port> DynPort for P {
 
     fn events(&self, report: &mut dyn FnMut(&'static str, u64)) {
         Port::events(self, report);
+    }
+
+    fn descriptors(&self) -> Option<[BorrowedFd<'_>; 2]> {
+        Port::descriptors(self)
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

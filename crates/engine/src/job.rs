@@ -13,6 +13,7 @@ use ipcperf_sys::meter::Span;
 use ipcperf_sys::procfs::Consumption;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// One end of a slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -65,6 +66,35 @@ pub struct Job {
     /// What is to go wrong on purpose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injections: Vec<Injection>,
+    /// The program that is the follow; `None`: our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramJob>,
+}
+
+/// A program at the place of the follow.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ProgramJob {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// How many leading bytes of a message an answer complements.
+    pub flip: usize,
+    /// How long all of it may take until the last answer.
+    pub patience: Duration,
+    /// Open files of the program, the soft and the hard limit.
+    pub files: Option<[Option<u64>; 2]>,
+}
+
+/// What is known of a program at the place of the follow.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramReport {
+    /// When it was started (`CLOCK_MONOTONIC`), ns.
+    pub start_ns: u64,
+    /// Most processes and threads that were seen together.
+    pub most: [u64; 2],
+    /// A process was lost before anybody had its account.
+    pub is_incomplete: bool,
+    /// What it said.
+    pub said: Vec<String>,
 }
 
 impl Job {
@@ -237,6 +267,13 @@ pub struct SideReport {
     /// What its system calls took, where they were timed.
     #[serde(default)]
     pub calls: Option<CallsReport>,
+    /// The program that was the follow; of the follow only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramReport>,
+    /// When the first answer of a program was right (`CLOCK_MONOTONIC`), and how long the warm-up after it took, ns; of the
+    /// lead only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<[u64; 2]>,
 }
 
 /// What the system calls of one end took in the timed segments, ticks.

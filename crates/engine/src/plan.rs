@@ -4,6 +4,7 @@ use crate::connect;
 use crate::fan;
 use crate::packets;
 use crate::registry::{Entry, OPEN_FILES};
+use crate::shim;
 use crate::slice::CONNECT_KNOBS;
 use crate::source::Source;
 use crate::task;
@@ -186,7 +187,9 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
                 },
                 own,
                 usual: entry.usual(),
-                objection: objection.or_else(|| key.load.objection(entry.spec, own)),
+                objection: objection
+                    .or_else(|| key.load.objection(entry.spec, own))
+                    .or_else(|| shim::objection(&key, entry.is_plain)),
                 key,
             });
         }

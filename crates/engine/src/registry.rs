@@ -7,13 +7,14 @@ use crate::job::{Failure, Job, SideReport};
 use crate::needs;
 use crate::packets::Packets;
 use crate::page::Page;
+use crate::shim;
 use crate::task::WorkerContext;
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Loops, measure};
 use ipcperf_core::{
     Attach, DynPort, Erased, Knob, Lends, Limit, Link, ListenerKind, Mechanism, Missing,
-    Namespaces, OptionError, OptionSet, Options, Payload, Port, Serving, SetupError, Shape, Spec,
-    Usual, Visitor, Wait, Wiring,
+    Namespaces, OptionError, OptionSet, Options, Payload, Port, Seat, Serving, SetupError, Shape,
+    Spec, Usual, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -38,6 +39,8 @@ pub struct Entry {
     pub(crate) fan: Option<AttachFan>,
     /// Messages may be lost without an error on either side ([`Port::LOSSY`]).
     pub is_lossy: bool,
+    /// A program that has its descriptors can be an end ([`Port::PLAIN`]).
+    pub is_plain: bool,
 }
 
 /// Files that a coordinator has open with one channel and its two ends, at the most: 22 were counted (`shm-ring/eventfd`).
@@ -86,6 +89,7 @@ impl Entry {
             drive: drive::<M>,
             fan: Own::<M>::FAN,
             is_lossy: <M::Port as Port>::LOSSY,
+            is_plain: <M::Port as Port>::PLAIN,
         }
     }
 
@@ -107,6 +111,7 @@ impl Entry {
             drive: |_, _, _, _| Err(SIMULATED.to_owned().into()),
             fan: None,
             is_lossy: false,
+            is_plain: false,
         }
     }
 
@@ -204,6 +209,9 @@ impl Entry {
         page: &Page,
         context: &mut WorkerContext<'_>,
     ) -> Result<SideReport, Failure> {
+        if let (Some(program), Seat::Follow) = (&job.program, job.seat) {
+            return shim::drive(self, program, wiring, job, page, context);
+        }
         if job.key.load.packet > 0 || !job.injections.is_empty() {
             return self.drive_erased(wiring, job, page, context);
         }

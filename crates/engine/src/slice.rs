@@ -28,6 +28,7 @@ use compact::collect;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{Ends, OptionSet, Rated, Seat};
 use ipcperf_stats::Histogram;
+use ipcperf_sys::program::Orphans;
 use raw::outcome;
 use stall::Stall;
 use std::time::{Duration, Instant};
@@ -62,7 +63,9 @@ fn attempt(
     page.reset(2);
     let link = entry.open(&job.shape, options)?;
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
-    let _guards = link.guards;
+    let mut guards = Some(link.guards);
+    // Dropped after the workers: what a shim that was killed has left.
+    let _orphans = job.program.as_ref().map(|_| Orphans::adopt()).transpose()?;
     let data = match job.key.pattern.facts().timed_by {
         Seat::Lead => Data::Trips(Box::new(Trips {
             kept: terms.room.map(|_| Vec::new()),
@@ -74,14 +77,22 @@ fn attempt(
     let mut workers = Supervisor::new(Instant::now() + *deadline, interrupts);
     // The one sets itself up while the other is started.
     for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
-        let who = workers.start(name(seat), pads[seat.index()])?;
+        let named = match (job.key.load.program(), seat) {
+            (Some(program), Seat::Follow) => format!("'{program}'"),
+            _ => name(seat).to_owned(),
+        };
+        let who = workers.start(named, pads[seat.index()])?;
         let cpu = job.cpu_of(seat);
         workers.assign(who, TASK, &Job { seat, cpu, ..job.clone() }, &[page.fd()])?;
         workers.wire(who..who + 1, wiring)?;
     }
     let mut stall = Stall::of(Duration::from_nanos(job.key.load.stall_ns));
     loop {
-        let words = workers.gather(&mut |workers| stall.step(workers))?;
+        let words = workers.gather(&mut |workers| match job.program {
+            // Both ends are attached: what is held here would keep a program from the end of the file.
+            Some(_) => drop(guards.take()),
+            None => stall.step(workers),
+        })?;
         if words.iter().all(|word| matches!(word, Word::Done(_))) {
             for (side, word) in slice.sides.iter_mut().zip(words) {
                 *side = word.done()?;

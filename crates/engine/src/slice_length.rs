@@ -50,6 +50,11 @@ impl Default for Expected {
 }
 
 impl Expected {
+    /// By one segment alone.
+    pub(crate) fn of(operations: u64, ticks: u64, median: u64) -> Self {
+        Self { operations, per_operation: ticks as f64 / operations as f64, median }
+    }
+
     /// A segment is over.
     pub(crate) fn add(&mut self, operations: u64, ticks: u64, median: u64) {
         if operations >= self.operations {
@@ -66,6 +71,52 @@ impl Expected {
             return 0;
         }
         ((left as f64 / self.per_operation) as u64).clamp(1, last * GROWTH)
+    }
+}
+
+/// Windows of a program's warm-up that have to agree.
+const AGREEING: usize = 3;
+
+/// So far apart they may be: the slowest over the quickest.
+const APART: f64 = 1.1;
+
+/// The warm-up of a program, which may be quicker after thousands of operations than at first: windows of one length, until
+/// the last ones agree.
+#[derive(Clone, Debug)]
+pub(crate) struct Settling {
+    /// Length of a window, ticks.
+    window: u64,
+    /// It is over after so many ticks, whatever the windows say.
+    most: u64,
+    /// Ticks per operation in windows of the length.
+    windows: Vec<f64>,
+}
+
+impl Settling {
+    /// With windows of this length, for so many ticks at the most.
+    pub(crate) fn new(window: u64, most: u64) -> Self {
+        Self { window: window.clamp(1, most.max(1)), most, windows: Vec::new() }
+    }
+
+    /// Operations of the next window, after one of so many that took `ticks`, at `now` ticks of the clock since the first; 0:
+    /// it is over.
+    pub(crate) fn next(&mut self, operations: u64, ticks: u64, now: u64) -> u64 {
+        let each = ticks as f64 / operations as f64;
+        if ticks >= self.window / 2 {
+            self.windows.push(each);
+        }
+        let last = self.windows.last_chunk::<AGREEING>();
+        let agree = last.is_some_and(|last| {
+            let (least, most) = last.iter().fold((f64::INFINITY, 0.0_f64), |(least, most), one| {
+                (least.min(*one), most.max(*one))
+            });
+            most <= APART * least
+        });
+        if agree || now >= self.most {
+            return 0;
+        }
+        let left = self.window.min(self.most - now);
+        ((left as f64 / each) as u64).clamp(1, operations * GROWTH)
     }
 }
 
@@ -209,6 +260,34 @@ mod tests {
         // Operations as long as that are rare enough to wait for.
         assert_eq!(warm_up(|_| 500), (4000, vec![1, 1, 6]));
         assert_eq!(warm_up(|_| 5000), (5000, vec![1]));
+    }
+
+    /// Operations and ticks of the warm-up of a program whose operations take what `of` says of each, in order.
+    fn settled(of: impl Fn(u64) -> u64) -> (u64, u64) {
+        let mut settling = Settling::new(1000, 100_000);
+        let (mut done, mut now, mut next) = (0, 0, 1);
+        while next > 0 {
+            let ticks = (done..done + next).map(&of).sum::<u64>();
+            (done, now) = (done + next, now + ticks);
+            next = settling.next(next, ticks, now);
+        }
+        (done, now)
+    }
+
+    #[test]
+    fn the_warm_up_of_a_program_ends_when_windows_agree_or_the_time_is_over() {
+        let (_, steady) = settled(|_| 10);
+        assert!((3000..6000).contains(&steady), "{steady}");
+        // Compiled after 500 operations, and again after 2000.
+        let compiled = |at: u64| if at < 500 { 50 } else { 20 - 15 * (at / 2000).min(1) };
+        let (done, ticks) = settled(compiled);
+        assert!(done > 500 && ticks < 100_000, "{done} in {ticks}");
+        // Windows that never agree.
+        let (_, longest) = settled(|at| if (at / 64) % 2 == 0 { 4 } else { 20 + at % 70 });
+        assert!((3000..102_000).contains(&longest), "{longest}");
+        let growing = settled(|at| 10 + at / 4);
+        assert!((100_000..110_000).contains(&growing.1), "{growing:?}");
+        assert_eq!(settled(|_| 300_000).0, 1, "one operation may take longer than all of it");
     }
 
     #[test]

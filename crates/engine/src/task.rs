@@ -80,7 +80,7 @@ pub struct WorkerContext<'a> {
     pub effective: Vec<(String, KnobValue)>,
 }
 
-impl WorkerContext<'_> {
+impl<'a> WorkerContext<'a> {
     /// What it was told.
     ///
     /// # Errors
@@ -98,6 +98,11 @@ impl WorkerContext<'_> {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Page::from_fd(self.fds.remove(0), slots)
+    }
+
+    /// Where it says what it has to say.
+    pub(crate) fn control(&self) -> &'a Control {
+        self.control
     }
 
     /// Waits for the wiring of its end.

@@ -5,7 +5,8 @@ use crate::page::CAPACITY;
 use crate::protocol::Kind;
 use crate::registry::Registry;
 use crate::task::{self, NamedTask, WorkerContext, pin};
-use crate::{apart, bounds, connect, exec, fan, slice};
+use crate::{apart, bounds, connect, exec, fan, shim, slice};
+use ipcperf_core::Seat;
 use serde_json::Value;
 use std::process::ExitCode;
 
@@ -45,7 +46,12 @@ fn measure(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value
     pin(job.cpu)?;
     let entry = registry.find(&job.key.mechanism);
     let entry = entry.ok_or_else(|| format!("unknown mechanism '{}'", job.key.mechanism))?;
-    Ok(serde_json::to_value(entry.drive(wiring, &job, &page, context)?)?)
+    let report = entry.drive(wiring, &job, &page, context)?;
+    if job.program.is_some() && job.seat == Seat::Lead {
+        // Its port is dropped.
+        shim::closed(&page);
+    }
+    Ok(serde_json::to_value(report)?)
 }
 
 /// One end of a bound measurement.

@@ -126,6 +126,7 @@ pub(crate) fn job(key: CellKey) -> Job {
         verify: 1,
         time_calls: false,
         injections: Vec::new(),
+        program: None,
         key,
     }
 }

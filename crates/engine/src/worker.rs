@@ -18,10 +18,12 @@ use end::End;
 use ipcperf_core::{Lends, Missing, Part, PayloadFile, Seat, SetupError, Touch, map_of};
 use ipcperf_stats::Rng;
 use ipcperf_sys::call_times::CallTimes;
+use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::io::Buffer;
+use ipcperf_sys::process_tree::Account;
 use ipcperf_sys::{affinity, pause, process};
 use runner::{Measure, Pass, Runner};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 
@@ -74,7 +76,7 @@ pub(crate) fn measure(
     } else {
         AnyWork::touching(job.key.touch, nonce)
     };
-    let report = loops(work, &mut |runner| slice(runner, job, page, context))?;
+    let report = loops(work, &mut |runner| slice(runner, job, page, context, None))?;
     Ok(SideReport { transform: cost, ..report })
 }
 
@@ -92,11 +94,13 @@ fn cut(file: &PayloadFile, job: &Job) -> Result<Cut, Failure> {
     Ok(source.cut(size, job.key.load.answer(job.key.pattern, size)))
 }
 
-fn slice(
+/// The work of one end. Where a program is the follow, its `account` is that of the follow.
+pub(crate) fn slice(
     runner: &mut dyn Runner,
     job: &Job,
     page: &Page,
     context: &mut WorkerContext<'_>,
+    account: Option<&RefCell<Account>>,
 ) -> Result<SideReport, Failure> {
     let clock = job.clock();
     let mut end = End::new(runner, job, page, clock);
@@ -104,6 +108,15 @@ fn slice(
 
     page.gate().meet();
     room::prove(&mut end)?;
+    let mut first_ns = None;
+    if job.program.is_some() {
+        if end.leads() {
+            // Both ends are attached, and the coordinator lets go of what it holds for that.
+            context.alarm(0)?;
+        }
+        end.segment(Pass::Verify, 1, 1)?;
+        first_ns = end.leads().then(monotonic_ns);
+    }
     end.segment(Pass::Verify, job.verify, 1)?;
     let extra = end.runner.form(Pass::Verify).extra;
     report.verified = if job.len == 0 { 0 } else { job.verify * job.key.load.burst.max(1) + extra };
@@ -113,6 +126,7 @@ fn slice(
     }
     reach_down();
     let Expected { mut per_operation, median, .. } = end.warm_up()?;
+    report.answered = first_ns.map(|first| [first, monotonic_ns().saturating_sub(first)]);
     if job.key.pattern.facts().is_open {
         let Some(peak) = job.peak else {
             report.peak = Some(end.peak(per_operation)?);
@@ -148,7 +162,7 @@ fn slice(
     let (length, batch) = end.decide(expected, median);
     let (samples, batch) = end.agree(length.next(), batch);
     let calls = if job.time_calls { Some(watched(job)?) } else { None };
-    let region = Region { asked, expected, batch, offset, calls: calls.as_ref() };
+    let region = Region { asked, expected, batch, offset, calls: calls.as_ref(), account };
     let moved = region.measure(&mut end, samples, length, &mut report, context)?;
     report.calls = calls.map(|calls| told(calls, moved)).transpose()?;
     report.events = events(end.runner);
@@ -211,6 +225,8 @@ struct Region<'a> {
     batch: u64,
     offset: Option<Offset>,
     calls: Option<&'a CallTimes>,
+    /// Of the program that is this end, if one is.
+    account: Option<&'a RefCell<Account>>,
 }
 
 impl Region<'_> {
@@ -231,7 +247,7 @@ impl Region<'_> {
         while samples > 0 {
             // Segments that lie in the slots one behind the other, as long as there is room.
             let mut segments = Vec::new();
-            let mut usage = Usage::open(if end.leads() { &job.cpus } else { &[] });
+            let mut usage = Usage::open(if end.leads() { &job.cpus } else { &[] }, self.account);
             let watch = end.leads().then(|| end.meter.read());
             loop {
                 let whole = samples + lead_in;
@@ -296,7 +312,16 @@ impl Region<'_> {
     ) -> Result<Segment, Failure> {
         let record = |is_on| self.calls.into_iter().for_each(|calls| calls.record(is_on));
         let first = end.next;
-        usage.begin();
+        // What a program has consumed takes its time to read, and is read before the lead begins.
+        if self.account.is_some() {
+            usage.begin();
+        }
+        if end.job.program.is_some() {
+            end.page.gate().meet();
+        }
+        if self.account.is_none() {
+            usage.begin();
+        }
         record(true);
         let tally = end.segment(Pass::Timed, samples, self.batch)?;
         record(false);

@@ -218,6 +218,10 @@ pub(crate) struct RunArgs {
     pub(crate) touch: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
+    /// Ping-pong and burst: also measure with this program (started without a shell) as the follow, in the same rounds as our
+    /// own (repeatable): 'python3 echo.py'. How it answers: docs/ENDS.md
+    #[arg(long, value_name = "PROGRAM ARGS")]
+    pub(crate) follow: Vec<String>,
     /// Run a program (without a shell) instead of a mechanism: 'head -c 1G /dev/zero'. Repeat it to build a pipeline;
     /// ',' starts another pipeline
     #[arg(long, value_name = "PROGRAM ARGS")]

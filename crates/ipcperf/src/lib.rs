@@ -23,6 +23,7 @@ mod error;
 mod examples;
 mod exec;
 mod explain;
+mod follow;
 mod foreign;
 mod gates;
 mod hint;

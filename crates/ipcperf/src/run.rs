@@ -6,7 +6,7 @@ use crate::gates::Gates;
 use crate::measure::{Experiment, settings};
 use crate::packed::STUDY_NAMES;
 use crate::request;
-use crate::{counts, crossover, exec, job_file, loads, output, repeat, replicate};
+use crate::{counts, crossover, exec, follow, job_file, loads, output, repeat, replicate};
 use clap::ArgMatches;
 use ipcperf_core::{Idle, Load, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Request};
@@ -138,12 +138,15 @@ fn requests(
     };
     let or = |given: &[String], default: &str| typed(given).unwrap_or_else(|| default.to_owned());
     let patterns = request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?;
-    let touch = request::touch(args.touch.as_deref().unwrap_or(Touch::CacheLine.name()))?;
+    // What an end in any language is asked to do.
+    let usual = if args.follow.is_empty() { Touch::CacheLine } else { Touch::Header };
+    let touch = request::touch(args.touch.as_deref().unwrap_or(usual.name()))?;
+    let programs = follow::programs(&args.follow, &patterns, touch)?;
     let asked = request::asked(registry, &args.mechanism, &args.set)?;
     let mechanisms = asked.len();
     let request = Request {
         mechanisms: Vec::new(),
-        loads: loads::loads(&args.load, &patterns, touch)?,
+        loads: follow::beside(loads::loads(&args.load, &patterns, touch)?, &programs),
         patterns,
         sizes: request::sizes(&or(&args.size, "64"))?,
         placements: match typed(&args.place) {

@@ -69,6 +69,8 @@ impl Conditions {
             think_ns: 0,
             burst: 0,
             window: 0,
+            // Programs stand beside our own end.
+            follow: Vec::new(),
             ..cell.key.load.clone()
         };
         Self {
@@ -250,6 +252,9 @@ pub(crate) fn label(cell: &Cell) -> String {
     let mut label = name(cell);
     for word in curve(&cell.key.load).words() {
         label.push_str(&format!(" {word}"));
+    }
+    if let Some(program) = cell.key.load.program() {
+        label.push_str(&format!(" with {program}"));
     }
     label
 }

@@ -18,6 +18,7 @@ pub mod namespaces;
 pub mod network;
 pub mod pause;
 pub mod process;
+pub mod process_tree;
 pub mod procfs;
 pub mod program;
 pub mod pulse;

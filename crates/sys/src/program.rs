@@ -14,7 +14,7 @@ use rustix::process::{
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
@@ -66,6 +66,44 @@ pub(crate) fn with_usual_files(command: &mut Command) {
             command.pre_exec(move || Ok(setrlimit(Resource::Nofile, limit)?));
         }
     }
+}
+
+/// Lets what `command` starts have `fd` as its descriptor 3. The result must live until it is started.
+///
+/// # Errors
+/// There is no descriptor left.
+pub fn give_third(command: &mut Command, fd: impl AsFd) -> io::Result<OwnedFd> {
+    // The number is taken here, too, so that nothing which is needed to start a program gets it.
+    let held = rustix::io::fcntl_dupfd_cloexec(fd, THIRD)?;
+    let raw = held.as_raw_fd();
+    // SAFETY: see the module; both are calls of the kernel alone.
+    unsafe {
+        command.pre_exec(move || {
+            let done = if raw == THIRD {
+                libc::fcntl(raw, libc::F_SETFD, 0)
+            } else {
+                libc::dup2(raw, THIRD)
+            };
+            if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+        });
+    }
+    Ok(held)
+}
+
+/// What a program may say by itself (`docs/ENDS.md`).
+const THIRD: i32 = 3;
+
+/// From now on what outlives its parent becomes a child of this process, if it descends from it.
+///
+/// # Errors
+/// The kernel's.
+pub fn adopt_orphans() -> io::Result<()> {
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
+}
+
+/// Kills all children of this process, and what becomes its child because of that, and waits for them.
+pub fn end_children() {
+    drop(Orphans { before: Vec::new() });
 }
 
 /// A running program. Dropping it kills its process group and reaps the process.
@@ -160,6 +198,11 @@ impl Program {
         self.child.id()
     }
 
+    /// Kills it with its process group; it has yet to be waited for.
+    pub fn kill(&self) {
+        self.kill_group();
+    }
+
     /// Waits for its end and says what it consumed. What is left of its process group is killed.
     ///
     /// # Errors
@@ -238,7 +281,7 @@ impl Orphans {
     /// # Errors
     /// The kernel's.
     pub fn adopt() -> io::Result<Self> {
-        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        adopt_orphans()?;
         let before = if has_children() { procfs::children() } else { Vec::new() };
         Ok(Self { before })
     }

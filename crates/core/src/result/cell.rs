@@ -3,7 +3,7 @@
 use super::columns;
 use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
-use super::pattern::{Connections, Fan, FanRound, OneWay, TransformCost};
+use super::pattern::{Connections, Fan, FanRound, OneWay, ProgramEnd, TransformCost};
 use crate::load::{Load, is_zero};
 use crate::load_value::Offered;
 use crate::map_of;
@@ -455,6 +455,9 @@ pub struct Round {
     /// What each peer of a fan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan: Option<FanRound>,
+    /// The program that was the follow; absent where that is our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<ProgramEnd>,
     /// An end that was stopped. Absent if none was, and in documents of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standstill: Option<Standstill>,
@@ -484,12 +487,18 @@ impl Round {
         self.moved.unwrap_or(self.messages)
     }
 
-    /// CPU time of both ends for each message, ns; `None` where none moved.
+    /// Whether all that both ends consumed is known: of a program whose children were lost it is not.
+    #[must_use]
+    pub fn is_cpu_known(&self) -> bool {
+        self.program.as_ref().is_none_or(|program| !program.is_incomplete)
+    }
+
+    /// CPU time of both ends for each message, ns; `None` where none moved, or where it is unknown.
     #[must_use]
     pub fn cpu_ns_per_message(&self) -> Option<f64> {
         let messages = self.cost_messages();
         let both = self.cpu_ns.lead.saturating_add(self.cpu_ns.follow);
-        (messages > 0).then(|| both as f64 / messages as f64)
+        (messages > 0 && self.is_cpu_known()).then(|| both as f64 / messages as f64)
     }
 }
 

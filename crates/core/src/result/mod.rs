@@ -39,7 +39,9 @@ pub use histogram::{Buckets, HistogramData};
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 pub use metric::{Metric, Mode, OperationMode};
 pub use origin::Origin;
-pub use pattern::{BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, TransformCost};
+pub use pattern::{
+    BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, ProgramEnd, TransformCost,
+};
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
 };

@@ -37,6 +37,28 @@ pub struct FanRound {
     pub pids: Vec<u32>,
 }
 
+/// A program at the place of the follow, in one slice. What it consumed stands where that of any follow does, with all
+/// processes that it started.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProgramEnd {
+    /// From its start to its first answer that was right, ns.
+    pub first_answer_ns: f64,
+    /// Warm-up after that, ns: until windows agree, at most 2 s.
+    pub warmup_ns: f64,
+    /// Most processes that were seen together.
+    pub processes: u64,
+    /// Most threads of all of them that were seen together.
+    pub threads: u64,
+    /// A process that it started was lost before anybody had its account, because its parent ignores the end of children: CPU
+    /// time and switches are unknown, and no part of the proof.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_incomplete: bool,
+    /// What it said by itself on descriptor 3, `name value` a line: not checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub said: Vec<String>,
+}
+
 /// Requests with a connection each. A message is an answered request, a lost one a failed request; together they are those
 /// asked.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -11,8 +11,8 @@ use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::{
-    CallTime, CallTimes, Cell, Covariates, KnobReading, Proof, Round, Shortage, SideCovariates,
-    SideCpu, Status, Timing,
+    CallTime, CallTimes, Cell, Covariates, KnobReading, ProgramEnd, Proof, Round, Shortage,
+    SideCovariates, SideCpu, Status, Timing,
 };
 use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated, map_of};
 use ipcperf_stats::Sample;
@@ -153,6 +153,17 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     let paced = if let Own::Trips(trips) = &own { trips.paced.as_ref() } else { None };
     let is_answers = facts.rate == Some(Rated::Answered);
     let saturated = paced.is_some_and(|paced| paced.saturated);
+    let program = follow.program.as_ref().map(|program| {
+        let [first, warmup] = lead.answered.unwrap_or_default();
+        ProgramEnd {
+            first_answer_ns: first.saturating_sub(program.start_ns) as f64,
+            warmup_ns: warmup as f64,
+            processes: program.most[0],
+            threads: program.most[1],
+            is_incomplete: program.is_incomplete,
+            said: program.said.clone(),
+        }
+    });
     let proof = Proof {
         nonce: format!("{nonce:016x}"),
         lead_pid: lead.pid,
@@ -164,7 +175,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
             && forth.sent > 0
             && lead.pid != follow.pid
             && lead.spent.cpu_ns > 0
-            && follow.spent.cpu_ns > 0,
+            && (follow.spent.cpu_ns > 0 || program.as_ref().is_some_and(|one| one.is_incomplete)),
     };
     let moved = match &raw.data {
         Data::Connect(connect) => connect.after.timed(connect.after.all_answered),
@@ -191,6 +202,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         saturated,
         histogram: (histogram.count() > 0).then(|| (&histogram).into()),
         fan,
+        program,
         standstill: None,
         cpu_ns: SideCpu {
             lead: lead.spent.cpu_ns,

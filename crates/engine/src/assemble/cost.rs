@@ -35,12 +35,14 @@ pub(super) fn costs(cell: &mut Cell, kept: &[&Sliced], plan: &CellPlan, around: 
     let per_message = |part: &dyn Fn(&Round) -> u64| {
         rounds.iter().map(|round| part(round)).sum::<u64>() as f64 / messages
     };
-    cell.cpu_ns_per_message = cpu(&rounds, plan, around);
+    // What some rounds do not know is not that of the others.
+    let is_known = rounds.iter().all(|round| round.is_cpu_known());
+    cell.cpu_ns_per_message = if is_known { cpu(&rounds, plan, around) } else { None };
     let sides = |count: fn(&SideCovariates) -> u64| {
         let both = |round: &Round| {
             count(&round.covariates.lead).saturating_add(count(&round.covariates.follow))
         };
-        Some(per_message(&both))
+        is_known.then(|| per_message(&both))
     };
     cell.context_switches_per_message =
         sides(|side| side.voluntary_switches + side.involuntary_switches);

@@ -87,7 +87,7 @@ fn passage(
     };
     let clock = job.clock();
     let role = Role { fans_in, is_peer, accounts: &accounts };
-    let mut usage = Usage::open(if is_peer { &[] } else { &job.cpus });
+    let mut usage = Usage::open(if is_peer { &[] } else { &job.cpus }, None);
     let met = page.meet(clock);
     usage.begin();
     let tally = loops.run(role, clock, plan, work, &mut rows, &mut calls)?;

@@ -28,6 +28,12 @@ impl AnyWork<'_> {
         }
     }
 
+    /// All bytes, of which an answer complements so many leading ones.
+    #[must_use]
+    pub const fn flipping(nonce: u64, flip: usize) -> Self {
+        Self::Special(Special::new(Content::Full(Full::flipping(nonce, flip)), None))
+    }
+
     const fn full(nonce: u64, limit: usize) -> Self {
         Self::Special(Special::new(Content::Full(Full::new(nonce, limit)), None))
     }

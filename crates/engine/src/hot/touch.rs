@@ -63,6 +63,9 @@ pub struct Full {
     limit: usize,
     /// From one word to the next.
     step: u64,
+    /// How many leading bytes an answer complements: all of the message, or whole words of it.
+    flip: usize,
+    is_answer: bool,
 }
 
 /// 2^64 divided by the golden ratio, made odd: multiples spread over all bits (Knuth, TAOCP 3, 6.4).
@@ -72,7 +75,25 @@ impl Full {
     /// See [`Stamp::new`]; bytes from `limit` on are not touched.
     #[must_use]
     pub const fn new(nonce: u64, limit: usize) -> Self {
-        Self { stamp: Stamp::new(nonce), limit, step: SPREAD }
+        Self { stamp: Stamp::new(nonce), limit, step: SPREAD, flip: usize::MAX, is_answer: false }
+    }
+
+    /// Of which an answer complements so many leading bytes, 64 or all; the others come back as they were sent.
+    #[must_use]
+    pub const fn flipping(nonce: u64, flip: usize) -> Self {
+        Self { flip, ..Self::new(nonce, usize::MAX) }
+    }
+
+    /// The words of a message that are what the first one makes them; those behind are the complement of that.
+    #[inline(always)]
+    fn alike(self, words: usize) -> usize {
+        if self.is_answer { self.flip.div_ceil(8).min(words) } else { words }
+    }
+
+    /// Whether the bytes behind `words` whole words are the complement of what the first one makes them.
+    #[inline(always)]
+    fn turns(self, words: usize) -> bool {
+        self.is_answer && words >= self.flip.div_ceil(8)
     }
 }
 
@@ -83,10 +104,18 @@ impl Work for Full {
         let Some(out) = out.get_mut(..touched) else { return };
         let (words, rest) = out.as_chunks_mut::<8>();
         let mut value = self.stamp.word(seq);
-        let short = words.is_empty();
-        for word in words {
+        let (short, turns) = (words.is_empty(), self.turns(words.len()));
+        let (alike, others) = words.split_at_mut(self.alike(words.len()));
+        for word in alike {
             *word = value.to_le_bytes();
             value = value.wrapping_add(self.step);
+        }
+        if turns {
+            value = !value;
+            for word in others {
+                *word = value.to_le_bytes();
+                value = value.wrapping_sub(self.step);
+            }
         }
         if short {
             // Not `fill`: the compiler would call memset for at most seven bytes.
@@ -108,9 +137,17 @@ impl Work for Full {
         let (words, rest) = message.as_chunks::<8>();
         let mut value = self.stamp.word(seq);
         let mut wrong = 0;
-        for word in words {
+        let (alike, others) = words.split_at(self.alike(words.len()));
+        for word in alike {
             wrong |= u64::from_le_bytes(*word) ^ value;
             value = value.wrapping_add(self.step);
+        }
+        if self.turns(words.len()) {
+            value = !value;
+            for word in others {
+                wrong |= u64::from_le_bytes(*word) ^ value;
+                value = value.wrapping_sub(self.step);
+            }
         }
         if words.is_empty() {
             self.stamp.check(rest, seq)?;
@@ -128,7 +165,8 @@ impl Work for Full {
     #[inline(always)]
     fn reversed(self) -> Self {
         // The complement of a sum is the complement of the one less the other.
-        Self { stamp: self.stamp.reversed(), step: self.step.wrapping_neg(), ..self }
+        let (step, is_answer) = (self.step.wrapping_neg(), !self.is_answer);
+        Self { stamp: self.stamp.reversed(), step, is_answer, ..self }
     }
 
     #[inline]

@@ -7,10 +7,11 @@ use super::topology::{is_rejected, usual};
 use crate::connect::Model;
 use crate::error::named;
 use crate::fit::Fit;
-use crate::job::{FailureKind, Job};
+use crate::job::{FailureKind, Job, ProgramJob};
 use crate::noise;
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
+use crate::shim;
 use crate::slice::{self, Outcome, Surroundings, Terms};
 use crate::slice_length::FEWEST;
 use ipcperf_core::result::Status;
@@ -21,7 +22,7 @@ use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::qos::PollIdle;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
-use ipcperf_sys::{procfs, pulse, random, rundir};
+use ipcperf_sys::{limits, procfs, pulse, random, rundir};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -33,6 +34,9 @@ pub const HANG: Duration = Duration::from_secs(10);
 /// What an operation takes at the most where their number is given, for deadlines: half a mebibyte in packets between
 /// busy CPUs takes more than a millisecond.
 const SLOWEST: Duration = Duration::from_millis(20);
+
+/// How long what a shim says of a program that was late is waited for.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// Messages checked byte by byte at the start of every slice, for sizes up to 64 KiB; fewer above.
 const VERIFIED: u64 = 16;
@@ -387,6 +391,7 @@ impl<'a> Bench<'a> {
             verify: if largest <= 64 << 10 { VERIFIED } else { 2 },
             time_calls: lengths.time_calls,
             injections: cell.injections.clone(),
+            program: None,
         };
         let counted =
             SLOWEST.mul_f64(lengths.counts.operations() * plan.key.load.conns.max(1) as f64);
@@ -397,6 +402,16 @@ impl<'a> Bench<'a> {
             + moving(largest)
             + counted
             + idle;
+        let words = plan.key.load.follow.clone();
+        let program = (!words.is_empty()).then(|| ProgramJob {
+            words,
+            flip: shim::flip(&plan.key),
+            patience: deadline,
+            files: limits::of_programs(),
+        });
+        // The shim says which answer did not come, if it is given the time.
+        let deadline = if program.is_some() { deadline + LAST_WORDS } else { deadline };
+        let job = Job { program, ..job };
         let room = lengths.keeps_samples.then(|| slice::MOST_KEPT - self.kept);
         let terms = Terms { job, pads, deadline, client: lengths.client, room };
         let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());

@@ -3,20 +3,24 @@
 use super::runner::{Pass, Runner};
 use crate::arrivals;
 use crate::hot::{Pace, Plan, Recorder, Tally};
-use crate::job::{Failure, Job, Segment};
+use crate::job::{Failure, FailureKind, Job, Segment};
 use crate::page::{self, Page, WAYS};
-use crate::slice_length::{self, Expected, FEWEST, SliceLength};
-use ipcperf_core::{Exchange, Offered, Rated, Seat};
+use crate::slice_length::{self, Expected, FEWEST, Settling, SliceLength};
+use ipcperf_core::units::counted;
+use ipcperf_core::{Exchange, Fault, Offered, Rated, Seat};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// How long before a message is due the lead stops sleeping: a sleep may end so much late.
 const NEAR_NS: f64 = 50e3;
 
 /// The longest closed loop that finds the peak of an open one.
 const PEAK_NS: f64 = 200e6;
+
+/// The longest warm-up of a program: a runtime that compiles while it runs takes that long at times.
+const SETTLED_NS: f64 = 2e9;
 
 /// Segments of a timed region in which everything is as expected. Each costs a passing of the gate, about 50 us where both
 /// ends sleep.
@@ -158,8 +162,12 @@ impl<'a> End<'a> {
             sent: Some(sent),
         };
         self.recorder.rewind();
-        let mut tally =
-            self.runner.run(pass, self.job.seat, self.clock, plan, &mut self.recorder)?;
+        let ran = self.runner.run(pass, self.job.seat, self.clock, plan, &mut self.recorder);
+        let mut tally = ran.map_err(|fault| self.failed(fault, plan))?;
+        if self.job.program.is_some() {
+            // What a program has answered is counted at its end once the lead has proved it.
+            self.page.gate().meet();
+        }
         if pattern.facts().exchange == Exchange::OneWay {
             // The answers to bursts are credits, too, and not counted.
             match self.job.seat {
@@ -169,6 +177,40 @@ impl<'a> End<'a> {
         }
         self.next += plan.operations() + self.runner.form(pass).extra;
         Ok(tally)
+    }
+
+    /// Why a segment came to nothing. Of a program's answers the wrong one is named.
+    fn failed(&self, fault: Fault, plan: Plan<'_>) -> Failure {
+        let Some(program) = self.job.program.as_ref().filter(|_| self.leads()) else {
+            return fault.into();
+        };
+        let first = (plan.first - 1) / plan.burst + self.recorder.len() * plan.batch + 1;
+        let [_, reached] = self.page.progress(Seat::Lead);
+        reached.store(first, Ordering::Release);
+        let answer = match plan.batch {
+            1 => format!("answer {first}"),
+            batch => format!("one of answers {first} to {}", first + batch - 1),
+        };
+        let reason = match fault {
+            Fault::Corrupt => format!(
+                "{answer} is wrong: it is not the message with its first {} complemented",
+                counted(program.flip.min(plan.answer) as u64, "byte")
+            ),
+            Fault::Truncated => format!(
+                "{answer} is wrong: it has another length than {}",
+                counted(plan.answer as u64, "byte")
+            ),
+            Fault::Closed | Fault::PeerDied => {
+                format!("{answer} did not come: the program has closed its end")
+            }
+            other => format!("{answer} did not come: {}", Failure::from(other).reason),
+        };
+        // A wrong answer is the fault of the program, and no doubt about what was measured over the mechanism.
+        let kind = match Failure::from(fault).kind {
+            FailureKind::Invalid => FailureKind::Failed,
+            kind => kind,
+        };
+        Failure { kind, reason }
     }
 
     /// Ticks of a time in nanoseconds.
@@ -199,6 +241,8 @@ impl<'a> End<'a> {
     pub(super) fn warm_up(&mut self) -> Result<Expected, Failure> {
         let (mut spent, mut done, mut wanted) = (0, 0, 1);
         let mut expected = Expected::default();
+        let mut settling = Settling::new(self.job.warmup, self.ticks(SETTLED_NS) as u64);
+        let first = self.clock.start();
         loop {
             let (samples, batch) = self.agree(wanted, 1);
             if samples == 0 {
@@ -213,6 +257,10 @@ impl<'a> End<'a> {
                 expected.add(samples, elapsed, self.recorder.median());
                 done += samples;
                 let next = match self.job.warmup_operations {
+                    0 if self.job.program.is_some() => {
+                        expected = Expected::of(samples, elapsed, self.recorder.median());
+                        settling.next(samples, elapsed, self.clock.stop() - first)
+                    }
                     0 => expected.next(self.job.warmup, spent, samples),
                     all => slice_length::counted(all, done, samples),
                 };

@@ -8,6 +8,7 @@
 
 use crate::hot::{self, AnyWork, Choice, Pattern, Plan, Recorder, Tally, Work};
 use crate::job::{Failure, Job, SideReport};
+use ipcperf_core::result::CellKey;
 use ipcperf_core::{DynPort, Fault, Port, Seat, SetupError, Touch};
 use ipcperf_sys::clock::Clock;
 use std::marker::PhantomData;
@@ -83,15 +84,31 @@ impl<A: Pattern, P: Port, W: Work> Runner for Loops<'_, A, P, W> {
     }
 
     fn form(&self, pass: Pass) -> Form {
-        const fn of<A: Pattern>() -> Form {
-            Form { extra: A::EXTRA, lead_in: A::LEAD_IN, slots: A::SLOTS }
-        }
-        if pass == Pass::Timed { of::<A>() } else { of::<A::Eager>() }
+        form_of::<A>(pass)
     }
 
     fn port(&mut self) -> &mut dyn DynPort {
         self.port
     }
+}
+
+fn form_of<A: Pattern>(pass: Pass) -> Form {
+    const fn of<A: Pattern>() -> Form {
+        Form { extra: A::EXTRA, lead_in: A::LEAD_IN, slots: A::SLOTS }
+    }
+    if pass == Pass::Timed { of::<A>() } else { of::<A::Eager>() }
+}
+
+/// What a segment of this pass moves and records in a cell, for an end that has no loops.
+pub(crate) fn form(key: &CellKey, pass: Pass) -> Form {
+    struct Of(Pass);
+    impl Choice for Of {
+        type Outcome = Form;
+        fn take<A: Pattern>(self) -> Form {
+            form_of::<A>(self.0)
+        }
+    }
+    hot::loops(key, Of(pass)).unwrap_or(Form { extra: 0, lead_in: 0, slots: 1 })
 }
 
 /// Measures with the loops of a cell.
@@ -121,7 +138,10 @@ pub(crate) fn over<P: Port, W: Work>(
     work: W,
     measure: Measure<'_>,
 ) -> Result<SideReport, Failure> {
-    let proof = AnyWork::touching(Touch::Full, job.shape.nonce);
+    let proof = match &job.program {
+        Some(program) => AnyWork::flipping(job.shape.nonce, program.flip),
+        None => AnyWork::touching(Touch::Full, job.shape.nonce),
+    };
     hot::loops(&job.key, Site { port, proof, work, measure }).unwrap_or_else(|| {
         let reason = format!("the pattern {} has workers of its own", job.key.pattern);
         Err(SetupError::Protocol(reason).into())

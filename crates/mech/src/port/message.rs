@@ -14,6 +14,8 @@ pub trait Carrier: Default + 'static {
     const ENDS: bool;
     /// Messages may be lost, so that a receive gives up with [`Fault::Timeout`].
     const LOSSY: bool = false;
+    /// `read` and `write` move one message each, as receiving and sending do.
+    const PLAIN: bool = false;
 
     /// Bytes of the buffer for messages up to `size`.
     ///
@@ -62,6 +64,7 @@ pub struct Datagrams;
 
 impl Carrier for Datagrams {
     const ENDS: bool = false;
+    const PLAIN: bool = true;
 }
 
 /// UNIX sequenced-packet sockets.
@@ -70,6 +73,7 @@ pub struct Packets;
 
 impl Carrier for Packets {
     const ENDS: bool = true;
+    const PLAIN: bool = true;
 }
 
 /// One end: a descriptor to receive from, one to send to, and a private buffer.
@@ -159,6 +163,7 @@ impl<C: Carrier, W: Wait> MessagePort<C, W> {
 
 impl<C: Carrier, W: Wait> Port for MessagePort<C, W> {
     const LOSSY: bool = C::LOSSY;
+    const PLAIN: bool = C::PLAIN && W::VARIANT.is_none();
 
     #[inline(always)]
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
@@ -179,6 +184,10 @@ impl<C: Carrier, W: Wait> Port for MessagePort<C, W> {
             self.receive_again(len, step)?;
         }
         take(self.buffer.get_mut(len).ok_or(Fault::TooLong)?)
+    }
+
+    fn descriptors(&self) -> Option<[BorrowedFd<'_>; 2]> {
+        Self::PLAIN.then(|| [self.rx.as_fd(), self.tx.as_fd()])
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

@@ -5,7 +5,7 @@ use crate::wait::Wait;
 use ipcperf_core::{Fault, Port, SetupError, Shape};
 use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::{Buffer, duplicate, stream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// One end: a descriptor to read from, one to write to, and a private buffer. Both ends know the length of every
 /// message, so the stream needs no framing.
@@ -68,6 +68,8 @@ fn left(buffer: &mut Buffer, len: usize, done: usize) -> Option<&mut [u8]> {
 }
 
 impl<W: Wait> Port for StreamPort<W> {
+    const PLAIN: bool = W::VARIANT.is_none();
+
     #[inline(always)]
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         let out = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
@@ -88,6 +90,10 @@ impl<W: Wait> Port for StreamPort<W> {
             self.read_rest(len, step)?;
         }
         take(self.buffer.get_mut(len).ok_or(Fault::TooLong)?)
+    }
+
+    fn descriptors(&self) -> Option<[BorrowedFd<'_>; 2]> {
+        Self::PLAIN.then(|| [self.rx.as_fd(), self.tx.as_fd()])
     }
 
     fn finish(&mut self) -> Result<(), Fault> {

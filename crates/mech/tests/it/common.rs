@@ -1,8 +1,8 @@
 //! A channel of any mechanism between two threads of one process.
 
 use ipcperf_core::{
-    Attach, Fault, KnobValue, Link, Mechanism, Meet, OptionSet, Options, PatternKind, Payload,
-    Port, Seat, SetupError, Shape, Wiring,
+    Attach, Fault, KnobValue, Link, Mechanism, Meet, Network, OptionSet, Options, PatternKind,
+    Payload, Port, Seat, SetupError, Shape, Wiring,
 };
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -52,6 +52,21 @@ proptest! {
     }
 
     #[test]
+    fn an_answer_that_complements_the_first_bytes_leaves_the_others_as_they_were(nonce: u64, len in 1_usize..300, at: prop::sample::Index, seq in 0_u64..1 << 40) {
+        let flip = len.min(64);
+        let work = Full::flipping(nonce, flip);
+        let mut answer = vec![0; len];
+        work.fill(&mut answer, seq);
+        answer.iter_mut().take(flip).for_each(|byte| *byte = !*byte);
+        prop_assert_eq!(work.reversed().check(&answer, seq), Ok(()));
+        let mut ours = vec![0; len];
+        work.reversed().fill(&mut ours, seq);
+        prop_assert_eq!(&ours, &answer);
+        answer[at.index(len)] ^= 0x10;
+        prop_assert_eq!(work.reversed().check(&answer, seq), Err(Fault::Corrupt));
+    }
+
+    #[test]
     fn full_touch_notices_any_changed_byte(nonce: u64, len in 1_usize..300, at: prop::sample::Index, seq in 0_u64..1 << 40) {
         let full = Full::new(nonce, usize::MAX);
         let mut message = vec![0; len];

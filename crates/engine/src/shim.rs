@@ -1,0 +1,382 @@
+//! A program at the place of the follow (`docs/ENDS.md`). This process, the shim, attaches as any follow does, hands its
+//! descriptors to the program, keeps none of them, and stands at the page's gates in the program's place. While the lead
+//! measures it sleeps. What the program has answered counts once the lead has proved it, so the shim moves nothing.
+//!
+//! It is the program's parent, and that of whatever the program leaves behind: all of it is ended with it, however it ends.
+
+use crate::error::not_started;
+use crate::hot::{Plan, Recorder, Tally};
+use crate::job::{Failure, FailureKind, Job, ProgramJob, ProgramReport, SideReport};
+use crate::page::Page;
+use crate::protocol::Word;
+use crate::registry::Entry;
+use crate::task::WorkerContext;
+use crate::worker;
+use crate::worker::runner::{Form, Pass, Runner};
+use ipcperf_core::result::CellKey;
+use ipcperf_core::{DynPort, Fault, Missing, Port, Seat, SetupError, Touch, Wiring};
+use ipcperf_sys::clock::{Clock, monotonic_ns};
+use ipcperf_sys::control::{Control, wait_any};
+use ipcperf_sys::io::{pipe, stream};
+use ipcperf_sys::process::{describe_end, outlive_coordinator};
+use ipcperf_sys::process_tree::Account;
+use ipcperf_sys::program::{Program, end_children, give_third};
+use ipcperf_sys::signals::Interrupts;
+use ipcperf_sys::{limits, pause};
+use std::cell::RefCell;
+use std::os::fd::{AsFd, OwnedFd};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// The protocol that a program is told: `IPCPERF_END`.
+const PROTOCOL: &str = "1";
+
+/// How long a program may take to end once it has read the end of the file.
+const LAST: Duration = Duration::from_secs(1);
+
+/// How long what the lead knows of a program that failed is waited for.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// What the lead says in the page once it has closed its end; until then which answer failed, or nothing.
+const CLOSED: u64 = u64::MAX;
+
+/// Bytes of what a program says that are kept, and lines of them.
+const KEPT: usize = 2048;
+const LINES: usize = 16;
+
+/// Bytes of an answer's message that a program complements where `header` is touched: a cache line.
+const HEADER: usize = 64;
+
+/// How many leading bytes of a message its answer complements.
+#[must_use]
+pub fn flip(key: &CellKey) -> usize {
+    match key.touch {
+        Touch::Full => key.size(),
+        _ => key.size().min(HEADER),
+    }
+}
+
+/// What a program at the end of a cell is told in its environment.
+#[must_use]
+pub fn environment(key: &CellKey) -> [(&'static str, String); 6] {
+    let answer = key.load.answer(key.pattern, key.size());
+    [
+        ("IPCPERF_END", PROTOCOL.to_owned()),
+        ("IPCPERF_MECHANISM", key.mechanism.clone()),
+        ("IPCPERF_SIZE", key.size().to_string()),
+        ("IPCPERF_ANSWER", answer.to_string()),
+        ("IPCPERF_BURST", key.load.burst.max(1).to_string()),
+        ("IPCPERF_FLIP", flip(key).to_string()),
+    ]
+}
+
+/// Why a cell cannot have a program as its follow, over a mechanism that moves messages by `read` and `write` alone or not.
+#[must_use]
+pub fn objection(key: &CellKey, is_plain: bool) -> Option<Missing> {
+    let load = &key.load;
+    if load.follow.is_empty() {
+        return None;
+    }
+    if !is_plain {
+        let what = "a program of others cannot be its end: it gets descriptors for read and write that sleep, and there are none";
+        let how = "pipe, fifo, pty, unix-stream, unix-seqpacket, unix-dgram, tcp and tcp6 have them, without a variant";
+        return Some(Missing::new(what, how));
+    }
+    if key.size_bytes == 0 {
+        return Some(Missing::new(
+            "an empty message cannot be answered",
+            "use a size of at least 1",
+        ));
+    }
+    let refused = [
+        (load.stall_ns > 0, "--stall stops a worker, and not the program"),
+        (load.packet > 0, "--packet puts headers of our own before each part"),
+        (load.transform.is_some(), "--transform is undone by our own end only"),
+        (load.one_way, "--one-way needs the clock of our own end"),
+        (load.payload.is_some(), "--payload needs an end that has the file, too"),
+        (load.align.is_some(), "--align says where buffers of our own begin"),
+    ];
+    let (_, what) = refused.into_iter().find(|(is_asked, _)| *is_asked)?;
+    Some(Missing::new(format!("a program is the follow: {what}"), "leave one of them out"))
+}
+
+/// In the lead, once its end is closed.
+pub(crate) fn closed(page: &Page) {
+    let [_, reached] = page.progress(Seat::Lead);
+    reached.store(CLOSED, Ordering::Release);
+}
+
+/// In a worker that is the follow: lets the program be it.
+pub(crate) fn drive(
+    entry: &Entry,
+    task: &ProgramJob,
+    wiring: Wiring,
+    job: &Job,
+    page: &Page,
+    context: &mut WorkerContext<'_>,
+) -> Result<SideReport, Failure> {
+    // Dropped last: whatever the program has left behind.
+    let _orphans = Orphans;
+    let end = outlive_coordinator()?;
+    task.files.into_iter().for_each(limits::take_of_programs);
+    let account = RefCell::new(Account::default());
+    let port = entry.attach(job.end(wiring, context))?;
+    let mut said = Said::new()?;
+    let start_ns = monotonic_ns();
+    let mut program = start(task, job, &*port, &mut said)?;
+    // The program alone has its end, so that both are told when the other closes.
+    drop(port);
+    let (done, finished) = pipe_pair()?;
+    let control = context.control();
+    let watch = Watch { program: Mutex::new(&mut program), task, page, control, end: &end };
+    let mut report = std::thread::scope(|scope| {
+        let watched = scope.spawn(|| watch.look(&mut said, &done));
+        let report = worker::slice(&mut Absent(job), job, page, context, Some(&account));
+        drop(finished);
+        // It ends the process if it has something to say.
+        let _ = watched.join();
+        report
+    })?;
+    report.pid = program.pid();
+    await_end(&mut program, task, page, &mut said)?;
+    let account = account.into_inner();
+    let (most, is_incomplete) = (account.most(), account.is_incomplete());
+    report.program = Some(ProgramReport { start_ns, most, is_incomplete, said: said.lines() });
+    Ok(report)
+}
+
+/// Ends what is left of the program when it is dropped.
+struct Orphans;
+
+impl Drop for Orphans {
+    fn drop(&mut self) {
+        end_children();
+    }
+}
+
+fn pipe_pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
+    pipe::pair().map(|pair| (pair.read, pair.write))
+}
+
+/// Starts the program with the descriptors of a port.
+fn start(
+    task: &ProgramJob,
+    job: &Job,
+    port: &dyn DynPort,
+    said: &mut Said,
+) -> Result<Program, Failure> {
+    let none = || Failure::from("it has no descriptors to hand over".to_owned());
+    let [rx, tx] = port.descriptors().ok_or_else(none)?;
+    let (name, arguments) = task.words.split_first().ok_or_else(none)?;
+    let mut command = Command::new(name);
+    command.args(arguments).envs(environment(&job.key));
+    // What the stack of a worker is moved by is no business of the program's.
+    command.env_remove("IPCPERF_PAD");
+    command.stdin(rx.try_clone_to_owned()?).stdout(tx.try_clone_to_owned()?);
+    let third = said.theirs.take().ok_or_else(none)?;
+    let _held = give_third(&mut command, third)?;
+    ipcperf_sys::program::adopt_orphans()?;
+    Ok(Program::start(&mut command).map_err(|error| not_started("it cannot be started", &error))?)
+}
+
+/// Waits until the program has read the end and ended.
+fn await_end(
+    program: &mut Program,
+    task: &ProgramJob,
+    page: &Page,
+    said: &mut Said,
+) -> Result<(), Failure> {
+    let until = Instant::now() + task.patience;
+    let [_, reached] = page.progress(Seat::Lead);
+    while reached.load(Ordering::Acquire) != CLOSED {
+        if Instant::now() > until {
+            return Err("the lead did not close its end".to_owned().into());
+        }
+        pause::sleep_ns(1_000_000);
+    }
+    let ended = wait_any(&[program.pidfd()], Instant::now() + LAST)?;
+    if ended.first() != Some(&true) {
+        let seconds = LAST.as_secs();
+        return Err(
+            format!("it had not ended {seconds} s after end-of-file, and was killed").into()
+        );
+    }
+    said.take();
+    let status = program.wait()?.status;
+    if status.success() {
+        return Ok(());
+    }
+    Err(format!("after end-of-file it ended with {}, not with exit code 0", describe_end(status))
+        .into())
+}
+
+/// Who looks after the program while the rest of this process sleeps at a gate.
+struct Watch<'a> {
+    program: Mutex<&'a mut Program>,
+    task: &'a ProgramJob,
+    page: &'a Page,
+    control: &'a Control,
+    end: &'a Interrupts,
+}
+
+impl Watch<'_> {
+    /// Until there is nothing more to look after. Whatever goes wrong it says itself, and ends the process.
+    fn look(&self, said: &mut Said, done: &OwnedFd) {
+        let until = Instant::now() + self.task.patience;
+        let Ok(mut program) = self.program.lock() else { return };
+        loop {
+            let mut fds = vec![done.as_fd(), self.end.fd(), program.pidfd()];
+            fds.extend(said.ours());
+            let Ok(ready) = wait_any(&fds, until) else { return };
+            let is_ready = |at: usize| ready.get(at) == Some(&true);
+            if is_ready(1) {
+                give_up();
+            }
+            if is_ready(3) {
+                said.take();
+            }
+            if is_ready(2) {
+                return self.has_ended(&mut program);
+            }
+            if is_ready(0) {
+                return;
+            }
+            if !ready.contains(&true) {
+                let seconds = self.task.patience.as_secs();
+                program.kill();
+                let which = self.which();
+                self.fail(&format!(
+                    "silent: {which} had not come after {seconds} s, and it was killed"
+                ));
+            }
+        }
+    }
+
+    /// The program has ended: as it should if the lead has closed its end before.
+    fn has_ended(&self, program: &mut Program) {
+        let until = Instant::now() + MOMENT;
+        let [_, reached] = self.page.progress(Seat::Lead);
+        while reached.load(Ordering::Acquire) == 0 && Instant::now() < until {
+            pause::sleep_ns(1_000_000);
+        }
+        if reached.load(Ordering::Acquire) == CLOSED {
+            return;
+        }
+        let which = self.which();
+        let how = match program.wait() {
+            Ok(ended) => describe_end(ended.status),
+            Err(error) => error.to_string(),
+        };
+        self.fail(&format!("it ended with {how} before {which}"));
+    }
+
+    /// The answer that failed, as the lead knows it.
+    fn which(&self) -> String {
+        let [_, reached] = self.page.progress(Seat::Lead);
+        let until = Instant::now() + MOMENT;
+        while reached.load(Ordering::Acquire) == 0 && Instant::now() < until {
+            pause::sleep_ns(1_000_000);
+        }
+        match reached.load(Ordering::Acquire) {
+            0 | CLOSED => "the last answer".to_owned(),
+            answer => format!("answer {answer}"),
+        }
+    }
+
+    fn fail(&self, reason: &str) {
+        end_children();
+        let failure = Failure { kind: FailureKind::Failed, reason: reason.to_owned() };
+        let word = serde_json::to_string(&Word::Failed(failure)).unwrap_or_default();
+        // The coordinator may be gone; then nobody is left to tell.
+        let _ = self.control.send(&word, &[]);
+        std::process::exit(1);
+    }
+}
+
+/// The coordinator is gone, and the program with it.
+fn give_up() {
+    end_children();
+    std::process::exit(1);
+}
+
+/// What a program says by itself.
+struct Said {
+    ours: Option<OwnedFd>,
+    theirs: Option<OwnedFd>,
+    bytes: Vec<u8>,
+}
+
+impl Said {
+    fn new() -> Result<Self, SetupError> {
+        let (read, write) = pipe_pair()?;
+        pipe::set_nonblocking(&read)?;
+        Ok(Self { ours: Some(read), theirs: Some(write), bytes: Vec::new() })
+    }
+
+    fn ours(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        self.ours.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Takes what is there; more than what is kept is read and forgotten.
+    fn take(&mut self) {
+        let mut buffer = [0; KEPT];
+        while let Some(ours) = &self.ours {
+            match stream::read(ours.as_fd(), &mut buffer) {
+                Ok(0) => self.ours = None,
+                Ok(count) => {
+                    let room = KEPT - self.bytes.len();
+                    self.bytes.extend(buffer.iter().take(count.min(room)));
+                }
+                Err(_) => break,
+            }
+        }
+    }
+
+    /// The lines that are a name and a value.
+    fn lines(&self) -> Vec<String> {
+        let text = String::from_utf8_lossy(&self.bytes);
+        let lines = text.lines().map(str::trim).filter(|line| line.contains(' '));
+        lines.take(LINES).map(ToOwned::to_owned).collect()
+    }
+}
+
+/// The loops of an end that somebody else is.
+struct Absent<'a>(&'a Job);
+
+impl Runner for Absent<'_> {
+    fn run(
+        &mut self,
+        _: Pass,
+        _: Seat,
+        _: Clock,
+        plan: Plan<'_>,
+        _: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault> {
+        let sent = plan.samples * plan.batch;
+        Ok(Tally { sent, received: plan.operations(), ..Tally::default() })
+    }
+
+    fn form(&self, pass: Pass) -> Form {
+        worker::runner::form(&self.0.key, pass)
+    }
+
+    fn port(&mut self) -> &mut dyn DynPort {
+        self
+    }
+}
+
+impl Port for Absent<'_> {
+    fn send(&mut self, _: usize, _: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        Err(Fault::Closed)
+    }
+
+    fn recv<T>(&mut self, _: usize, _: impl FnOnce(&[u8]) -> Result<T, Fault>) -> Result<T, Fault> {
+        Err(Fault::Closed)
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        Err(Fault::Closed)
+    }
+}
