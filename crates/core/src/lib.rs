@@ -61,7 +61,7 @@ pub mod units;
 pub use link::{Guard, Link, Wiring};
 pub use load::{Load, LoadKey};
 pub use load_value::{
-    Align, Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, PayloadFile, Transform,
+    Address, Align, Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, PayloadFile, Transform,
 };
 pub use mechanism::{Attach, Lends, Mechanism, Meet, SetupError, Usual, Visitor};
 pub use missing::Missing;

@@ -2,8 +2,8 @@
 //! key, with its row for flags, help and job files, and a field.
 
 use crate::load_value::{
-    Align, Arrivals, LoadError, MOST_PEERS, Offered, PEERS, PayloadFile, Transform, count, nanos,
-    packet, rate,
+    Address, Align, Arrivals, LoadError, MOST_PEERS, Offered, PEERS, PayloadFile, Transform, count,
+    nanos, packet, rate,
 };
 use crate::missing::Missing;
 use crate::names::{Closes, names};
@@ -273,6 +273,10 @@ pub struct Load {
     /// Ping-pong and burst: the program and its arguments that are the follow; absent where that is our own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub follow: Vec<String>,
+    /// Ping-pong and burst: where an end listens that is running already and is the follow, `unix:PATH` or
+    /// `tcp:127.0.0.1:PORT`; absent where it is started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Address>,
 }
 
 /// Bytes of an answer.
@@ -344,6 +348,7 @@ impl Load {
             net: kept(takes(LoadKey::Net), self.net),
             // What cannot have one says so.
             follow: self.follow.clone(),
+            at: self.at.clone(),
         }
     }
 
@@ -478,6 +483,24 @@ impl Load {
         ]
     }
 
+    /// Whether the follow is our own.
+    #[must_use]
+    pub fn is_ours(&self) -> bool {
+        self.follow.is_empty() && self.at.is_none()
+    }
+
+    /// The same with our own follow.
+    #[must_use]
+    pub fn with_ours(&self) -> Self {
+        Self { follow: Vec::new(), at: None, ..self.clone() }
+    }
+
+    /// Whose end the follow is, in words: the program as it is typed, or where it listens; `None` where it is our own.
+    #[must_use]
+    pub fn end(&self) -> Option<String> {
+        self.program().or_else(|| Some(self.at.as_ref()?.to_string()))
+    }
+
     /// The program that is the follow, as it is typed; `None` where that is our own.
     #[must_use]
     pub fn program(&self) -> Option<String> {
@@ -508,7 +531,8 @@ impl Load {
             true => format!("follow=\"{program}\""),
             false => format!("follow={program}"),
         });
-        LoadKey::ALL.iter().filter_map(set).map(word).chain(follow).collect()
+        let at = self.at.as_ref().map(|address| format!("at={address}"));
+        LoadKey::ALL.iter().filter_map(set).map(word).chain(follow).chain(at).collect()
     }
 }
 
@@ -516,6 +540,19 @@ impl Load {
 mod tests {
     use super::*;
     use crate::pattern::PatternKind;
+
+    #[test]
+    fn a_program_is_named_in_the_identity_as_it_is_typed() {
+        let of = |words: &[&str]| {
+            let follow = words.iter().map(|word| (*word).to_owned()).collect();
+            Load { follow, ..Load::default() }
+        };
+        assert_eq!(of(&["./echo"]).of(PatternKind::Burst).words(), ["follow=./echo"]);
+        assert_eq!(of(&["python3", "echo.py"]).words(), ["follow=\"python3 echo.py\""]);
+        let quoted = of(&["sh", "-c", "it's", ""]);
+        assert_eq!(quoted.program().as_deref(), Some(r"sh -c 'it'\''s' ''"));
+        assert!(of(&[]).is_plain() && of(&[]).program().is_none() && !quoted.is_plain());
+    }
 
     #[test]
     fn a_load_keeps_what_concerns_its_pattern_and_reads_as_words() {

@@ -100,6 +100,60 @@ impl FromStr for Align {
     }
 }
 
+/// Where an end listens that is running already: `unix:PATH` or `tcp:127.0.0.1:PORT`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(with = "String"))]
+pub enum Address {
+    /// A path of a UNIX socket, as it was typed.
+    Unix(String),
+    /// A port of 127.0.0.1.
+    Tcp(u16),
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => write!(out, "unix:{path}"),
+            Self::Tcp(port) => write!(out, "tcp:127.0.0.1:{port}"),
+        }
+    }
+}
+
+impl From<Address> for String {
+    fn from(address: Address) -> Self {
+        address.to_string()
+    }
+}
+
+impl TryFrom<String> for Address {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let port = |text: &str| text.parse().ok().filter(|port| *port > 0);
+        match text.split_once(':') {
+            Some(("unix", path)) if !path.is_empty() => Ok(Self::Unix(path.to_owned())),
+            Some(("tcp", rest)) => match rest.rsplit_once(':') {
+                Some(("127.0.0.1" | "localhost", number)) => port(number)
+                    .map(Self::Tcp)
+                    .ok_or_else(|| format!("'{number}' is no port (1 to 65535)")),
+                _ => Err(format!(
+                    "'{text}' is not on this host's 127.0.0.1, like tcp:127.0.0.1:7000"
+                )),
+            },
+            _ => Err(format!("'{text}' is not unix:PATH or tcp:127.0.0.1:PORT")),
+        }
+    }
+}
+
 /// A file whose bytes messages consist of. As a word `FILE`, or `FILE#DIGEST` with the first signs of its digest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -324,6 +378,25 @@ mod tests {
     use super::*;
 
     /// A document with one of these was written and could not be read.
+    #[test]
+    fn an_address_is_a_path_or_a_port_of_this_host() {
+        for text in ["unix:/run/end", "unix:a:b", "tcp:127.0.0.1:7000"] {
+            assert_eq!(text.parse::<Address>().map(|one| one.to_string()).as_deref(), Ok(text));
+        }
+        assert_eq!("tcp:localhost:1".parse(), Ok(Address::Tcp(1)));
+        for (text, part) in [
+            ("unix:", "is not unix:PATH"),
+            ("/run/end", "is not unix:PATH"),
+            ("tcp:10.0.0.1:7", "is not on this host"),
+            ("tcp:127.0.0.1", "is not on this host"),
+            ("tcp:127.0.0.1:0", "'0' is no port"),
+            ("tcp:127.0.0.1:70000", "'70000' is no port"),
+        ] {
+            let told = text.parse::<Address>().expect_err(text);
+            assert!(told.contains(part), "{text}: {told}");
+        }
+    }
+
     #[test]
     fn a_rate_that_is_shown_as_no_number_or_as_nothing_is_refused() {
         for text in

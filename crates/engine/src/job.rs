@@ -74,8 +74,12 @@ pub struct Job {
 /// A program at the place of the follow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ProgramJob {
-    /// The program and its arguments.
+    /// The program and its arguments; none where an end is running already.
     pub words: Vec<String>,
+    /// The process that listens, where an end is running already and the kernel names it, and when the lead connected
+    /// (`CLOCK_MONOTONIC`), ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub running: Option<(Option<u32>, u64)>,
     /// How many leading bytes of a message an answer complements.
     pub flip: usize,
     /// How long all of it may take until the last answer.

@@ -313,7 +313,11 @@ fn drive<M: Mechanism>(
     let mut port = attach::<M>(job.end(wiring, context))?;
     let over = Own::<M>::OVER;
     let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
-    measure(&mut loops, M::lends(&options::<M>(&job.options)?), job, page, context)
+    let report = measure(&mut loops, M::lends(&options::<M>(&job.options)?), job, page, context)?;
+    if job.program.is_some() {
+        shim::tell_the_end(&mut port, M::SPEC);
+    }
+    Ok(report)
 }
 
 /// All mechanisms a program knows, in the order of their list.

@@ -14,9 +14,13 @@ use crate::task::WorkerContext;
 use crate::worker;
 use crate::worker::runner::{Form, Pass, Runner};
 use ipcperf_core::result::CellKey;
-use ipcperf_core::{DynPort, Fault, Missing, Port, Seat, SetupError, Touch, Wiring};
+use ipcperf_core::{
+    Address, DynPort, Fault, Link, Missing, OnClose, Payload, Placement, Port, Seat, SetupError,
+    Spec, Touch, Wiring,
+};
 use ipcperf_sys::clock::{Clock, monotonic_ns};
 use ipcperf_sys::control::{Control, wait_any};
+use ipcperf_sys::io::socket::{Kind, meeting};
 use ipcperf_sys::io::{pipe, stream};
 use ipcperf_sys::process::{describe_end, outlive_coordinator};
 use ipcperf_sys::process_tree::Account;
@@ -76,8 +80,11 @@ pub fn environment(key: &CellKey) -> [(&'static str, String); 6] {
 #[must_use]
 pub fn objection(key: &CellKey, is_plain: bool) -> Option<Missing> {
     let load = &key.load;
-    if load.follow.is_empty() {
+    if load.is_ours() {
         return None;
+    }
+    if let Some(missing) = load.at.as_ref().and_then(|address| not_there(key, address)) {
+        return Some(missing);
     }
     if !is_plain {
         let what = "a program of others cannot be its end: it gets descriptors for read and write that sleep, and there are none";
@@ -102,6 +109,51 @@ pub fn objection(key: &CellKey, is_plain: bool) -> Option<Missing> {
     Some(Missing::new(format!("a program is the follow: {what}"), "leave one of them out"))
 }
 
+/// Why an end that is running already cannot be the follow of a cell.
+fn not_there(key: &CellKey, address: &Address) -> Option<Missing> {
+    let known: &[&str] = match address {
+        Address::Unix(_) => &["unix-stream", "unix-seqpacket"],
+        Address::Tcp(_) => &["tcp"],
+    };
+    if !known.contains(&key.mechanism.as_str()) {
+        let what = format!("{address} is the address of another kind of socket");
+        return Some(Missing::new(what, known.join(" or ")));
+    }
+    let is_free =
+        matches!(key.placement, Placement::Free | Placement::OneEnd { seat: Seat::Lead, .. });
+    (!is_free).then(|| {
+        let what = "an end that is running already is where it is";
+        Missing::new(what, "--place free, or CPU,free to pin the lead alone")
+    })
+}
+
+/// In the coordinator: the channel to an end that is running already.
+pub(crate) fn call(
+    spec: &Spec,
+    address: &Address,
+    program: &mut Option<ProgramJob>,
+) -> Result<Link, SetupError> {
+    let kind = match spec.payload {
+        Payload::Stream => Kind::Stream,
+        _ => Kind::SeqPacket,
+    };
+    let start_ns = monotonic_ns();
+    let (socket, peer) = meeting::call(kind, address)?;
+    if let Some(program) = program {
+        program.running = Some((peer, start_ns));
+    }
+    Ok(Link::of_fds([socket], []))
+}
+
+/// In the lead, before it closes its end: lets the program read 0 bytes where closing alone does not, by an empty message.
+pub(crate) fn tell_the_end(port: &mut dyn DynPort, spec: &Spec) {
+    let is_told = matches!(spec.payload, Payload::Stream) || spec.on_close != OnClose::Undetected;
+    if !is_told {
+        // A program that is gone has failed elsewhere.
+        let _ = port.send(0, &mut |_| ());
+    }
+}
+
 /// In the lead, once its end is closed.
 pub(crate) fn closed(page: &Page) {
     let [_, reached] = page.progress(Seat::Lead);
@@ -117,6 +169,9 @@ pub(crate) fn drive(
     page: &Page,
     context: &mut WorkerContext<'_>,
 ) -> Result<SideReport, Failure> {
+    if let Some((peer, start_ns)) = task.running {
+        return beside(peer, start_ns, job, page, context);
+    }
     // Dropped last: whatever the program has left behind.
     let _orphans = Orphans;
     let end = outlive_coordinator()?;
@@ -145,6 +200,24 @@ pub(crate) fn drive(
     let (most, is_incomplete) = (account.most(), account.is_incomplete());
     report.program = Some(ProgramReport { start_ns, most, is_incomplete, said: said.lines() });
     Ok(report)
+}
+
+/// The same for an end that is running already: it is neither started nor ended.
+fn beside(
+    peer: Option<u32>,
+    start_ns: u64,
+    job: &Job,
+    page: &Page,
+    context: &mut WorkerContext<'_>,
+) -> Result<SideReport, Failure> {
+    // Nobody has the number 0.
+    let account = RefCell::new(Account::of(peer.unwrap_or(0)));
+    let report = worker::slice(&mut Absent(job), job, page, context, Some(&account))?;
+    let account = account.into_inner();
+    let (most, said) = (account.most(), Vec::new());
+    let is_incomplete = account.is_incomplete() || most[0] == 0;
+    let program = Some(ProgramReport { start_ns, most, is_incomplete, said });
+    Ok(SideReport { pid: peer.unwrap_or(0), program, ..report })
 }
 
 /// Ends what is left of the program when it is dropped.
@@ -245,7 +318,8 @@ impl Watch<'_> {
             }
             if !ready.contains(&true) {
                 let seconds = self.task.patience.as_secs();
-                program.kill();
+                // Whoever else has its end keeps the lead waiting.
+                end_children();
                 let which = self.which();
                 self.fail(&format!(
                     "silent: {which} had not come after {seconds} s, and it was killed"
@@ -264,11 +338,12 @@ impl Watch<'_> {
         if reached.load(Ordering::Acquire) == CLOSED {
             return;
         }
-        let which = self.which();
         let how = match program.wait() {
             Ok(ended) => describe_end(ended.status),
             Err(error) => error.to_string(),
         };
+        end_children();
+        let which = self.which();
         self.fail(&format!("it ended with {how} before {which}"));
     }
 

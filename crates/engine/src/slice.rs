@@ -23,6 +23,7 @@ use crate::job::{Job, Segment};
 use crate::page::Page;
 use crate::protocol::Word;
 use crate::registry::Entry;
+use crate::shim;
 use crate::supervisor::{Stop, Supervisor};
 use compact::collect;
 use ipcperf_core::result::CellKey;
@@ -61,7 +62,12 @@ fn attempt(
     let Terms { job, pads, deadline, .. } = terms;
     let Surroundings { page, interrupts } = around;
     page.reset(2);
-    let link = entry.open(&job.shape, options)?;
+    let mut job = job.clone();
+    let link = match &job.key.load.at {
+        Some(address) => shim::call(entry.spec, address, &mut job.program)?,
+        None => entry.open(&job.shape, options)?,
+    };
+    let job = &job;
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
     let mut guards = Some(link.guards);
     // Dropped after the workers: what a shim that was killed has left.
@@ -77,7 +83,7 @@ fn attempt(
     let mut workers = Supervisor::new(Instant::now() + *deadline, interrupts);
     // The one sets itself up while the other is started.
     for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
-        let named = match (job.key.load.program(), seat) {
+        let named = match (job.key.load.end(), seat) {
             (Some(program), Seat::Follow) => format!("'{program}'"),
             _ => name(seat).to_owned(),
         };

@@ -222,6 +222,10 @@ pub(crate) struct RunArgs {
     /// own (repeatable): 'python3 echo.py'. How it answers: docs/ENDS.md
     #[arg(long, value_name = "PROGRAM ARGS")]
     pub(crate) follow: Vec<String>,
+    /// Ping-pong and burst: also measure with an end that is running already and listens at unix:PATH or
+    /// tcp:127.0.0.1:PORT, as the follow; one size. Prints the environment to start it with
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) at: Option<String>,
     /// Run a program (without a shell) instead of a mechanism: 'head -c 1G /dev/zero'. Repeat it to build a pipeline;
     /// ',' starts another pipeline
     #[arg(long, value_name = "PROGRAM ARGS")]

@@ -1,9 +1,49 @@
 //! `run --follow`: programs of others at the place of the follow.
 
-use crate::error::Stop;
+use crate::args::{ProgressArgs, RunArgs};
+use crate::error::{Stop, note};
 use crate::exec;
 use crate::exec::words;
-use ipcperf_core::{Load, PatternKind, Touch};
+use ipcperf_core::{Address, Load, PatternKind, Touch};
+use ipcperf_engine::plan::{CellPlan, Request};
+use ipcperf_engine::shim;
+
+/// Programs that a file names run only if the user has seen them.
+pub(crate) fn permit(file: &str, programs: &[String], is_allowed: bool) -> Result<(), Stop> {
+    let mut commands: Vec<String> =
+        programs.iter().flat_map(|program| [program.clone(), exec::NEXT.to_owned()]).collect();
+    match commands.pop() {
+        Some(_) => exec::permit(file, &commands, is_allowed),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what a program cannot have part in.
+pub(crate) fn alone(args: &RunArgs) -> Result<(), Stop> {
+    let others = [
+        ("--crossover", !args.crossover.is_empty(), "a search has two mechanisms"),
+        ("--time-calls", args.time_calls, "only our own ends time their calls"),
+    ];
+    match others
+        .iter()
+        .find(|(_, is_given, _)| *is_given && (!args.follow.is_empty() || args.at.is_some()))
+    {
+        Some((flag, _, why)) => Err(Stop::usage(format!(
+            "--follow and --at do not work with {flag}: {why}; leave one of them out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses the words of a program, if there are any, that cannot be an end of this pattern.
+pub(crate) fn check(words: &[String], pattern: PatternKind, touch: Touch) -> Result<(), Stop> {
+    let Some(program) = words.first() else { return Ok(()) };
+    can_be_ends(&[pattern], touch)?;
+    match exec::objection(program) {
+        Some(why) => Err(Stop::usage(format!("--follow '{program}': {why}"))),
+        None => Ok(()),
+    }
+}
 
 /// The words of each program, if they can be ends of these patterns where messages are touched so.
 pub(crate) fn programs(
@@ -14,6 +54,25 @@ pub(crate) fn programs(
     if given.is_empty() {
         return Ok(Vec::new());
     }
+    can_be_ends(patterns, touch)?;
+    let mut programs: Vec<Vec<String>> = Vec::new();
+    for command in given {
+        let refused = |why: String| Stop::usage(format!("--follow '{command}': {why}"));
+        let words = words::split(command).map_err(refused)?;
+        let program = words.first().ok_or_else(|| refused("no program".into()))?;
+        if let Some(why) = exec::objection(program) {
+            return Err(refused(why));
+        }
+        if programs.contains(&words) {
+            return Err(refused("it is named twice".into()));
+        }
+        programs.push(words);
+    }
+    Ok(programs)
+}
+
+/// Refuses patterns and touches in which no program can be an end.
+fn can_be_ends(patterns: &[PatternKind], touch: Touch) -> Result<(), Stop> {
     if let Some(pattern) = patterns.iter().find(|pattern| !answers(**pattern)) {
         let why = match pattern {
             PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
@@ -37,20 +96,7 @@ pub(crate) fn programs(
             "--follow does not work with --touch {touch}: {why}; use header or full"
         )));
     }
-    let mut programs: Vec<Vec<String>> = Vec::new();
-    for command in given {
-        let refused = |why: String| Stop::usage(format!("--follow '{command}': {why}"));
-        let words = words::split(command).map_err(refused)?;
-        let program = words.first().ok_or_else(|| refused("no program".into()))?;
-        if let Some(why) = exec::objection(program) {
-            return Err(refused(why));
-        }
-        if programs.contains(&words) {
-            return Err(refused("it is named twice".into()));
-        }
-        programs.push(words);
-    }
-    Ok(programs)
+    Ok(())
 }
 
 /// Whether each message, or each burst of them, has its answer.
@@ -58,11 +104,60 @@ fn answers(pattern: PatternKind) -> bool {
     matches!(pattern, PatternKind::PingPong | PatternKind::Burst)
 }
 
-/// These loads with our own follow, and with each program.
-pub(crate) fn beside(loads: Vec<Load>, programs: &[Vec<String>]) -> Vec<Load> {
+/// Where an end listens that is running already.
+pub(crate) fn address(text: &str) -> Result<Address, Stop> {
+    text.parse().map_err(|why| Stop::usage(format!("--at: {why}")))
+}
+
+/// The mechanism that an address stands for where none is named.
+pub(crate) fn mechanism(address: &Address) -> &'static str {
+    match address {
+        Address::Unix(_) => "unix-stream",
+        Address::Tcp(_) => "tcp",
+    }
+}
+
+/// Refuses what an end that is running already cannot know: it was told one size when it was started.
+pub(crate) fn alone_at(request: &Request, mechanisms: usize, touch: Touch) -> Result<(), Stop> {
+    can_be_ends(&request.patterns, touch)?;
+    let ours = request.loads.iter().filter(|load| load.is_ours()).count();
+    let many = [
+        ("-s", request.sizes.len()),
+        ("-p", request.patterns.len()),
+        ("a load", ours),
+        ("-m", mechanisms),
+    ];
+    match many.iter().find(|(_, count)| *count > 1) {
+        Some((flag, count)) => Err(Stop::usage(format!(
+            "--at: an end that is running already knows one kind of messages; {flag} has {count} values"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Says with what an end that is to be running has to be started.
+pub(crate) fn tell(cells: &[CellPlan], progress: &ProgressArgs) {
+    let Some(cell) = cells.iter().find(|cell| cell.key.load.at.is_some()) else { return };
+    if !progress.quiet {
+        let environment = shim::environment(&cell.key);
+        let words = environment.iter().map(|(name, value)| format!("{name}={value}"));
+        note(&format!(
+            "The end must have been started with {}",
+            words.collect::<Vec<_>>().join(" ")
+        ));
+    }
+}
+
+/// These loads with our own follow, with each program, and with the end that is running already.
+pub(crate) fn beside(
+    loads: Vec<Load>,
+    programs: &[Vec<String>],
+    at: Option<&Address>,
+) -> Vec<Load> {
     let with = |load: &Load| {
         let all = programs.iter().map(|words| Load { follow: words.clone(), ..load.clone() });
-        std::iter::once(load.clone()).chain(all).collect::<Vec<_>>()
+        let running = at.map(|address| Load { at: Some(address.clone()), ..load.clone() });
+        std::iter::once(load.clone()).chain(all).chain(running).collect::<Vec<_>>()
     };
     loads.iter().flat_map(with).collect()
 }

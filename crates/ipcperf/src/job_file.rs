@@ -3,7 +3,7 @@
 
 use crate::args::RunArgs;
 use crate::error::{Stop, one_line};
-use crate::{exec, foreign, output};
+use crate::{exec, follow, foreign, output};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use ipcperf_core::{KnobKind, LoadKey, OptionSet, nearest};
@@ -16,6 +16,7 @@ use toml::Value;
 /// Flags that are not keys: how a run is shown; permissions that only the user may give; and a search, which is not a plan.
 const NOT_IN_A_JOB: &[&str] = &[
     "allow-exec",
+    "at",
     "color",
     "crossover",
     "dry-run",
@@ -75,6 +76,14 @@ pub(crate) fn words(
         }
         match key.as_str() {
             "exec" => exec::permit(file, &commands(value)?, may_exec)?,
+            "follow" => {
+                let programs: Vec<String> = said
+                    .iter()
+                    .filter_map(|word| word.split_once('='))
+                    .map(|(_, program)| program.to_owned())
+                    .collect();
+                follow::permit(file, &programs, may_exec)?;
+            }
             "output" => {
                 let named = value.as_str().unwrap_or_default();
                 check_output(Path::new(named)).map_err(|why| {

@@ -60,9 +60,13 @@ fn timing_calls(size: u64) -> Duration {
     Duration::from_micros(100 * operations) + moving(2 * operations + 24, size)
 }
 
+/// What a program takes more than our own end: its start, and the windows of its warm-up.
+const PROGRAM: Duration = Duration::from_millis(250);
+
 /// The processes of a slice: two, or all peers of a fan and the other end.
 fn starting(cell: &CellPlan) -> Duration {
-    SLICE_OVERHEAD.mul_f64(cell.key.load.peers.max(1).saturating_add(1) as f64 / 2.0)
+    let ours = SLICE_OVERHEAD.mul_f64(cell.key.load.peers.max(1).saturating_add(1) as f64 / 2.0);
+    if cell.key.load.is_ours() { ours } else { ours + PROGRAM }
 }
 
 /// How many rounds fit into a budget, where each takes `round` and all that comes once takes `beside`.

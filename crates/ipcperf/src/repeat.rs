@@ -3,7 +3,7 @@
 use crate::args::{GateArgs, OutputArgs};
 use crate::error::Stop;
 use crate::measure::{self, Experiment};
-use crate::{counts, document, foreign, job_file, loads, output, request};
+use crate::{counts, document, follow, foreign, job_file, loads, output, request};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Id};
 use ipcperf_core::result::{Cell, CellKey};
@@ -11,6 +11,7 @@ use ipcperf_core::{KnobKind, Load, LoadKey, OptionSet, PayloadFile};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Settings;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -37,7 +38,7 @@ pub(crate) fn plan(
         ))
     };
     let payload = LoadKey::Payload.name();
-    let permitted = ["from", "dry_run", "set", "raw", payload];
+    let permitted = ["from", "dry_run", "allow_exec", "set", "raw", payload];
     let mut names = planned.map(Id::as_str).filter(|name| !permitted.contains(name));
     if let Some(name) = names.find(|name| is_typed(name)) {
         return Err(no_room(name));
@@ -64,6 +65,17 @@ pub(crate) fn plan(
     }
     if let Some(name) = typed.says_more_than(&set.cells) {
         return Err(no_room(name));
+    }
+    let may_exec = is_typed("allow_exec") || is_typed("dry_run");
+    let programs: BTreeSet<String> =
+        set.cells.iter().filter_map(|cell| cell.key.load.program()).collect();
+    let programs: Vec<String> = programs.into_iter().collect();
+    follow::permit(&format!("'{shown}'"), &programs, may_exec)?;
+    if let Some(address) = set.cells.iter().find_map(|cell| cell.key.load.at.as_ref()) {
+        let why = format!(
+            "an end that is running already is not reached from a result; type it: --at {address}"
+        );
+        return Err(refused(why));
     }
     let host = request::host()?;
     let cell = |cell: &Cell| {
@@ -187,6 +199,8 @@ fn again(registry: &Registry, host: &Host, cell: &Cell) -> Result<CellPlan, Stri
     check(key).map_err(told)?;
     let mut load = key.load.clone();
     load.payload = load.payload.as_ref().map(payload).transpose()?;
+    load.follow.iter_mut().for_each(|word| *word = as_typed(word));
+    follow::check(&load.follow, key.pattern, key.touch).map_err(told)?;
     let entry = *request::mechanism(registry, &key.mechanism).map_err(told)?;
     let request = Request {
         touch: key.touch,

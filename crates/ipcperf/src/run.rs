@@ -58,6 +58,7 @@ pub(crate) fn run(
     if args.over.is_some() && args.crossover.is_empty() {
         return Err(Stop::usage("--over needs a search: add --crossover A B"));
     }
+    follow::alone(&args)?;
     if !args.crossover.is_empty() {
         return crossover::run(registry, &args, rounds, &gates);
     }
@@ -113,6 +114,7 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<E
     for request in requests(registry, args, Some(&host.topology))? {
         cells.extend(plan::cells(&request, &host).map_err(request::refused)?);
     }
+    follow::tell(&cells, &args.output.progress);
     let settings = settings(args, rounds)?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
@@ -126,12 +128,16 @@ fn requests(
     args: &RunArgs,
     topology: Option<&Topology>,
 ) -> Result<Vec<Request>, Stop> {
-    if args.mechanism.is_empty() {
+    let at = args.at.as_deref().map(follow::address).transpose()?;
+    if args.mechanism.is_empty() && at.is_none() {
         return Err(Stop::usage(
             "which mechanism? name some (like pipe unix-stream) or a job file",
         ));
     }
     let defaults = || {
+        if at.is_some() {
+            return vec![Placement::Free];
+        }
         let mut places = vec![Placement::SameCpu];
         places.extend(topology.and_then(Topology::two_cpus));
         places
@@ -139,14 +145,19 @@ fn requests(
     let or = |given: &[String], default: &str| typed(given).unwrap_or_else(|| default.to_owned());
     let patterns = request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?;
     // What an end in any language is asked to do.
-    let usual = if args.follow.is_empty() { Touch::CacheLine } else { Touch::Header };
+    let is_ours = args.follow.is_empty() && at.is_none();
+    let usual = if is_ours { Touch::CacheLine } else { Touch::Header };
     let touch = request::touch(args.touch.as_deref().unwrap_or(usual.name()))?;
     let programs = follow::programs(&args.follow, &patterns, touch)?;
-    let asked = request::asked(registry, &args.mechanism, &args.set)?;
+    let names = match &at {
+        Some(address) if args.mechanism.is_empty() => vec![follow::mechanism(address).to_owned()],
+        _ => args.mechanism.clone(),
+    };
+    let asked = request::asked(registry, &names, &args.set)?;
     let mechanisms = asked.len();
     let request = Request {
         mechanisms: Vec::new(),
-        loads: follow::beside(loads::loads(&args.load, &patterns, touch)?, &programs),
+        loads: follow::beside(loads::loads(&args.load, &patterns, touch)?, &programs, at.as_ref()),
         patterns,
         sizes: request::sizes(&or(&args.size, "64"))?,
         placements: match typed(&args.place) {
@@ -157,6 +168,9 @@ fn requests(
         touch,
         options: OptionSet::default(),
     };
+    if at.is_some() {
+        follow::alone_at(&request, mechanisms, touch)?;
+    }
     let parts = [
         mechanisms,
         request.patterns.len(),

@@ -4,7 +4,7 @@
 use crate::Specs;
 use crate::judge::{MetricKind, Rank, Ranking, Reading, lost_its_rounds, lost_too_much};
 use crate::{advice, text, words};
-use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
+use ipcperf_core::result::{Cell, CellKey, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};
 use ipcperf_stats::Factor;
 use std::collections::{BTreeMap, HashMap};
@@ -58,6 +58,8 @@ pub(crate) struct Row<'a> {
     pub(crate) kind: MetricKind,
     /// In a run: how many times worse it is than the best of its ranking.
     pub(crate) beside_best: Option<Factor>,
+    /// Of a program at the place of the follow: its figure over that of our own.
+    pub(crate) beside_ours: Option<Factor>,
 }
 
 impl Conditions {
@@ -69,9 +71,8 @@ impl Conditions {
             think_ns: 0,
             burst: 0,
             window: 0,
-            // Programs stand beside our own end.
-            follow: Vec::new(),
-            ..cell.key.load.clone()
+            // Other ends stand beside our own.
+            ..cell.key.load.with_ours()
         };
         Self {
             place_order: place_order(cell.key.placement),
@@ -131,7 +132,7 @@ const ROUTINE: [&str; 3] = ["sleeps", "wake-ups", "EINPROGRESS"];
 impl<'a> Row<'a> {
     /// A row of no ranking.
     pub(crate) const fn alone(cell: &'a Cell, kind: MetricKind) -> Self {
-        Self { cell, rank: None, is_floor: false, kind, beside_best: None }
+        Self { cell, rank: None, is_floor: false, kind, beside_best: None, beside_ours: None }
     }
 
     /// The metric of its ranking.
@@ -253,8 +254,8 @@ pub(crate) fn label(cell: &Cell) -> String {
     for word in curve(&cell.key.load).words() {
         label.push_str(&format!(" {word}"));
     }
-    if let Some(program) = cell.key.load.program() {
-        label.push_str(&format!(" with {program}"));
+    if let Some(end) = cell.key.load.end() {
+        label.push_str(&format!(" with {end}"));
     }
     label
 }
@@ -398,6 +399,8 @@ fn rows<'a>(
 ) -> Vec<Row<'a>> {
     let mut listed: Vec<(&Cell, Reading)> = Vec::new();
     let mut others = Vec::new();
+    let cells: Vec<&Cell> = cells.collect();
+    let ours = beside_ours(&cells, kind);
     for cell in cells {
         let is_floor = is_floor(&cell.key.mechanism, specs);
         let is_listed = !is_floor && is_ranked(cell) && is_comparable(cell);
@@ -435,7 +438,30 @@ fn rows<'a>(
         beside_best: rank.and_then(|_| factors.next().flatten()),
         ..Row::alone(cell, kind)
     };
-    listed.into_iter().map(row).chain(others).collect()
+    let beside = |row: Row<'a>| {
+        let found = ours.iter().find(|(cell, _)| std::ptr::eq(*cell, row.cell));
+        Row { beside_ours: found.map(|(_, factor)| *factor), ..row }
+    };
+    listed.into_iter().map(row).chain(others).map(beside).collect()
+}
+
+/// Programs at the place of the follow, each as a multiple of the cell that is the same with our own.
+fn beside_ours<'a>(cells: &[&'a Cell], kind: MetricKind) -> Vec<(&'a Cell, Factor)> {
+    let is_same = |program: &Cell, ours: &Cell| {
+        !program.key.load.is_ours()
+            && CellKey { load: program.key.load.with_ours(), ..program.key.clone() } == ours.key
+            && program.requested() == ours.requested()
+    };
+    let of = |ours: &&'a Cell| {
+        let programs: Vec<&Cell> =
+            cells.iter().copied().filter(|cell| is_same(cell, ours)).collect();
+        let factors = match programs.is_empty() {
+            true => Vec::new(),
+            false => kind.factors(ours, &programs),
+        };
+        programs.into_iter().zip(factors).filter_map(|(cell, factor)| Some((cell, factor?)))
+    };
+    cells.iter().flat_map(of).collect()
 }
 
 /// An open loop asks for a load; what is best at another load says nothing.

@@ -24,6 +24,8 @@ pub(crate) enum Column {
     Spread,
     /// How many times worse it is than the best of the ranking, with its interval.
     BesideBest,
+    /// A program at the place of the follow over our own, with its interval.
+    BesideOurs,
     /// Of all operations, beside the median.
     Mean,
     Messages,
@@ -61,9 +63,9 @@ pub(crate) enum Column {
 }
 
 use Column::{
-    Achieved, BesideBest, Bound, Cpu, CpuSpread, Cpus, Energy, Errors, Fairness, Faults, Figure,
-    Ipis, Least, Load, Machine, Mean, Mechanism, Messages, Offered, OneWay, Peers, Preempted,
-    Quantile, Rank, Service, Size, Spread, Switches, Syscalls, System, Transform, User,
+    Achieved, BesideBest, BesideOurs, Bound, Cpu, CpuSpread, Cpus, Energy, Errors, Fairness,
+    Faults, Figure, Ipis, Least, Load, Machine, Mean, Mechanism, Messages, Offered, OneWay, Peers,
+    Preempted, Quantile, Rank, Service, Size, Spread, Switches, Syscalls, System, Transform, User,
 };
 
 const P50: Column = Quantile("p50");
@@ -75,9 +77,9 @@ const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
 
 /// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
-    Cpus, Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, BesideBest, Mean,
-    OneWay, Transform, Bound, Messages, Fairness, Least, P50, P90, P99, P99_9, MAX, SERVICE[0],
-    SERVICE[1], Cpu, Errors, Switches, Ipis, Syscalls,
+    Cpus, Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, BesideBest,
+    BesideOurs, Mean, OneWay, Transform, Bound, Messages, Fairness, Least, P50, P90, P99, P99_9,
+    MAX, SERVICE[0], SERVICE[1], Cpu, Errors, Switches, Ipis, Syscalls,
 ];
 
 /// The same of a table of costs.
@@ -88,8 +90,9 @@ const COST: &[Column] = &[
 
 /// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the tail.
 const KEEP: &[Column] = &[
-    Load, Errors, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest, Mean, Offered, Fairness,
-    Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
+    Load, Errors, BesideOurs, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest, Mean, Offered,
+    Fairness, Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis,
+    Syscalls,
 ];
 const KEEP_COST: &[Column] =
     &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];
@@ -119,6 +122,7 @@ fn all(chapter: &Chapter, style: &Style) -> Vec<Column> {
     let is_shown = |column: &Column| match column {
         Cpus => has_many_named_cpus(sections),
         BesideBest => is_beside(),
+        BesideOurs => any(&|cell| !cell.key.load.is_ours()),
         Bound => style.versus_bound,
         Rank => has_rivals,
         OneWay => any(&|cell| cell.key.load.one_way),
@@ -203,6 +207,7 @@ impl Column {
             Mean => "mean",
             Messages => "messages",
             BesideBest => "x best",
+            BesideOurs => "of ours",
             Bound if is_time => "x bound",
             Bound => "of bound",
             Quantile(name) => match pattern.many() {
@@ -270,6 +275,7 @@ impl Column {
                 or_none(row.metric(), |metric| figures::spread(metric, unit))
             }
             BesideBest => or_none(row.beside_best, figures::factor),
+            BesideOurs => or_none(row.beside_ours, figures::factor),
             Mean => quantile(cell.rtt_ns.as_ref(), "mean"),
             Messages => metric(&cell.messages_per_second, figures::per_second),
             Load => or_none(cell.key.load.rate, |rate| rate.to_string()),

@@ -198,11 +198,6 @@ impl Program {
         self.child.id()
     }
 
-    /// Kills it with its process group; it has yet to be waited for.
-    pub fn kill(&self) {
-        self.kill_group();
-    }
-
     /// Waits for its end and says what it consumed. What is left of its process group is killed.
     ///
     /// # Errors

@@ -290,7 +290,9 @@ impl<'de> MapAccess<'de> for Keys<'de> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cell, Covariates, FanRound, HistogramData, Proof, Round, SideCpu};
+    use super::super::{
+        Cell, Covariates, FanRound, HistogramData, ProgramEnd, Proof, Round, SideCpu,
+    };
     use super::*;
     use serde_json::json;
 
@@ -316,6 +318,11 @@ mod tests {
             saturated: at == 2,
             histogram: (at == 0).then(HistogramData::default),
             fan: (at > 0).then(|| FanRound { served: vec![at; 3], jain: None, pids: Vec::new() }),
+            program: (at == 1).then(|| ProgramEnd {
+                first_answer_ns: 1e6,
+                said: vec!["runtime 3".to_owned()],
+                ..ProgramEnd::default()
+            }),
             standstill: (at == 2).then_some(super::super::Standstill { ns: 1.5e9, who: None }),
             cpu_ns: SideCpu { lead: u64::MAX, ..SideCpu::default() },
             covariates: Covariates { ipis: Some(at), ..Covariates::default() },

@@ -402,9 +402,9 @@ impl<'a> Bench<'a> {
             + moving(largest)
             + counted
             + idle;
-        let words = plan.key.load.follow.clone();
-        let program = (!words.is_empty()).then(|| ProgramJob {
-            words,
+        let program = (!plan.key.load.is_ours()).then(|| ProgramJob {
+            words: plan.key.load.follow.clone(),
+            running: None,
             flip: shim::flip(&plan.key),
             patience: deadline,
             files: limits::of_programs(),

@@ -85,6 +85,8 @@ fn refuse_others(args: &RunArgs) -> Result<(), Stop> {
         ("--batch", args.batch.is_some()),
         ("--raw", args.raw.is_some()),
         ("--time-calls", args.time_calls),
+        ("--follow", !args.follow.is_empty()),
+        ("--at", args.at.is_some()),
         ("--fail-if", !args.gates.fail_if.is_empty()),
     ];
     let mut given = given.iter().filter(|(_, is_given)| *is_given).map(|(name, _)| (*name).into());

@@ -14,6 +14,7 @@ mod counted;
 mod crossover;
 mod doctor;
 mod documents;
+mod ends;
 mod exec;
 mod explain;
 mod fan;

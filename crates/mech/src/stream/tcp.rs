@@ -173,6 +173,11 @@ pub(crate) fn connect<O>(
 ) -> Result<OwnedFd, SetupError> {
     let at = Inet { host: end.shape.address(Seat::Follow, at.host), ..at };
     match end.seat {
+        // Somebody has connected to an end that was there before.
+        Seat::Lead if !end.wiring.fds.is_empty() => {
+            let [own] = end.descriptors()?;
+            Ok(own)
+        }
         Seat::Lead => {
             if end.shape.is_apart {
                 end.wiring = end.meet.swap(Wiring::default())?;

@@ -7,7 +7,7 @@ use crate::columns::{self, Column};
 use crate::figures;
 use crate::judge::{MetricKind, clock_share, has_too_few_rounds, is_timed_alone};
 use crate::{text, words};
-use ipcperf_core::result::ResultSet;
+use ipcperf_core::result::{Cell, ProgramEnd, ResultSet};
 use ipcperf_core::{PatternKind, PayloadFile, Wait};
 use ipcperf_stats::FEWEST_ROUNDS;
 
@@ -67,6 +67,14 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
                 .to_owned(),
         );
     }
+    if has(Column::BesideOurs) {
+        lines.push(
+            "of ours is a program's figure over that of our own follow in the same rounds, with the 95 % interval: what the \
+             program and its runtime add."
+                .to_owned(),
+        );
+    }
+    lines.extend(programs(&rows));
     if rows.iter().any(|row| row.is_two_mode()) {
         lines.extend(words::legend(words::TWO_MODES));
     }
@@ -94,6 +102,50 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
         lines.extend(bounds(&rows));
     }
     lines
+}
+
+/// How each program at the place of the follow began, and what it was: medians over all rounds.
+fn programs(rows: &[&Row]) -> Vec<String> {
+    let by_figure = rows.iter().filter(|row| row.kind != MetricKind::Cpu);
+    let all =
+        text::in_groups(by_figure.filter_map(|row| Some((row.cell.key.load.end()?, row.cell))));
+    let line = |(program, cells): &(String, Vec<&Cell>)| {
+        let rounds: Vec<&ProgramEnd> = cells
+            .iter()
+            .flat_map(|cell| &cell.rounds)
+            .filter_map(|round| round.program.as_ref())
+            .collect();
+        let median = |of: fn(&ProgramEnd) -> f64| {
+            let mut all: Vec<f64> = rounds.iter().map(|round| of(round)).collect();
+            all.sort_by(f64::total_cmp);
+            Some(figures::nanos(*all.get(all.len() / 2)?))
+        };
+        let most = |of: fn(&ProgramEnd) -> u64| rounds.iter().map(|round| of(round)).max();
+        let (first, warmup) = (median(|one| one.first_answer_ns)?, median(|one| one.warmup_ns)?);
+        let processes =
+            text::counted(most(|one| one.processes)?, "process").replace("processs", "processes");
+        let threads = text::counted(most(|one| one.threads)?, "thread");
+        let lost = match rounds.iter().any(|round| round.is_incomplete) {
+            true if cells.iter().any(|cell| cell.key.load.at.is_some()) => {
+                "; its CPU time is unknown: only a UNIX socket names its process"
+            }
+            true => "; its CPU time is unknown: it ignores the end of processes that it started",
+            false => "",
+        };
+        let mut said = rounds
+            .iter()
+            .find(|round| !round.said.is_empty())
+            .map_or_else(Vec::new, |one| one.said.clone());
+        said.truncate(4);
+        let said = match said.is_empty() {
+            true => String::new(),
+            false => format!("; said by the program, not checked: {}", said.join(", ")),
+        };
+        Some(format!(
+            "{program}: first answer {first} after its start, then {warmup} of warm-up (medians); {processes}, {threads}{lost}{said}."
+        ))
+    };
+    all.iter().filter_map(line).collect()
 }
 
 /// Why the first quantile that is missing is missing, and what would give it.

@@ -108,6 +108,12 @@ pub(super) const COLUMNS: &[Word] = &[
         "use the interval to see how certain it is",
     ),
     word(
+        "of ours",
+        Column,
+        "the figure of a program at the place of the follow over that of our own follow, within rounds (run --follow)",
+        "use the interval to see how certain it is; 1 is as good as ours",
+    ),
+    word(
         "x bound",
         Column,
         "a time as a multiple of this machine's hardware limit: a cache-line round trip or a futex wake-up",

@@ -6,11 +6,11 @@ use crate::io::names::{self, Unlink};
 use crate::io::socket::Kind;
 use crate::io::socket::inet::{self, Inet};
 use crate::io::sysctl;
-use ipcperf_core::{Missing, SetupError};
+use ipcperf_core::{Address, Missing, SetupError};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, sockopt};
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -141,6 +141,29 @@ pub fn connect_unix(kind: Kind, name: &Name, nonce: u64) -> Result<OwnedFd, Setu
     call_unix(&socket, name)?;
     introduce(&socket, nonce)?;
     Ok(socket)
+}
+
+/// Connects to whoever listens there and says nothing; returns the process that listens, where the kernel names it.
+///
+/// # Errors
+/// The call that failed.
+pub fn call(kind: Kind, address: &Address) -> Result<(OwnedFd, Option<u32>), SetupError> {
+    match address {
+        Address::Unix(path) => {
+            let socket = unix_socket(kind)?;
+            let name = net::SocketAddrUnix::new(path).map_err(failed("address of a path"))?;
+            net::connect(&socket, &name).map_err(failed(format!("connect {address}")))?;
+            let peer = sockopt::socket_peercred(&socket).map_err(failed("SO_PEERCRED"))?;
+            Ok((socket, u32::try_from(peer.pid.as_raw_nonzero().get()).ok()))
+        }
+        Address::Tcp(port) => {
+            let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
+            let socket = inet::socket(Inet { host, protocol: inet::Protocol::Tcp })?;
+            let to = SocketAddr::new(host, *port);
+            net::connect(&socket, &to).map_err(failed(format!("connect {address}")))?;
+            Ok((socket, None))
+        }
+    }
 }
 
 /// Connects a socket to the one that has this name. Of a datagram socket: what it sends goes there, and nobody else may
