@@ -60,6 +60,8 @@ mkdir -p ../before base; ln -s "$IPCPERF" ../before/ipcperf; ln -s "$IPCPERF" ba
 head -c 300000 /dev/urandom >photo.jpg
 for i in $(seq 3000); do echo "$i GET /index.html 200 $((i * 37 % 9000))"; done >access.log
 cp access.log app.log
+cp examples/ends/* .
+cc -O2 -o echo echo.c
 "#;
 
 /// One thing that a reader does.
@@ -91,7 +93,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let front = bin.join("ipcperf");
     fs::write(&front, if options.whole { "#!/bin/sh\nexec \"$IPCPERF\" \"$@\"\n" } else { SHORT })?;
     fs::set_permissions(&front, fs::Permissions::from_mode(0o755))?;
-    for name in ["jobs", "docs", "deploy"] {
+    for name in ["jobs", "docs", "deploy", "examples"] {
         std::os::unix::fs::symlink(root.join(name), home.join(name))?;
     }
     let path = std::env::var("PATH").unwrap_or_default();
