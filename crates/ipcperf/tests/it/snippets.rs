@@ -31,14 +31,36 @@ fn programs_in_rust_compile_answer_and_leave_nothing() {
 
 #[test]
 fn programs_in_python_answer_and_leave_nothing() {
-    // There is nothing to compile: the program is its source.
-    let with = |source: &Path, program: &Path| {
-        let mut copy = Command::new("cp");
-        copy.arg(source).arg(program);
-        copy
-    };
     let new_enough = ["-c", "import sys; sys.exit(sys.version_info < (3, 10))"];
-    try_all(Language::Python, "python3", &new_enough, with);
+    try_all(Language::Python, "python3", &new_enough, copied);
+}
+
+/// The program is its source.
+fn copied(source: &Path, program: &Path) -> Command {
+    let mut copy = Command::new("cp");
+    copy.arg(source).arg(program);
+    copy
+}
+
+#[test]
+fn programs_in_go_compile_answer_and_leave_nothing() {
+    let with = |source: &Path, program: &Path| {
+        let mut compiler = Command::new("go");
+        compiler.env("GO111MODULE", "off").args(["build", "-o"]).arg(program).arg(source);
+        compiler
+    };
+    try_all(Language::Go, "go", &["version"], with);
+}
+
+#[test]
+fn programs_in_node_answer_and_leave_nothing() {
+    let new_enough = ["-e", "process.exit(Number(process.versions.node.split('.')[0]) < 18)"];
+    try_all(Language::Node, "node", &new_enough, copied);
+}
+
+#[test]
+fn programs_in_java_answer_and_leave_nothing() {
+    try_all(Language::Java, "javac", &["--release", "17", "--version"], copied);
 }
 
 /// Of most mechanisms the end of a peer is told, of the others a wait has a limit, here of a second. What sleeps for ever
@@ -97,6 +119,9 @@ fn try_all(
             Language::C => "source.c",
             Language::Rust => "source.rs",
             Language::Python => "source.py",
+            Language::Go => "source.go",
+            Language::Node => "source.mjs",
+            Language::Java => "source.java",
         });
         fs::write(&source, printed.stdout).expect("our own folder");
         let program = sandbox.temporary().join("program");
@@ -148,7 +173,17 @@ fn run(sandbox: &Sandbox, language: Language, program: &Path, size: Option<u64>)
             python.args(["-W", "error"]).arg(program);
             python
         }
-        Language::C | Language::Rust => Command::new(program),
+        // Their programs go by their names.
+        Language::Node | Language::Java => {
+            let (name, file) = match language {
+                Language::Node => ("node", "source.mjs"),
+                _ => ("java", "source.java"),
+            };
+            let mut command = Command::new(name);
+            command.arg(program.with_file_name(file));
+            command
+        }
+        Language::C | Language::Rust | Language::Go => Command::new(program),
     };
     command.args(size.map(|size| size.to_string())).current_dir(sandbox.home()).process_group(0);
     let running = sandbox.spawn(command);
@@ -199,7 +234,7 @@ fn what_has_no_program_is_told_in_a_line_with_what_has_one() {
              unix-dgram, unix-seqpacket, eventfd, shm-sem",
         ),
         ("pipe", "rush", "unknown language 'rush'; did you mean 'rust'?"),
-        ("pipe", "perl", "unknown language 'perl'; known: c, rust, python"),
+        ("pipe", "perl", "unknown language 'perl'; known: c, rust, python, go, node, java"),
     ] {
         let ended = sandbox.run(&["describe", name, "--snippet", language]);
         assert_eq!(ended.stderr, format!("ipcperf: {told}\n"));
