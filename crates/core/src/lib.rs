@@ -20,6 +20,7 @@
 //! | slice | one measurement of one cell in fresh worker processes |
 //! | coordinator | the process that the user started: it plans, opens channels, supervises, and times nothing |
 //! | worker | a process that the coordinator started to do one task |
+//! | shim | the worker that stands in for a program which is the follow |
 //! | task | what a worker is sent to do, by name: one end of a slice, the server of a connect slice |
 //! | supervisor | starts, wires, watches and ends workers |
 //! | page | the memory that workers and their coordinator share; its gate is where all of them meet |

@@ -508,9 +508,15 @@ impl Load {
             let is_known = |sign: char| sign.is_alphanumeric() || "_@%+=:,./~-".contains(sign);
             !word.is_empty() && word.chars().all(is_known)
         };
+        // One line, whatever it contains.
+        let shown = |sign: char| match sign {
+            '\'' => "'\\''".to_owned(),
+            sign if sign.is_control() => sign.escape_default().to_string(),
+            sign => sign.to_string(),
+        };
         let quoted = |word: &String| match is_plain(word) {
             true => word.clone(),
-            false => format!("'{}'", word.replace('\'', "'\\''")),
+            false => format!("'{}'", word.chars().map(shown).collect::<String>()),
         };
         let words: Vec<String> = self.follow.iter().map(quoted).collect();
         (!words.is_empty()).then(|| words.join(" "))
@@ -551,6 +557,7 @@ mod tests {
         assert_eq!(of(&["python3", "echo.py"]).words(), ["follow=\"python3 echo.py\""]);
         let quoted = of(&["sh", "-c", "it's", ""]);
         assert_eq!(quoted.program().as_deref(), Some(r"sh -c 'it'\''s' ''"));
+        assert_eq!(of(&["a\n\u{1b}"]).program().as_deref(), Some(r"'a\n\u{1b}'"));
         assert!(of(&[]).is_plain() && of(&[]).program().is_none() && !quoted.is_plain());
     }
 

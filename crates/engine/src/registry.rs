@@ -210,7 +210,12 @@ impl Entry {
         context: &mut WorkerContext<'_>,
     ) -> Result<SideReport, Failure> {
         if let (Some(program), Seat::Follow) = (&job.program, job.seat) {
-            return shim::drive(self, program, wiring, job, page, context);
+            // Who is running already has its end.
+            let port = match program.running {
+                Some(_) => None,
+                None => Some(self.attach(job.end(wiring, context))?),
+            };
+            return shim::drive(port, program, job, page, context);
         }
         if job.key.load.packet > 0 || !job.injections.is_empty() {
             return self.drive_erased(wiring, job, page, context);

@@ -9,14 +9,13 @@ use crate::hot::{Plan, Recorder, Tally};
 use crate::job::{Failure, FailureKind, Job, ProgramJob, ProgramReport, SideReport};
 use crate::page::Page;
 use crate::protocol::Word;
-use crate::registry::Entry;
 use crate::task::WorkerContext;
 use crate::worker;
 use crate::worker::runner::{Form, Pass, Runner};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{
     Address, DynPort, Fault, Link, Missing, OnClose, Payload, Placement, Port, Seat, SetupError,
-    Spec, Touch, Wiring,
+    Spec, Touch,
 };
 use ipcperf_sys::clock::{Clock, monotonic_ns};
 use ipcperf_sys::control::{Control, wait_any};
@@ -160,11 +159,10 @@ pub(crate) fn closed(page: &Page) {
     reached.store(CLOSED, Ordering::Release);
 }
 
-/// In a worker that is the follow: lets the program be it.
+/// In a worker that is the follow: lets the program be it, which gets the descriptors of the port.
 pub(crate) fn drive(
-    entry: &Entry,
+    port: Option<Box<dyn DynPort>>,
     task: &ProgramJob,
-    wiring: Wiring,
     job: &Job,
     page: &Page,
     context: &mut WorkerContext<'_>,
@@ -177,10 +175,9 @@ pub(crate) fn drive(
     let end = outlive_coordinator()?;
     task.files.into_iter().for_each(limits::take_of_programs);
     let account = RefCell::new(Account::default());
-    let port = entry.attach(job.end(wiring, context))?;
     let mut said = Said::new()?;
     let start_ns = monotonic_ns();
-    let mut program = start(task, job, &*port, &mut said)?;
+    let mut program = start(task, job, port.as_deref(), &mut said)?;
     // The program alone has its end, so that both are told when the other closes.
     drop(port);
     let (done, finished) = pipe_pair()?;
@@ -237,11 +234,11 @@ fn pipe_pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
 fn start(
     task: &ProgramJob,
     job: &Job,
-    port: &dyn DynPort,
+    port: Option<&dyn DynPort>,
     said: &mut Said,
 ) -> Result<Program, Failure> {
     let none = || Failure::from("it has no descriptors to hand over".to_owned());
-    let [rx, tx] = port.descriptors().ok_or_else(none)?;
+    let [rx, tx] = port.and_then(DynPort::descriptors).ok_or_else(none)?;
     let (name, arguments) = task.words.split_first().ok_or_else(none)?;
     let mut command = Command::new(name);
     command.args(arguments).envs(environment(&job.key));
@@ -251,7 +248,7 @@ fn start(
     let third = said.theirs.take().ok_or_else(none)?;
     let _held = give_third(&mut command, third)?;
     ipcperf_sys::program::adopt_orphans()?;
-    Ok(Program::start(&mut command).map_err(|error| not_started("it cannot be started", &error))?)
+    Ok(Program::start(&mut command).map_err(|error| not_started("cannot be started", &error))?)
 }
 
 /// Waits until the program has read the end and ended.

@@ -84,7 +84,7 @@ fn attempt(
     // The one sets itself up while the other is started.
     for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
         let named = match (job.key.load.end(), seat) {
-            (Some(program), Seat::Follow) => format!("'{program}'"),
+            (Some(program), Seat::Follow) => program,
             _ => name(seat).to_owned(),
         };
         let who = workers.start(named, pads[seat.index()])?;

@@ -8,6 +8,9 @@ use ipcperf_core::{Address, Load, PatternKind, Touch};
 use ipcperf_engine::plan::{CellPlan, Request};
 use ipcperf_engine::shim;
 
+/// Bytes of a command at the most.
+const MOST: usize = 4096;
+
 /// Programs that a file names run only if the user has seen them.
 pub(crate) fn permit(file: &str, programs: &[String], is_allowed: bool) -> Result<(), Stop> {
     let mut commands: Vec<String> =
@@ -62,6 +65,10 @@ pub(crate) fn programs(
         let program = words.first().ok_or_else(|| refused("no program".into()))?;
         if let Some(why) = exec::objection(program) {
             return Err(refused(why));
+        }
+        // It travels twice in a message of at most 64 KiB, and some of its signs take six bytes there.
+        if command.len() > MOST {
+            return Err(refused(format!("it is longer than {MOST} bytes; put it into a script")));
         }
         if programs.contains(&words) {
             return Err(refused("it is named twice".into()));

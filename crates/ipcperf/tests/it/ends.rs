@@ -249,6 +249,8 @@ fn what_no_program_can_be_is_refused_with_what_would_do() {
     ] {
         sandbox.refuses(&words(line), told);
     }
+    let long = format!("true {}", "x".repeat(5000));
+    sandbox.refuses(&["run", "pipe", "--follow", &long], "it is longer than 4096 bytes");
     let line =
         "run -m shm-ring/futex,pipe/epoll,eventfd,udp --place same-cpu --rounds 1 --slice 1ms";
     let (document, _) = run(&sandbox, line, &["cat"]);

@@ -36,7 +36,7 @@ const STOPPED: Duration = Duration::from_secs(3);
 const CODES: [i32; 7] = [0, 1, 2, 3, 5, 9, 130];
 
 /// Runs of every pattern, of programs, of each study and of a comparison, short enough to be struck at any place.
-const JOBS: [&str; 18] = [
+const JOBS: [&str; 19] = [
     "run -m sysv-mq,fifo,unix-stream,posix-mq,tcp --set unix-stream.bind=path --place same-cpu",
     "run -m shm-ring/futex,mmap-queue/fcntl,eventfd,memfd,fd-pass --place same-cpu",
     "run -p stream -m pipe,sysv-mq,uring-pipe,sendfile -s 4K --place same-cpu",
@@ -48,6 +48,7 @@ const JOBS: [&str; 18] = [
     "run -p connect -m unix-stream,tcp --conns 2 --place free",
     "run --exec 'sh -c \"setsid sleep 600 </dev/null >/dev/null 2>&1 & sleep 0.3; exec head -c 64M /dev/zero\"' --exec cat \
      --exec 'wc -c'",
+    "run -m unix-stream,pipe --place same-cpu --follow 'sh -c \"setsid sleep 600 <&- >&- & exec perl -e \\\"while (sysread STDIN, \\\\\\$m, 64) { syswrite STDOUT, ~\\\\\\$m }\\\"\"'",
     "survey --budget 2s",
     "replicate inferno --only s0.c6 --rounds 2",
     "replicate qiita --only s1.c4 --rounds 2",
