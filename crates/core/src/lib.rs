@@ -11,6 +11,7 @@
 //! | lead, follow | the two ends, everywhere |
 //! | seat | which of the two ends a process is |
 //! | listener | the socket or FIFO that clients connect to; a site is its name or address |
+//! | apart | ends in namespaces of their own: what listens or has an address is then made by the follow, inside |
 //! | pattern | what the loop does: `ping-pong`, `stream` |
 //! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `p-cores`, `e-cores`, `cross-kind`, `free`, or CPUs by their numbers: `0,1`, or of one end alone `0,free` |
 //! | idle | what an idle CPU does: `as-is`, or `poll` (the PM QoS request is held at 0 for the slice) |

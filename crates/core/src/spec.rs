@@ -32,7 +32,7 @@ pub struct Spec {
     pub direction: Direction,
     /// Which processes can meet over it.
     pub reach: Reach,
-    /// The namespaces that both ends must share, as they are measured: none where the descriptors of a channel are handed
+    /// The namespaces that both ends must share, as ipcperf sets the channel up: none where the descriptors of a channel are handed
     /// over.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<crate::namespace::Namespace>"))]
     pub shares: Namespaces,

@@ -6,6 +6,7 @@ use crate::namespaces;
 use ipcperf_core::{Missing, Namespaces, Network, SetupError};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
+use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
@@ -41,6 +42,7 @@ pub fn between(network: Network) -> Result<Vec<OwnedFd>, SetupError> {
         }
         Network::Bridge => {
             let middle = Place::new()?;
+            unfiltered()?;
             middle.link("bridge", BRIDGE, "CONFIG_BRIDGE (module bridge)", |_| {})?;
             middle.up(BRIDGE)?;
             for (port, end) in PORTS.into_iter().zip(ends) {
@@ -85,6 +87,23 @@ pub fn between(network: Network) -> Result<Vec<OwnedFd>, SetupError> {
     entered.map_err(|error| SetupError::sys("setns", error.raw_os_error().unwrap_or(0)))?;
     keys.push(lead.namespace);
     Ok(keys)
+}
+
+/// Keeps packets that cross a bridge of the namespace that this process is in out of the packet filter, where a kernel takes
+/// them through it by default: it drops those of IPv4, for which such a namespace has no route.
+fn unfiltered() -> Result<(), Missing> {
+    for tables in ["iptables", "ip6tables", "arptables"] {
+        let setting = format!("/proc/sys/net/bridge/bridge-nf-call-{tables}");
+        let is_filtered = fs::read_to_string(&setting).is_ok_and(|text| text.trim() != "0");
+        if is_filtered && fs::write(&setting, "0").is_err() {
+            let what = "packets that cross a bridge pass the packet filter, and /proc/sys may not be written";
+            return Err(Missing::new(
+                what,
+                format!("sysctl net.bridge.bridge-nf-call-{tables}=0, or --net veth"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// The loopback interface, in every network namespace.

@@ -4,7 +4,7 @@ mod port;
 
 use ipcperf_core::{
     Attach, BackPressure, Direction, Family, Guard, KnobValue, Lends, Limit, Link, Mechanism,
-    Missing, OnClose, Payload, Seat, SetupError, Shape, Spec, Syscalls, Wiring,
+    Missing, Namespaces, OnClose, Payload, Seat, SetupError, Shape, Spec, Syscalls, Wiring,
 };
 use ipcperf_sys::io::pipe;
 use port::{FRESH, ToyPort};
@@ -48,6 +48,7 @@ pub(crate) enum Bug {
     HidesItsEnd,
     ProbesNothing,
     IgnoresShortWrites,
+    ClaimsNamespaces,
 }
 
 /// The type of a bug.
@@ -98,6 +99,7 @@ bugs! {
     HidesItsEnd = "hides-its-end",
     ProbesNothing = "probes-nothing",
     IgnoresShortWrites = "ignores-short-writes",
+    ClaimsNamespaces = "claims-namespaces",
 }
 
 /// The largest message it claims to carry.
@@ -121,6 +123,10 @@ impl<B: Broken> Mechanism for Toy<B> {
         summary: "A UNIX stream socket with the length before each message.",
         manual: &["unix(7)"],
         pitfalls: &["Broken on purpose."],
+        shares: match B::BUG {
+            Bug::ClaimsNamespaces => Namespaces::IPC,
+            _ => Namespaces::NONE,
+        },
         payload: match B::BUG {
             Bug::IgnoresShortWrites => Payload::Stream,
             _ => Payload::Message {
