@@ -33,7 +33,6 @@ pub(super) struct Counts {
     /// Connects that had to be tried again.
     pub(super) retried: u64,
     /// Connects that were not done at once where none blocks, by `errno`.
-    #[serde(default)]
     pub(super) not_at_once: BTreeMap<i32, u64>,
     /// Requests that were asked again because nothing came.
     pub(super) resent: u64,

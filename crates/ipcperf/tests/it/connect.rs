@@ -113,8 +113,8 @@ fn whichever_side_closes_first_every_request_is_accounted_for() {
 fn what_a_connect_without_blocking_does_not_do_at_once_is_counted() {
     let sandbox = Sandbox::new();
     let words = ["run", "-p", "connect", "--nonblocking", "--conns", "16", "--place", "free"];
-    let listeners = ["-m", "unix-stream,unix-seqpacket,tcp,fifo"];
-    let few = ["--set", "unix-stream.backlog=1", "--set", "unix-seqpacket.backlog=1"];
+    let listeners = ["-m", "unix-stream,unix-stream/epoll,tcp,fifo"];
+    let few = ["--set", "unix-stream.backlog=1"];
     let brief = ["--rounds", "1", "--slice", "20ms", "--warmup", "1ms", "-o", "run.json"];
     let ended = sandbox.run(&[&words[..], &listeners, &few, &brief].concat());
     let document = document(&sandbox, &ended);

@@ -308,13 +308,42 @@ impl Caller {
             return written.map(drop).map_err(Errno::raw_os_error);
         }
         let mut call = self.socket(true)?;
-        match self.connect(&mut call) {
+        let mut tried = self.connect(&mut call);
+        if tried == Err(libc::EADDRNOTAVAIL) {
+            // Those who called before have left every port in TIME_WAIT.
+            (call, tried) = self.from_elsewhere()?;
+        }
+        match tried {
             Ok(()) | Err(libc::EINPROGRESS | libc::EISCONN) => {
                 // The connection must stay until it is accepted: a listener need not tell of one that went away.
                 call.0.as_ref().map_or(Ok(()), |fd| await_end(fd).or(Ok(())))
             }
             Err(error) => Err(error),
         }
+    }
+}
+
+/// Ports that the kernel gives to nobody who asks for none, unless its range was changed.
+const UNASKED: std::ops::Range<u16> = 2000..2100;
+
+impl Caller {
+    /// A TCP call from an address that no other call has.
+    fn from_elsewhere(&self) -> Result<(Call, Result<(), i32>), i32> {
+        let Target::Tcp(at) = &self.0 else { return Err(libc::EADDRNOTAVAIL) };
+        let own: Vec<SocketAddr> = match at.ip() {
+            // All of 127.0.0.0/8 is this host.
+            IpAddr::V4(_) => vec![any_port(IpAddr::from([127, 0, 0, 2]))],
+            host @ IpAddr::V6(_) => UNASKED.map(|port| SocketAddr::new(host, port)).collect(),
+        };
+        for from in own {
+            let mut call = self.socket(true)?;
+            let is_bound = call.0.as_ref().is_some_and(|socket| net::bind(socket, &from).is_ok());
+            if is_bound {
+                let tried = self.connect(&mut call);
+                return Ok((call, tried));
+            }
+        }
+        Err(libc::EADDRNOTAVAIL)
     }
 }
 
