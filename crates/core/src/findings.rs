@@ -521,6 +521,7 @@ pub const ALL: &[Row] = &[
     CONTAINER,
     ONE_CPU,
     CPUS,
+    CORES,
     SMT,
     FREQUENCY,
     NO_FREQUENCY,

@@ -53,6 +53,13 @@ pub const CPUS: Row = check(
     "placements are chosen among these CPUs",
     "allow more CPUs by taskset or the cpuset of the container",
 );
+pub const CORES: Row = check(
+    "I-CORES",
+    "core kinds",
+    "the cores are of several kinds",
+    "a placement takes the fastest kind that has it, and with --place free the scheduler chooses",
+    "choose a kind: --place p-cores, e-cores or cross-kind",
+);
 pub const SMT: Row = check(
     "I-SMT",
     "hardware threads",

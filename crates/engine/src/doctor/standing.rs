@@ -43,6 +43,7 @@ pub(crate) fn checks(files: &Files, host: &Host, kernel: &Kernel) -> Vec<Check> 
         Some(virtual_machine(host)),
         host.container.clone().map(|name| findings::CONTAINER.noted(name, &[])),
         Some(cpus(host)),
+        cores(host),
         smt(files),
         Some(frequency(host)),
         turbo(files),
@@ -76,6 +77,12 @@ fn cpus(host: &Host) -> Check {
     let found = format!("{allowed} of {online} may be used");
     let row = if allowed < 2 { findings::ONE_CPU } else { findings::CPUS };
     noted_if(allowed < 2 || allowed < online, &row, found)
+}
+
+fn cores(host: &Host) -> Option<Check> {
+    let kinds = host.core_kinds.iter();
+    let words: Vec<_> = kinds.map(|kind| format!("{} {}", kind.cpus.len(), kind.name)).collect();
+    (words.len() > 1).then(|| findings::CORES.noted(words.join(", "), &[]))
 }
 
 fn smt(files: &Files) -> Option<Check> {
