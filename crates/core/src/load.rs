@@ -122,7 +122,7 @@ impl LoadKey {
             Self::Peers => (
                 "COUNTS",
                 None,
-                "Fan-in: producers; fan-out: consumers, 1 to 64: 1,2,4,8 [default: 4]",
+                "Fan-in: producers; fan-out and broadcast: consumers, 1 to 64: 1,2,4,8 [default: 4]",
             ),
             Self::Transform => (
                 "NAMES",
@@ -241,7 +241,7 @@ pub struct Load {
     /// Connect: clients connect and read without blocking.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nonblocking: bool,
-    /// Fan-in, fan-out: producers or consumers.
+    /// Fan-in, fan-out, broadcast: producers or consumers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peers: u64,
     /// Ping-pong and stream: what is done to each message.

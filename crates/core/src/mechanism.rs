@@ -28,6 +28,8 @@ pub trait Mechanism: Sized + 'static {
     /// Whether several processes can attach to what `open` made for one seat, and so stand on one side of one object
     /// where the facts say so: an end keeps no state that the others must know, and one call moves one message.
     const SHARES: bool = false;
+    /// Whether its ends [ask each other](Meet::swap) for something while they attach, so that each has exactly one peer.
+    const MEETS: bool = false;
 
     /// Can this host run it with these options? Asked before anything is planned; leaves nothing behind.
     ///

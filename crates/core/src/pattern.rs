@@ -26,6 +26,8 @@ names! {
         FanIn = "fan-in",
         /// One producer sends to several consumers that share one object: each message goes to exactly one of them.
         FanOut = "fan-out",
+        /// One producer and several consumers with a channel each: every message goes to all of them.
+        Broadcast = "broadcast",
         /// A connection for each request: connect, read the answer to its end, close.
         Connect = "connect",
     }
@@ -36,7 +38,7 @@ names! {
 pub enum Ends {
     /// Two processes, one at each end of a channel.
     Pair,
-    /// Several processes on this side of one object, one process on the other.
+    /// Several processes on this side, one process on the other: over one object, or a channel each.
     Many(Seat),
     /// Clients, and a server to which each connects for every request.
     Clients,
@@ -133,6 +135,8 @@ pub struct PatternFacts {
     pub is_open: bool,
     /// Operations too short for the clock are timed in batches, of one length in all rounds.
     pub is_batched: bool,
+    /// Every message goes to each of the many, over a channel of its own; they share no object.
+    pub to_each: bool,
     /// What can be asked of it; a load has nothing else in this pattern.
     pub load: &'static [LoadKey],
     /// The heading of its tables.
@@ -155,6 +159,7 @@ const PING_PONG: PatternFacts = PatternFacts {
     bound: Some(Limitation::RoundTrip),
     is_open: false,
     is_batched: true,
+    to_each: false,
     load: &[
         LoadKey::Think,
         LoadKey::Stall,
@@ -275,6 +280,16 @@ const FAN_OUT: PatternFacts = PatternFacts {
     ..FAN_IN
 };
 
+const BROADCAST: PatternFacts = PatternFacts {
+    to_each: true,
+    title: "One producer, every message to several consumers",
+    cost_of: "message of a broadcast",
+    legend: "The producer sends each message once for each consumer, over a channel of its own; each copy that arrives \
+             counts. Slowest is what the slowest consumer got per second; behind is how many messages a consumer had not \
+             read yet that were sent to it. A recv is one call of a consumer, waiting included.",
+    ..FAN_OUT
+};
+
 const CONNECT: PatternFacts = PatternFacts {
     ends: Ends::Clients,
     exchange: Exchange::Request,
@@ -303,6 +318,7 @@ impl PatternKind {
             Self::Request => &REQUEST,
             Self::FanIn => &FAN_IN,
             Self::FanOut => &FAN_OUT,
+            Self::Broadcast => &BROADCAST,
             Self::Connect => &CONNECT,
         }
     }

@@ -1,5 +1,6 @@
 //! Several producers and one consumer, or one producer and several consumers, over one object: each in a process of
-//! its own, all of them attached to the same wiring of their side.
+//! its own, all of them attached to the same wiring of their side. In a broadcast each consumer has a channel of its own to
+//! the producer.
 //!
 //! The coordinator leads: before each phase (verification, warm-up in growing steps, the timed one) every worker says
 //! what it did in the last one and waits for what to do next. So no worker is ahead by more than a phase, and the
@@ -20,7 +21,7 @@ use crate::hot::fan::Tally;
 use crate::job::{Job, SideReport};
 use crate::protocol::Kind;
 use crate::slice::samples;
-use ipcperf_core::{KnobValue, Seat};
+use ipcperf_core::{KnobValue, PatternKind, Seat, Shape};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicU32;
 
@@ -51,10 +52,22 @@ impl Part {
         self.job.key.pattern.many() == Some(Seat::Lead)
     }
 
+    /// Whether each consumer has a channel of its own, and gets every message.
+    fn to_each(&self) -> bool {
+        self.job.key.pattern.facts().to_each
+    }
+
     /// Whether it is one of the many.
     fn is_peer(&self) -> bool {
         self.job.key.pattern.many() == Some(self.job.seat)
     }
+}
+
+/// What the channel to one of the consumers of a broadcast has to carry: a stream, under a number of its own.
+fn channel(of: &Shape, consumer: u64) -> Shape {
+    // The multiples of an odd number are different ones.
+    let own = (consumer + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    Shape { pattern: PatternKind::Stream, nonce: of.nonce ^ own, ..of.clone() }
 }
 
 /// What to do next.

@@ -361,7 +361,8 @@ fn objection(
         }
     }
     // Both ends keep a buffer each way, and a queue or ring holds at least two messages each way.
-    let needed = 8 * size as u64;
+    let channels = if key.pattern.facts().to_each { key.load.peers } else { 1 };
+    let needed = 8 * channels * size as u64;
     Ok(host.memory.filter(|memory| needed > *memory).map(|memory| {
         let free = format_size(memory >> 20 << 20);
         Missing::new(
@@ -446,6 +447,10 @@ fn files_objection(key: &CellKey) -> Option<Missing> {
     let (what, more) = match key.pattern.facts().ends {
         // What it takes was asked of the mechanism.
         Ends::Pair => return None,
+        // A broadcast has a channel for each.
+        Ends::Many(_) if key.pattern.facts().to_each => {
+            (counted(key.load.peers, "peer"), OPEN_FILES * key.load.peers)
+        }
         Ends::Many(_) => (counted(key.load.peers, "peer"), 2 * key.load.peers),
         Ends::Clients => (counted(key.load.conns, "client"), key.load.conns),
     };
@@ -471,7 +476,7 @@ fn connect_objection(
     }
     if load.nonblocking && listener == ListenerKind::Fifo {
         let what =
-            "a FIFO is opened, and an open for writing that does not block fails without a reader";
+            "a client opens a FIFO, and an open that does not block would not wait for its server";
         return Ok(Some(Missing::new(what, "leave out --nonblocking")));
     }
     if size < connect::SHORTEST {

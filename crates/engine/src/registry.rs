@@ -37,6 +37,8 @@ pub struct Entry {
     drive: fn(Wiring, &Job, &Page, &mut WorkerContext<'_>) -> Result<SideReport, Failure>,
     /// The loops of a fan, where several processes can stand on one side of one object: nobody else pays for their code.
     pub(crate) fan: Option<AttachFan>,
+    /// Whether its ends ask each other for something while they attach.
+    pub(crate) meets: bool,
     /// Messages may be lost without an error on either side ([`Port::LOSSY`]).
     pub is_lossy: bool,
     /// A program that has its descriptors can be an end ([`Port::PLAIN`]).
@@ -88,6 +90,7 @@ impl Entry {
             attach: |end| Ok(Box::new(attach::<M>(end)?)),
             drive: drive::<M>,
             fan: Own::<M>::FAN,
+            meets: M::MEETS,
             is_lossy: <M::Port as Port>::LOSSY,
             is_plain: <M::Port as Port>::PLAIN,
         }
@@ -110,6 +113,7 @@ impl Entry {
             attach: |_| Err(SetupError::Protocol(SIMULATED.to_owned())),
             drive: |_, _, _, _| Err(SIMULATED.to_owned().into()),
             fan: None,
+            meets: false,
             is_lossy: false,
             is_plain: false,
         }

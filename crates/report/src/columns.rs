@@ -43,6 +43,10 @@ pub(crate) enum Column {
     Fairness,
     /// What the peer of a fan had that was served least.
     Least,
+    /// What the slowest consumer of a broadcast got per second.
+    Slowest,
+    /// How many messages a consumer of a broadcast had not read yet.
+    Behind,
     /// The way from lead to follow, and how far it may be off.
     OneWay,
     /// What changing a message and changing it back cost alone.
@@ -63,9 +67,10 @@ pub(crate) enum Column {
 }
 
 use Column::{
-    Achieved, BesideBest, BesideOurs, Bound, Cpu, CpuSpread, Cpus, Energy, Errors, Fairness,
-    Faults, Figure, Ipis, Least, Load, Machine, Mean, Mechanism, Messages, Offered, OneWay, Peers,
-    Preempted, Quantile, Rank, Service, Size, Spread, Switches, Syscalls, System, Transform, User,
+    Achieved, Behind, BesideBest, BesideOurs, Bound, Cpu, CpuSpread, Cpus, Energy, Errors,
+    Fairness, Faults, Figure, Ipis, Least, Load, Machine, Mean, Mechanism, Messages, Offered,
+    OneWay, Peers, Preempted, Quantile, Rank, Service, Size, Slowest, Spread, Switches, Syscalls,
+    System, Transform, User,
 };
 
 const P50: Column = Quantile("p50");
@@ -78,8 +83,8 @@ const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
 /// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
     Cpus, Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, BesideBest,
-    BesideOurs, Mean, OneWay, Transform, Bound, Messages, Fairness, Least, P50, P90, P99, P99_9,
-    MAX, SERVICE[0], SERVICE[1], Cpu, Errors, Switches, Ipis, Syscalls,
+    BesideOurs, Mean, OneWay, Transform, Bound, Messages, Slowest, Behind, Fairness, Least, P50,
+    P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu, Errors, Switches, Ipis, Syscalls,
 ];
 
 /// The same of a table of costs.
@@ -91,8 +96,8 @@ const COST: &[Column] = &[
 /// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the tail.
 const KEEP: &[Column] = &[
     Load, Errors, BesideOurs, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest, Mean, Offered,
-    Fairness, Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX, Ipis,
-    Syscalls,
+    Slowest, Behind, Fairness, Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches,
+    P90, MAX, Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] =
     &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];
@@ -176,7 +181,10 @@ impl Column {
             // The sender of an open loop watches the clock with what is left of the CPU time.
             Rank | Cpu | Switches => !facts.is_open,
             Ipis | Syscalls => !facts.is_open && facts.ends != Ends::Clients,
-            Peers | Fairness | Least => is_crowd,
+            Peers => is_crowd,
+            // Each consumer of a broadcast gets the same.
+            Fairness | Least => is_crowd && !facts.to_each,
+            Slowest | Behind => facts.to_each,
             Bound => facts.bound.is_some(),
             // A curve is about its tail.
             Mean => facts.figure == core::Figure::Time && !facts.is_open,
@@ -221,6 +229,8 @@ impl Column {
             Service(name) => return format!("service {name}"),
             Fairness => "Jain",
             Least => "least",
+            Slowest => "slowest",
+            Behind => "behind",
             OneWay => "one way",
             Transform => "transform",
             Cpu if figure == core::Figure::Requests => "CPU/req",
@@ -299,6 +309,14 @@ impl Column {
             Fairness => or_none(cell.fan.as_ref().and_then(|fan| fan.jain.value), figures::index),
             Least => {
                 or_none(cell.fan.as_ref().and_then(|fan| fan.least_share.value), figures::share)
+            }
+            Slowest => {
+                let fan = cell.fan.as_ref();
+                metric(&fan.and_then(|fan| fan.slowest_per_second.clone()), figures::per_second)
+            }
+            Behind => {
+                let behind = cell.fan.as_ref().and_then(|fan| fan.behind.as_ref()?.value);
+                or_none(behind, |messages| text::grouped(messages.round() as u64))
             }
             Switches => count(cell.context_switches_per_message),
             Ipis => count(cell.ipis_per_message),

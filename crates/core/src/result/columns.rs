@@ -317,7 +317,7 @@ mod tests {
             achieved_per_second: None,
             saturated: at == 2,
             histogram: (at == 0).then(HistogramData::default),
-            fan: (at > 0).then(|| FanRound { served: vec![at; 3], jain: None, pids: Vec::new() }),
+            fan: (at > 0).then(|| FanRound { served: vec![at; 3], ..FanRound::default() }),
             program: (at == 1).then(|| ProgramEnd {
                 first_answer_ns: 1e6,
                 said: vec!["runtime 3".to_owned()],

@@ -23,6 +23,15 @@ pub struct Fan {
     /// Duration of one call of a peer, waiting included: a send in a fan-in, a receive in a fan-out. `min`, `p50` to
     /// `p99.999` and `max`, ns, of a sample of the calls.
     pub call_ns: BTreeMap<String, Metric>,
+    /// Messages that the slowest consumer of a broadcast got per second; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slowest_per_second: Option<Metric>,
+    /// How many messages that the producer of a broadcast had sent a consumer had not read yet: the median of a round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<Metric>,
+    /// The same: the most of a round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_behind: Option<Metric>,
 }
 
 /// What each peer of a fan did in one slice.
@@ -35,6 +44,15 @@ pub struct FanRound {
     pub jain: Option<f64>,
     /// Process of each peer.
     pub pids: Vec<u32>,
+    /// Messages that each consumer of a broadcast got per second; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub per_second: Vec<f64>,
+    /// How many messages that its producer had sent a consumer had not read yet: the median.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub behind: Option<f64>,
+    /// The same: the most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most_behind: Option<f64>,
 }
 
 /// A program at the place of the follow, in one slice. What it consumed stands where that of any follow does, with all

@@ -119,7 +119,7 @@ fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Reading 
     match &slice.raw.data {
         Data::Trips(data) => trips::reading(data, slice, pattern.facts(), batch, ns),
         Data::Stream(window) => stream::reading(*window, &slice.raw, ns),
-        Data::Fan(data) => fan::reading(data, &slice.raw, ns),
+        Data::Fan(data) => fan::reading(data, &slice.raw, pattern.facts().to_each, ns),
         Data::Connect(connect) => connect::reading(connect, &slice.raw, ns),
     }
 }
@@ -318,7 +318,11 @@ fn measure(
         Figure::Time => trips::measure(cell, accepted, &kept, batch, centre),
         Figure::Throughput => {
             let peers = cell.key.load.peers;
-            cell.fan = cell.key.pattern.many().map(|_| fan::cell(accepted, &kept, peers));
+            cell.fan = cell
+                .key
+                .pattern
+                .many()
+                .map(|_| fan::cell(accepted, &kept, peers, cell.key.pattern.facts().to_each));
             stream::measure(cell, centre);
         }
         Figure::Requests => {

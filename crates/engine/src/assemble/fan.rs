@@ -5,21 +5,26 @@ use super::sliced::{Reading, Sliced};
 use super::stream;
 use crate::slice::{RawFan, RawSlice};
 use ipcperf_core::result::{Fan, FanRound, Metric};
-use ipcperf_stats::jain;
+use ipcperf_stats::{jain, median};
 
-pub(super) fn reading(data: &RawFan, raw: &RawSlice, ns: f64) -> Reading {
+pub(super) fn reading(data: &RawFan, raw: &RawSlice, to_each: bool, ns: f64) -> Reading {
+    let seconds = data.window.ticks as f64 * ns / 1e9;
+    let each = data.served.iter().filter(|_| to_each && seconds > 0.0);
     Reading {
         histogram: data.calls.scaled(ns * 1000.0),
         fan: Some(FanRound {
             served: data.served.iter().map(|messages| messages.round() as u64).collect(),
             jain: jain(&data.served),
             pids: data.pids.clone(),
+            per_second: each.map(|messages| messages / seconds).collect(),
+            behind: median(&data.behind),
+            most_behind: data.behind.iter().copied().reduce(f64::max),
         }),
         ..stream::reading(data.window, raw, ns)
     }
 }
 
-pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], peers: u64) -> Fan {
+pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], peers: u64, to_each: bool) -> Fan {
     let rounds = || kept.iter().filter_map(|slice| slice.round.fan.as_ref());
     let over = |value: fn(&FanRound) -> Option<f64>| -> Metric {
         let values: Vec<f64> = rounds().filter_map(value).collect();
@@ -36,6 +41,10 @@ pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], peers: u64) -> Fan {
         least_share: over(|round| share(round, round.served.iter().copied().min())),
         most_share: over(|round| share(round, round.served.iter().copied().max())),
         call_ns: distribution(&Timed::of(accepted), &Timed::of(kept)),
+        slowest_per_second: to_each
+            .then(|| over(|round| round.per_second.iter().copied().reduce(f64::min))),
+        behind: to_each.then(|| over(|round| round.behind)),
+        most_behind: to_each.then(|| over(|round| round.most_behind)),
     }
 }
 
@@ -59,7 +68,13 @@ mod tests {
             let window = Window { messages: 400, ticks: 1_000_000 };
             let served = if round == 6 { vec![400.0, 0.0] } else { vec![100.0, 300.0] };
             let calls = trips(&mut slice).histogram.clone();
-            slice.raw.data = Data::Fan(RawFan { window, calls, served, pids: vec![10, 12] });
+            slice.raw.data = Data::Fan(RawFan {
+                window,
+                calls,
+                served,
+                pids: vec![10, 12],
+                ..RawFan::default()
+            });
             slice
         });
         let cell = fan_of(slices.collect());

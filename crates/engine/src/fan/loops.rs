@@ -2,8 +2,8 @@
 
 use crate::hot::account::Account;
 use crate::hot::fan::{Plan, Tally};
-use crate::hot::{AnyWork, Recorder, fan_in, fan_out};
-use ipcperf_core::{Fault, Part, Port};
+use crate::hot::{AnyWork, Recorder, broadcast, fan_in, fan_out};
+use ipcperf_core::{DynPort, Erased, Fault, Part, Port};
 use ipcperf_sys::clock::Clock;
 
 /// Which loop of a fan a worker runs.
@@ -55,5 +55,33 @@ impl<P: Port> FanLoops for P {
 
     fn expect(&mut self, part: Part) {
         Port::expect(self, part);
+    }
+}
+
+/// The ends of channels that lose nothing: all of them at the producer of a broadcast, its own at a consumer.
+pub(super) struct Channels(pub(super) Vec<Box<dyn DynPort>>);
+
+impl FanLoops for Channels {
+    fn run(
+        &mut self,
+        role: Role<'_>,
+        clock: Clock,
+        plan: Plan,
+        work: AnyWork<'_>,
+        rows: &mut Recorder<'_>,
+        calls: &mut Recorder<'_>,
+    ) -> Result<Tally, Fault> {
+        let ports = self.0.iter_mut().map(|port| Erased::<false>(&mut **port));
+        let mut ports: Vec<_> = ports.collect();
+        match ports.as_mut_slice() {
+            [own] if role.is_peer => broadcast::follow(own, clock, plan, work, rows, calls),
+            all => broadcast::lead(all, clock, plan, work, rows),
+        }
+    }
+
+    fn expect(&mut self, part: Part) {
+        for port in &mut self.0 {
+            Port::expect(&mut Erased::<false>(&mut **port), part);
+        }
     }
 }

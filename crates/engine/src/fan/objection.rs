@@ -24,6 +24,9 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
         // All peers are on the other CPU.
         _ => peers > 1,
     };
+    if key.pattern.facts().to_each {
+        return channels_objection(entry, size, crowded);
+    }
     let missing = if spec.wake_word().is_some() {
         Missing::new("a wake-up carries no bytes, so it cannot name its sender", "")
     } else if allowed == Peers::One {
@@ -49,4 +52,31 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
         return None;
     };
     Some(missing)
+}
+
+/// Why there cannot be a channel for each consumer, over which one producer sends every message.
+fn channels_objection(entry: &Entry, size: usize, crowded: bool) -> Option<Missing> {
+    let spec = entry.spec;
+    let (what, how) = if spec.is_floor() {
+        ("the floor moves nothing", "")
+    } else if spec.wake_word().is_some() {
+        (
+            "wake-ups that a consumer has not taken yet become one, so that it cannot get each of them",
+            "",
+        )
+    } else if spec.back_pressure != BackPressure::Blocks || entry.is_lossy {
+        let how = "a mechanism that makes the sender wait";
+        ("it may lose messages, and every consumer has to get each of them", how)
+    } else if entry.meets {
+        ("its two ends name each other's process, and here one end has several", "")
+    } else if size < LEAST {
+        let what = "the number that proves which message this is takes 8 bytes";
+        (what, "use a size of at least 8")
+    } else if spec.wait.burns_cpu() && crowded {
+        let how = "one peer on two CPUs, or --place free with a CPU for each";
+        ("busy-waiting processes cannot share a CPU", how)
+    } else {
+        return None;
+    };
+    Some(Missing::new(what, how))
 }

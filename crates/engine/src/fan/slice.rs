@@ -1,8 +1,8 @@
 //! One slice of a fan, as the coordinator sees it.
 
 use super::tapes::{self, CALLS, ROWS, Tapes};
-use super::track::{Steady, Track, steady};
-use super::{Order, Part, Phase, Ran, Said, TASK};
+use super::track::{Steady, Track, behind, steady};
+use super::{Order, Part, Phase, Ran, Said, TASK, channel};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
 use crate::protocol::Word;
@@ -10,7 +10,7 @@ use crate::registry::Entry;
 use crate::slice::{Compact, Data, Gaps, RawFan, RawSlice, Terms, Window, note};
 use crate::slice_length::{Expected, FEWEST, SliceLength};
 use crate::supervisor::{Stop, Supervisor};
-use ipcperf_core::{OptionSet, Seat, Wiring};
+use ipcperf_core::{Link, OptionSet, Seat, SetupError};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::procfs::Consumption;
 use ipcperf_sys::signals::Interrupts;
@@ -57,12 +57,14 @@ pub(crate) fn run(
     interrupts: Option<&Interrupts>,
 ) -> Result<RawSlice, Stop> {
     let job = &terms.job;
-    let link = entry.open(&job.shape, options)?;
+    let mut links = open(entry, options, job)?;
     // Kept until all workers are gone: whatever has a name is removed even if they were killed.
-    let _guards = link.guards;
-    let mut effective = link.effective;
+    let _guards: Vec<_> =
+        links.iter_mut().flat_map(|link| std::mem::take(&mut link.guards)).collect();
+    let effective = links.first_mut().map(|link| std::mem::take(&mut link.effective));
+    let mut effective = effective.unwrap_or_default();
     let spins = entry.spec.wait.burns_cpu();
-    let mut fan = Fan::start(job, [link.lead, link.follow], spins, terms, interrupts)?;
+    let mut fan = Fan::start(job, links, spins, terms, interrupts)?;
     for said in fan.gather()? {
         let Said::Attached(granted) = said else { return Err(nonsense()) };
         note(&mut effective, granted);
@@ -87,6 +89,15 @@ pub(crate) fn run(
     Ok(slice)
 }
 
+/// The one object that all share, or the channel of each consumer.
+fn open(entry: &Entry, options: &OptionSet, job: &Job) -> Result<Vec<Link>, SetupError> {
+    if job.key.pattern.facts().to_each {
+        let open = |consumer| entry.open(&channel(&job.shape, consumer), options);
+        return (0..job.key.load.peers).map(open).collect();
+    }
+    Ok(vec![entry.open(&job.shape, options)?])
+}
+
 fn nonsense() -> Stop {
     "a worker of the fan said something else than was asked".to_owned().into()
 }
@@ -94,7 +105,7 @@ fn nonsense() -> Stop {
 impl<'a> Fan<'a> {
     fn start(
         job: &'a Job,
-        [lead, follow]: [Wiring; 2],
+        links: Vec<Link>,
         spins: bool,
         terms: &Terms,
         interrupts: Option<&'a Interrupts>,
@@ -103,9 +114,9 @@ impl<'a> Fan<'a> {
         let (page, single) = (Page::create(tapes::slots(peers))?, peers as usize);
         page.reset(1 + peers as u32);
         let many = many(job);
-        let ([of_many, of_one], [of_peers, of_single]) = match many {
-            Seat::Lead => (["producer", "the consumer"], [lead, follow]),
-            Seat::Follow => (["consumer", "the producer"], [follow, lead]),
+        let [of_many, of_one] = match many {
+            Seat::Lead => ["producer", "the consumer"],
+            Seat::Follow => ["consumer", "the producer"],
         };
         let mut workers = Supervisor::new(Instant::now() + terms.deadline, interrupts);
         for number in 0..=peers {
@@ -122,8 +133,15 @@ impl<'a> Fan<'a> {
             let part = Part { job: Job { seat, cpu, ..job.clone() }, number, spins };
             workers.assign(who, TASK, &part, &[page.fd()])?;
         }
-        workers.wire(0..single, of_peers)?;
-        workers.wire(single..single + 1, of_single)?;
+        let to_each = job.key.pattern.facts().to_each;
+        for (consumer, link) in links.into_iter().enumerate() {
+            let [of_peers, of_single] = match many {
+                Seat::Lead => [link.lead, link.follow],
+                Seat::Follow => [link.follow, link.lead],
+            };
+            workers.wire(if to_each { consumer..consumer + 1 } else { 0..single }, of_peers)?;
+            workers.wire(single..single + 1, of_single)?;
+        }
         Ok(Self { workers, job, page, next: 0 })
     }
 
@@ -133,6 +151,10 @@ impl<'a> Fan<'a> {
 
     fn fans_in(&self) -> bool {
         many(self.job) == Seat::Lead
+    }
+
+    fn to_each(&self) -> bool {
+        self.job.key.pattern.facts().to_each
     }
 
     /// Processes that send.
@@ -154,7 +176,10 @@ impl<'a> Fan<'a> {
         }
         self.next = phase.first + phase.count;
         let passage = Passage { phase, ran };
-        passage.prove(self.fans_in(), self.senders())?;
+        match self.to_each() {
+            true => passage.prove_each()?,
+            false => passage.prove(self.fans_in(), self.senders())?,
+        }
         Ok(passage)
     }
 
@@ -166,7 +191,8 @@ impl<'a> Fan<'a> {
 
     fn verification(&self) -> Phase {
         // Of a fan-out as many for each consumer, on average.
-        let count = if self.fans_in() { 1 } else { self.peers() } * self.job.verify.max(1);
+        let for_all = if self.fans_in() || self.to_each() { 1 } else { self.peers() };
+        let count = for_all * self.job.verify.max(1);
         Phase {
             is_verification: true,
             first: 0,
@@ -183,10 +209,11 @@ impl<'a> Fan<'a> {
         let all = count * senders;
         // The clock may cost 1 %.
         let cheap = (100.0 * self.job.overhead as f64 / per_message).ceil() as u64;
-        // Nobody gets more than its share in a fan-in; in a fan-out there is room for four times that.
-        let timed = if self.fans_in() { CALLS } else { CALLS / 4 };
+        // Nobody gets more than its share in a fan-in, or than all in a broadcast; in a fan-out there is room for four times that.
+        let timed = if self.fans_in() || self.to_each() { CALLS } else { CALLS / 4 };
+        let each = if self.to_each() { all } else { all / peers };
         // Odd, so as not to be in step with buffers, which hold powers of two.
-        let every = (all / peers).div_ceil(timed).max(cheap) | 1;
+        let every = each.div_ceil(timed).max(cheap) | 1;
         Phase {
             is_verification: false,
             first: self.next,
@@ -234,6 +261,10 @@ impl<'a> Fan<'a> {
                 .map(|(peer, ran)| Track::read(ran.tally.begin, 1, tapes.rows(peer), &ran.rows))
                 .collect(),
         };
+        if let (true, [one]) = (self.to_each(), of_one) {
+            let sent = Track::read(one.tally.begin, 1, tapes.rows_of_all(), &one.rows);
+            timed.data.behind.extend(tracks.iter().flat_map(|track| behind(&sent, track)));
+        }
         timed.gaps.add_beside(&tracks.iter().map(Track::gaps).collect::<Vec<_>>());
         let begin = passage.ran.iter().map(|ran| ran.met).max().unwrap_or(0);
         let end = leads.iter().map(|ran| ran.tally.end).min().unwrap_or(0);
@@ -311,6 +342,32 @@ impl Passage {
         end.saturating_sub(begin)
     }
 
+    /// That each consumer of a broadcast got every message. Their order was checked there.
+    fn prove_each(&self) -> Result<(), Failure> {
+        let numbers = || self.phase.first..self.phase.first + self.phase.count;
+        let sum = numbers().fold(0_u64, u64::wrapping_add);
+        let xor = numbers().fold(0, |xor, number| xor ^ number);
+        let all = [self.phase.count, sum, xor];
+        let (consumers, producer) = match self.ran.split_last() {
+            Some((producer, consumers)) => (consumers, producer),
+            None => return Ok(()),
+        };
+        let got = |ran: &Ran| [ran.tally.received, ran.tally.sum, ran.tally.xor];
+        let lacking = consumers.iter().position(|ran| got(ran) != all);
+        let reason = match lacking {
+            Some(at) => format!("consumer {} did not get every message once", at + 1),
+            None if producer.tally.sent != self.phase.count * consumers.len() as u64 => {
+                format!(
+                    "{} messages were sent to {} consumers",
+                    producer.tally.sent,
+                    consumers.len()
+                )
+            }
+            None => return Ok(()),
+        };
+        Err(Failure { kind: FailureKind::Invalid, reason })
+    }
+
     /// That everything that was sent has come or is counted as lost, and nothing twice. The order was checked by the
     /// consumers, and in a fan-in the completeness of each producer too.
     fn prove(&self, fans_in: bool, senders: u64) -> Result<(), Failure> {
@@ -386,6 +443,29 @@ mod tests {
         assert!(told.reason.contains("two consumers"), "{}", told.reason);
         let few = passage(&[4], &[(23, 10 ^ 13)]);
         assert!(few.prove(false, 1).is_err());
+    }
+
+    #[test]
+    fn every_consumer_of_a_broadcast_must_have_every_message() {
+        // 10 to 13 have the sum 46 and the exclusive or 0.
+        let told = |sent, consumers: [(u64, u64, u64); 2]| {
+            let phase = Phase { is_verification: false, first: 10, count: 4, every: 1, batch: 1 };
+            let of = consumers.map(|(received, sum, xor)| Tally {
+                received,
+                sum,
+                xor,
+                ..Tally::default()
+            });
+            let all = of.into_iter().chain([Tally { sent, ..Tally::default() }]);
+            let ran = all.map(|tally| Ran { tally, ..Ran::default() }).collect();
+            Passage { phase, ran }.prove_each().err().map(|failure| failure.reason)
+        };
+        assert_eq!(told(8, [(4, 46, 0); 2]), None);
+        let lacks = "consumer 2 did not get every message once";
+        assert_eq!(told(8, [(4, 46, 0), (3, 33, 0)]).as_deref(), Some(lacks));
+        // One twice, another not at all.
+        assert_eq!(told(8, [(4, 46, 0), (4, 45, 1)]).as_deref(), Some(lacks));
+        assert!(told(7, [(4, 46, 0); 2]).is_some_and(|reason| reason.starts_with("7 messages")));
     }
 
     #[test]

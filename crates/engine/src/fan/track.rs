@@ -58,6 +58,31 @@ impl Track {
     }
 }
 
+/// How many messages that the producer had sent a consumer had not read yet, whenever it noted how far it was while the
+/// producer was at work. Both clocks are one, as for all that is timed here.
+pub(super) fn behind(sent: &Track, read: &Track) -> Vec<f64> {
+    let count = |counts: &[u64]| counts.iter().sum::<u64>() as f64;
+    let so_far = |track: &Track| -> Vec<(u64, f64)> {
+        let start = (track.begin, 0.0);
+        let rows = track.rows.iter().scan(start, |(now, sum), (ticks, counts)| {
+            *now += ticks;
+            *sum += count(counts);
+            Some((*now, *sum))
+        });
+        [start].into_iter().chain(rows).collect()
+    };
+    let sent = so_far(sent);
+    let at = |moment: u64| -> Option<f64> {
+        let next = sent.partition_point(|(then, _)| *then < moment);
+        let ((from, before), (to, after)) = (*sent.get(next.checked_sub(1)?)?, *sent.get(next)?);
+        let over = (moment - from) as f64 / (to - from).max(1) as f64;
+        Some(before + (after - before) * over)
+    };
+    // The first is where it began.
+    let read = so_far(read).into_iter().skip(1);
+    read.filter_map(|(moment, sum)| Some((at(moment)? - sum).max(0.0))).collect()
+}
+
 /// The time in which all were at work.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Steady {
@@ -125,6 +150,17 @@ mod tests {
         // Done before much had come: all that came makes the rate, and nobody's share is known.
         let short = Steady { ticks: 95, messages: 140.0, served: Vec::new() };
         assert_eq!(steady(&consumers, 5, 10), short);
+    }
+
+    #[test]
+    fn how_far_a_consumer_is_behind_counts_while_the_producer_is_at_work() {
+        let sent = track(100, &[(100, &[10]), (100, &[30])]);
+        // At 150 five were sent, at 250 it is 25; at 400 the producer is done.
+        let read = track(120, &[(30, &[2]), (100, &[18]), (150, &[20])]);
+        assert_eq!(behind(&sent, &read), [3.0, 5.0]);
+        // What was noted a little earlier than it was sent is not ahead of it.
+        assert_eq!(behind(&sent, &track(100, &[(50, &[9])])), [0.0]);
+        assert!(behind(&sent, &track(0, &[(50, &[0])])).is_empty());
     }
 
     #[test]

@@ -1,17 +1,17 @@
 //! One of the workers of a fan, in a process of its own.
 
-use super::loops::{FanLoops, Role};
+use super::loops::{Channels, FanLoops, Role};
 use super::tapes::{self, Tapes};
-use super::{Left, Order, Part, Phase, Ran, Said};
+use super::{Left, Order, Part, Phase, Ran, Said, channel};
 use crate::hot::fan::Plan;
 use crate::hot::{AnyWork, Content, Private, Recorder, Special, Stamp};
 use crate::job::{Failure, SideReport};
 use crate::page::Page;
-use crate::registry::Registry;
+use crate::registry::{Entry, Registry};
 use crate::task::{WorkerContext, pin};
 use crate::usage::Usage;
 use crate::worker::private_buffer;
-use ipcperf_core::{Lends, Part as MessagePart, Touch};
+use ipcperf_core::{Attach, Lends, Part as MessagePart, Touch, Wiring};
 use ipcperf_sys::{affinity, process};
 use serde_json::Value;
 use std::cell::Cell;
@@ -27,9 +27,14 @@ pub(crate) fn serve(
     pin(part.job.cpu)?;
     let name = &part.job.key.mechanism;
     let entry = registry.find(name);
-    let attach = entry.and_then(|entry| entry.fan);
-    let attach = attach.ok_or_else(|| format!("'{name}' has no ends that can be shared"))?;
-    let mut loops = attach(part.job.end(wiring, context))?;
+    let mut loops: Box<dyn FanLoops> = if part.to_each() {
+        let entry = entry.ok_or_else(|| format!("there is no mechanism '{name}'"))?;
+        Box::new(channels(entry, &part, wiring, context)?)
+    } else {
+        let attach = entry.and_then(|entry| entry.fan);
+        let attach = attach.ok_or_else(|| format!("'{name}' has no ends that can be shared"))?;
+        attach(part.job.end(wiring, context))?
+    };
     let nonce = part.job.shape.nonce;
     let proof = AnyWork::touching(Touch::Full, nonce);
     let lends = entry.map(|entry| entry.lends(&part.job.options)).transpose();
@@ -55,6 +60,28 @@ pub(crate) fn serve(
     }
 }
 
+/// The ends of a broadcast in this process: of all channels at the producer, whose wirings come one after the other.
+fn channels(
+    entry: &Entry,
+    part: &Part,
+    first: Wiring,
+    context: &mut WorkerContext<'_>,
+) -> Result<Channels, Failure> {
+    let own = if part.is_peer() { part.number..part.number + 1 } else { 0..part.peers() };
+    let (mut first, mut ports) = (Some(first), Vec::new());
+    for consumer in own {
+        let wiring = match first.take() {
+            Some(wiring) => wiring,
+            None => context.wiring()?,
+        };
+        let shape = channel(&part.job.shape, consumer);
+        let options = &part.job.options;
+        let end = Attach { wiring, seat: part.job.seat, shape: &shape, options, meet: context };
+        ports.push(entry.attach(end)?);
+    }
+    Ok(Channels(ports))
+}
+
 /// One phase with what it consumed.
 fn passage(
     loops: &mut dyn FanLoops,
@@ -70,6 +97,8 @@ fn passage(
     let mut calls = Recorder::new(if is_peer { tapes.calls(part.number) } else { &[] });
     let mut rows = match (fans_in, is_peer) {
         (true, false) => Recorder::new(tapes.rows_of_all()),
+        // The producer of a broadcast notes how far it is.
+        (false, false) if part.to_each() => Recorder::new(tapes.rows_of_all()),
         (false, true) => Recorder::new(tapes.rows(part.number)),
         _ => Recorder::new(&[]),
     };

@@ -3,9 +3,9 @@
 //!
 //! Rules of this folder
 //! 1. Only integers, the port, the clock and the recorder: no `dyn`, no allocation, no lock, no formatting, no system
-//!    call but the mechanism's own. `cargo xtask asm` looks at the emitted code. Three ports are behind a table all
-//!    the same: messages in packets, where an operation is many calls; the self-loop, which is a bound; and the one in which
-//!    things go wrong on purpose.
+//!    call but the mechanism's own. `cargo xtask asm` looks at the emitted code. Four ports are behind a table all
+//!    the same: messages in packets, where an operation is many calls; the channels of a broadcast, for which every mechanism
+//!    would need a second pair of loops; the self-loop, which is a bound; and the one in which things go wrong on purpose.
 //! 2. `lead` and `follow` are `#[inline(never)]`, so that each port has named symbols; everything they call is inlined,
 //!    and what happens on a fault is `#[cold]`. What differs between messages is data ([`AnyWork`]), and not a loop.
 //! 3. A loop ends on a count both ends knew before it began: a wake-up mechanism has no room for an in-band stop. Only
@@ -17,6 +17,7 @@
 
 pub mod account;
 mod any_work;
+pub mod broadcast;
 mod closed;
 mod credit;
 pub mod fan;
@@ -176,6 +177,9 @@ pub(crate) fn loops<C: Choice>(key: &CellKey, choice: C) -> Option<C::Outcome> {
         PatternKind::Stream => Some(choice.take::<Stream>()),
         PatternKind::Rate => Some(choice.take::<Paced>()),
         PatternKind::Request => Some(choice.take::<Request>()),
-        PatternKind::FanIn | PatternKind::FanOut | PatternKind::Connect => None,
+        PatternKind::FanIn
+        | PatternKind::FanOut
+        | PatternKind::Broadcast
+        | PatternKind::Connect => None,
     }
 }

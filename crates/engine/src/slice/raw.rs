@@ -129,6 +129,8 @@ pub struct RawFan {
     pub served: Vec<f64>,
     /// Their processes.
     pub pids: Vec<u32>,
+    /// How many messages that were sent the consumers of a broadcast had not read yet, from time to time.
+    pub behind: Vec<f64>,
 }
 
 /// A connect slice at rest.

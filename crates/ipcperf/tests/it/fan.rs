@@ -102,6 +102,50 @@ fn every_touch_policy_proves_where_a_message_came_from() {
 }
 
 #[test]
+fn every_consumer_of_a_broadcast_gets_every_message_or_it_says_why_not() {
+    let can = ["pipe", "fifo", "unix-stream", "unix-seqpacket", "posix-mq", "tcp", "shm-ring"];
+    let cannot = [
+        ("udp", "it may lose messages"),
+        ("seqlock", "it may lose messages"),
+        ("eventfd", "become one"),
+        ("process-vm", "name each other's process"),
+        ("null", "moves nothing"),
+    ];
+    let names = can.iter().copied().chain(cannot.iter().map(|(name, _)| *name));
+    let names = names.collect::<Vec<_>>().join(",");
+    let words = ["-p", "broadcast", "-m", &names, "-s", "64", "--peers", "1,3", "--place", "free"];
+    let (document, shown) = measured(&words);
+    for cell in cells(&document) {
+        let mechanism = cell["mechanism"].as_str().expect("a name");
+        let name = mechanism.split('/').next().unwrap_or_default();
+        let reason = cell["reason"].as_str().unwrap_or_default();
+        if let Some((_, why)) = cannot.iter().find(|(cannot, _)| *cannot == name) {
+            assert!(reason.contains(why), "{mechanism}: {reason}");
+            continue;
+        }
+        if cell["status"] == "unavailable" {
+            assert!(!reason.contains("every consumer"), "{mechanism}: {reason}");
+            continue;
+        }
+        assert_eq!(cell["status"], "ok", "{cell}");
+        check(cell);
+        let peers = number(&cell["load"]["peers"]) as usize;
+        for round in &rounds(cell) {
+            let each = round["fan"]["per_second"].as_array().map_or(0, Vec::len);
+            assert!([0, peers].contains(&each), "{round}");
+            let sent = number(&round["proof"]["lead"][0]);
+            assert_eq!(sent % peers as f64, 0.0, "each message once for each consumer: {round}");
+        }
+        let fan = &cell["fan"];
+        let [behind, most] = ["behind", "most_behind"].map(|name| fan[name]["value"].as_f64());
+        assert!(behind.zip(most).is_none_or(|(behind, most)| (0.0..=most).contains(&behind)));
+    }
+    let measured = |cell: &&Value| cell["status"] == "ok";
+    assert!(cells(&document).iter().filter(measured).count() >= 10, "{shown}");
+    assert!(shown.contains("every message to several consumers"), "{shown}");
+}
+
+#[test]
 fn what_cannot_fan_is_explained() {
     let sandbox = Sandbox::new();
     let mechanisms = "tcp,shm-ring/futex,eventfd,pipe,pipe/spin,udp/mmsg";
@@ -125,7 +169,7 @@ fn what_cannot_fan_is_explained() {
     for (wrong, part) in [
         (["fan-in", "--peers", "0"], "between 1 and 64"),
         (["fan-out", "--peers", "65"], "between 1 and 64"),
-        (["stream", "--peers", "2"], "fan-in or fan-out"),
+        (["stream", "--peers", "2"], "fan-in or fan-out or broadcast"),
     ] {
         sandbox.refuses(&[&["run", "-m", "pipe", "-p"], &wrong[..]].concat(), part);
     }

@@ -44,6 +44,7 @@ impl Mechanism for PidfdGetfd {
     };
     type Options = NoOptions;
     type Port = TakingPort;
+    const MEETS: bool = true;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         fresh::try_memfd().map_err(crate::missing)?;

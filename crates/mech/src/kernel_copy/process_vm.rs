@@ -55,6 +55,7 @@ impl<C: Copier> Mechanism for Copied<C> {
     };
     type Options = NoOptions;
     type Port = RemotePort<C>;
+    const MEETS: bool = true;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         Turns::create().map_err(crate::missing)?;

@@ -51,6 +51,7 @@ impl Mechanism for FutexPi {
     };
     type Options = NoOptions;
     type Port = WordPort<Beside<Baton>>;
+    const MEETS: bool = true;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         match futex_pi::probe() {

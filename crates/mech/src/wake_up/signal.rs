@@ -157,6 +157,7 @@ impl<W: Delivery> Mechanism for Signal<W> {
     };
     type Options = NoOptions;
     type Port = WordPort<Signals<W::Receive, W::Send>>;
+    const MEETS: bool = true;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         queued_signal::probe::queue()?;

@@ -62,6 +62,7 @@ impl Mechanism for UringMsgRing {
     };
     type Options = NoOptions;
     type Port = WordPort<Rings>;
+    const MEETS: bool = true;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         message::probe().map_err(crate::missing)

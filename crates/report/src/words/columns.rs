@@ -162,6 +162,18 @@ pub(super) const COLUMNS: &[Word] = &[
         "compare it with 1 divided by the number of peers",
     ),
     word(
+        "slowest",
+        Column,
+        "messages per second that the slowest consumer of a broadcast got",
+        "compare it with the rate divided by the number of peers",
+    ),
+    word(
+        "behind",
+        Column,
+        "messages that were sent and that a consumer of a broadcast had not read yet: the median of a round",
+        "see the most in the document (most_behind)",
+    ),
+    word(
         "one way",
         Column,
         "the median time from lead to follow alone; +- is the uncertainty of the clock difference",

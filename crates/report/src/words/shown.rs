@@ -43,6 +43,12 @@ pub(super) const SHOWN: &[Word] = &[
         "read the rate, Jain and least",
     ),
     word(
+        "broadcast",
+        Setting,
+        "one sender and several receivers with a channel each: every message goes to all of them",
+        "read the rate, slowest and behind",
+    ),
+    word(
         "connect",
         Setting,
         "one connection per request: connect, send, receive the answer, close",
