@@ -41,7 +41,7 @@ mechanisms! {
         pipe:              Pipe<Block>, Pipe<Spin>, Pipe<Epoll>;
         fifo:              Fifo<Block>, Fifo<Spin>;
         pty:               Pty;
-        unix_stream:       UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>, UnixStreamMmsg;
+        unix_stream:       UnixStream<Block>, UnixStream<Spin>, UnixStream<Epoll>, UnixStreamEdge, UnixStreamMmsg;
         tcp:               Tcp<Block>, Tcp<Spin>, Tcp<Epoll>;
         tcp6:              Tcp6;
         mptcp:             Mptcp;

@@ -137,6 +137,36 @@ impl Wait for Epoll {
     }
 }
 
+/// Sleeps in `epoll_wait`, edge-triggered, as asynchronous runtimes do: data is taken out first, and an end sleeps where
+/// there is none. It is woken by room to send as well, and then finds nothing and sleeps again.
+#[derive(Debug)]
+pub struct EpollEdge;
+
+impl Wait for EpollEdge {
+    const VARIANT: Option<&'static str> = Some("epoll-edge");
+    const CLASS: Class = Class::Epoll;
+    const SYSCALLS: Syscalls = Syscalls { send: Some(1.0), recv: None };
+    type Gate = Instance;
+
+    fn gate(fd: &OwnedFd, interest: Interest) -> Result<Instance, SetupError> {
+        pipe::set_nonblocking(fd)?;
+        match interest {
+            Interest::Readable => Instance::edges(fd.as_fd()),
+            Interest::Writable => Instance::watching(fd.as_fd(), interest),
+        }
+    }
+
+    #[inline(always)]
+    fn receive(gate: &Instance, attempt: impl FnMut() -> Result<usize, i32>) -> Result<usize, i32> {
+        Epoll::send(gate, attempt)
+    }
+
+    #[inline(always)]
+    fn send(gate: &Instance, attempt: impl FnMut() -> Result<usize, i32>) -> Result<usize, i32> {
+        Epoll::send(gate, attempt)
+    }
+}
+
 /// Sleeps in a futex. For mechanisms in shared memory, as are those below.
 #[derive(Debug)]
 pub struct Futex;

@@ -5,7 +5,7 @@ use crate::port::incoming::Pieces;
 use crate::port::outgoing::Slots;
 use crate::stream::STREAM;
 use crate::stream::stream_port::StreamPort;
-use crate::wait::{Block, Wait, by_class, waiting};
+use crate::wait::{Block, Epoll, EpollEdge, Wait, by_class, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::socket::batch;
@@ -170,6 +170,38 @@ impl<W: Wait> Mechanism for UnixStream<W> {
 
     fn shares(options: &UnixStreamOptions) -> Namespaces {
         options.shares()
+    }
+
+    fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {
+        options.open(shape)
+    }
+
+    fn attach(mut end: Attach<'_, UnixStreamOptions>) -> Result<Self::Port, SetupError> {
+        end.effective("batch", 1);
+        StreamPort::of_socket(UnixStreamOptions::join(&mut end)?, end.shape)
+    }
+}
+
+/// A UNIX stream socket whose ends wait as those of an asynchronous runtime.
+#[derive(Debug)]
+pub struct UnixStreamEdge;
+
+impl Mechanism for UnixStreamEdge {
+    const SPEC: &'static Spec = &Spec {
+        summary: "A UNIX stream socket, not blocking; a reader reads, and sleeps in epoll_wait for an edge where there is nothing.",
+        manual: &["epoll(7)", "unix(7)", "socketpair(2)"],
+        pitfalls: &[
+            "An edge is told once: who stops reading before EAGAIN is not told of the rest.",
+            "It makes more calls than level-triggered waiting: most reads come twice, and room to send wakes a reader too.",
+            "Being woken by room is no loss by nature: the peer has just read, and the end is awake when its answer comes.",
+        ],
+        ..waiting::<EpollEdge>(*UnixStream::<Epoll>::SPEC)
+    };
+    type Options = UnixStreamOptions;
+    type Port = StreamPort<EpollEdge>;
+
+    fn probe(options: &UnixStreamOptions) -> Result<(), Missing> {
+        options.probe()
     }
 
     fn open(shape: &Shape, options: &UnixStreamOptions) -> Result<Link, SetupError> {

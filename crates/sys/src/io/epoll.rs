@@ -18,7 +18,7 @@ pub enum Interest {
     Writable,
 }
 
-/// An epoll instance, level-triggered.
+/// An epoll instance, level-triggered unless it watches edges.
 #[derive(Debug)]
 pub struct Epoll(OwnedFd);
 
@@ -28,11 +28,24 @@ impl Epoll {
     /// # Errors
     /// `epoll_create1` or `epoll_ctl` failed.
     pub fn watching(fd: impl AsFd, interest: Interest) -> Result<Self, SetupError> {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
         let flags = match interest {
             Interest::Readable => epoll::EventFlags::IN,
             Interest::Writable => epoll::EventFlags::OUT,
         };
+        Self::of(fd, flags)
+    }
+
+    /// Watches `fd` for data, room and the end: each is told once, when it comes.
+    ///
+    /// # Errors
+    /// As [`Epoll::watching`].
+    pub fn edges(fd: impl AsFd) -> Result<Self, SetupError> {
+        use epoll::EventFlags;
+        Self::of(fd, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET)
+    }
+
+    fn of(fd: impl AsFd, flags: epoll::EventFlags) -> Result<Self, SetupError> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(failed("epoll_create1"))?;
         epoll::add(&epoll, fd, epoll::EventData::new_u64(0), flags).map_err(failed("epoll_ctl"))?;
         Ok(Self(epoll))
     }
