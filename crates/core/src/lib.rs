@@ -6,6 +6,7 @@
 //! |---|---|
 //! | mechanism | a way to move bytes or wake-ups between two processes: `pipe`, `shm-ring/spin` |
 //! | variant | the part after the slash: a choice that changes the instructions of the loop |
+//! | bare mechanism | what a library is built on: a run of both says what the library makes of it |
 //! | knob | a choice that only changes a number: `pipe.size=1M` |
 //! | port | one end of an open channel; what the hot loop holds |
 //! | lead, follow | the two ends, everywhere |

@@ -7,6 +7,7 @@ use crate::judge::MetricKind;
 use crate::{text, words};
 use ipcperf_core::result::{self, Cell, CpuCost, Metric};
 use ipcperf_core::{self as core, Ends, Exchange, PatternFacts, PatternKind, Rated, Seat};
+use ipcperf_stats::{Factor, Interval};
 use std::collections::BTreeMap;
 
 /// A column of a results table.
@@ -26,6 +27,8 @@ pub(crate) enum Column {
     BesideBest,
     /// A program at the place of the follow over our own, with its interval.
     BesideOurs,
+    /// A library as a multiple of the bare mechanism that it is built on, with its interval.
+    OfBare,
     /// Of all operations, beside the median.
     Mean,
     Messages,
@@ -68,9 +71,9 @@ pub(crate) enum Column {
 
 use Column::{
     Achieved, Behind, BesideBest, BesideOurs, Bound, Cpu, CpuSpread, Cpus, Energy, Errors,
-    Fairness, Faults, Figure, Ipis, Least, Load, Machine, Mean, Mechanism, Messages, Offered,
-    OneWay, Peers, Preempted, Quantile, Rank, Service, Size, Slowest, Spread, Switches, Syscalls,
-    System, Transform, User,
+    Fairness, Faults, Figure, Ipis, Least, Load, Machine, Mean, Mechanism, Messages, OfBare,
+    Offered, OneWay, Peers, Preempted, Quantile, Rank, Service, Size, Slowest, Spread, Switches,
+    Syscalls, System, Transform, User,
 };
 
 const P50: Column = Quantile("p50");
@@ -82,9 +85,10 @@ const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
 
 /// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
-    Cpus, Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, BesideBest,
-    BesideOurs, Mean, OneWay, Transform, Bound, Messages, Slowest, Behind, Fairness, Least, P50,
-    P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu, Errors, Switches, Ipis, Syscalls,
+    Cpus, Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, OfBare,
+    BesideBest, BesideOurs, Mean, OneWay, Transform, Bound, Messages, Slowest, Behind, Fairness,
+    Least, P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu, Errors, Switches, Ipis,
+    Syscalls,
 ];
 
 /// The same of a table of costs.
@@ -95,9 +99,9 @@ const COST: &[Column] = &[
 
 /// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the tail.
 const KEEP: &[Column] = &[
-    Load, Errors, BesideOurs, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest, Mean, Offered,
-    Slowest, Behind, Fairness, Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches,
-    P90, MAX, Ipis, Syscalls,
+    Load, Errors, BesideOurs, OfBare, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest, Mean,
+    Offered, Slowest, Behind, Fairness, Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1],
+    Switches, P90, MAX, Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] =
     &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];
@@ -216,6 +220,7 @@ impl Column {
             Messages => "messages",
             BesideBest => "x best",
             BesideOurs => "of ours",
+            OfBare => "of bare",
             Bound if is_time => "x bound",
             Bound => "of bound",
             Quantile(name) => match pattern.many() {
@@ -286,6 +291,12 @@ impl Column {
             }
             BesideBest => or_none(row.beside_best, figures::factor),
             BesideOurs => or_none(row.beside_ours, figures::factor),
+            OfBare => or_none(cell.of_bare.as_ref(), |bare| match bare.ci95 {
+                Some([low, high]) => {
+                    figures::factor(Factor { ratio: bare.ratio, interval: Interval { low, high } })
+                }
+                None => figures::times(bare.ratio),
+            }),
             Mean => quantile(cell.rtt_ns.as_ref(), "mean"),
             Messages => metric(&cell.messages_per_second, figures::per_second),
             Load => or_none(cell.key.load.rate, |rate| rate.to_string()),

@@ -136,6 +136,10 @@ const OF_A_CELL: &[Column] = &[
     ("bound", "/bound/name"),
     ("bound_value", "/bound/value"),
     ("bound_ratio", "/bound/ratio"),
+    ("bare", "/of_bare/mechanism"),
+    ("of_bare", "/of_bare/ratio"),
+    ("of_bare_low", "/of_bare/ci95/0"),
+    ("of_bare_high", "/of_bare/ci95/1"),
 ];
 
 const OF_A_ROUND: &[Column] = &[

@@ -202,6 +202,9 @@ pub struct Cell {
     /// The bound of this cell, and the cell's ratio to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<BoundRatio>,
+    /// A library beside the bare mechanism that it is built on; absent unless the run measured both alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_bare: Option<OfBare>,
 }
 
 impl Cell {
@@ -278,6 +281,18 @@ pub struct BoundRatio {
     pub value: f64,
     /// Cell over bound.
     pub ratio: f64,
+}
+
+/// A cell beside one of the bare mechanism that it is built on, which differs in nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OfBare {
+    /// The bare mechanism: `unix-stream/epoll`.
+    pub mechanism: String,
+    /// The primary metric as a multiple of the bare one, within rounds. Above 1 a time is longer, a rate higher.
+    pub ratio: f64,
+    /// Its 95 % interval; `null` with fewer than six common rounds.
+    pub ci95: Option<[f64; 2]>,
 }
 
 /// Requested and granted value of a knob.

@@ -23,8 +23,8 @@ mod requirements;
 mod selftest;
 
 pub use cell::{
-    BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading, Proof, Round,
-    Shortage, SideCovariates, SideCpu, Standstill, Status, Timing,
+    BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading, OfBare,
+    Proof, Round, Shortage, SideCovariates, SideCpu, Standstill, Status, Timing,
 };
 pub use comparison::{
     Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference,

@@ -75,6 +75,14 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
         );
     }
     lines.extend(programs(&rows));
+    if has(Column::OfBare) {
+        let bare = rows.iter().filter_map(|row| Some(row.cell.of_bare.as_ref()?.mechanism.clone()));
+        let bare = text::join(&text::each_once(bare));
+        lines.push(format!(
+            "of bare is a library's figure as a multiple of that of the mechanism which it is built on ({bare}), within \
+             rounds, with a 95 % interval."
+        ));
+    }
     if rows.iter().any(|row| row.is_two_mode()) {
         lines.extend(words::legend(words::TWO_MODES));
     }

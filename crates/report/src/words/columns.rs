@@ -114,6 +114,12 @@ pub(super) const COLUMNS: &[Word] = &[
         "use the interval to see how certain it is; 1 is as good as ours",
     ),
     word(
+        "of bare",
+        Column,
+        "a library's figure as a multiple of that of the bare mechanism which it is built on, within rounds, with a 95 % interval; above 1 a time is longer, a rate higher",
+        "ipcperf describe NAME says which mechanism that is; it may be below 1, since a library may wait in another way",
+    ),
+    word(
         "x bound",
         Column,
         "a time as a multiple of this machine's hardware limit: a cache-line round trip or a futex wake-up",
