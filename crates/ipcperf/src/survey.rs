@@ -75,10 +75,11 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
 }
 
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that
-/// spins, since that is where spinning pays.
+/// spins, since that is where spinning pays. A library stands for nothing but itself, and is measured when it is named.
 fn stands(entry: &Entry) -> bool {
     let is_shared = entry.spec.family == Family::SharedMemory;
-    entry.spec.default || (is_shared && entry.spec.variant == Some("spin"))
+    let stands = entry.spec.default || (is_shared && entry.spec.variant == Some("spin"));
+    stands && entry.spec.over.is_none()
 }
 
 /// Those that stand for their mechanisms.

@@ -73,6 +73,25 @@ impl Drop for Unlink {
     }
 }
 
+/// Shared memory with a name in `/dev/shm` that a library makes and maps. It is noted before, and goes with its owner.
+#[derive(Debug)]
+pub struct PosixMemory {
+    // Dropped before the note, which is what finds it again.
+    _memory: Unlink,
+    _noted: Unlink,
+}
+
+impl PosixMemory {
+    /// Notes in the ledger `directory` that memory of this name, without a slash, will be made.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    pub fn noted(directory: &Path, name: &str) -> Result<Self, SetupError> {
+        let noted = note(directory, POSIX_MEMORY, name, &[])?;
+        Ok(Self { _memory: Unlink::new(Path::new(DEV_SHM).join(name)), _noted: noted })
+    }
+}
+
 /// Notes in the ledger `directory` what is about to be made: `prefix` says what it is, `name` and `text` how it is
 /// found.
 pub(crate) fn note(
