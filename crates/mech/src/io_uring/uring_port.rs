@@ -188,7 +188,7 @@ impl<D: Drive> Port for UringPort<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_core::PatternKind;
+    use ipcperf_core::{Network, PatternKind};
     use ipcperf_sys::io::pipe;
     use ipcperf_sys::io::uring::Enter;
 

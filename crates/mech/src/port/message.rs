@@ -199,7 +199,7 @@ impl<C: Carrier, W: Wait> Port for MessagePort<C, W> {
 mod tests {
     use super::*;
     use crate::wait::Spin;
-    use ipcperf_core::PatternKind;
+    use ipcperf_core::{Network, PatternKind};
     use ipcperf_sys::io::socket::Kind;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, mpsc};

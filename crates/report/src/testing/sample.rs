@@ -212,6 +212,7 @@ fn slice(round: usize, messages: u64) -> Round {
         achieved_per_second: None,
         saturated: false,
         fan: None,
+        program: None,
         standstill: None,
         histogram: None,
         cpu_ns: SideCpu::default(),
