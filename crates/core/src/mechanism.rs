@@ -182,7 +182,6 @@ impl SetupError {
     }
 
     /// The same as the standard library tells it, for `map_err`.
-    #[must_use]
     pub fn io(call: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
         |error| match error.raw_os_error() {
             Some(code) => Self::sys(call, code),

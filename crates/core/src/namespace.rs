@@ -203,7 +203,6 @@ names! {
 
 impl Network {
     /// Whether both ends are in the network namespace that ipcperf was started in.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
     #[must_use]
     pub fn is_loopback(&self) -> bool {
         *self == Self::Loopback

@@ -311,7 +311,7 @@ impl Caller {
         let mut tried = self.connect(&mut call);
         if tried == Err(libc::EADDRNOTAVAIL) {
             // Those who called before have left every port in TIME_WAIT.
-            (call, tried) = self.from_elsewhere()?;
+            (call, tried) = self.call_elsewhere()?;
         }
         match tried {
             Ok(()) | Err(libc::EINPROGRESS | libc::EISCONN) => {
@@ -328,7 +328,7 @@ const UNASKED: std::ops::Range<u16> = 2000..2100;
 
 impl Caller {
     /// A TCP call from an address that no other call has.
-    fn from_elsewhere(&self) -> Result<(Call, Result<(), i32>), i32> {
+    fn call_elsewhere(&self) -> Result<(Call, Result<(), i32>), i32> {
         let Target::Tcp(at) = &self.0 else { return Err(libc::EADDRNOTAVAIL) };
         let own: Vec<SocketAddr> = match at.ip() {
             // All of 127.0.0.0/8 is this host.
