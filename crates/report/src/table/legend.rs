@@ -130,8 +130,10 @@ fn programs(rows: &[&Row]) -> Vec<String> {
         };
         let most = |of: fn(&ProgramEnd) -> u64| rounds.iter().map(|round| of(round)).max();
         let (first, warmup) = (median(|one| one.first_answer_ns)?, median(|one| one.warmup_ns)?);
-        let processes =
-            text::counted(most(|one| one.processes)?, "process").replace("processs", "processes");
+        let processes = match most(|one| one.processes)? {
+            1 => "1 process".to_owned(),
+            count => format!("{} processes", text::grouped(count)),
+        };
         let threads = text::counted(most(|one| one.threads)?, "thread");
         let lost = match rounds.iter().any(|round| round.is_incomplete) {
             true if cells.iter().any(|cell| cell.key.load.at.is_some()) => {

@@ -4,7 +4,7 @@ use crate::schemas::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use crate::testing::sample::{self, Build};
 use crate::testing::{rendered, to_text};
 use crate::{Format, Style, list, pipelines};
-use ipcperf_core::result::{Fan, OneWay, ResultSet, TransformCost};
+use ipcperf_core::result::{Fan, OneWay, ProgramEnd, ResultSet, TransformCost};
 use ipcperf_core::{
     BackPressure, Direction, Family, Memory, OnClose, OnRestart, PayloadFile, Peers, Reach,
     Transfers, Transform, Wait,
@@ -33,6 +33,11 @@ fn result() -> Value {
         of_bytes: Some(1 << 30),
         sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad".to_owned(),
     });
+    cell.key.load.follow = vec!["./echo".to_owned()];
+    cell.key.load.at = "tcp:127.0.0.1:7".parse().ok();
+    let said = vec!["runtime 3".to_owned()];
+    cell.rounds[0].program =
+        Some(ProgramEnd { is_incomplete: true, said, ..ProgramEnd::default() });
     cell.one_way_ns = Some(OneWay {
         quantiles: [("p50".to_owned(), sample::metric(3000.0, 20.0))].into(),
         bound_ns: Some(50.0),
