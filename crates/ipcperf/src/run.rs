@@ -140,6 +140,10 @@ fn requests(
         }
         let mut places = vec![Placement::SameCpu];
         places.extend(topology.and_then(Topology::two_cpus));
+        if !args.follow.is_empty() {
+            // Runtimes of many threads have other tails where they may spread.
+            places.push(Placement::Free);
+        }
         places
     };
     let or = |given: &[String], default: &str| typed(given).unwrap_or_else(|| default.to_owned());
