@@ -66,7 +66,9 @@ pub use load::{Load, LoadKey};
 pub use load_value::{
     Address, Align, Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, PayloadFile, Transform,
 };
-pub use mechanism::{Attach, Lends, Mechanism, Meet, SetupError, Usual, Visitor};
+pub use mechanism::{
+    Attach, AttachToEach, Lends, Mechanism, Meet, SetupError, ToEach, Usual, Visitor,
+};
 pub use missing::Missing;
 pub use names::{
     Axis, ClientKind, Closes, Idle, ListenerKind, Serving, Touch, UnknownName, nearest,

@@ -5,7 +5,7 @@ use crate::missing::Missing;
 use crate::names::ListenerKind;
 use crate::namespace::Namespaces;
 use crate::options::{KnobValue, Options};
-use crate::port::{Fault, Port};
+use crate::port::{DynPort, Fault, Port};
 use crate::seat::Seat;
 use crate::shape::Shape;
 use crate::spec::{Limit, Payload, Spec};
@@ -30,6 +30,9 @@ pub trait Mechanism: Sized + 'static {
     const SHARES: bool = false;
     /// Whether its ends [ask each other](Meet::swap) for something while they attach, so that each has exactly one peer.
     const MEETS: bool = false;
+    /// How one send reaches several consumers, where there is an object for that. Elsewhere each of them needs a channel of
+    /// its own, over which the message is sent once more.
+    const TO_EACH: Option<ToEach<Self::Options>> = None;
 
     /// Can this host run it with these options? Asked before anything is planned; leaves nothing behind.
     ///
@@ -84,6 +87,18 @@ pub trait Mechanism: Sized + 'static {
     /// What could not be attached.
     fn attach(end: Attach<'_, Self::Options>) -> Result<Self::Port, SetupError>;
 }
+
+/// One object with one producer and several consumers, each of which gets every message.
+pub struct ToEach<O> {
+    /// In the coordinator: creates it for so many consumers. Its link has what the producer needs, and what each of the
+    /// consumers needs.
+    pub open: fn(&Shape, u64, &O) -> Result<Link, SetupError>,
+    /// In a worker: becomes the consumer of this number, or the producer.
+    pub attach: AttachToEach<O>,
+}
+
+/// How an end of such an object is attached.
+pub type AttachToEach<O> = fn(Attach<'_, O>, Option<u64>) -> Result<Box<dyn DynPort>, SetupError>;
 
 /// In what memory a port shows a message to the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,5 +5,5 @@ pub use crate::options::{KnobValue, NoOptions};
 pub use crate::{
     Attach, BackPressure, Direction, Family, Fault, Guard, Lends, Limit, Link, Mechanism, Meet,
     Memory, Missing, Namespaces, OnClose, OnRestart, Payload, Peers, Port, Reach, Seat, SetupError,
-    Shape, Spec, Syscalls, Transfers, Usual, Wait, Wiring,
+    Shape, Spec, Syscalls, ToEach, Transfers, Usual, Wait, Wiring,
 };

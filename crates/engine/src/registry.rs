@@ -12,9 +12,9 @@ use crate::task::WorkerContext;
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Loops, measure};
 use ipcperf_core::{
-    Attach, DynPort, Erased, Knob, Lends, Limit, Link, ListenerKind, Mechanism, Missing,
-    Namespaces, OptionError, OptionSet, Options, Payload, Port, Seat, Serving, SetupError, Shape,
-    Spec, Usual, Visitor, Wait, Wiring,
+    Attach, AttachToEach, DynPort, Erased, Knob, Lends, Limit, Link, ListenerKind, Mechanism,
+    Missing, Namespaces, OptionError, OptionSet, Options, Payload, Port, Seat, Serving, SetupError,
+    Shape, Spec, Usual, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -37,6 +37,8 @@ pub struct Entry {
     drive: fn(Wiring, &Job, &Page, &mut WorkerContext<'_>) -> Result<SideReport, Failure>,
     /// The loops of a fan, where several processes can stand on one side of one object: nobody else pays for their code.
     pub(crate) fan: Option<AttachFan>,
+    /// The object with which one send reaches all consumers of a broadcast, where there is one.
+    pub(crate) to_each: Option<Each>,
     /// Whether its ends ask each other for something while they attach.
     pub(crate) meets: bool,
     /// Messages may be lost without an error on either side ([`Port::LOSSY`]).
@@ -52,6 +54,13 @@ type Attached = fn(Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError
 
 pub(crate) type AttachFan = fn(Attach<'_, OptionSet>) -> Result<Box<dyn FanLoops>, SetupError>;
 
+/// See [`ToEach`](ipcperf_core::ToEach).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Each {
+    pub(crate) open: fn(&Shape, u64, &OptionSet) -> Result<Link, SetupError>,
+    pub(crate) attach: AttachToEach<OptionSet>,
+}
+
 type Over<P> = fn(&mut P, &Job, AnyWork<'_>, Measure<'_>) -> Result<SideReport, Failure>;
 
 /// Why a mechanism that is simulated has no channel.
@@ -66,6 +75,23 @@ impl<M: Mechanism> Own<M> {
         runner::over_cheap::<M::Port>
     } else {
         |port, job, work, with| runner::over(port, job, work, with)
+    };
+
+    const EACH: Option<Each> = if M::TO_EACH.is_some() {
+        Some(Each {
+            open: |shape, consumers, set| {
+                let to_each = M::TO_EACH.ok_or_else(no_object)?;
+                (to_each.open)(shape, consumers, &options::<M>(set)?)
+            },
+            attach: |end, consumer| {
+                let to_each = M::TO_EACH.ok_or_else(no_object)?;
+                let Attach { wiring, seat, shape, options: set, meet } = end;
+                let options = &options::<M>(set)?;
+                (to_each.attach)(Attach { wiring, seat, shape, options, meet }, consumer)
+            },
+        })
+    } else {
+        None
     };
 
     const FAN: Option<AttachFan> =
@@ -90,6 +116,7 @@ impl Entry {
             attach: |end| Ok(Box::new(attach::<M>(end)?)),
             drive: drive::<M>,
             fan: Own::<M>::FAN,
+            to_each: Own::<M>::EACH,
             meets: M::MEETS,
             is_lossy: <M::Port as Port>::LOSSY,
             is_plain: <M::Port as Port>::PLAIN,
@@ -113,6 +140,7 @@ impl Entry {
             attach: |_| Err(SetupError::Protocol(SIMULATED.to_owned())),
             drive: |_, _, _, _| Err(SIMULATED.to_owned().into()),
             fan: None,
+            to_each: None,
             meets: false,
             is_lossy: false,
             is_plain: false,
@@ -298,6 +326,10 @@ impl Entry {
             )
         }))
     }
+}
+
+fn no_object() -> SetupError {
+    SetupError::Protocol("no object reaches several consumers".into())
 }
 
 fn refused(error: OptionError) -> SetupError {

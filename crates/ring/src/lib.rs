@@ -9,6 +9,9 @@
 //! back. One cache line then moves per message instead of two, and the remote side of an index is
 //! never read.
 //!
+//! [`Source`] and [`Sink`] are the ends of a ring with one producer and several consumers, each of
+//! which gets every message.
+//!
 //! How to wait is chosen by type, per call: [`Spin`] contains no trace of sleeping, [`Sleep`] makes
 //! no system call unless the other end really sleeps.
 //!
@@ -36,11 +39,12 @@
 //!
 //! # Safety
 //!
-//! The unsafe functions are [`init`], [`producer`] and [`consumer`]; what they demand of the memory
-//! is all a caller has to uphold. [`Producer`] and [`Consumer`] are safe to use.
+//! The unsafe functions are [`init`], [`producer`] and [`consumer`], [`init_for_all`], [`source`] and
+//! [`sink`]; what they demand of the memory is all a caller has to uphold. The ends are safe to use.
 
 #![no_std]
 
+mod broadcast;
 mod geometry;
 mod header;
 mod layout;
@@ -48,6 +52,7 @@ mod spsc;
 mod sync;
 mod wait;
 
+pub use broadcast::{Audience, MOST_CONSUMERS, Sink, Source, init_for_all, sink, source};
 pub use geometry::{Geometry, MAX_PAYLOAD};
 pub use header::HEADER_BYTES;
 pub use layout::{AttachError, init};

@@ -58,7 +58,8 @@ impl<P: Port> FanLoops for P {
     }
 }
 
-/// The ends of channels that lose nothing: all of them at the producer of a broadcast, its own at a consumer.
+/// The ends of channels that lose nothing: all of them at the producer of a broadcast, its own at a consumer; of an object for
+/// all one at each.
 pub(super) struct Channels(pub(super) Vec<Box<dyn DynPort>>);
 
 impl FanLoops for Channels {

@@ -89,9 +89,12 @@ pub(crate) fn run(
     Ok(slice)
 }
 
-/// The one object that all share, or the channel of each consumer.
+/// The one object of all, or the channel of each consumer.
 fn open(entry: &Entry, options: &OptionSet, job: &Job) -> Result<Vec<Link>, SetupError> {
     if job.key.pattern.facts().to_each {
+        if let Some(to_each) = entry.to_each {
+            return Ok(vec![(to_each.open)(&job.shape, job.key.load.peers, options)?]);
+        }
         let open = |consumer| entry.open(&channel(&job.shape, consumer), options);
         return (0..job.key.load.peers).map(open).collect();
     }
@@ -133,13 +136,13 @@ impl<'a> Fan<'a> {
             let part = Part { job: Job { seat, cpu, ..job.clone() }, number, spins };
             workers.assign(who, TASK, &part, &[page.fd()])?;
         }
-        let to_each = job.key.pattern.facts().to_each;
+        let has_own = links.len() as u64 == peers;
         for (consumer, link) in links.into_iter().enumerate() {
             let [of_peers, of_single] = match many {
                 Seat::Lead => [link.lead, link.follow],
                 Seat::Follow => [link.follow, link.lead],
             };
-            workers.wire(if to_each { consumer..consumer + 1 } else { 0..single }, of_peers)?;
+            workers.wire(if has_own { consumer..consumer + 1 } else { 0..single }, of_peers)?;
             workers.wire(single..single + 1, of_single)?;
         }
         Ok(Self { workers, job, page, next: 0 })

@@ -60,13 +60,18 @@ pub(crate) fn serve(
     }
 }
 
-/// The ends of a broadcast in this process: of all channels at the producer, whose wirings come one after the other.
+/// The ends of a broadcast in this process: of the one object for all, or of all channels at the producer, whose wirings
+/// come one after the other.
 fn channels(
     entry: &Entry,
     part: &Part,
     first: Wiring,
     context: &mut WorkerContext<'_>,
 ) -> Result<Channels, Failure> {
+    if let Some(to_each) = entry.to_each {
+        let consumer = part.is_peer().then_some(part.number);
+        return Ok(Channels(vec![(to_each.attach)(part.job.end(first, context), consumer)?]));
+    }
     let own = if part.is_peer() { part.number..part.number + 1 } else { 0..part.peers() };
     let (mut first, mut ports) = (Some(first), Vec::new());
     for consumer in own {

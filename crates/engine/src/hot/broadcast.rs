@@ -1,4 +1,4 @@
-//! One producer, several consumers, a channel for each: every message goes to all of them, in order. A consumer knows how
+//! One producer, several consumers, a channel for each or one object for all: every message goes to all of them, in order. A consumer knows how
 //! many come, and which is next.
 
 use super::fan::{Plan, Tally};
@@ -6,7 +6,7 @@ use super::{Recorder, Work};
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
 
-/// The producer: sends each message over every channel before the next one. Each row it leaves is the ticks since the last
+/// The producer: sends each message over every channel, or once to all, before the next one. Each row it leaves is the ticks since the last
 /// row, then the messages in it.
 ///
 /// # Errors
@@ -40,7 +40,7 @@ pub fn lead<P: Port, W: Work>(
     let end = clock.stop();
     rows.record(end - last);
     rows.record(in_row);
-    Ok(Tally { sent: plan.count * ports.len() as u64, begin, end, ..Tally::default() })
+    Ok(Tally { sent: plan.count * plan.marks, begin, end, ..Tally::default() })
 }
 
 /// A consumer. Its rows are as those of the producer; how long a receive took, waiting for a message included, goes to

@@ -25,7 +25,7 @@ pub struct Plan {
     pub first: u64,
     /// Messages each producer sends.
     pub count: u64,
-    /// Consumers that need an end mark; 0 in a fan-in, which ends by count.
+    /// Consumers of a fan-out or a broadcast; of a fan-out each needs an end mark. 0 in a fan-in, which ends by count.
     pub marks: u64,
     /// Messages a producer may have under way before it waits for a credit; 0: no credits.
     pub window: u32,

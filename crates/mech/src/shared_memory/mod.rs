@@ -7,6 +7,7 @@ pub mod seqlock;
 pub mod shm_mailbox;
 pub mod shm_ring;
 pub mod shm_sem;
+mod to_all;
 
 use ipcperf_core::prelude::*;
 

@@ -4,6 +4,7 @@ use crate::budget;
 use crate::shared_memory::SHARED_MEMORY;
 use crate::shared_memory::memory;
 use crate::shared_memory::ring_port::{self, RingWait};
+use crate::shared_memory::to_all;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::memory::ring::{self, Layout};
 use ipcperf_sys::io::wake::counter;
@@ -37,6 +38,23 @@ fn bells() -> Result<[[OwnedFd; 2]; 2], SetupError> {
     Ok([[data, room], [room_too, data_too]])
 }
 
+/// One ring whose messages reach all of so many consumers.
+fn open_to_all(
+    shape: &Shape,
+    consumers: u64,
+    options: &ShmRingOptions,
+) -> Result<Link, SetupError> {
+    let layout = layout(shape.size, options);
+    let consumers = u32::try_from(consumers).unwrap_or(u32::MAX);
+    let bytes = ring::bytes_for_all(layout, consumers);
+    budget::memory(bytes, "a ring", "smaller messages, or a smaller shm-ring.bytes")?;
+    let kind = memory::kind(&options.backing, &options.huge);
+    let (directory, name) = (shape.directory.as_deref(), shape.name("ring"));
+    let link = memory::link(ring::create_for_all(layout, consumers, kind, directory, &name)?)?;
+    let link = link.granted("bytes", layout.bytes() as u64);
+    Ok(link.granted("backing", &options.backing).granted("huge", &options.huge))
+}
+
 impl<W: RingWait> Mechanism for ShmRing<W> {
     const SPEC: &'static Spec = &Spec {
         name: "shm-ring",
@@ -66,6 +84,18 @@ impl<W: RingWait> Mechanism for ShmRing<W> {
     };
     type Options = ShmRingOptions;
     type Port = W::Port;
+    // A counter wakes one of those that sleep, and here each has to be.
+    const TO_EACH: Option<ToEach<ShmRingOptions>> = if W::BELLS {
+        None
+    } else {
+        Some(ToEach {
+            open: open_to_all,
+            attach: |end, consumer| {
+                let kind = memory::kind(&end.options.backing, &end.options.huge);
+                to_all::attach::<W, _>(end, kind, consumer)
+            },
+        })
+    };
 
     fn probe(options: &ShmRingOptions) -> Result<(), Missing> {
         let kind = memory::kind(&options.backing, &options.huge);

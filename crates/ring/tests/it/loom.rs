@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed as Counting};
 
 use crate::memory::Memory;
-use ipcperf_ring::{Geometry, Site, Sleep, Sleeper, Spin, Stop, Wait};
+use ipcperf_ring::{Audience, Geometry, Site, Sleep, Sleeper, Spin, Stop, Wait};
 use loom::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use loom::sync::{Condvar, Mutex};
 use loom::thread;
@@ -209,6 +209,62 @@ fn a_consumer_that_closes_in_the_middle_is_noticed() {
 fn both_ends_may_close_at_once() {
     check("spin, both close", Spinning, BOTH);
     check("sleep, both close", Sleeping { spins: 0 }, BOTH);
+}
+
+/// A producer and two consumers, each of which must get every message and then the close.
+fn to_two<K: Kind>(name: &str, kind: K, slots: u32, sends: u8) {
+    let tally = Arc::new(Tally::default());
+    let counted = Arc::clone(&tally);
+    let mut builder = loom::model::Builder::new();
+    // Three threads have too many interleavings for more, and look at their words more often than two.
+    builder.preemption_bound = Some(1);
+    builder.max_branches = 10_000;
+    builder.check(move || {
+        counted.executions.fetch_add(1, Counting);
+        let wait = kind.fresh(&counted);
+        let geometry = Geometry { slots, payload: 4 };
+        let memory = Memory::for_all(Audience { geometry, consumers: 2 });
+        let mut source = memory.source().unwrap();
+        let receive = |number: u32| {
+            let mut sink = memory.sink(number).unwrap();
+            let (kept, wait) = (Arc::clone(&memory), wait.clone());
+            move || {
+                for expected in 0..sends {
+                    let got =
+                        sink.recv(&wait, |slot| (slot.len(), slot.iter().all(|&b| b == expected)));
+                    assert_eq!(got, Ok((usize::from(expected) + 1, true)));
+                }
+                assert_eq!(sink.recv(&wait, |_| ()), Err(Stop::Closed));
+                drop(kept);
+            }
+        };
+        let sinks = [thread::spawn(receive(0)), thread::spawn(receive(1))];
+        for number in 0..sends {
+            source.send(&wait, usize::from(number) + 1, |slot| slot.fill(number)).unwrap();
+        }
+        source.close(&wait);
+        for sink in sinks {
+            sink.join().unwrap();
+        }
+        drop(memory);
+    });
+    let (executions, slept) = (tally.executions.load(Counting), tally.slept.load(Counting));
+    eprintln!("loom: {name}: {executions} executions, {slept} sleeps");
+    assert!(executions > 1, "{name}: nothing was explored");
+    assert!(!K::SLEEPS || slept > 0, "{name}: nobody slept in any execution");
+}
+
+/// Of one slot a single message: a producer that waits for two others looks too often to explore more.
+#[test]
+fn every_message_reaches_both_consumers_by_spinning() {
+    to_two("spin, 2 consumers, 1 slot", Spinning, 1, 1);
+    to_two("spin, 2 consumers, 8 slots", Spinning, 8, 3);
+}
+
+#[test]
+fn every_message_reaches_both_consumers_by_sleeping() {
+    to_two("sleep, 2 consumers, 1 slot", Sleeping { spins: 0 }, 1, 2);
+    to_two("sleep, 2 consumers, 8 slots", Sleeping { spins: 0 }, 8, 2);
 }
 
 #[test]

@@ -3,7 +3,10 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::sync::Arc;
 
-use ipcperf_ring::{AttachError, Consumer, Geometry, Producer, consumer, init, producer};
+use ipcperf_ring::{
+    AttachError, Audience, Consumer, Geometry, Producer, Sink, Source, consumer, init,
+    init_for_all, producer, sink, source,
+};
 
 /// One zeroed allocation.
 pub(crate) struct Memory {
@@ -36,6 +39,14 @@ impl Memory {
         memory
     }
 
+    /// A ring whose messages reach all of its consumers.
+    pub(crate) fn for_all(audience: Audience) -> Arc<Memory> {
+        let memory = Memory::zeroed(audience.bytes());
+        // SAFETY: fresh, zeroed, aligned, of that size.
+        unsafe { init_for_all(memory.base, audience) };
+        memory
+    }
+
     /// The bytes there are.
     pub(crate) fn len(&self) -> usize {
         self.layout.size()
@@ -45,6 +56,18 @@ impl Memory {
     pub(crate) fn producer(&self) -> Result<Producer, AttachError> {
         // SAFETY: initialised or refused; every test keeps the memory while an end lives.
         unsafe { producer(self.base, self.len()) }
+    }
+
+    /// Attaches the producer for all. The caller keeps the memory for as long.
+    pub(crate) fn source(&self) -> Result<Source, AttachError> {
+        // SAFETY: as above.
+        unsafe { source(self.base, self.len()) }
+    }
+
+    /// Attaches one of its consumers. The caller keeps the memory for as long.
+    pub(crate) fn sink(&self, consumer: u32) -> Result<Sink, AttachError> {
+        // SAFETY: as above.
+        unsafe { sink(self.base, self.len(), consumer) }
     }
 
     /// Attaches the consumer. The caller keeps the memory for as long.

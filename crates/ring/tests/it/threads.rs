@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread;
 
 use crate::memory::Memory;
-use ipcperf_ring::{Geometry, Sleep, Sleeper, Spin, Stop, Wait};
+use ipcperf_ring::{AttachError, Audience, Geometry, Sleep, Sleeper, Spin, Stop, Wait};
 
 const MESSAGES: u64 = 1_000_000;
 const PAYLOAD: u32 = 200;
@@ -89,4 +89,68 @@ fn a_million_messages_arrive_intact_and_in_order_by_sleeping() {
     let bell = Bell::default();
     million(16, Sleep { spins: 0, sleeper: bell.clone() });
     assert!(bell.0.2.load(Ordering::Relaxed) > 0, "nobody slept: the test tested nothing");
+}
+
+fn to_all<W: Wait + Clone + Send + 'static>(slots: u32, wait: W) {
+    const CONSUMERS: u32 = 3;
+    let audience =
+        Audience { geometry: Geometry { slots, payload: PAYLOAD }, consumers: CONSUMERS };
+    let memory = Memory::for_all(audience);
+    let mut source = memory.source().unwrap();
+    let consumers: Vec<_> = (0..CONSUMERS)
+        .map(|number| {
+            let mut sink = memory.sink(number).unwrap();
+            let (kept, wait) = (Arc::clone(&memory), wait.clone());
+            thread::spawn(move || {
+                let mut seed = 0x9E37_79B9_7F4A_7C15;
+                for at in 0..MESSAGES / 10 {
+                    let value = next(&mut seed);
+                    let len = (value % (u64::from(PAYLOAD) + 1)) as usize;
+                    let is_intact = |slot: &[u8]| {
+                        slot.len() == len && slot.iter().all(|&byte| byte == (value >> 32) as u8)
+                    };
+                    assert_eq!(sink.recv(&wait, is_intact), Ok(true), "message {at}");
+                }
+                assert_eq!(sink.recv(&wait, |_| ()), Err(Stop::Closed));
+                drop(kept);
+            })
+        })
+        .collect();
+    let mut seed = 0x9E37_79B9_7F4A_7C15;
+    for _ in 0..MESSAGES / 10 {
+        let value = next(&mut seed);
+        let len = (value % (u64::from(PAYLOAD) + 1)) as usize;
+        source.send(&wait, len, |slot| slot.fill((value >> 32) as u8)).unwrap();
+    }
+    assert_eq!(source.send(&wait, PAYLOAD as usize + 1, |_| ()), Err(Stop::TooLong));
+    source.close(&wait);
+    assert_eq!(source.send(&wait, 1, |_| ()), Err(Stop::Closed));
+    for consumer in consumers {
+        consumer.join().unwrap();
+    }
+}
+
+#[test]
+fn every_message_reaches_every_consumer_intact_and_in_order() {
+    to_all(1024, Spin);
+    let bell = Bell::default();
+    to_all(16, Sleep { spins: 0, sleeper: bell.clone() });
+    assert!(bell.0.2.load(Ordering::Relaxed) > 0, "nobody slept: the test tested nothing");
+}
+
+#[test]
+fn of_a_ring_for_all_each_end_is_claimed_once_and_one_that_cannot_be_is_refused() {
+    let geometry = Geometry { slots: 2, payload: 8 };
+    let memory = Memory::for_all(Audience { geometry, consumers: 2 });
+    assert!(memory.source().is_ok() && memory.sink(1).is_ok() && memory.sink(0).is_ok());
+    assert_eq!(memory.source().err(), Some(AttachError::Claimed));
+    assert_eq!(memory.sink(1).err(), Some(AttachError::Claimed));
+    assert_eq!(memory.sink(2).err(), Some(AttachError::Geometry));
+    let ring = Memory::ring(geometry);
+    assert_eq!(ring.source().err(), Some(AttachError::NotARing));
+    for (slots, consumers) in [(3, 2), (2, 0), (2, 65)] {
+        let geometry = Geometry { slots, payload: 8 };
+        let memory = Memory::for_all(Audience { geometry, consumers });
+        assert_eq!(memory.source().err(), Some(AttachError::Geometry), "{slots}, {consumers}");
+    }
 }

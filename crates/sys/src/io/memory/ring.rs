@@ -1,15 +1,15 @@
-//! The ring of `ipcperf-ring` in memory that two processes map: one for each direction.
+//! The rings of `ipcperf-ring` in memory that processes map: one for each direction, or one whose messages reach all.
 //!
 //! # Safety
 //! - An end holds its mapping, declared after the ring's ports so that it is dropped after them: the memory is valid
 //!   for as long as the ports live.
-//! - The memory is zeroed and initialised by [`create`] before a ticket of it leaves the process, and is accessed
+//! - The memory is zeroed and initialised by [`create`] or [`create_for_all`] before a ticket of it leaves the process, and is accessed
 //!   through ring ports only.
 
 use crate::io::memory::segment::{Kind, Segment};
 use crate::io::{futex, stream};
 use ipcperf_core::{Fault, Seat, SetupError};
-use ipcperf_ring::{Consumer, Geometry, Producer, Sleep, Sleeper, Stop, Wait};
+use ipcperf_ring::{Audience, Consumer, Geometry, Producer, Sleep, Sleeper, Stop, Wait};
 use std::cell::Cell;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -177,6 +177,107 @@ pub fn create(
         unsafe { ipcperf_ring::init(memory.as_ptr().add(index * stride), layout.0) };
     }
     Ok(memory)
+}
+
+fn for_all(layout: Layout, consumers: u32) -> Audience {
+    Audience { geometry: layout.0, consumers }
+}
+
+/// Bytes of the ring whose messages reach so many consumers, each of them.
+#[must_use]
+pub fn bytes_for_all(layout: Layout, consumers: u32) -> usize {
+    for_all(layout, consumers).bytes()
+}
+
+/// Makes a ring whose messages reach so many consumers, each of them.
+///
+/// # Errors
+/// See [`Segment::create`].
+pub fn create_for_all(
+    layout: Layout,
+    consumers: u32,
+    kind: Kind,
+    directory: Option<&Path>,
+    name: &str,
+) -> Result<Segment, SetupError> {
+    let audience = for_all(layout, consumers);
+    let memory = Segment::create(kind, directory, name, audience.bytes())?;
+    // SAFETY: fresh, zeroed, page-aligned, and `bytes()` long; no other process has it yet.
+    unsafe { ipcperf_ring::init_for_all(memory.as_ptr(), audience) };
+    Ok(memory)
+}
+
+/// The end of a ring that sends to all of its consumers.
+#[derive(Debug)]
+pub struct Source<S> {
+    tx: ipcperf_ring::Source,
+    wait: S,
+    _memory: Segment,
+}
+
+impl<S: Strategy> Source<S> {
+    /// Claims it.
+    ///
+    /// # Errors
+    /// The memory holds no such ring, or the end is taken.
+    pub fn attach(memory: Segment, wait: S) -> Result<Self, SetupError> {
+        // SAFETY: see the module.
+        let tx = unsafe { ipcperf_ring::source(memory.as_ptr(), memory.len()) };
+        Ok(Self { tx: tx.map_err(refused)?, wait, _memory: memory })
+    }
+
+    /// Waits until every consumer has done with a slot, lets `fill` write `len` bytes into it, and hands it to all of them.
+    ///
+    /// # Errors
+    /// [`Fault::TooLong`], or [`Fault::Closed`].
+    #[inline(always)]
+    pub fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        self.tx.send(&self.wait, len, fill).map_err(fault)
+    }
+
+    /// The consumers drain, then see the end.
+    pub fn close(&mut self) {
+        self.tx.close(&self.wait);
+    }
+
+    /// Sleeps and wake-ups of this end; `None` where nobody sleeps.
+    pub fn counts(&self) -> Option<[u64; 2]> {
+        self.wait.counts()
+    }
+}
+
+/// The end of one of its consumers.
+#[derive(Debug)]
+pub struct Sink<S> {
+    rx: ipcperf_ring::Sink,
+    wait: S,
+    _memory: Segment,
+}
+
+impl<S: Strategy> Sink<S> {
+    /// Claims the end of the consumer of this number.
+    ///
+    /// # Errors
+    /// The memory holds no such ring, there is no such consumer, or the end is taken.
+    pub fn attach(memory: Segment, consumer: u32, wait: S) -> Result<Self, SetupError> {
+        // SAFETY: see the module.
+        let rx = unsafe { ipcperf_ring::sink(memory.as_ptr(), memory.len(), consumer) };
+        Ok(Self { rx: rx.map_err(refused)?, wait, _memory: memory })
+    }
+
+    /// Waits for a message and shows it to `take`; the slot goes back for this consumer's part when it returns.
+    ///
+    /// # Errors
+    /// [`Fault::Closed`].
+    #[inline(always)]
+    pub fn receive<T>(&mut self, take: impl FnOnce(&[u8]) -> T) -> Result<T, Fault> {
+        self.rx.recv(&self.wait, take).map_err(fault)
+    }
+
+    /// Sleeps and wake-ups of this end; `None` where nobody sleeps.
+    pub fn counts(&self) -> Option<[u64; 2]> {
+        self.wait.counts()
+    }
 }
 
 fn refused(error: ipcperf_ring::AttachError) -> SetupError {
