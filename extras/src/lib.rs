@@ -1,0 +1,31 @@
+//! Mechanisms that libraries build on what the kernel has. Each is one file, as in ipcperf itself, and names the bare
+//! mechanism that it is built on (`Spec::over`), beside which a run measures it.
+
+#[cfg(has_boost)]
+pub mod boost_queue;
+#[allow(
+    unsafe_code,
+    reason = "libraries in C and C++, and the environment: nothing else here is unsafe"
+)]
+mod ffi;
+pub mod ipc_channel;
+mod library;
+#[cfg(has_nng)]
+pub mod nng;
+pub mod tokio;
+#[cfg(has_zeromq)]
+pub mod zeromq;
+
+use ipcperf_core::Visitor;
+
+/// Shows every mechanism whose library was there when this was built to `visitor`.
+pub fn visit_all(visitor: &mut impl Visitor) {
+    visitor.visit::<tokio::Tokio>();
+    visitor.visit::<ipc_channel::IpcChannel>();
+    #[cfg(has_zeromq)]
+    visitor.visit::<zeromq::ZeroMq>();
+    #[cfg(has_nng)]
+    visitor.visit::<nng::Nng>();
+    #[cfg(has_boost)]
+    visitor.visit::<boost_queue::BoostQueue>();
+}

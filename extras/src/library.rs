@@ -1,0 +1,34 @@
+//! What the mechanisms of libraries share.
+
+use ipcperf_core::prelude::*;
+use ipcperf_sys::affinity;
+use ipcperf_sys::io::socket::{self, Kind};
+
+/// Facts of most libraries: messages whose memory is made for each, and an end that is announced.
+pub(crate) const LIBRARY: Spec = Spec {
+    family: Family::Library,
+    back_pressure: BackPressure::Blocks,
+    on_close: OnClose::Told,
+    memory: Memory::Fresh,
+    ..Spec::NOTHING
+};
+
+/// Where the threads of a library may run.
+pub(crate) const THREADS: &[&str] = &["pinned", "free"];
+
+/// Starts a library. Its threads inherit the CPUs of the one that starts them: that of its end, or with `free` all that
+/// this process had before it was pinned.
+pub(crate) fn start<T>(
+    threads: &str,
+    begin: impl FnOnce() -> Result<T, SetupError>,
+) -> Result<T, SetupError> {
+    match threads {
+        "free" => affinity::unpinned(begin).map_err(SetupError::io("sched_setaffinity"))?,
+        _ => begin(),
+    }
+}
+
+/// Whether a pair of UNIX sockets can be had, which is what these libraries stand on.
+pub(crate) fn has_unix(kind: Kind) -> Result<(), Missing> {
+    socket::pair(kind).map(drop).map_err(ipcperf_mech::missing)
+}
