@@ -372,7 +372,9 @@ mod tests {
             let flag = format!("--{key}");
             let (line, words, others) = match key.as_str() {
                 "set" => ("set.pipe.size = '1M'".to_owned(), "pipe.size=1M", "pipe.size=2M"),
-                "one-way" | "time-calls" | "trace-calls" => (format!("{key} = true"), "", ""),
+                "nonblocking" | "one-way" | "time-calls" | "trace-calls" => {
+                    (format!("{key} = true"), "", "")
+                }
                 "rounds" | "seed" | "samples" | "warmup-ops" | "batch" => {
                     (format!("{key} = 7"), "7", "8")
                 }
@@ -435,6 +437,7 @@ mod tests {
                 "slice" | "warmup" => ("'7ms'", ""),
                 "samples" | "warmup-ops" | "batch" => ("7", ""),
                 "raw" => ("'nothing.tsv'", ""),
+                "follow" => ("'true'", ""),
                 // What is no part of the plan of cells.
                 "exec" | "deadline" | "trace-calls" | "label" | "output" | "format" | "fail-if"
                 | "max-noise" => ("", ""),
@@ -468,7 +471,7 @@ mod tests {
     fn every_key_arrives_in_the_plan() {
         let registry = crate::builtin();
         let planned = |text: &str| {
-            let args = read_job(text, &[]).expect(text);
+            let args = read_job(text, &["--allow-exec"]).expect(text);
             crate::run::plan(&registry, &args, args.rounds.unwrap_or(5)).expect(text)
         };
         for key in known_keys() {
@@ -575,7 +578,7 @@ mod tests {
             }
             let (value, word) = match key.as_str() {
                 "set" => ("{ 'pipe.size' = '1M' }", "=pipe.size=1M"),
-                "one-way" | "time-calls" | "trace-calls" => ("true", ""),
+                "nonblocking" | "one-way" | "time-calls" | "trace-calls" => ("true", ""),
                 "rounds" | "seed" | "batch" => ("7", "=7"),
                 _ => ("'x'", "=x"),
             };
