@@ -103,6 +103,7 @@ pub fn objection(key: &CellKey, is_plain: bool) -> Option<Missing> {
         (load.one_way, "--one-way needs the clock of our own end"),
         (load.payload.is_some(), "--payload needs an end that has the file, too"),
         (load.align.is_some(), "--align says where buffers of our own begin"),
+        (load.is_apart(), "--follow-in and --net move our own end into namespaces"),
     ];
     let (_, what) = refused.into_iter().find(|(is_asked, _)| *is_asked)?;
     Some(Missing::new(format!("a program is the follow: {what}"), "leave one of them out"))

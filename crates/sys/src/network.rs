@@ -6,9 +6,8 @@ use crate::namespaces;
 use ipcperf_core::{Missing, Namespaces, Network, SetupError};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 /// The interface of an end, by its number in its namespace.
@@ -42,7 +41,6 @@ pub fn between(network: Network) -> Result<Vec<OwnedFd>, SetupError> {
         }
         Network::Bridge => {
             let middle = Place::new()?;
-            unfiltered()?;
             middle.link("bridge", BRIDGE, "CONFIG_BRIDGE (module bridge)", |_| {})?;
             middle.up(BRIDGE)?;
             for (port, end) in PORTS.into_iter().zip(ends) {
@@ -86,24 +84,9 @@ pub fn between(network: Network) -> Result<Vec<OwnedFd>, SetupError> {
     let entered = namespaces::set(&follow.namespace, libc::CLONE_NEWNET);
     entered.map_err(|error| SetupError::sys("setns", error.raw_os_error().unwrap_or(0)))?;
     keys.push(lead.namespace);
+    // Nobody is in the bridge's namespace: it goes, with both pairs, when this process has ended and its descriptors with it.
+    let _ = bridge.map(|middle| middle.namespace.into_raw_fd());
     Ok(keys)
-}
-
-/// Keeps packets that cross a bridge of the namespace that this process is in out of the packet filter, where a kernel takes
-/// them through it by default: it drops those of IPv4, for which such a namespace has no route.
-fn unfiltered() -> Result<(), Missing> {
-    for tables in ["iptables", "ip6tables", "arptables"] {
-        let setting = format!("/proc/sys/net/bridge/bridge-nf-call-{tables}");
-        let is_filtered = fs::read_to_string(&setting).is_ok_and(|text| text.trim() != "0");
-        if is_filtered && fs::write(&setting, "0").is_err() {
-            let what = "packets that cross a bridge pass the packet filter, and /proc/sys may not be written";
-            return Err(Missing::new(
-                what,
-                format!("sysctl net.bridge.bridge-nf-call-{tables}=0, or --net veth"),
-            ));
-        }
-    }
-    Ok(())
 }
 
 /// The loopback interface, in every network namespace.

@@ -70,6 +70,10 @@ fn what_ends_at_a_namespace_is_refused_with_the_reason_before_anything_starts() 
     }
     let net = "--net veth puts each side into a network namespace of its own";
     sandbox.refuses(&["run", "-m", "tcp", "--net", "veth", "--follow-in", "net"], net);
+    let words = ["-m", "pipe", "--follow", "cat", "--follow-in", "net"];
+    let told = "--follow-in and --net move our own end into namespaces";
+    let all = measured(&sandbox, &words);
+    assert!(all.iter().any(|cell| cell["reason"].as_str().is_some_and(|why| why.contains(told))));
     let words = ["run", "-m", "pipe", "--follow-in", "nte"];
     sandbox.refuses(&words, "--follow-in: unknown namespace 'nte'");
     let words = ["run", "-m", "unix-stream", "-p", "connect", "--follow-in", "net"];
@@ -150,6 +154,12 @@ fn an_ordinary_user_enters_by_a_user_namespace_or_is_told_what_is_missing() {
     somebody.leave();
 }
 
+/// Whether a process is in another network namespace.
+fn is_elsewhere(pid: u32) -> bool {
+    let of = |whose: &str| fs::read_link(format!("/proc/{whose}/ns/net")).ok();
+    of(&pid.to_string()).is_some_and(|theirs| Some(theirs) != of("self"))
+}
+
 /// The end of one process of a run: the coordinator, the lead, the follow, or who stands for it.
 #[test]
 fn whoever_is_killed_in_namespaces_of_its_own_leaves_nothing() {
@@ -167,11 +177,11 @@ fn whoever_is_killed_in_namespaces_of_its_own_leaves_nothing() {
             let long =
                 ["--rounds", "1", "--slice", "60s", "--place", "same-cpu", "-q", "-o", "k.json"];
             let running = sandbox.start(&[&["run"], &words[..], &long].concat());
-            // Lead and follow, and with a PID namespace who stands for the follow.
-            let many = if net == "net" { 2 } else { 3 };
-            let all = wait_for("the workers", || {
-                let all = workers(&sandbox);
-                (all.len() >= many).then_some(all)
+            // Lead and follow, or the follow and who stands for it.
+            let all = wait_for("both processes in other namespaces", || {
+                let mut all = workers(&sandbox);
+                all.retain(|pid| is_elsewhere(*pid));
+                (all.len() == 2).then_some(all)
             });
             let pid = match victim {
                 "coordinator" => running.child.id(),
