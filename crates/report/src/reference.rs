@@ -153,11 +153,11 @@ fn still_meets(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
     let everywhere = with(&|row| row.spec.shares.is_none() && row.spec.shares_by_name.is_none());
     writeln!(
         out,
-        "\nEverything else meets across all of them, because its descriptors are inherited or sent over a UNIX socket: \
-         {everywhere}. A knob may change it: `unix-stream.bind=path` ends at mnt, `bind=abstract` at net, and \
-         `backing=sysv` of shared memory at ipc. A mount namespace here has a /tmp, a /dev/shm and a run directory of its \
-         own; a directory that both containers mount is shared. `--net veth` and `--net bridge` connect two network \
-         namespaces.\n"
+        "Everything else meets across all of them, because its descriptors are inherited or sent over a UNIX socket, or \
+         because, as with VM sockets, no namespace bounds its addresses: {everywhere}. A knob may change it: \
+         `unix-stream.bind=path` ends at mnt, `bind=abstract` at net, and `backing=sysv` of shared memory at ipc. A mount \
+         namespace here has a /tmp, a /dev/shm and a run directory of its own; a directory that both containers mount is \
+         shared. `--net veth` and `--net bridge` connect two network namespaces.\n"
     )
 }
 
