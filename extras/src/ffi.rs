@@ -40,6 +40,7 @@ pub(crate) mod zeromq {
     const ZMQ_SNDHWM: c_int = 23;
     const ZMQ_RCVHWM: c_int = 24;
     const ZMQ_SNDMORE: c_int = 2;
+    const ZMQ_DONTWAIT: c_int = 1;
 
     /// How long a socket that is closed goes on sending, ms.
     const LINGER: c_int = 5000;
@@ -163,10 +164,23 @@ pub(crate) mod zeromq {
             done(unsafe { zmq_send(self.socket, part.as_ptr().cast(), part.len(), flags) })
         }
 
+        /// The same at once or not at all (`EAGAIN`).
+        pub(crate) fn try_send(&self, part: &[u8], more: bool) -> Result<(), i32> {
+            let flags = ZMQ_DONTWAIT | if more { ZMQ_SNDMORE } else { 0 };
+            // SAFETY: as above.
+            done(unsafe { zmq_send(self.socket, part.as_ptr().cast(), part.len(), flags) })
+        }
+
         /// Receives a message, or a part of one, in place of what `message` was.
         pub(crate) fn receive(&self, message: &mut Message) -> Result<(), i32> {
             // SAFETY: a socket, and a message that was initialised.
             done(unsafe { zmq_msg_recv(&raw mut message.0, self.socket, 0) })
+        }
+
+        /// The same if there is one (`EAGAIN`).
+        pub(crate) fn try_receive(&self, message: &mut Message) -> Result<(), i32> {
+            // SAFETY: as above.
+            done(unsafe { zmq_msg_recv(&raw mut message.0, self.socket, ZMQ_DONTWAIT) })
         }
     }
 
@@ -285,10 +299,18 @@ pub(crate) mod nng {
             done(unsafe { nng_dial(self.0, text(address).as_ptr(), std::ptr::null_mut(), 0) })
         }
 
-        /// Sends a message.
+        /// Sends a message, when there is room and a peer.
         pub(crate) fn send(&self, bytes: &[u8]) -> Result<(), Fault> {
             // SAFETY: a socket, and live bytes, which are copied.
             done(unsafe { nng_send(self.0, bytes.as_ptr().cast(), bytes.len(), 0) })
+        }
+
+        /// The same at once or not at all.
+        pub(crate) fn try_send(&self, bytes: &[u8]) -> Result<(), Fault> {
+            const NNG_FLAG_NONBLOCK: c_int = 2;
+            let (data, len) = (bytes.as_ptr().cast(), bytes.len());
+            // SAFETY: as above.
+            done(unsafe { nng_send(self.0, data, len, NNG_FLAG_NONBLOCK) })
         }
 
         /// Receives a message.
@@ -299,14 +321,11 @@ pub(crate) mod nng {
             Ok(Message(message))
         }
 
-        /// From now on sends and receives end with [`Fault::Timeout`] after so long.
+        /// From now on receives end with [`Fault::Timeout`] after so long.
         pub(crate) fn give_up_after(&self, time: Duration) -> Result<(), Fault> {
             let ms = i32::try_from(time.as_millis()).unwrap_or(i32::MAX);
-            for name in ["recv-timeout", "send-timeout"] {
-                // SAFETY: a socket and a text that ends.
-                done(unsafe { nng_socket_set_ms(self.0, text(name).as_ptr(), ms) })?;
-            }
-            Ok(())
+            // SAFETY: a socket and a text that ends.
+            done(unsafe { nng_socket_set_ms(self.0, text("recv-timeout").as_ptr(), ms) })
         }
     }
 

@@ -47,7 +47,9 @@ impl Mechanism for IpcChannel {
     type Port = IpcChannelPort;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
-        has_unix(Kind::SeqPacket)
+        has_unix(Kind::SeqPacket)?;
+        let tried = bytes_channel().map_err(SetupError::io("make a channel"));
+        tried.map(drop).map_err(ipcperf_mech::missing)
     }
 
     fn lends(_: &NoOptions) -> [Lends; 2] {

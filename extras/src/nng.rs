@@ -122,7 +122,7 @@ impl NngPort {
             if bytes == self.end {
                 self.has_ended = true;
                 // A peer that is gone need not know.
-                let _ = self.socket.send(&self.read);
+                let _ = self.socket.try_send(&self.read);
                 return Err(Fault::Closed);
             }
             if bytes != self.read {
@@ -154,8 +154,16 @@ impl Port for NngPort {
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        self.socket.send(&self.end)?;
-        self.awaits = true;
+        let began = Instant::now();
+        loop {
+            match self.socket.try_send(&self.end) {
+                Ok(()) => break self.awaits = true,
+                // There is no room, or nobody: a peer that has finished may be gone, and need not know.
+                Err(Fault::Timeout) if self.has_ended || began.elapsed() > LINGER => break,
+                Err(Fault::Timeout) => std::thread::sleep(Duration::from_millis(1)),
+                Err(fault) => return Err(fault),
+            }
+        }
         Ok(())
     }
 }

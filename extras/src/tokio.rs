@@ -1,6 +1,6 @@
 //! tokio: a UNIX stream socket under a runtime of one thread.
 
-use crate::library::{LIBRARY, has_unix};
+use crate::library::LIBRARY;
 use ::tokio::io::{AsyncReadExt, AsyncWriteExt};
 use ::tokio::net::UnixStream;
 use ::tokio::runtime::{Builder, Runtime};
@@ -8,6 +8,7 @@ use ipcperf_core::prelude::*;
 use ipcperf_mech::port::io_fault;
 use ipcperf_sys::io::Buffer;
 use ipcperf_sys::io::socket::{self, Kind};
+use std::os::fd::OwnedFd;
 use std::os::unix::net;
 
 /// `tokio::net::UnixStream` with the current-thread runtime.
@@ -44,7 +45,8 @@ impl Mechanism for Tokio {
     type Port = TokioPort;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
-        has_unix(Kind::Stream)
+        let tried = socket::pair(Kind::Stream).and_then(|(own, _)| registered(own));
+        tried.map(drop).map_err(ipcperf_mech::missing)
     }
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
@@ -54,17 +56,23 @@ impl Mechanism for Tokio {
 
     fn attach(mut end: Attach<'_, NoOptions>) -> Result<TokioPort, SetupError> {
         let [own] = end.descriptors()?;
-        let runtime = Builder::new_current_thread().enable_io().build();
-        let runtime = runtime.map_err(SetupError::io("start a runtime"))?;
-        let own = net::UnixStream::from(own);
-        own.set_nonblocking(true).map_err(SetupError::io("FIONBIO"))?;
-        let stream = {
-            let _inside = runtime.enter();
-            UnixStream::from_std(own).map_err(SetupError::io("epoll_ctl"))?
-        };
+        let (stream, runtime) = registered(own)?;
         let buffer = Buffer::new(end.shape.size, end.shape.buffer_offset)?;
         Ok(TokioPort { stream, runtime, buffer })
     }
+}
+
+/// A socket, and a runtime that waits for it.
+fn registered(own: OwnedFd) -> Result<(UnixStream, Runtime), SetupError> {
+    let runtime = Builder::new_current_thread().enable_io().build();
+    let runtime = runtime.map_err(SetupError::io("start a runtime"))?;
+    let own = net::UnixStream::from(own);
+    own.set_nonblocking(true).map_err(SetupError::io("FIONBIO"))?;
+    let stream = {
+        let _inside = runtime.enter();
+        UnixStream::from_std(own).map_err(SetupError::io("epoll_ctl"))?
+    };
+    Ok((stream, runtime))
 }
 
 /// One end: the stream, and the runtime that waits for it.

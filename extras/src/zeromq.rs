@@ -8,6 +8,7 @@ use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::{Buffer, errno};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 ipcperf_core::options! {
     /// Knobs of ZeroMQ.
@@ -93,7 +94,13 @@ impl Mechanism for ZeroMq {
             socket.connect(&address).map_err(|code| failed("zmq_connect", code))?;
         }
         let buffer = Buffer::new(end.shape.size, end.shape.buffer_offset)?;
-        Ok(ZeroMqPort { socket, message: Message::default(), buffer, has_ended: false })
+        Ok(ZeroMqPort {
+            socket,
+            message: Message::default(),
+            buffer,
+            is_held: false,
+            has_ended: false,
+        })
     }
 }
 
@@ -106,6 +113,8 @@ pub struct ZeroMqPort {
     socket: Socket,
     message: Message,
     buffer: Buffer,
+    /// The message was received and not shown yet.
+    is_held: bool,
     has_ended: bool,
 }
 
@@ -134,7 +143,9 @@ impl Port for ZeroMqPort {
         if self.has_ended {
             return Err(Fault::Closed);
         }
-        whole(|| self.socket.receive(&mut self.message))?;
+        if !std::mem::take(&mut self.is_held) {
+            whole(|| self.socket.receive(&mut self.message))?;
+        }
         if self.message.has_more() {
             self.has_ended = true;
             return Err(Fault::Closed);
@@ -144,7 +155,26 @@ impl Port for ZeroMqPort {
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        whole(|| self.socket.send(&[], true))?;
-        whole(|| self.socket.send(&[], false))
+        let began = Instant::now();
+        loop {
+            match self.socket.try_send(&[], true) {
+                Ok(()) => return whole(|| self.socket.send(&[], false)),
+                Err(errno::EAGAIN) => {}
+                Err(errno::EINTR) => continue,
+                Err(code) => return Err(fault(code)),
+            }
+            // There is no room, or nobody: a peer that has finished may be gone, and need not know.
+            if !self.is_held && !self.has_ended {
+                self.is_held = self.socket.try_receive(&mut self.message).is_ok();
+            }
+            let is_end = self.is_held && self.message.has_more();
+            if is_end || self.has_ended || began.elapsed() > LINGER {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }
+
+/// How long an end that finishes waits for room.
+const LINGER: Duration = Duration::from_secs(5);

@@ -72,7 +72,7 @@ pub(crate) const CASES: &[Case] = &[
     case("C20", "declared_silence", silence, facts::declared_silence).beside(Beside::Any),
     case("C21", "declared_system_calls", |_| None, calls::declared_system_calls)
         .beside(Beside::Any),
-    case("C22", "unavailable_is_polite", floor, refusal::unavailable_is_polite),
+    case("C22", "unavailable_is_polite", own_calls, refusal::unavailable_is_polite),
     // Largest values take much memory at once.
     case("C23", "options", any_knob, cases::knobs::options).beside(Beside::None),
     case("C24", "declared_namespaces", floor, namespaces::declared_namespaces),
@@ -114,7 +114,7 @@ fn floor(entry: &Entry) -> Option<String> {
 
 fn own_calls(entry: &Entry) -> Option<String> {
     let is_library = entry.spec().family == Family::Library;
-    let text = "family: library, what it makes of a call that fails is its own affair";
+    let text = "family: library, what it makes of a call that is meddled with is its own affair";
     floor(entry).or_else(|| is_library.then(|| text.into()))
 }
 
@@ -150,7 +150,7 @@ fn silence(entry: &Entry) -> Option<String> {
 
 fn short(entry: &Entry) -> Option<String> {
     let is_stream = entry.spec().payload == Payload::Stream;
-    floor(entry).or_else(|| (!is_stream).then(|| "payload: not a stream".into()))
+    own_calls(entry).or_else(|| (!is_stream).then(|| "payload: not a stream".into()))
 }
 
 fn any_knob(entry: &Entry) -> Option<String> {
