@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Instant;
 
 /// Most descriptors in one message; a wiring needs at most a handful.
-const MAX_FDS: usize = 16;
+pub const MAX_FDS: usize = 16;
 /// Largest message: a job with all its names.
 const MAX_BYTES: usize = 64 << 10;
 

@@ -289,6 +289,28 @@ fn system() -> Option<(u64, u64)> {
     Some((procfs::threads()?, limits.into_iter().flatten().min()?))
 }
 
+/// Why so many more processes and threads cannot be had for this; `None` where no limit that can be seen forbids it. Those that
+/// this user has elsewhere are not known, so that one may be met all the same.
+#[must_use]
+pub fn too_few_processes(what_for: &str, needed: u64) -> Option<Missing> {
+    if let Some((file, left, most)) = procfs::tightest_group().filter(|(_, left, _)| *left < needed)
+    {
+        let what = format!(
+            "{what_for} needs {needed} more processes and threads, and {} ({most}) leaves {left}",
+            file.display()
+        );
+        let more = most.saturating_add(needed - left);
+        return Some(Missing::new(what, format!("echo {more} > {}", file.display())));
+    }
+    let limit = PROCESSES.current().filter(|_| !has_no_quota())?;
+    (limit < needed).then(|| {
+        let what = format!(
+            "{what_for} needs {needed} processes and threads, and this user may have {limit} (ulimit -u)"
+        );
+        Missing::new(what, PROCESSES.set(needed.saturating_mul(2)))
+    })
+}
+
 /// Which of the limits is reached for which `fork(2)` has one error: of a control group, of the system, or of this user,
 /// whose number of processes cannot be seen from within a container, so that its limit is what is left.
 fn too_many(

@@ -225,6 +225,20 @@ pub fn full_group() -> Option<(PathBuf, u64)> {
     full(&groups())
 }
 
+/// The file with the limit of processes of the control group around this process that leaves the fewest, how many it leaves,
+/// and the limit; `None` where no group has one.
+#[must_use]
+pub fn tightest_group() -> Option<(PathBuf, u64, u64)> {
+    let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
+    let left = |folder: &PathBuf| {
+        let file = folder.join("pids.max");
+        let most = number(&file)?;
+        let used = number(&folder.join("pids.current"))?;
+        Some((file, most.saturating_sub(used), most))
+    };
+    groups().iter().filter_map(left).min_by_key(|(_, left, _)| *left)
+}
+
 fn full(groups: &[PathBuf]) -> Option<(PathBuf, u64)> {
     let number = |path: &Path| fs::read_to_string(path).ok()?.trim().parse::<u64>().ok();
     groups.iter().find_map(|folder| {

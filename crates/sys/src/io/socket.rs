@@ -162,6 +162,14 @@ fn get_option<T: Copy>(
     if got == 0 { Ok(len as usize) } else { Err(Errno::from_raw_os_error(last_errno())) }
 }
 
+/// Ends a connection both ways, whoever waits at either end.
+///
+/// # Errors
+/// The `errno`.
+pub fn hang_up(socket: impl AsFd) -> Result<(), i32> {
+    net::shutdown(socket, net::Shutdown::Both).map_err(Errno::raw_os_error)
+}
+
 /// Ends the sending direction: the peer drains, then sees the end.
 ///
 /// # Errors

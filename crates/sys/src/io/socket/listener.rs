@@ -153,6 +153,33 @@ impl Listener {
         self.epoll.as_ref().map_or(Ok(()), Epoll::wait)
     }
 
+    /// Both ends of a new connection to `site`, where this listens, the caller's first: for who has a connection before anybody
+    /// is timed. The nonce tells the caller from strangers, who are turned away. Over TCP nothing waits for more to send.
+    ///
+    /// # Errors
+    /// The call that failed, or there is no connection at such a site.
+    pub fn connection(&self, site: &Site, nonce: u64) -> Result<[OwnedFd; 2], SetupError> {
+        let outside = match site {
+            Site::Unix(kind, name) => meeting::connect_unix(*kind, name, nonce)?,
+            Site::Tcp(at) => {
+                let socket = inet::socket(Inet { host: at.ip(), protocol: Protocol::Tcp })?;
+                inet::set_nodelay(&socket, true)?;
+                meeting::connect_inet(&socket, *at, nonce)?;
+                socket
+            }
+            Site::Vsock(port) => vsock::connect(Kind::Stream, None, *port, nonce)?,
+            Site::Fifo(_) => {
+                let what = "a FIFO has one direction, and its writers cannot be told apart";
+                return Err(Missing::new(what, "a socket").into());
+            }
+        };
+        let inside = meeting::admit(&self.listener, nonce)?;
+        if matches!(site, Site::Tcp(_)) {
+            inet::set_nodelay(&inside, true)?;
+        }
+        Ok([outside, inside])
+    }
+
     /// Lets the next caller in; `None` when it was only somebody who wakes ([`Caller::wake`]).
     ///
     /// # Errors
@@ -414,6 +441,28 @@ pub const fn any_port(host: IpAddr) -> SocketAddr {
 mod tests {
     use super::*;
     use std::net::{Ipv4Addr, Ipv6Addr};
+
+    #[test]
+    fn both_ends_of_a_connection_are_those_that_belong_together() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = |name: &str| Name::Path(directory.path().join(name));
+        for site in [
+            Site::Unix(Kind::Stream, path("stream")),
+            Site::Unix(Kind::SeqPacket, path("packets")),
+            Site::Tcp(any_port(Ipv4Addr::LOCALHOST.into())),
+        ] {
+            let (listener, at) = Listener::open(&site, 16, 0).expect("a listener");
+            let ends = (0..20).map(|nonce| listener.connection(&at, nonce).expect("a connection"));
+            let ends: Vec<_> = ends.collect();
+            for (number, [outside, inside]) in ends.iter().enumerate() {
+                let said = [number as u8, 7];
+                net::send(outside, &said, SendFlags::NOSIGNAL).expect("room");
+                let mut heard = [0; 8];
+                let bytes = rustix::io::read(inside, &mut heard).expect("what was said");
+                assert_eq!(heard.get(..bytes), Some(&said[..]), "{site:?}");
+            }
+        }
+    }
 
     fn one_request(site: &Site) {
         let (listener, at) = Listener::open(site, 4, 2).expect("a listener");
