@@ -17,19 +17,22 @@ use super::loops::{
 /// The arguments of `cargo xtask bare`.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct Job {
-    carrier: Carrier,
+    pub(super) carrier: Carrier,
     pattern: Pattern,
     /// Bytes per message
-    bytes: usize,
+    pub(super) bytes: usize,
     /// CPU of the lead, which times or sends
-    lead: usize,
+    pub(super) lead: usize,
     /// CPU of the follow
-    follow: usize,
+    pub(super) follow: usize,
     /// Length of the timed region
-    milliseconds: usize,
+    pub(super) milliseconds: usize,
     /// Where in its page a buffer begins, bytes
     #[arg(default_value_t = 0)]
     offset: usize,
+    /// Connections of a server
+    #[arg(default_value_t = 1)]
+    pub(super) conns: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -69,6 +72,9 @@ fn measure(job: &Job) -> Result<f64> {
         ensure!(job.pattern == Pattern::PingPong, "this carrier makes round trips only");
     }
     ensure!(job.bytes > 0 && job.milliseconds > 0, "no bytes or no time");
+    if job.pattern == Pattern::Serve {
+        return super::served::measure(job);
+    }
     let [ours, theirs] = files(job.carrier)?;
     let memory = pages((2 * Ring::size(job.bytes)).max(4096), libc::MAP_SHARED)?.as_mut_ptr();
     let (control, far) = UnixStream::pair()?;
@@ -157,7 +163,7 @@ fn pages(bytes: usize, sharing: i32) -> io::Result<&'static mut [u8]> {
     Ok(unsafe { std::slice::from_raw_parts_mut(start.cast(), bytes) })
 }
 
-fn pin(cpu: usize) -> io::Result<()> {
+pub(super) fn pin(cpu: usize) -> io::Result<()> {
     if cpu >= libc::CPU_SETSIZE as usize {
         return Err(io::Error::from_raw_os_error(libc::EINVAL));
     }
@@ -259,6 +265,7 @@ fn drive_lead(job: &Job, mut end: impl End, mut control: UnixStream) -> io::Resu
     Ok(match job.pattern {
         Pattern::PingPong => f64::from(median(&mut samples[..count])) / ticks_per_nano,
         Pattern::Stream => (job.bytes * count) as f64 * 1e9 / nanos.max(1) as f64,
+        Pattern::Serve => unreachable!("measured elsewhere"),
     })
 }
 
@@ -299,7 +306,7 @@ mod tests {
     }
 
     fn job(carrier: Carrier, pattern: Pattern, bytes: usize, lead: usize, follow: usize) -> Job {
-        Job { carrier, pattern, bytes, lead, follow, milliseconds: 2, offset: 64 }
+        Job { carrier, pattern, bytes, lead, follow, milliseconds: 2, offset: 64, conns: 5 }
     }
 
     #[test]
@@ -314,6 +321,8 @@ mod tests {
             (Carrier::Pipe, Pattern::Stream, 256 << 10),
             (Carrier::UnixStream, Pattern::Stream, 256 << 10),
             (Carrier::Tcp, Pattern::Stream, 256 << 10),
+            (Carrier::UnixStream, Pattern::Serve, 64),
+            (Carrier::Tcp, Pattern::Serve, 64),
         ] {
             let figure = measure(&job(carrier, pattern, bytes, cpu, cpu)).unwrap();
             assert!(figure > 0.0 && figure.is_finite(), "{carrier:?} {pattern:?}: {figure}");
@@ -344,6 +353,7 @@ mod tests {
             (job(Carrier::Eventfd, Pattern::PingPong, 9, cpu, cpu), "8 bytes"),
             (job(Carrier::Futex, Pattern::Stream, 4, cpu, cpu), "round trips only"),
             (job(Carrier::Pipe, Pattern::PingPong, 0, cpu, cpu), "no bytes"),
+            (job(Carrier::Pipe, Pattern::Serve, 64, cpu, cpu), "unix-stream and tcp only"),
             (job(Carrier::Pipe, Pattern::PingPong, 1, cpu, 1023), "Invalid argument"),
             (job(Carrier::Pipe, Pattern::PingPong, 1, 4096, cpu), "Invalid argument"),
         ] {

@@ -9,6 +9,8 @@ pub(crate) enum Pattern {
     PingPong,
     /// One way, the receiver counts; bytes per second
     Stream,
+    /// Clients that stay connected to one server; nanoseconds for each answered request
+    Serve,
 }
 
 /// What carries the bytes of a bare loop.
@@ -52,6 +54,8 @@ impl Carrier {
             (Pattern::PingPong, Self::Eventfd | Self::Flag) => &[8],
             (Pattern::PingPong, Self::Futex) => &[4],
             (Pattern::PingPong, _) => &[1, 4 << 10],
+            (Pattern::Serve, Self::UnixStream | Self::Tcp) => &[64],
+            (Pattern::Serve, _) => &[],
             (Pattern::Stream, Self::Eventfd | Self::Futex | Self::Flag) => &[],
             (Pattern::Stream, _) => &[4 << 10, 64 << 10, 1 << 20],
         }
@@ -85,6 +89,18 @@ pub(crate) struct Case {
     /// Bytes per message that the bare loop moves.
     pub(crate) bytes: usize,
     pub(crate) place: Place,
+    /// Connections of a server; 1 elsewhere.
+    pub(crate) conns: usize,
+}
+
+impl Pattern {
+    /// How many connections are measured.
+    fn conns(self) -> &'static [usize] {
+        match self {
+            Self::Serve => &[1, 16, 64],
+            Self::PingPong | Self::Stream => &[1],
+        }
+    }
 }
 
 impl Case {
@@ -102,7 +118,7 @@ impl Case {
             // bare ring takes 1.12 times as long for 1 B and 0.95 times for 4 KiB.
             (Pattern::PingPong, Carrier::Ring) => (0.0, 1.05),
             // Below the lower end the bare loop is at fault, not ipcperf to be praised.
-            (Pattern::PingPong, _) => (0.97, 1.05),
+            (Pattern::PingPong | Pattern::Serve, _) => (0.97, 1.05),
             (Pattern::Stream, _) => (0.95, f64::INFINITY),
         }
     }
@@ -113,9 +129,13 @@ impl std::fmt::Display for Case {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{} {} ", self.mechanism(), name(self.pattern))?;
         match self.bytes {
-            bytes if bytes >= 1 << 20 => write!(out, "{} MiB", bytes >> 20),
-            bytes if bytes >= 1 << 10 => write!(out, "{} KiB", bytes >> 10),
-            bytes => write!(out, "{bytes} B"),
+            bytes if bytes >= 1 << 20 => write!(out, "{} MiB", bytes >> 20)?,
+            bytes if bytes >= 1 << 10 => write!(out, "{} KiB", bytes >> 10)?,
+            bytes => write!(out, "{bytes} B")?,
+        }
+        match self.pattern {
+            Pattern::Serve => write!(out, " conns={}", self.conns),
+            Pattern::PingPong | Pattern::Stream => Ok(()),
         }
     }
 }
@@ -130,11 +150,14 @@ pub(crate) fn all(places: &[Place]) -> Vec<Case> {
                     continue;
                 }
                 let sizes = carrier.sizes(pattern).iter();
-                cases.extend(sizes.map(|&bytes| Case {
-                    carrier,
-                    pattern,
-                    bytes,
-                    place: place.clone(),
+                cases.extend(sizes.flat_map(|&bytes| {
+                    pattern.conns().iter().map(move |&conns| Case {
+                        carrier,
+                        pattern,
+                        bytes,
+                        place: place.clone(),
+                        conns,
+                    })
                 }));
             }
         }
@@ -153,9 +176,10 @@ mod tests {
         let mut names: Vec<_> = cases.iter().map(|case| format!("{case} {}", case.place)).collect();
         names.sort();
         names.dedup();
-        assert_eq!((names.len(), cases.len()), (40, 40));
+        assert_eq!((names.len(), cases.len()), (52, 52));
         assert!(names.contains(&"shm-ring/spin ping-pong 4 KiB same-llc 0,1".to_owned()));
         assert!(names.contains(&"unix-stream stream 1 MiB same-cpu 0,0".to_owned()));
+        assert!(names.contains(&"tcp serve 64 B conns=16 same-llc 0,1".to_owned()));
     }
 
     #[test]

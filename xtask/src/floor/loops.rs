@@ -42,6 +42,7 @@ pub(crate) fn lead(
                 end.send()?;
             }
         }
+        Pattern::Serve => unreachable!("a server has loops of its own"),
     }
     Ok(())
 }
@@ -60,6 +61,7 @@ pub(crate) fn follow(end: &mut impl End, pattern: Pattern, count: usize) -> io::
                 end.receive()?;
             }
         }
+        Pattern::Serve => unreachable!("a server has loops of its own"),
     }
     Ok(())
 }
@@ -102,7 +104,7 @@ pub(crate) fn elapsed(from: u64, to: u64) -> u32 {
 
 /// Writes one fresh word per 64-byte line, as touch=cacheline asks of a sender.
 #[inline(always)]
-fn write_lines(buffer: &mut [u8], word: u64) {
+pub(crate) fn write_lines(buffer: &mut [u8], word: u64) {
     let (lines, rest) = buffer.as_chunks_mut::<64>();
     for line in lines {
         line[..8].copy_from_slice(&word.to_ne_bytes());
@@ -116,7 +118,7 @@ fn write_lines(buffer: &mut [u8], word: u64) {
 
 /// Loads one word per 64-byte line, as touch=cacheline asks of a receiver.
 #[inline(always)]
-fn read_lines(buffer: &[u8]) -> u64 {
+pub(crate) fn read_lines(buffer: &[u8]) -> u64 {
     let (lines, rest) = buffer.as_chunks::<64>();
     let mut sum = 0_u64;
     for line in lines {
@@ -162,7 +164,7 @@ unsafe fn call(number: libc::c_long, a: usize, b: usize, c: usize, d: usize) -> 
 #[inline(always)]
 unsafe fn transfer(
     number: libc::c_long,
-    file: &File,
+    file: &impl AsRawFd,
     start: *const u8,
     len: usize,
 ) -> io::Result<()> {
@@ -177,6 +179,50 @@ unsafe fn transfer(
         }
     }
     Ok(())
+}
+
+/// Reads until the buffer is full.
+#[inline(always)]
+pub(crate) fn whole(file: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<()> {
+    // SAFETY: the kernel writes inside the buffer only, and any bytes will do.
+    unsafe { transfer(libc::SYS_read, file, buffer.as_mut_ptr(), buffer.len()) }
+}
+
+/// Writes all of the buffer.
+#[inline(always)]
+pub(crate) fn all(file: &impl AsRawFd, buffer: &[u8]) -> io::Result<()> {
+    // SAFETY: the kernel reads the buffer only.
+    unsafe { transfer(libc::SYS_write, file, buffer.as_ptr(), buffer.len()) }
+}
+
+/// Waits for events of an epoll instance without a limit; returns how many there are.
+///
+/// # Safety
+/// There is room for so many events.
+#[inline(always)]
+pub(crate) unsafe fn wait(
+    epoll: i32,
+    events: *mut libc::epoll_event,
+    most: usize,
+) -> io::Result<usize> {
+    loop {
+        // SAFETY: the caller has the room; a limit of -1 is none.
+        #[cfg(target_arch = "x86_64")]
+        let count = unsafe {
+            call(libc::SYS_epoll_wait, epoll as usize, events as usize, most, usize::MAX)
+        };
+        #[cfg(not(target_arch = "x86_64"))]
+        // SAFETY: likewise.
+        let count = match unsafe { libc::epoll_wait(epoll, events, most as i32, -1) } {
+            -1 => -(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO) as isize),
+            count => count as isize,
+        };
+        match count {
+            count if count >= 0 => return Ok(count as usize),
+            errno if -errno as i32 == libc::EINTR => {}
+            errno => return Err(io::Error::from_raw_os_error(-errno as i32)),
+        }
+    }
 }
 
 /// Descriptors: pipe, socket, eventfd.

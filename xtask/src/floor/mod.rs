@@ -7,6 +7,7 @@ mod case;
 mod loops;
 mod policy;
 mod product;
+mod served;
 mod table;
 mod verdict;
 
@@ -197,7 +198,8 @@ fn bare(case: &Case, (slice_ms, offset): (u64, usize)) -> Result<f64> {
         // The last line of an error is then its cause.
         .env("RUST_BACKTRACE", "0")
         .args(
-            [case.bytes, lead, follow, slice_ms as usize, offset].map(|number| number.to_string()),
+            [case.bytes, lead, follow, slice_ms as usize, offset, case.conns]
+                .map(|number| number.to_string()),
         );
     let output = policy::without_preemption(case, &mut command).output()?;
     ensure!(output.status.success(), "bare loop: {}", complaint(&output));

@@ -46,6 +46,9 @@ impl Product {
     pub(crate) fn measure(&self, case: &Case) -> Result<(f64, Option<f64>)> {
         let asked = if case.carrier.only_wakes() { 0 } else { case.bytes };
         let mut command = self.command(&case.mechanism(), case.pattern, asked, case.place.name);
+        if case.pattern == Pattern::Serve {
+            command.args(["--conns", &case.conns.to_string()]);
+        }
         let document = document(policy::without_preemption(case, &mut command))?;
         let line = document["bounds"]["pairs"][0]["cacheline_rtt_ns"]["median"].as_f64();
         Ok((figure(&document, case.pattern, case.place.cpus)?, line))
@@ -116,8 +119,10 @@ fn figure(document: &Value, pattern: Pattern, wanted: [usize; 2]) -> Result<f64>
     let figure = match pattern {
         Pattern::PingPong => &cell["rtt_ns"]["p50"],
         Pattern::Stream => &cell["bytes_per_second"],
+        Pattern::Serve => &cell["serve"]["requests_per_second"],
     };
     match figure["value"].as_f64() {
+        Some(value) if value > 0.0 && pattern == Pattern::Serve => Ok(1e9 / value),
         Some(value) if value > 0.0 => Ok(value),
         _ => bail!("no figure: {figure}"),
     }

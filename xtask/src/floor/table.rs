@@ -12,7 +12,8 @@ pub(crate) type Line<'a> = (&'a Case, &'a Rounds, Result<Outcome, String>);
 
 /// What a reader of the table alone must know.
 const LEGEND: &str = "
-Round trips: medians, full round trip; streams: GB/s at the receiver. Figures are medians over the
+Round trips: medians, full round trip; streams: GB/s at the receiver; serve: time for each
+answered request, over all connections. Figures are medians over the
 rounds; ratio is ipcperf / bare, the Hodges-Lehmann estimate over rounds that measured both, with
 Wilcoxon's interval. *within*: the estimate meets the target; *over*: ipcperf misses it, the whole
 interval too; *bare slower*: ipcperf beats the bare loop by more than a bare loop may lose; *unclear*:
@@ -76,9 +77,9 @@ fn note((case, rounds, outcome): &Line<'_>) -> String {
 /// A figure with its unit, three significant digits.
 fn figure(pattern: Pattern, value: f64) -> String {
     let (value, unit) = match pattern {
-        Pattern::PingPong if value >= 1e6 => (value / 1e6, "ms"),
-        Pattern::PingPong if value >= 1e3 => (value / 1e3, "us"),
-        Pattern::PingPong => (value, "ns"),
+        Pattern::PingPong | Pattern::Serve if value >= 1e6 => (value / 1e6, "ms"),
+        Pattern::PingPong | Pattern::Serve if value >= 1e3 => (value / 1e3, "us"),
+        Pattern::PingPong | Pattern::Serve => (value, "ns"),
         Pattern::Stream => (value / 1e9, "GB/s"),
     };
     let decimals = if value >= 100.0 {

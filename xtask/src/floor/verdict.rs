@@ -98,7 +98,7 @@ fn verdict(case: &Case, ratio: &Estimate) -> Verdict {
         Some(_) if (low..=high).contains(&ratio.value) => Verdict::Within,
         Some(interval) if interval.low > high => Verdict::Over,
         Some(interval) if interval.high < low => match case.pattern {
-            Pattern::PingPong => Verdict::BareSlower,
+            Pattern::PingPong | Pattern::Serve => Verdict::BareSlower,
             Pattern::Stream => Verdict::Over,
         },
         Some(_) => Verdict::Unclear,
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     fn case(carrier: Carrier, pattern: Pattern, cpus: [usize; 2]) -> Case {
-        Case { carrier, pattern, bytes: 8, place: Place { name: "", cpus } }
+        Case { carrier, pattern, bytes: 8, place: Place { name: "", cpus }, conns: 1 }
     }
 
     /// A target of 0.97 to 1.05.
