@@ -54,6 +54,7 @@ const LISTED: [&str; 15] = [
     "OneWay",
     "Fan",
     "Connections",
+    "Served",
     "Round",
     "HistogramData",
     "SideCpu",

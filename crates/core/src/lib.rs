@@ -28,6 +28,8 @@
 //! | page | the memory that workers and their coordinator share; its gate is where all of them meet |
 //! | slice length | how far a timed region has come, and whether it goes on |
 //! | bench | measures slices: page, run directory, clock and bounds of a run |
+//! | connection | two sockets that belong together; `connect` makes one for each request, `serve` keeps them |
+//! | style | how the server of `serve` is built: one epoll loop, or a thread or a process for each connection |
 //! | fan | a pattern with many processes at one end, and all its workers |
 //! | round | every cell of the plan once, in random order |
 //! | message | one transfer in one direction; a round trip is two messages |
@@ -64,14 +66,15 @@ pub mod units;
 pub use link::{Guard, Link, Wiring};
 pub use load::{Load, LoadKey};
 pub use load_value::{
-    Address, Align, Arrivals, LoadError, MOST_PEERS, Offered, PACKET_HEAD, PayloadFile, Transform,
+    Address, Align, Arrivals, LoadError, MOST_PEERS, Mix, MixPart, Offered, PACKET_HEAD,
+    PayloadFile, Service, Transform,
 };
 pub use mechanism::{
     Attach, AttachToEach, Lends, Mechanism, Meet, SetupError, ToEach, Usual, Visitor,
 };
 pub use missing::Missing;
 pub use names::{
-    Axis, ClientKind, Closes, Idle, ListenerKind, Serving, Touch, UnknownName, nearest,
+    Axis, ClientKind, Closes, Idle, ListenerKind, ServerStyle, Serving, Touch, UnknownName, nearest,
 };
 pub use namespace::{FollowIn, Namespace, Namespaces, Network, parted};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};

@@ -2,12 +2,13 @@
 //! key, with its row for flags, help and job files, and a field.
 
 use crate::load_value::{
-    Address, Align, Arrivals, LoadError, MOST_PEERS, Offered, PEERS, PayloadFile, Transform, count,
-    nanos, packet, rate,
+    Address, Align, Arrivals, LoadError, MOST_PEERS, Mix, Offered, PEERS, PayloadFile, Service,
+    Transform, count, nanos, packet, rate,
 };
 use crate::missing::Missing;
-use crate::names::{Closes, names};
+use crate::names::{Closes, ServerStyle, names};
 use crate::namespace::{FollowIn, Network};
+use crate::pattern::PatternKind;
 use crate::spec::{BackPressure, Spec};
 use crate::units::{format_duration, sizes};
 use serde::{Deserialize, Serialize};
@@ -29,12 +30,20 @@ names! {
         Window = "window",
         /// Bytes of the packets that messages go in.
         Packet = "packet",
-        /// Clients at the same time.
+        /// Clients at the same time, or connections of a server.
         Conns = "conns",
         /// The side that closes first.
         Closes = "closes",
         /// Whether clients connect without blocking.
         Nonblocking = "nonblocking",
+        /// Processes that share the connections of a server.
+        Clients = "clients",
+        /// How a server is built.
+        Style = "style",
+        /// How long a server works on a request.
+        Service = "service",
+        /// Sizes of requests and answers, and their shares.
+        Mix = "mix",
         /// Producers or consumers.
         Peers = "peers",
         /// What is done to each message.
@@ -69,14 +78,16 @@ struct Row {
 impl LoadKey {
     const fn row(self) -> Row {
         let (values, default, help) = match self {
-            Self::Think => {
-                ("TIMES", None, "Ping-pong: pause before each round trip: 0,10us,1ms [default: 0]")
-            }
+            Self::Think => (
+                "TIMES",
+                None,
+                "Ping-pong: pause before each round trip; serve: of a connection after each answer: 0,10us,1ms [default: 0]",
+            ),
             Self::Rate => (
                 "RATES",
                 Some("10%..95%"),
                 "Rate: messages per second: 50k; or percentages of the closed-loop rate: 25%,50%, 10%..95% \
-                 [default: 10%..95%]",
+                 [default: 10%..95%]; serve: requests per second of all clients [default: a closed loop]",
             ),
             Self::Arrivals => (
                 "ARRIVALS",
@@ -86,7 +97,8 @@ impl LoadKey {
             Self::Stall => (
                 "TIMES",
                 None,
-                "Rate and ping-pong: freeze the responding process for this long once per slice, to test how the load model shows it: 100ms",
+                "Rate and ping-pong: freeze the responding process for this long once per slice, to test how the load model \
+                 shows it: 100ms; serve: the client reads nothing from its first connection meanwhile",
             ),
             Self::Burst => (
                 "COUNTS",
@@ -107,7 +119,30 @@ impl LoadKey {
             Self::Conns => (
                 "COUNTS",
                 None,
-                "Connect: concurrent clients (threads of one process): 1,5,10 [default: 1]",
+                "Connect: concurrent clients (threads of one process): 1,5,10; serve: connections, 1 to 1024: 1,16,64 \
+                 [default: 1]",
+            ),
+            Self::Clients => (
+                "COUNTS",
+                None,
+                "Serve: client processes that share the connections, 1 to 64 [default: as many as the placement has CPUs for]",
+            ),
+            Self::Style => (
+                "STYLES",
+                None,
+                "Serve: how the server is built: one epoll loop, or a thread or a process for each connection \
+                 [default: epoll]",
+            ),
+            Self::Service => (
+                "TIMES",
+                None,
+                "Serve: how long the server keeps its CPU busy for each request: 20us, or exp:20us for random times of this \
+                 mean [default: 0]",
+            ),
+            Self::Mix => (
+                "MIX",
+                None,
+                "Serve: requests of several sizes, each with its answer and its share: '36:5@90%,120:4K@10%'",
             ),
             Self::Closes => (
                 "SIDES",
@@ -137,12 +172,12 @@ impl LoadKey {
             Self::Reply => (
                 "SIZES",
                 None,
-                "Request: size of the answer: 4,64K [default: the size of the request]",
+                "Request and serve: size of the answer: 4,64K [default: the size of the request]",
             ),
             Self::Inflight => (
                 "COUNTS",
                 Some("1"),
-                "Request: requests in flight, each timed separately: 1,8,64 [default: 1]",
+                "Request and serve: requests in flight (serve: on each connection), each timed separately: 1,8,64 [default: 1]",
             ),
             Self::Payload => (
                 "FILES",
@@ -185,6 +220,16 @@ impl LoadKey {
         self.row().default
     }
 
+    /// The same in this pattern, which takes it.
+    #[must_use]
+    pub const fn default_in(self, pattern: PatternKind) -> Option<&'static str> {
+        match (self, pattern) {
+            // Without a rate its clients ask in a closed loop.
+            (Self::Rate, PatternKind::Serve) => None,
+            _ => self.default(),
+        }
+    }
+
     /// One line for users.
     #[must_use]
     pub const fn help(self) -> &'static str {
@@ -210,17 +255,17 @@ impl LoadKey {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Load {
-    /// Ping-pong: how long the lead sleeps before each round trip, ns.
+    /// Ping-pong: how long the lead sleeps before each round trip, ns. Serve: how long a connection rests after each answer.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub think_ns: u64,
-    /// Rate: how much is asked for.
+    /// Rate: how much is asked for. Serve: requests per second of all clients together; absent in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Offered>,
     /// Rate: when messages are due; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arrivals: Option<Arrivals>,
     /// Rate and ping-pong: the follow is stopped (SIGSTOP) for so long once in each slice, ns: in its middle, early where
-    /// no message has a time. To show what a load model hides.
+    /// no message has a time. To show what a load model hides. Serve: the first connection's client reads nothing.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stall_ns: u64,
     /// Burst: messages sent back to back before the lead waits.
@@ -232,7 +277,7 @@ pub struct Load {
     /// Ping-pong, stream and burst: messages go in packets of so many bytes; 0: as they are.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub packet: u64,
-    /// Connect: clients at a time.
+    /// Connect: clients at a time. Serve: connections.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conns: u64,
     /// Connect: the side that closes first; absent where it is the server.
@@ -241,6 +286,18 @@ pub struct Load {
     /// Connect: clients connect and read without blocking.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub nonblocking: bool,
+    /// Serve: client processes; 0: as many as the placement has CPUs for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub clients: u64,
+    /// Serve: how the server is built; absent for `epoll`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub style: Option<ServerStyle>,
+    /// Serve: how long the server works on each request; absent if it answers at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service: Option<Service>,
+    /// Serve: sizes of requests and answers; absent where all have one size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mix: Option<Mix>,
     /// Fan-in, fan-out, broadcast: producers or consumers.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub peers: u64,
@@ -250,10 +307,10 @@ pub struct Load {
     /// Ping-pong: the way from lead to follow is timed by itself, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_way: bool,
-    /// Request: bytes of an answer; 0: as many as the question has.
+    /// Request and serve: bytes of an answer; 0: as many as the question has.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub reply: u64,
-    /// Request: how many are under way.
+    /// Request: how many are under way. Serve: how many on each connection.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub inflight: u64,
     /// The file that messages are cut from; absent where they are made from their size.
@@ -296,6 +353,12 @@ impl Load {
     /// Most requests under way: the loop has a place for the departure of each.
     pub const MOST_INFLIGHT: u64 = 1024;
 
+    /// Most clients at the same time, and connections of a server.
+    pub const MOST_CONNS: u64 = 1024;
+
+    /// Most client processes of a server.
+    pub const MOST_CLIENTS: u64 = 64;
+
     /// Whether nothing is asked for beyond the pattern itself.
     #[must_use]
     pub fn is_plain(&self) -> bool {
@@ -337,6 +400,10 @@ impl Load {
             conns: kept(takes(LoadKey::Conns), self.conns.max(1)),
             closes: kept(takes(LoadKey::Closes), self.closes),
             nonblocking: kept(takes(LoadKey::Nonblocking), self.nonblocking),
+            clients: kept(takes(LoadKey::Clients), self.clients),
+            style: kept(takes(LoadKey::Style), self.style),
+            service: kept(takes(LoadKey::Service), self.service),
+            mix: kept(takes(LoadKey::Mix), self.mix.clone()),
             peers: kept(takes(LoadKey::Peers), if self.peers == 0 { PEERS } else { self.peers }),
             transform: kept(takes(LoadKey::Transform), self.changes()),
             one_way: kept(takes(LoadKey::OneWay), self.one_way),
@@ -365,11 +432,17 @@ impl Load {
             LoadKey::Burst => self.burst = count(text, 1 << 16)?,
             LoadKey::Window => self.window = count(text, 1 << 20)?,
             LoadKey::Packet => self.packet = packet(text)?,
-            LoadKey::Conns => self.conns = count(text, 1000)?,
             LoadKey::Closes => {
                 self.closes = Some(text.parse()?).filter(|side| *side != Closes::default());
             }
             LoadKey::Nonblocking => self.nonblocking = true,
+            LoadKey::Conns => self.conns = count(text, Self::MOST_CONNS)?,
+            LoadKey::Clients => self.clients = count(text, Self::MOST_CLIENTS)?,
+            LoadKey::Style => {
+                self.style = Some(text.parse()?).filter(|style| *style != ServerStyle::default());
+            }
+            LoadKey::Service => self.service = Service::parsed(text)?,
+            LoadKey::Mix => self.mix = Some(text.parse()?),
             LoadKey::Peers => self.peers = count(text, MOST_PEERS)?,
             LoadKey::Transform => {
                 self.transform = Some(text.parse()?).filter(|name| *name != Transform::None);
@@ -405,6 +478,10 @@ impl Load {
             LoadKey::Conns => count(self.conns),
             LoadKey::Closes => self.closes.map(|side| side.to_string()),
             LoadKey::Nonblocking => self.nonblocking.then(String::new),
+            LoadKey::Clients => count(self.clients),
+            LoadKey::Style => self.style.map(|style| style.to_string()),
+            LoadKey::Service => self.service.map(|service| service.to_string()),
+            LoadKey::Mix => self.mix.as_ref().map(ToString::to_string),
             LoadKey::Peers => count(self.peers),
             LoadKey::Transform => self.changes().map(|transform| transform.to_string()),
             LoadKey::OneWay => self.one_way.then(String::new),
@@ -480,6 +557,9 @@ impl Load {
             self.align.map_or(0, |align| 1 + align.offset() as u64),
             self.follow_in.map_or(0, FollowIn::order),
             self.net as u64,
+            self.clients,
+            self.style.map_or(0, |style| style as u64),
+            self.service.map_or(0, Service::mean_ns),
         ]
     }
 
@@ -599,11 +679,13 @@ mod tests {
         for key in LoadKey::ALL {
             let text = match key.values() {
                 "TIMES" => "1ms",
-                "RATES" => "10%",
+                "RATES" => "10",
                 "ARRIVALS" => "constant",
                 "COUNTS" => "2",
                 "SIZES" => "6500",
                 "NAMES" => "lz4",
+                "STYLES" => "threads",
+                "MIX" => "36:5@90%,120:4K@10%",
                 "PLACES" => "malloc",
                 "SIDES" => "client",
                 "NAMESPACES" => "net+ipc",
@@ -650,6 +732,11 @@ mod tests {
             (LoadKey::Transform, "zip", "UnknownName"),
             (LoadKey::Reply, "0", "'0' is not a size of at least 1"),
             (LoadKey::Inflight, "1025", "between 1 and 1024"),
+            (LoadKey::Conns, "1025", "between 1 and 1024"),
+            (LoadKey::Clients, "65", "between 1 and 64"),
+            (LoadKey::Style, "thread", "UnknownName"),
+            (LoadKey::Service, "11s", "11s is not between 0ns and 10s"),
+            (LoadKey::Mix, "36:5@90%", "do not add up to 100%"),
         ] {
             let error = Load::default().set(key, text).expect_err(text);
             assert!(format!("{error:?}").contains(part), "{key} {text}: {error:?}");

@@ -1,7 +1,7 @@
 //! The values of load options: as types, and parsed from what was typed.
 
 use crate::names::{UnknownName, names, nearest};
-use crate::units::{duration, format_size, sizes};
+use crate::units::{MAX_SIZE, bytes, duration, format_bytes, format_duration, format_size, sizes};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -228,6 +228,169 @@ impl FromStr for PayloadFile {
 /// Most messages per second that can be asked for: two that are due less than 1 ns apart are due at once for any clock.
 const MOST_PER_SECOND: f64 = 1e9;
 
+/// How long a server works on each request. As a word `20us`, or `exp:20us`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "String", try_from = "String")]
+pub struct Service {
+    mean_ns: u64,
+    is_exponential: bool,
+}
+
+/// What stands before the mean of times that are random.
+const EXPONENTIAL: &str = "exp:";
+
+impl Service {
+    /// The mean, ns: at least 1, at most 10 s.
+    #[must_use]
+    pub const fn mean_ns(self) -> u64 {
+        self.mean_ns
+    }
+
+    /// Whether the times are exponentially distributed; else all are the mean.
+    #[must_use]
+    pub const fn is_exponential(self) -> bool {
+        self.is_exponential
+    }
+
+    /// What was typed; `None` for no time at all.
+    pub(crate) fn parsed(text: &str) -> Result<Option<Self>, String> {
+        let (mean, is_exponential) = match text.strip_prefix(EXPONENTIAL) {
+            Some(mean) => (mean, true),
+            None => (text, false),
+        };
+        let mean_ns = nanos(mean)?;
+        Ok((mean_ns > 0).then_some(Self { mean_ns, is_exponential }))
+    }
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefix = if self.is_exponential { EXPONENTIAL } else { "" };
+        write!(out, "{prefix}{}", format_duration(self.mean_ns))
+    }
+}
+
+impl From<Service> for String {
+    fn from(service: Service) -> Self {
+        service.to_string()
+    }
+}
+
+impl TryFrom<String> for Service {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        Self::parsed(&text)?.ok_or_else(|| format!("'{text}' is no time to work on a request"))
+    }
+}
+
+/// Requests of several sizes, each with its answer and its share. As a word `36:5@90%,120:4K@10%`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(into = "String", try_from = "String")]
+pub struct Mix(Vec<MixPart>);
+
+/// One kind of request in a mix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MixPart {
+    /// Bytes of the request, at least [`Mix::SHORTEST`]: the first says which kind it is.
+    pub request: u64,
+    /// Bytes of its answer, at least 1.
+    pub reply: u64,
+    /// Its share of all requests, in hundredths of a percent: 1 to 10,000.
+    pub share: u64,
+}
+
+impl Mix {
+    /// The shortest request of a mix: which kind it is, and a stamp.
+    pub const SHORTEST: u64 = 2;
+    /// Most kinds of requests.
+    const MOST: usize = 16;
+    /// All shares together.
+    pub const WHOLE: u64 = 10_000;
+
+    /// The kinds, as they were asked for.
+    #[must_use]
+    pub fn parts(&self) -> &[MixPart] {
+        &self.0
+    }
+
+    /// Bytes of the longest request.
+    #[must_use]
+    pub fn longest_request(&self) -> u64 {
+        self.0.iter().map(|part| part.request).max().unwrap_or(0)
+    }
+
+    /// Bytes of the longest answer.
+    #[must_use]
+    pub fn longest_reply(&self) -> u64 {
+        self.0.iter().map(|part| part.reply).max().unwrap_or(0)
+    }
+}
+
+impl fmt::Display for Mix {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, MixPart { request, reply, share }) in self.0.iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            let share = *share as f64 / 100.0;
+            write!(out, "{comma}{}:{}@{share}%", format_bytes(*request), format_bytes(*reply))?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Mix> for String {
+    fn from(mix: Mix) -> Self {
+        mix.to_string()
+    }
+}
+
+impl TryFrom<String> for Mix {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromStr for Mix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let part = |part: &str| -> Option<MixPart> {
+            let (sizes, share) = part.trim().split_once('@')?;
+            let (request, reply) = sizes.split_once(':')?;
+            let share: f64 = share.strip_suffix('%')?.trim().parse().ok()?;
+            let hundredths = (share * 100.0).round();
+            let is_whole = (share * 100.0 - hundredths).abs() < 1e-6;
+            let is_share = is_whole && (1.0..=Self::WHOLE as f64).contains(&hundredths);
+            let size = |text: &str| bytes(text).ok().filter(|size| *size <= MAX_SIZE as u64);
+            let (request, reply) = (size(request.trim())?, size(reply.trim())?);
+            let part = MixPart { request, reply, share: hundredths as u64 };
+            (is_share && request >= Self::SHORTEST && reply > 0).then_some(part)
+        };
+        let mut parts = Vec::new();
+        for one in text.split(',') {
+            parts.push(part(one).ok_or_else(|| {
+                format!(
+                    "'{one}' is no part of a mix (like 36:5@90%: bytes of a request, at least {}, of its answer, and its \
+                     share, 0.01% to 100%)",
+                    Self::SHORTEST
+                )
+            })?);
+        }
+        if parts.len() > Self::MOST {
+            return Err(format!("a mix has at most {} parts", Self::MOST));
+        }
+        if parts.iter().map(|part| part.share).sum::<u64>() != Self::WHOLE {
+            return Err(format!("the shares of '{text}' do not add up to 100%"));
+        }
+        Ok(Self(parts))
+    }
+}
+
 /// How much is asked of an open loop.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -376,6 +539,23 @@ pub(crate) fn count(text: &str, most: u64) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_mix_and_a_service_time_are_shown_as_they_can_be_asked_for() {
+        let mix: Mix = " 36:5@90%, 120:4096@9.99%,2:1@0.01%".parse().expect("a mix");
+        assert_eq!(mix.to_string(), "36:5@90%,120:4K@9.99%,2:1@0.01%");
+        assert_eq!(mix.to_string().parse(), Ok(mix.clone()));
+        assert_eq!((mix.longest_request(), mix.longest_reply()), (120, 4096));
+        for wrong in ["", "36:5", "36@100%", "1:5@100%", "36:0@100%", "36:5@0.001%", "36:5@50%,"] {
+            assert!(wrong.parse::<Mix>().is_err(), "{wrong}");
+        }
+        for (text, shown) in [("20us", "20us"), ("exp:1000us", "exp:1ms")] {
+            let service = Service::parsed(text).expect("a time").expect("not none");
+            assert_eq!(service.to_string(), shown);
+        }
+        assert_eq!(Service::parsed("0"), Ok(None));
+        assert!(Service::parsed("exp:").is_err() && Service::parsed("uniform:1us").is_err());
+    }
 
     /// A document with one of these was written and could not be read.
     #[test]

@@ -143,6 +143,20 @@ names! {
 }
 
 names! {
+    /// How a server of the pattern `serve` is built.
+    #[derive(Default)]
+    "style of a server" ServerStyle {
+        /// One process that waits in `epoll_wait` for all connections, then reads, answers and writes.
+        #[default]
+        Epoll = "epoll",
+        /// A thread for each connection, which sleeps in `read`.
+        Threads = "threads",
+        /// A process for each connection, which sleeps in `read`.
+        Process = "process",
+    }
+}
+
+names! {
     /// What clients are that connect at the same time.
     "kind of clients" ClientKind {
         /// Threads of one process.

@@ -2,6 +2,7 @@
 //! measuring, adding up, judging and showing read the row.
 
 use crate::load::{Load, LoadKey};
+use crate::load_value::Offered;
 use crate::names::names;
 use crate::seat::Seat;
 use crate::units::{format_bytes_per_second, format_nanos, format_per_second};
@@ -30,6 +31,8 @@ names! {
         Broadcast = "broadcast",
         /// A connection for each request: connect, read the answer to its end, close.
         Connect = "connect",
+        /// Clients that stay connected to one server: each request waits for its answer on a connection made before.
+        Serve = "serve",
     }
 }
 
@@ -42,6 +45,8 @@ pub enum Ends {
     Many(Seat),
     /// Clients, and a server to which each connects for every request.
     Clients,
+    /// Clients, and a server to which they stay connected.
+    Connected,
 }
 
 /// What moves, and so what counts as a message.
@@ -306,6 +311,28 @@ const CONNECT: PatternFacts = PatternFacts {
     ..PING_PONG
 };
 
+const SERVE: PatternFacts = PatternFacts {
+    ends: Ends::Connected,
+    load: &[
+        LoadKey::Think,
+        LoadKey::Rate,
+        LoadKey::Stall,
+        LoadKey::Conns,
+        LoadKey::Clients,
+        LoadKey::Style,
+        LoadKey::Service,
+        LoadKey::Mix,
+        LoadKey::Reply,
+        LoadKey::Inflight,
+    ],
+    title: "One server, connected clients",
+    legend: "A request lasts from when it is sent (with --rate: from when it was due) until its answer has arrived; all \
+             connections were made before. saturated: requests came faster than they were answered. limit is what was busy: the server, the clients, both, their one CPU, or \
+             neither. Jain's index is 1 where all connections were answered alike and 1/n where one had everything. \
+             CPU/req is the CPU time of both sides.",
+    ..CONNECT
+};
+
 impl PatternKind {
     /// Its row.
     #[must_use]
@@ -320,6 +347,7 @@ impl PatternKind {
             Self::FanOut => &FAN_OUT,
             Self::Broadcast => &BROADCAST,
             Self::Connect => &CONNECT,
+            Self::Serve => &SERVE,
         }
     }
 
@@ -328,7 +356,7 @@ impl PatternKind {
     pub const fn many(self) -> Option<Seat> {
         match self.facts().ends {
             Ends::Many(seat) => Some(seat),
-            Ends::Pair | Ends::Clients => None,
+            Ends::Pair | Ends::Clients | Ends::Connected => None,
         }
     }
 
@@ -346,14 +374,19 @@ impl Load {
     /// The part that concerns `pattern`.
     #[must_use]
     pub fn of(&self, pattern: PatternKind) -> Self {
-        self.kept(pattern.facts().load)
+        let mut kept = self.kept(pattern.facts().load);
+        // A share is one of a closed loop that only the pattern rate has.
+        if pattern == PatternKind::Serve {
+            kept.rate = kept.rate.filter(|rate| matches!(rate, Offered::PerSecond(_)));
+        }
+        kept
     }
 
     /// Bytes of what comes back for messages of `size` bytes.
     #[must_use]
     pub fn answer(&self, pattern: PatternKind, size: usize) -> usize {
         match pattern.facts().exchange {
-            Exchange::RoundTrip if self.reply > 0 => {
+            Exchange::RoundTrip | Exchange::Request if self.reply > 0 => {
                 usize::try_from(self.reply).unwrap_or(usize::MAX)
             }
             Exchange::RoundTrip | Exchange::Request => size,

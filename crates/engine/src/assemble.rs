@@ -8,6 +8,7 @@ mod cost;
 mod fan;
 pub(crate) mod metric;
 mod paced;
+mod serve;
 mod sliced;
 mod special;
 pub(crate) mod standstill;

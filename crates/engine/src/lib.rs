@@ -28,6 +28,7 @@ pub mod plan;
 pub mod protocol;
 pub mod registry;
 pub mod run;
+pub mod serve;
 pub mod shim;
 #[cfg(any(test, feature = "simulate"))]
 pub mod simulate;

@@ -4,6 +4,7 @@ use crate::connect;
 use crate::fan;
 use crate::packets;
 use crate::registry::{Entry, OPEN_FILES};
+use crate::serve;
 use crate::shim;
 use crate::slice::CONNECT_KNOBS;
 use crate::source::Source;
@@ -12,8 +13,9 @@ use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
-    Ends, Exchange, Idle, Lends, ListenerKind, Load, Missing, Namespace, OptionError, OptionSet,
-    PatternKind, PayloadFile, Placement, Reach, Touch, Transfers, Transform, Usual, map_of, parted,
+    Ends, Exchange, Idle, Lends, ListenerKind, Load, Missing, Mix, Namespace, OptionError,
+    OptionSet, PatternKind, PayloadFile, Placement, Reach, Touch, Transfers, Transform, Usual,
+    map_of, parted,
 };
 use ipcperf_sys::topology::Topology;
 use ipcperf_sys::{limits, namespaces, procfs, qos};
@@ -199,7 +201,7 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
 
 /// All cells of one mechanism.
 fn keys(request: &Request, entry: &Entry, host: &Host) -> Vec<CellKey> {
-    let sizes = if entry.spec.wake_word().is_some() { &[0][..] } else { &request.sizes };
+    let own_sizes = if entry.spec.wake_word().is_some() { &[0][..] } else { &request.sizes };
     let mut keys = Vec::new();
     for &pattern in &request.patterns {
         let mut told = HashSet::new();
@@ -207,12 +209,14 @@ fn keys(request: &Request, entry: &Entry, host: &Host) -> Vec<CellKey> {
         loads.retain(|load| told.insert(load.words()));
         for &placement in &request.placements {
             for &idle in &request.idle {
-                for &size in sizes {
-                    keys.extend(loads.iter().map(|load| CellKey {
+                for (at, &size) in own_sizes.iter().enumerate() {
+                    // A mix says the sizes itself.
+                    let is_said = |load: &&Load| at == 0 || load.mix.is_none();
+                    keys.extend(loads.iter().filter(is_said).map(|load| CellKey {
                         mechanism: entry.spec.full_name(),
                         wait: entry.spec.wait,
                         pattern,
-                        size_bytes: size as u64,
+                        size_bytes: load.mix.as_ref().map_or(size as u64, Mix::longest_request),
                         placement,
                         cpus: host.topology.pair(placement).unwrap_or_default(),
                         idle,
@@ -343,8 +347,10 @@ fn objection(
             return Ok(Some(Missing::new(format!("--align {align}: {what}"), how)));
         }
     }
-    if key.pattern.facts().ends == Ends::Clients {
-        return connect_objection(entry, &key.load, size, options);
+    match key.pattern.facts().ends {
+        Ends::Clients => return connect_objection(entry, &key.load, size, options),
+        Ends::Connected => return serve::objection(entry, key, options, host.memory),
+        Ends::Pair | Ends::Many(_) => {}
     }
     if entry.spec.exchange == Transfers::Calls && !asks_for_each_answer(key) {
         return Ok(Some(Missing::new(
@@ -446,7 +452,7 @@ fn apart_objection(
 fn files_objection(key: &CellKey) -> Option<Missing> {
     let (what, more) = match key.pattern.facts().ends {
         // What it takes was asked of the mechanism.
-        Ends::Pair => return None,
+        Ends::Pair | Ends::Connected => return None,
         // A broadcast has a channel for each.
         Ends::Many(_) if key.pattern.facts().to_each => {
             (counted(key.load.peers, "peer"), OPEN_FILES * key.load.peers)

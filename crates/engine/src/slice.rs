@@ -4,16 +4,19 @@ mod compact;
 mod connect;
 mod paced;
 mod raw;
+mod serve;
 mod stall;
 mod ways;
 
 pub use compact::Compact;
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
 pub use paced::Paced;
+pub(crate) use paced::saturated as is_saturated;
 pub(crate) use raw::note;
 pub(crate) use raw::samples;
 pub use raw::{
-    ConnectSlice, Data, Gaps, Outcome, RawFan, RawSlice, Surroundings, Terms, Trips, Window,
+    ConnectSlice, Data, Gaps, Outcome, RawFan, RawSlice, ServeSlice, Surroundings, Terms, Trips,
+    Window,
 };
 pub use ways::Ways;
 
@@ -49,6 +52,7 @@ pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundin
             return outcome(fan::run(entry, options, terms, around.interrupts), terms);
         }
         Ends::Clients => return connect::run(entry, options, terms, around),
+        Ends::Connected => return serve::run(entry, options, terms, around),
     }
     outcome(attempt(entry, options, terms, around), terms)
 }
@@ -196,7 +200,7 @@ impl RawSlice {
                 self.elapsed += follow.end - follow.begin;
             }
             // They have no segments.
-            Data::Fan(_) | Data::Connect(_) => return,
+            Data::Fan(_) | Data::Connect(_) | Data::Serve(_) => return,
         }
         for (sum, part) in self.counts.iter_mut().zip([lead, follow]) {
             sum.sent += part.sent;

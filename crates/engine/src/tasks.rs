@@ -5,7 +5,7 @@ use crate::page::CAPACITY;
 use crate::protocol::Kind;
 use crate::registry::Registry;
 use crate::task::{self, NamedTask, WorkerContext, pin};
-use crate::{apart, bounds, connect, exec, fan, shim, slice};
+use crate::{apart, bounds, connect, exec, fan, serve, shim, slice};
 use ipcperf_core::Seat;
 use serde_json::Value;
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ pub fn main(registry: &Registry, parent: u32) -> ExitCode {
         NamedTask { name: exec::TASK, run: &exec::serve },
         NamedTask { name: fan::TASK, run: &|context| fan::worker::serve(registry, context) },
     ];
-    let all: Vec<_> = own.iter().chain(connect::TASKS).copied().collect();
+    let all: Vec<_> = own.iter().chain(connect::TASKS).chain(serve::TASKS).copied().collect();
     task::main(&all, parent)
 }
 
@@ -34,7 +34,7 @@ pub fn kinds() -> Vec<Kind> {
         Kind::of::<BoundJob>("bound: job"),
         Kind::of::<BoundReport>("bound: report"),
     ];
-    [&own[..], &fan::KINDS, &connect::KINDS].concat()
+    [&own[..], &fan::KINDS, &connect::KINDS, &serve::KINDS].concat()
 }
 
 /// One end of a slice.

@@ -6,7 +6,7 @@ use crate::gates::Gates;
 use crate::measure::{Experiment, SLICE_OVERHEAD};
 use crate::survey::{SHORTEST, found_by_path, has_room, settings, standing};
 use crate::words::Words;
-use crate::{document, list, only, output, request};
+use crate::{document, list, loads, only, output, request};
 use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
 use ipcperf_core::units::{format_bytes, format_duration, format_per_second, format_size};
 use ipcperf_core::{
@@ -26,6 +26,7 @@ use std::time::Duration;
 
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
+  ipcperf choose --conns 16 --rate 20k           for 16 connections to one server
   ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
   ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
   ipcperf choose --across net,mnt                for processes in two containers
@@ -43,6 +44,9 @@ pub(crate) struct ChooseArgs {
     /// Pause before each round trip: 100us [default: none]
     #[arg(long, value_name = "TIME")]
     pub(crate) think: Option<String>,
+    /// Clients that stay connected to one server, over so many connections, 1 to 1024: 16 [default: one end and one other]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) conns: Option<String>,
     /// Capabilities that the mechanism must have
     #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
     pub(crate) can: Vec<String>,
@@ -147,6 +151,14 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
             ))
         })?;
     }
+    if let Some(given) = &args.conns {
+        load.set(LoadKey::Conns, given).map_err(|error| loads::refused(LoadKey::Conns, error))?;
+        if load.rate.is_some() && load.think_ns > 0 {
+            return Err(Stop::usage(
+                "--conns: a request is due by --rate, or after --think: leave one of them out",
+            ));
+        }
+    }
     let rate_per_second = match load.rate {
         Some(Offered::OfPeak(_)) => {
             let why = "a percentage means a different rate for each mechanism; give messages per second, like 20k";
@@ -172,6 +184,7 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         sizes: sizes.into_iter().map(|size| size as u64).collect(),
         rate_per_second,
         think_ns: load.think_ns,
+        conns: load.conns,
         placement: places.pop(),
         can: list::words(&args.can, "'ipcperf choose -h' shows the capabilities")?,
         across: list::words(&args.across, "known: net, ipc, mnt, pid, user")?,
@@ -336,8 +349,12 @@ fn cells(
     budget: Duration,
 ) -> Result<Vec<CellPlan>, Stop> {
     let missing = |count: usize| -> Vec<Entry> {
-        let is_it =
-            |entry: &&Entry| !entry.spec.is_floor() && wanted.unmet(entry.spec).len() == count;
+        // A server waits in its own way.
+        let is_served = |entry: &Entry| wanted.conns == 0 || entry.spec.variant.is_none();
+        let is_it = |entry: &&Entry| {
+            let unmet = wanted.unmet(entry.spec).len();
+            !entry.spec.is_floor() && unmet == count && is_served(entry)
+        };
         candidates.iter().filter(is_it).copied().collect()
     };
     let eligible = missing(0);
@@ -354,7 +371,11 @@ fn cells(
         false => options.clone(),
     };
     // What times are of, what CPU time is of, what throughput is of.
-    let of_all = joined(wanted.timed(), &[PatternKind::PingPong, PatternKind::Stream]);
+    let explaining: &[PatternKind] = match wanted.conns {
+        0 => &[PatternKind::PingPong, PatternKind::Stream],
+        _ => &[],
+    };
+    let of_all = joined(wanted.timed(), explaining);
     let mut all = planned(&eligible, &of_all, &options, host, wanted)?;
     if let Some(stop) = uncarried(&all, wanted) {
         return Err(stop);
@@ -366,6 +387,10 @@ fn cells(
         }
         has_room
     };
+    if wanted.conns > 0 {
+        // Who misses a need has no connections, and a server that has some takes no knobs.
+        return Ok(all);
+    }
     let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
     let of_near = joined(wanted.deciding(), &limited);
     for entry in near {

@@ -50,7 +50,7 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
         &["size"],
     ),
     (&["--parent-cpu", "--child-cpu", "-c"], &["place"]),
-    (&["--threads", "--clients", "--connections", "--parallel", "-j", "-P"], &["conns", "peers"]),
+    (&["--threads", "--connections", "--parallel", "-j", "-P"], &["conns", "peers"]),
     (&["--cpu", "--cpus", "--affinity", "--pin", "--taskset"], &["place"]),
     (&["--mechanisms", "--transport", "--type", "--ipc", "--method"], &["mechanism"]),
     (&["--json"], &["format"]),

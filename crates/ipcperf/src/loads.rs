@@ -8,7 +8,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use ipcperf_core::{
     Arrivals, FollowIn, Load, LoadError, LoadKey, Namespace, Network, Offered, PatternKind,
-    PayloadFile, Touch, Transform,
+    PayloadFile, ServerStyle, Touch, Transform,
 };
 use ipcperf_engine::source::Source;
 use std::collections::BTreeMap;
@@ -44,6 +44,10 @@ impl Args for LoadArgs {
                 }
                 (LoadKey::Net, values) => {
                     let words = Words::of(Network::ALL, Network::name);
+                    listed(arg).value_name(values).value_parser(words)
+                }
+                (LoadKey::Style, values) => {
+                    let words = Words::of(ServerStyle::ALL, ServerStyle::name);
                     listed(arg).value_name(values).value_parser(words)
                 }
                 (_, "FILES") => listed(arg).value_name("FILES").value_hint(ValueHint::FilePath),
@@ -95,8 +99,9 @@ pub(crate) fn loads(
 ) -> Result<Vec<Load>, Stop> {
     let mut loads = vec![Load::default()];
     for key in LoadKey::ALL {
-        let is_taken = patterns.iter().any(|pattern| pattern.takes(*key));
-        let default = key.default().filter(|_| is_taken);
+        let mut takers = patterns.iter().filter(|pattern| pattern.takes(*key)).peekable();
+        let is_taken = takers.peek().is_some();
+        let default = takers.find_map(|pattern| key.default_in(*pattern));
         let Some(given) = args.0.get(key).map(String::as_str).or(default) else { continue };
         if !is_taken {
             let takers = PatternKind::ALL.iter().filter(|pattern| pattern.takes(*key));
@@ -106,6 +111,9 @@ pub(crate) fn loads(
         let mut more = Vec::new();
         let values = values(*key, given)?;
         request::not_too_many("combinations of flags", [loads.len(), values.len()])?;
+        if *key == LoadKey::Rate && args.0.contains_key(key) {
+            refuse_shares(&values, patterns)?;
+        }
         for value in values {
             for load in &loads {
                 let mut load = load.clone();
@@ -139,6 +147,17 @@ pub(crate) fn payload(asked: &PayloadFile) -> Result<PayloadFile, Stop> {
     Source::read(asked).map(|(_, found)| found).map_err(refused)
 }
 
+/// A share is one of the rate of a closed loop, which only the pattern rate finds out.
+fn refuse_shares(rates: &[String], patterns: &[PatternKind]) -> Result<(), Stop> {
+    let is_share = |rate: &&String| matches!(rate.parse(), Ok(Offered::OfPeak(_)));
+    match rates.iter().find(is_share) {
+        Some(rate) if patterns.contains(&PatternKind::Serve) => Err(Stop::usage(format!(
+            "--rate {rate}: the pattern serve takes requests per second (like 20k), not a share"
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Options that cannot be combined.
 fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<String> {
     for key in LoadKey::ALL.iter().filter(|key| key.changes_figures()) {
@@ -153,6 +172,9 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
         return Some(format!(
             "--payload has no effect with --touch {touch} and no transform: add --touch full or a --transform"
         ));
+    }
+    if load.mix.is_some() && load.reply > 0 {
+        return Some("--mix gives the size of each answer: leave out --reply".to_owned());
     }
     if let (Some(transform), Touch::Copy) = (load.changes(), touch) {
         return Some(format!(
@@ -183,6 +205,10 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
 /// The values of a list; of rates `10%..95%` is the part of the curve between the two, both included.
 fn values(key: LoadKey, given: &str) -> Result<Vec<String>, Stop> {
     let mut values = Vec::new();
+    if key == LoadKey::Mix {
+        // Its parts belong together.
+        return Ok(vec![given.to_owned()]);
+    }
     for value in given.split(',').map(str::trim) {
         let range = value.split_once("..").filter(|_| key == LoadKey::Rate);
         let Some((from, to)) = range else {

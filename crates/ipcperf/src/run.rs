@@ -8,7 +8,7 @@ use crate::packed::STUDY_NAMES;
 use crate::request;
 use crate::{counts, crossover, exec, follow, job_file, loads, output, repeat, replicate};
 use clap::ArgMatches;
-use ipcperf_core::{Idle, Load, OptionSet, PatternKind, Placement, Touch};
+use ipcperf_core::{Idle, Load, LoadKey, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_study::Study;
@@ -159,6 +159,9 @@ fn requests(
     };
     let asked = request::asked(registry, &names, &args.set)?;
     let mechanisms = asked.len();
+    if args.load.0.contains_key(&LoadKey::Mix) && typed(&args.size).is_some() {
+        return Err(Stop::usage("--mix gives the size of each request: leave out -s"));
+    }
     let request = Request {
         mechanisms: Vec::new(),
         loads: follow::beside(loads::loads(&args.load, &patterns, touch)?, &programs, at.as_ref()),

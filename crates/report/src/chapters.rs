@@ -5,7 +5,7 @@ use crate::Specs;
 use crate::judge::{MetricKind, Rank, Ranking, Reading, lost_its_rounds, lost_too_much};
 use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, CellKey, KnobReading, Metric, ResultSet, Status};
-use ipcperf_core::{Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};
+use ipcperf_core::{Ends, Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};
 use ipcperf_stats::Factor;
 use std::collections::{BTreeMap, HashMap};
 
@@ -64,10 +64,13 @@ pub(crate) struct Row<'a> {
 
 impl Conditions {
     pub(crate) fn of(cell: &Cell) -> Self {
-        // Peers and rates have a column of their own, and a curve is one table.
+        // Peers, connections that stay and rates have a column of their own, and a curve is one table.
+        let facts = cell.key.pattern.facts();
+        let is_connected = facts.ends == Ends::Connected;
         let load = Load {
             peers: 0,
-            rate: None,
+            conns: if is_connected { 0 } else { cell.key.load.conns },
+            rate: cell.key.load.rate.filter(|_| !facts.is_open),
             think_ns: 0,
             burst: 0,
             window: 0,
@@ -157,6 +160,15 @@ impl<'a> Row<'a> {
                 text::grouped(lost),
                 text::join(&classes)
             ));
+        } else if let Some(serve) = self.cell.serve.as_ref().filter(|_| lost > 0) {
+            let classes: Vec<_> = serve
+                .errors
+                .iter()
+                .map(|(class, count)| format!("{} {class}", text::grouped(*count)))
+                .collect();
+            let all = text::counted(serve.asked, "request");
+            let failed = text::grouped(lost);
+            remarks.push(format!("failed {failed} of {all}: {}", text::join(&classes)));
         } else if lost > 0 {
             // Messages are those that arrived; sent were these and the lost ones.
             let all = text::counted(messages.saturating_add(lost), "message");
@@ -364,7 +376,7 @@ fn blocks<'a>(
     kinds(cells).into_iter().map(|(_, here)| Block { rows: rows(here) }).collect()
 }
 
-/// Size, peers, and what else makes two cells no rivals: eight peers of one object are none of two, nor is one that pauses
+/// Size, peers or connections that stay, and what else makes two cells no rivals: eight peers of one object are none of two, nor is one that pauses
 /// of one that does not.
 type Kind = (u64, u64, String);
 
@@ -373,7 +385,10 @@ fn kinds<'a>(cells: &[&'a Cell]) -> Vec<(Kind, Vec<&'a Cell>)> {
     let of = |cell: &Cell| match cell.key.pattern.facts().is_open {
         true => (cell.key.size_bytes, 0, label(cell)),
         false => {
-            (cell.key.size_bytes, cell.key.load.peers, curve(&cell.key.load).words().join(" "))
+            let load = &cell.key.load;
+            let is_connected = cell.key.pattern.facts().ends == Ends::Connected;
+            let beside = if is_connected { load.conns } else { load.peers };
+            (cell.key.size_bytes, beside, curve(load).words().join(" "))
         }
     };
     // Loads and mechanisms stay in the order in which they were asked for.
@@ -466,7 +481,7 @@ fn beside_ours<'a>(cells: &[&'a Cell], kind: MetricKind) -> Vec<(&'a Cell, Facto
 
 /// An open loop asks for a load; what is best at another load says nothing.
 fn is_ranked(cell: &Cell) -> bool {
-    !cell.key.pattern.facts().is_open
+    !cell.key.is_open()
 }
 
 /// Cells without a number, grouped by why.

@@ -18,6 +18,8 @@ pub(crate) enum Column {
     Size,
     /// Of a fan.
     Peers,
+    /// Connections that stay.
+    Conns,
     Rank,
     Mechanism,
     /// What the ranking goes by.
@@ -67,11 +69,13 @@ pub(crate) enum Column {
     Energy,
     /// Requests that failed.
     Errors,
+    /// What was busy.
+    Limit,
 }
 
 use Column::{
-    Achieved, Behind, BesideBest, BesideOurs, Bound, Cpu, CpuSpread, Cpus, Energy, Errors,
-    Fairness, Faults, Figure, Ipis, Least, Load, Machine, Mean, Mechanism, Messages, OfBare,
+    Achieved, Behind, BesideBest, BesideOurs, Bound, Conns, Cpu, CpuSpread, Cpus, Energy, Errors,
+    Fairness, Faults, Figure, Ipis, Least, Limit, Load, Machine, Mean, Mechanism, Messages, OfBare,
     Offered, OneWay, Peers, Preempted, Quantile, Rank, Service, Size, Slowest, Spread, Switches,
     Syscalls, System, Transform, User,
 };
@@ -85,23 +89,23 @@ const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
 
 /// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
-    Cpus, Size, Peers, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, OfBare,
+    Cpus, Size, Peers, Conns, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, OfBare,
     BesideBest, BesideOurs, Mean, OneWay, Transform, Bound, Messages, Slowest, Behind, Fairness,
-    Least, P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu, Errors, Switches, Ipis,
+    Least, P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu, Limit, Errors, Switches, Ipis,
     Syscalls,
 ];
 
 /// The same of a table of costs.
 const COST: &[Column] = &[
-    Cpus, Size, Peers, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches, Preempted,
-    Faults, Ipis, Syscalls, Energy, Figure,
+    Cpus, Size, Peers, Conns, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches,
+    Preempted, Faults, Ipis, Syscalls, Energy, Figure,
 ];
 
 /// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the tail.
 const KEEP: &[Column] = &[
-    Load, Errors, BesideOurs, OfBare, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest, Mean,
-    Offered, Slowest, Behind, Fairness, Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1],
-    Switches, P90, MAX, Ipis, Syscalls,
+    Load, Limit, Errors, BesideOurs, OfBare, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest,
+    Mean, Offered, Slowest, Behind, Fairness, Least, Messages, P99_9, Achieved, SERVICE[0],
+    SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] =
     &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];
@@ -109,8 +113,8 @@ const KEEP_COST: &[Column] =
 /// What is never dropped: a figure without its uncertainty says too much. Long names are clipped for it.
 pub(crate) const fn always(kind: MetricKind) -> &'static [Column] {
     match kind {
-        MetricKind::Cpu => &[Cpus, Size, Peers, Rank, Mechanism, Cpu, CpuSpread],
-        _ => &[Cpus, Size, Peers, Rank, Mechanism, Figure, Spread],
+        MetricKind::Cpu => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Cpu, CpuSpread],
+        _ => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Figure, Spread],
     }
 }
 
@@ -180,14 +184,17 @@ impl Column {
     /// Whether a pattern with these facts can have it.
     fn belongs(self, facts: &PatternFacts) -> bool {
         let is_crowd = matches!(facts.ends, Ends::Many(_));
+        let is_connected = facts.ends == Ends::Connected;
         match self {
-            Load | Offered | Service(_) => facts.is_open,
+            Load => facts.is_open,
+            Offered | Service(_) => facts.is_open || is_connected,
+            Conns | Limit => is_connected,
             // The sender of an open loop watches the clock with what is left of the CPU time.
             Rank | Cpu | Switches => !facts.is_open,
-            Ipis | Syscalls => !facts.is_open && facts.ends != Ends::Clients,
+            Ipis | Syscalls => !facts.is_open && facts.ends != Ends::Clients && !is_connected,
             Peers => is_crowd,
             // Each consumer of a broadcast gets the same.
-            Fairness | Least => is_crowd && !facts.to_each,
+            Fairness | Least => (is_crowd && !facts.to_each) || is_connected,
             Slowest | Behind => facts.to_each,
             Bound => facts.bound.is_some(),
             // A curve is about its tail.
@@ -210,6 +217,7 @@ impl Column {
             Cpus => "CPUs",
             Size => "size",
             Peers => "peers",
+            Conns => "conns",
             Rank => "#",
             Mechanism => "mechanism",
             Figure if is_time => "p50",
@@ -247,6 +255,7 @@ impl Column {
             Faults => "faults",
             Energy => "energy",
             Errors => "errors",
+            Limit => "limit",
             Switches => "switches",
             Ipis => "IPIs",
             Syscalls => "syscalls",
@@ -256,7 +265,7 @@ impl Column {
 
     /// Numbers stand at the right edge.
     pub(crate) const fn is_number(self) -> bool {
-        !matches!(self, Mechanism | Rank)
+        !matches!(self, Mechanism | Rank | Limit)
     }
 
     /// What a row shows in it. The size is the first row's alone.
@@ -271,8 +280,9 @@ impl Column {
         match self {
             Size if is_first => figures::size(cell.key.size_bytes),
             Peers if is_first => cell.key.load.peers.to_string(),
+            Conns if is_first => cell.key.load.conns.to_string(),
             Cpus if is_first => cell.key.placement.to_string(),
-            Cpus | Size | Peers => String::new(),
+            Cpus | Size | Peers | Conns => String::new(),
             Rank => or_none(row.rank, |rank| rank.words()),
             // A curve has one name.
             Mechanism if cell.key.pattern.facts().is_open && !is_first => String::new(),
@@ -304,6 +314,11 @@ impl Column {
             Achieved => metric(&cell.achieved_per_second, figures::per_second),
             Service(name) => quantile(cell.service_ns.as_ref(), name),
             Bound => or_none(cell.bound.as_ref(), |bound| figures::times(bound.ratio)),
+            Quantile("p50")
+                if cell.times().and_then(|all| all.get("p50")).is_some_and(is_saturated) =>
+            {
+                SATURATED.to_owned()
+            }
             Quantile(name) => quantile(cell.times(), name),
             OneWay => cell.one_way_ns.as_ref().and_then(one_way).unwrap_or_else(|| NONE.to_owned()),
             Transform => or_none(cell.transform.as_ref(), |cost| {
@@ -317,9 +332,11 @@ impl Column {
             Energy => metric(&cell.energy_nj_per_message, figures::nanojoules),
             Preempted => count(cell.involuntary_switches_per_message),
             Faults => count(cell.page_faults_per_message),
-            Fairness => or_none(cell.fan.as_ref().and_then(|fan| fan.jain.value), figures::index),
+            Fairness => or_none(cell.jain().and_then(|jain| jain.value), figures::index),
             Least => {
-                or_none(cell.fan.as_ref().and_then(|fan| fan.least_share.value), figures::share)
+                let fan = cell.fan.as_ref().map(|fan| &fan.least_share);
+                let least = fan.or_else(|| cell.serve.as_ref().map(|serve| &serve.least_share));
+                or_none(least.and_then(|least| least.value), figures::share)
             }
             Slowest => {
                 let fan = cell.fan.as_ref();
@@ -329,9 +346,12 @@ impl Column {
                 let behind = cell.fan.as_ref().and_then(|fan| fan.behind.as_ref()?.value);
                 or_none(behind, |messages| text::grouped(messages.round() as u64))
             }
+            Limit => or_none(cell.serve.as_ref(), |serve| serve.limit.clone()),
             Switches => count(cell.context_switches_per_message),
             Ipis => count(cell.ipis_per_message),
             Syscalls => count(cell.syscalls_per_message),
+            // A connection that stays hardly ever fails: only then it is shown.
+            Errors if cell.serve.is_some() && cell.lost == 0 => NONE.to_owned(),
             Errors => text::grouped(cell.lost),
         }
     }
@@ -369,6 +389,10 @@ const LOST: &str = "lost";
 
 /// Messages came faster than they were answered.
 pub(crate) const SATURATED: &str = "saturated";
+
+fn is_saturated(metric: &Metric) -> bool {
+    why(metric) == SATURATED
+}
 
 /// The word for a missing figure, where there is one.
 fn why(metric: &Metric) -> &'static str {

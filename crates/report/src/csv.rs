@@ -112,12 +112,12 @@ const OF_A_CELL: &[Column] = &[
     ("messages_per_second", "/messages_per_second/value"),
     ("messages_per_second_low", "/messages_per_second/ci95/0"),
     ("messages_per_second_high", "/messages_per_second/ci95/1"),
-    ("requests_per_second", "/connect/requests_per_second/value"),
-    ("requests_per_second_low", "/connect/requests_per_second/ci95/0"),
-    ("requests_per_second_high", "/connect/requests_per_second/ci95/1"),
+    ("requests_per_second", "/requests/value"),
+    ("requests_per_second_low", "/requests/ci95/0"),
+    ("requests_per_second_high", "/requests/ci95/1"),
     ("offered_per_second", "/offered_per_second/value"),
     ("achieved_per_second", "/achieved_per_second/value"),
-    ("jain", "/fan/jain/value"),
+    ("jain", "/jain/value"),
     ("cpu_ns_per_message", "/cpu_ns_per_message/total"),
     ("cpu_ns_per_message_low", "/cpu_ns_per_message/ci95/0"),
     ("cpu_ns_per_message_high", "/cpu_ns_per_message/ci95/1"),
@@ -297,6 +297,8 @@ impl Rows {
             let mut value = serde_json::to_value(Cell { rounds: Vec::new(), ..cell.clone() })?;
             value["words"] = words(cell);
             value["times"] = serde_json::to_value(cell.times())?;
+            value["requests"] = serde_json::to_value(cell.requests_per_second())?;
+            value["jain"] = serde_json::to_value(cell.jain())?;
             let which = fields(WHICH, &value);
             if self == Self::Cells {
                 writeln!(out, "{first},{which},{},{origin}", fields(OF_A_CELL, &value))?;

@@ -3,7 +3,7 @@
 use super::columns;
 use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
-use super::pattern::{Connections, Fan, FanRound, OneWay, ProgramEnd, TransformCost};
+use super::pattern::{Connections, Fan, FanRound, OneWay, ProgramEnd, Served, TransformCost};
 use crate::load::{Load, is_zero};
 use crate::load_value::Offered;
 use crate::map_of;
@@ -43,6 +43,12 @@ pub struct CellKey {
 }
 
 impl CellKey {
+    /// Whether its messages are due at times of their own, so that its rate is what was asked for.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.pattern.facts().is_open || self.load.rate.is_some()
+    }
+
     /// Bytes of one message, as lengths in memory are counted.
     #[must_use]
     pub fn size(&self) -> usize {
@@ -126,7 +132,7 @@ pub struct Cell {
     pub verified: bool,
     /// Full round trip, never halved: `min`, `mean`, `p50`, `p90`, `p99`, `p99.9`, `p99.99`, `p99.999`, `max`, in ns. Of
     /// an open loop the response time, from when the message was due until its reply; of a burst until the reply to its
-    /// last message. `mean` is the median over rounds of the mean of all operations of a round, in batch timing too.
+    /// last message; of `serve` from when the request was sent, or due, until its answer. `mean` is the median over rounds of the mean of all operations of a round, in batch timing too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rtt_ns: Option<BTreeMap<String, Metric>>,
     /// Modes of the single operations of `rtt_ns`, fastest first; absent with one mode and in batch timing. `modes` of
@@ -165,6 +171,9 @@ pub struct Cell {
     /// Requests of the pattern `connect`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect: Option<Connections>,
+    /// Requests of the pattern `serve`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serve: Option<Served>,
     /// CPU time of both processes, per message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_ns_per_message: Option<CpuCost>,
@@ -215,8 +224,22 @@ impl Cell {
             Figure::Time => self.rtt_ns.as_ref()?.get("p50"),
             Figure::Throughput if self.key.size_bytes == 0 => self.messages_per_second.as_ref(),
             Figure::Throughput => self.bytes_per_second.as_ref(),
-            Figure::Requests => Some(&self.connect.as_ref()?.requests_per_second),
+            Figure::Requests => self.requests_per_second(),
         }
+    }
+
+    /// Requests answered per second, of a pattern that has requests.
+    #[must_use]
+    pub fn requests_per_second(&self) -> Option<&Metric> {
+        let connect = self.connect.as_ref().map(|one| &one.requests_per_second);
+        connect.or_else(|| self.serve.as_ref().map(|one| &one.requests_per_second))
+    }
+
+    /// How evenly peers or connections were served, from 1/n to 1, of a pattern that has several.
+    #[must_use]
+    pub fn jain(&self) -> Option<&Metric> {
+        let fan = self.fan.as_ref().map(|one| &one.jain);
+        fan.or_else(|| self.serve.as_ref().map(|one| &one.jain))
     }
 
     /// The same figure of one of its rounds.

@@ -40,7 +40,8 @@ pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 pub use metric::{Metric, Mode, OperationMode};
 pub use origin::Origin;
 pub use pattern::{
-    BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, ProgramEnd, TransformCost,
+    BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, ProgramEnd, Served,
+    ServedClient, ServedPart, TransformCost,
 };
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,

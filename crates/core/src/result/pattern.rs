@@ -3,7 +3,7 @@
 use super::metric::Metric;
 use crate::load::is_zero;
 use crate::load_value::Transform;
-use crate::names::Closes;
+use crate::names::{Closes, ServerStyle};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -141,6 +141,85 @@ pub struct Connections {
     /// Ephemeral ports and how many were in use; TCP only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ephemeral_ports: Option<EphemeralPorts>,
+}
+
+/// Requests of clients that stay connected to one server. A message is an answered request, a lost one a failed request;
+/// together they are those asked. Response times are in `rtt_ns` of the cell, those of an open loop also in `service_ns`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Served {
+    /// Connections.
+    pub conns: u64,
+    /// Client processes.
+    pub clients: u64,
+    /// How the server is built.
+    pub style: ServerStyle,
+    /// Requests of all accepted rounds.
+    pub asked: u64,
+    /// Requests with the right answer.
+    pub answered: u64,
+    /// Failed requests by the name of the error.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub errors: BTreeMap<String, u64>,
+    /// Errors at the server by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub server_errors: BTreeMap<String, u64>,
+    /// Calls of the clients that found nothing to read or no room, in all accepted rounds with their warm-ups.
+    pub client_eagain: u64,
+    /// Calls of the server, likewise.
+    pub server_eagain: u64,
+    /// Requests due that were never sent, because they came faster than they were answered; they were not asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unsent: u64,
+    /// The kinds of requests of a mix, in its order; absent where all have one size.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<ServedPart>,
+    /// Requests answered per second.
+    pub requests_per_second: Metric,
+    /// CPU time of the server for each request, ns.
+    pub server_cpu_ns: Metric,
+    /// CPU time of all clients for each request, ns.
+    pub client_cpu_ns: Metric,
+    /// CPU time of the server over the time in which requests were sent and answered: 1 is one CPU.
+    pub server_busy: Metric,
+    /// CPU time of the busiest client process, likewise.
+    pub client_busy: Metric,
+    /// What was busy for at least 85 % of that time: `server`, `clients`, `both`, `cpu` (one CPU, which both share), or
+    /// `neither`.
+    pub limit: String,
+    /// Jain's index over the answers of each connection, from 1/n (one had everything) to 1 (equal).
+    pub jain: Metric,
+    /// Smallest share of a connection, of 1.
+    pub least_share: Metric,
+    /// CPU time of the server over `rest_ns` before the first request, while all connections are idle: 1 is one CPU.
+    pub rest_busy: Metric,
+    /// For how long that was looked at in each round, ns.
+    pub rest_ns: u64,
+    /// Response times by client process; absent with one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_client: Vec<ServedClient>,
+}
+
+/// One kind of request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ServedPart {
+    /// Bytes of a request.
+    pub request_bytes: u64,
+    /// Bytes of its answer.
+    pub reply_bytes: u64,
+    /// Those answered in all accepted rounds.
+    pub answered: u64,
+}
+
+/// The requests of one client process.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ServedClient {
+    /// Requests answered in all accepted rounds.
+    pub answered: u64,
+    /// Response times, in the form of `rtt_ns`.
+    pub response_ns: BTreeMap<String, Metric>,
 }
 
 /// A count before and after.

@@ -1,6 +1,6 @@
 //! The requirements that `ipcperf choose` takes.
 
-use crate::load::Load;
+use crate::load::{Load, is_zero};
 use crate::load_value::{Arrivals, Offered};
 use crate::names::names;
 use crate::namespace::Namespace;
@@ -22,6 +22,9 @@ pub struct Requirements {
     /// How long the lead sleeps before each round trip, ns; 0 for no pause.
     #[serde(default)]
     pub think_ns: u64,
+    /// Connections of clients that stay connected to one server; 0 where one end talks to one other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub conns: u64,
     /// Where the ends run; absent where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
@@ -127,7 +130,10 @@ impl Requirements {
     /// What is asked of the facts of a mechanism, each once and in an order of its own.
     #[must_use]
     pub fn needs(&self) -> Vec<Need> {
-        let can = Capability::ALL.iter().filter(|one| self.can.contains(one));
+        let is_needed = |one: &&Capability| {
+            self.can.contains(one) || (**one == Capability::Listener && self.conns > 0)
+        };
+        let can = Capability::ALL.iter().filter(is_needed);
         let can = can.map(|one| Need::Can(*one));
         let by_name = self.is_by_name();
         let across = Namespace::ALL.iter().filter(|one| self.across.contains(one));
@@ -144,10 +150,13 @@ impl Requirements {
         self.needs().into_iter().filter(|need| !need.is_met(spec)).collect()
     }
 
-    /// The patterns whose times count: messages that come at a rate, and round trips wherever pauses were asked for or
-    /// no rate was.
+    /// The patterns whose times count: requests of connected clients where there are some, else messages that come at a rate,
+    /// and round trips wherever pauses were asked for or no rate was.
     #[must_use]
     pub fn timed(&self) -> Vec<PatternKind> {
+        if self.conns > 0 {
+            return vec![PatternKind::Serve];
+        }
         let open = self.rate_per_second.map(|_| PatternKind::Rate);
         let closed = (open.is_none() || self.think_ns > 0).then_some(PatternKind::PingPong);
         open.into_iter().chain(closed).collect()
@@ -157,6 +166,7 @@ impl Requirements {
     #[must_use]
     pub fn deciding(&self) -> Vec<PatternKind> {
         match self.by {
+            _ if self.conns > 0 => self.timed(),
             Goal::P50 | Goal::P99 => self.timed(),
             // Who sends at a rate watches the clock in between, and burns a CPU with it.
             Goal::Cpu => vec![PatternKind::PingPong],
@@ -171,6 +181,7 @@ impl Requirements {
             rate: self.rate_per_second.map(Offered::PerSecond),
             arrivals: Some(Arrivals::Poisson),
             think_ns: self.think_ns,
+            conns: self.conns,
             ..Load::default()
         };
         load.of(pattern)

@@ -5,7 +5,7 @@ use super::cost::{Circumstances, costs};
 use super::metric::centre;
 use super::sliced::{Own, Reading, Sliced, summed};
 use super::standstill::standstill;
-use super::{connect, fan, special, stream, trips};
+use super::{connect, fan, serve, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
 use crate::plan::CellPlan;
 use crate::run::{CellRun, SliceRun};
@@ -14,7 +14,7 @@ use ipcperf_core::result::{
     CallTime, CallTimes, Cell, Covariates, KnobReading, ProgramEnd, Proof, Round, Shortage,
     SideCovariates, SideCpu, Status, Timing,
 };
-use ipcperf_core::{Exchange, Figure, KnobValue, PatternKind, Rated, map_of};
+use ipcperf_core::{Ends, Exchange, Figure, KnobValue, PatternKind, Rated, map_of};
 use ipcperf_stats::Sample;
 use std::collections::BTreeMap;
 
@@ -121,6 +121,7 @@ fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Reading 
         Data::Stream(window) => stream::reading(*window, &slice.raw, ns),
         Data::Fan(data) => fan::reading(data, &slice.raw, pattern.facts().to_each, ns),
         Data::Connect(connect) => connect::reading(connect, &slice.raw, ns),
+        Data::Serve(data) => serve::reading(data, slice, ns),
     }
 }
 
@@ -133,7 +134,7 @@ pub fn figures_of(cell: &CellRun, ns: f64) -> BTreeMap<u64, f64> {
     let counts = cell.slices.iter().filter(|slice| slice.rejected.is_none());
     let figure = |slice: &SliceRun| {
         let Reading { p50, rate, own, .. } = read(slice, pattern, batch, ns);
-        let saturated = matches!(&own, Own::Trips(trips) if trips.paced.as_ref().is_some_and(|one| one.saturated));
+        let saturated = own.paced().is_some_and(|one| one.saturated);
         match pattern.facts().figure {
             Figure::Time => p50.filter(|_| !saturated),
             Figure::Throughput | Figure::Requests => rate,
@@ -150,7 +151,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns, planned } = slice;
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
     let Reading { operations, p50, mean, rate, histogram, unanswered, fan, own } = reading;
-    let paced = if let Own::Trips(trips) = &own { trips.paced.as_ref() } else { None };
+    let paced = own.paced();
     let is_answers = facts.rate == Some(Rated::Answered);
     let saturated = paced.is_some_and(|paced| paced.saturated);
     let program = follow.program.as_ref().map(|program| {
@@ -179,6 +180,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     };
     let moved = match &raw.data {
         Data::Connect(connect) => connect.after.timed(connect.after.all_answered),
+        Data::Serve(serve) => serve.after.timed(serve.after.all[1]),
         _ => forth.received + back.received,
     };
     let round = Round {
@@ -241,9 +243,11 @@ fn counts_agree(raw: &RawSlice, exchange: Exchange) -> bool {
                 && back.received >= forth.received
         }
         Exchange::OneWay => back.received + back.lost == forth.sent,
-        Exchange::Request => {
-            matches!(&raw.data, Data::Connect(connect) if connect.after.doubt.is_none())
-        }
+        Exchange::Request => match &raw.data {
+            Data::Connect(connect) => connect.after.doubt.is_none(),
+            Data::Serve(serve) => serve.after.doubt.is_none(),
+            Data::Trips(_) | Data::Stream(_) | Data::Fan(_) => false,
+        },
     }
 }
 
@@ -269,6 +273,10 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     };
     if slice.round.rejected.is_none() {
         slice.round.rejected = impossible;
+    }
+    if let Own::Serve(serve) = &slice.own {
+        slice.round.bytes = serve::bytes(&serve.slice, &crate::serve::parts(&plan.key));
+        return;
     }
     let Round { messages, bytes, .. } = &mut slice.round;
     let answer = plan.key.load.answer(plan.key.pattern, plan.key.size()) as u64;
@@ -308,8 +316,8 @@ fn measure(
     floors: &Floors,
     (around, ns): (&Circumstances, f64),
 ) {
-    let (centre, kept) = centre(accepted);
     let figure = plan.key.pattern.facts().figure;
+    let (centre, kept) = centre(accepted, figure);
     let is_single = batch == 1 && figure != Figure::Throughput;
     cell.timing = Some(Timing { mode: if is_single { "per-op" } else { "batch" }.into(), batch });
     let size = if figure == Figure::Throughput { plan.key.size_bytes as f64 } else { 1.0 };
@@ -324,6 +332,9 @@ fn measure(
                 .many()
                 .map(|_| fan::cell(accepted, &kept, peers, cell.key.pattern.facts().to_each));
             stream::measure(cell, centre);
+        }
+        Figure::Requests if cell.key.pattern.facts().ends == Ends::Connected => {
+            serve::measure(cell, accepted, &kept, plan, centre, ns);
         }
         Figure::Requests => {
             cell.connect = connect::connections(accepted, &kept, plan, centre, ns);

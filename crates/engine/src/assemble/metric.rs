@@ -2,8 +2,8 @@
 
 use super::sliced::Sliced;
 use crate::slice::Compact;
-use ipcperf_core::map_of;
 use ipcperf_core::result::{Metric, Mode, OperationMode, Spread};
+use ipcperf_core::{Figure, map_of};
 use ipcperf_stats::{
     Estimate, Histogram, Sample, across_rounds, median, median_estimate, modes, shape, support,
 };
@@ -42,13 +42,12 @@ pub(super) fn times(metric: &Metric, factor: f64) -> Metric {
 
 /// Median over rounds with its interval. Rounds that fall into two modes are never mixed: the mode with more rounds
 /// speaks (the slower, more cautious one in a draw), both are named, and only its slices are returned.
-pub(super) fn centre<'a>(accepted: &[&'a Sliced]) -> (Metric, Vec<&'a Sliced>) {
+pub(super) fn centre<'a>(accepted: &[&'a Sliced], figure: Figure) -> (Metric, Vec<&'a Sliced>) {
     // A slice in which too little arrived for a rate has no figure; it must not take away those of the others.
     let accepted: Vec<&Sliced> =
         accepted.iter().copied().filter(|slice| slice.centre.is_finite()).collect();
     let values: Vec<f64> = accepted.iter().map(|slice| slice.centre).collect();
-    let slower_is_high = accepted.iter().any(|slice| slice.round.p50_ns.is_some());
-    let (metric, kept) = modal(&values, slower_is_high);
+    let (metric, kept) = modal(&values, figure == Figure::Time);
     (metric, kept.into_iter().filter_map(|at| accepted.get(at).copied()).collect())
 }
 

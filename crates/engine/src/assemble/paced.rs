@@ -1,7 +1,8 @@
 //! Round trips on a schedule: the rate asked for, the rate reached, and how late the trips began.
 
 use super::metric::{self, Timed, over_rounds};
-use super::sliced::{PacedSlice, Sliced, per_second};
+pub(super) use super::sliced::PacedSlice;
+use super::sliced::{Sliced, per_second};
 use crate::job::SideReport;
 use crate::slice::{Compact, Paced};
 use ipcperf_core::map_of;
@@ -32,10 +33,8 @@ pub(super) fn is_saturated(kept: &[&Sliced]) -> bool {
 
 /// Adds what the slices of the cell know beside their response times.
 pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
-    let slices: Vec<(&PacedSlice, u64)> = kept
-        .iter()
-        .filter_map(|slice| Some((slice.trips()?.paced.as_ref()?, slice.unanswered)))
-        .collect();
+    let slices: Vec<(&PacedSlice, u64)> =
+        kept.iter().filter_map(|slice| Some((slice.own.paced()?, slice.unanswered))).collect();
     if slices.is_empty() {
         return;
     }
@@ -43,7 +42,7 @@ pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
     let late = |q| metric::merged(&lateness, q);
     cell.pacing_ns =
         Some(BTreeMap::from([("p50".to_owned(), late(0.5)), ("p99".to_owned(), late(0.99))]));
-    if !cell.key.pattern.facts().is_open {
+    if !cell.key.is_open() {
         return;
     }
     let offered: Vec<f64> = slices.iter().filter_map(|(slice, _)| slice.offered).collect();

@@ -1,6 +1,6 @@
 //! One slice in nanoseconds, on its way into a round and a cell.
 
-use crate::slice::{Compact, ConnectSlice};
+use crate::slice::{Compact, ConnectSlice, ServeSlice};
 use ipcperf_core::result::{FanRound, Round};
 use std::collections::BTreeMap;
 
@@ -29,6 +29,25 @@ pub(super) enum Own {
     Nothing,
     Trips(Box<Trips>),
     Connect(Box<ConnectSlice>),
+    Serve(Box<Serve>),
+}
+
+/// What one slice of connected clients has beside its times.
+pub(super) struct Serve {
+    pub(super) slice: ServeSlice,
+    /// Where requests were due at times of their own.
+    pub(super) paced: Option<PacedSlice>,
+}
+
+impl Own {
+    /// Operations on a schedule.
+    pub(super) fn paced(&self) -> Option<&PacedSlice> {
+        match self {
+            Self::Trips(trips) => trips.paced.as_ref(),
+            Self::Serve(serve) => serve.paced.as_ref(),
+            Self::Nothing | Self::Connect(_) => None,
+        }
+    }
 }
 
 impl Sliced {
@@ -38,6 +57,10 @@ impl Sliced {
 
     pub(super) fn connect(&self) -> Option<&ConnectSlice> {
         if let Own::Connect(connect) = &self.own { Some(connect) } else { None }
+    }
+
+    pub(super) fn serve(&self) -> Option<&ServeSlice> {
+        if let Own::Serve(serve) = &self.own { Some(&serve.slice) } else { None }
     }
 }
 

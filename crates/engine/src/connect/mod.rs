@@ -14,12 +14,13 @@ mod stats;
 mod times;
 
 pub use answer::SHORTEST;
-pub(crate) use plan::has_path;
 pub use plan::{Around, ConnectPlan, Model, nanoseconds, probe};
+pub(crate) use plan::{add, has_path, site};
 pub use run::{Remains, kill_server, port_warning, run};
-pub(crate) use stats::STRANGER;
 pub use stats::{ConnectStats, Ports};
+pub(crate) use stats::{STRANGER, named};
 pub use times::{PARTS, Times};
+pub(crate) use times::{read as read_times, write as write_times};
 
 use crate::protocol::Kind;
 use crate::task::NamedTask;

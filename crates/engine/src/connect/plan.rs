@@ -39,8 +39,8 @@ pub fn probe(listener: ListenerKind) -> Result<(), Missing> {
     site(listener, &base.join("trial"), random::number(), 0).probe()
 }
 
-/// Where it is in one connect slice.
-fn site(listener: ListenerKind, base: &Path, nonce: u64, port: u32) -> Site {
+/// Where it is in one slice.
+pub(crate) fn site(listener: ListenerKind, base: &Path, nonce: u64, port: u32) -> Site {
     let path = || Name::Path(base.with_extension("sock"));
     let inet = |mut at: std::net::SocketAddr| {
         at.set_port(u16::try_from(port).unwrap_or(0));
@@ -197,8 +197,9 @@ impl Ask {
     }
 }
 
+/// Counts one more of these.
 #[cold]
-pub(super) fn add(errors: &mut BTreeMap<i32, u64>, code: i32) {
+pub(crate) fn add(errors: &mut BTreeMap<i32, u64>, code: i32) {
     *errors.entry(code).or_insert(0) += 1;
 }
 

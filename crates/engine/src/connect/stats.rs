@@ -168,7 +168,8 @@ fn doubt(all: &client::Counts, server: &server::ServerReport) -> Option<String> 
         .then(|| format!("{failed} requests failed, but not each for a reason"))
 }
 
-fn named(errors: &BTreeMap<i32, u64>) -> BTreeMap<String, u64> {
+/// Counts by the name of the `errno`.
+pub(crate) fn named(errors: &BTreeMap<i32, u64>) -> BTreeMap<String, u64> {
     map_of(errors.iter().map(|(code, count)| (errno::name(*code), *count)))
 }
 

@@ -30,41 +30,50 @@ impl Times {
     }
 
     /// Writes them for [`Times::read`].
-    pub(super) fn write(&self, mut file: &File) -> io::Result<()> {
-        let mut bytes = Vec::new();
-        let mut put = |value: u64| bytes.extend_from_slice(&value.to_ne_bytes());
-        for part in &self.parts {
-            put(part.buckets().count() as u64);
-            put(part.min().unwrap_or(0));
-            put(part.max().unwrap_or(0));
-            put(u64::try_from(part.sum()).unwrap_or(u64::MAX));
-            for (low, _, count) in part.buckets() {
-                put(low);
-                put(count);
-            }
-        }
-        file.write_all(&bytes)
+    pub(super) fn write(&self, file: &File) -> io::Result<()> {
+        write(&self.parts, file)
     }
 
     /// Reads what a client wrote.
-    pub(super) fn read(mut file: &File) -> io::Result<Self> {
-        let mut bytes = Vec::new();
-        file.rewind()?;
-        file.read_to_end(&mut bytes)?;
-        let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word));
-        let mut next = || words.next().ok_or(io::Error::from(io::ErrorKind::UnexpectedEof));
-        let mut times = Self::default();
-        for part in &mut times.parts {
-            let [buckets, min, max, sum] = [next()?, next()?, next()?, next()?];
-            let mut parts = Vec::new();
-            for _ in 0..buckets {
-                parts.push((next()?, next()?));
-            }
-            *part =
-                Histogram::from_parts(min, max, sum.into(), &parts).map_err(io::Error::other)?;
-        }
-        Ok(times)
+    pub(super) fn read(file: &File) -> io::Result<Self> {
+        Ok(Self { parts: read(file)? })
     }
+}
+
+/// Writes distributions for [`read`].
+pub(crate) fn write(parts: &[Histogram], mut file: &File) -> io::Result<()> {
+    let mut bytes = Vec::new();
+    let mut put = |value: u64| bytes.extend_from_slice(&value.to_ne_bytes());
+    for part in parts {
+        put(part.buckets().count() as u64);
+        put(part.min().unwrap_or(0));
+        put(part.max().unwrap_or(0));
+        put(u64::try_from(part.sum()).unwrap_or(u64::MAX));
+        for (low, _, count) in part.buckets() {
+            put(low);
+            put(count);
+        }
+    }
+    file.write_all(&bytes)
+}
+
+/// Reads what a worker wrote.
+pub(crate) fn read<const COUNT: usize>(mut file: &File) -> io::Result<[Histogram; COUNT]> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    let mut words = bytes.as_chunks().0.iter().map(|word| u64::from_ne_bytes(*word));
+    let mut next = || words.next().ok_or(io::Error::from(io::ErrorKind::UnexpectedEof));
+    let mut all = std::array::from_fn(|_| Histogram::default());
+    for part in &mut all {
+        let [buckets, min, max, sum] = [next()?, next()?, next()?, next()?];
+        let mut parts = Vec::new();
+        for _ in 0..buckets {
+            parts.push((next()?, next()?));
+        }
+        *part = Histogram::from_parts(min, max, sum.into(), &parts).map_err(io::Error::other)?;
+    }
+    Ok(all)
 }
 
 /// Takes the samples of one client.

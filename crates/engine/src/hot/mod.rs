@@ -180,6 +180,7 @@ pub(crate) fn loops<C: Choice>(key: &CellKey, choice: C) -> Option<C::Outcome> {
         PatternKind::FanIn
         | PatternKind::FanOut
         | PatternKind::Broadcast
-        | PatternKind::Connect => None,
+        | PatternKind::Connect
+        | PatternKind::Serve => None,
     }
 }

@@ -7,7 +7,7 @@ use ipcperf_core::result::{
     Cell, Connections, CoreKind, Finding, Metric, OperationMode, Round, Shortage, Status,
 };
 use ipcperf_core::units::{counted, format_nanos, format_per_second, percent};
-use ipcperf_core::{Closes, KnobValue, Placement, Wait};
+use ipcperf_core::{Closes, Exchange, KnobValue, Placement, Wait};
 use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 use ipcperf_sys::limits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -202,7 +202,9 @@ pub(super) fn loaded(cells: &[Cell]) -> Option<Finding> {
 }
 
 pub(super) fn lost(cells: &[Cell]) -> Option<Finding> {
-    let hit: Vec<_> = cells.iter().filter(|cell| cell.lost > 0 && cell.connect.is_none()).collect();
+    let is_lost =
+        |cell: &&Cell| cell.lost > 0 && cell.key.pattern.facts().exchange != Exchange::Request;
+    let hit: Vec<_> = cells.iter().filter(is_lost).collect();
     let worst = hit.iter().max_by_key(|cell| cell.lost)?;
     let some = format!("{} of {}", worst.lost, worst.messages + worst.lost);
     let buffer = worst.knobs.keys().find(|name| name.ends_with(".rcvbuf"));
@@ -434,7 +436,7 @@ fn value(metric: Option<&Metric>) -> Option<f64> {
 }
 
 fn open_loops(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
-    cells.iter().filter(|cell| cell.status == Status::Ok && cell.key.pattern.facts().is_open)
+    cells.iter().filter(|cell| cell.status == Status::Ok && cell.key.is_open())
 }
 
 /// Cells whose messages came faster than they were answered.

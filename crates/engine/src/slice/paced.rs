@@ -48,7 +48,7 @@ pub(super) fn trips(samples: &[u64]) -> Vec<Trip> {
 /// times as long as it takes, and either the queue grew all the time (each quarter of the messages waited longer than the
 /// one before, the last at least three times as long as the first), or it grew and could not be served in time, or a
 /// tenth of the time was missing. Less than that comes by chance in a short slice near the peak, or on a busy machine.
-fn saturated(trips: &[Trip], segment: &Segment) -> bool {
+pub(crate) fn saturated(trips: &[Trip], segment: &Segment) -> bool {
     let responses: Vec<u64> = trips.iter().map(|trip| trip.response()).collect();
     let median = |values: &[u64]| {
         let mut sorted: Vec<u64> =

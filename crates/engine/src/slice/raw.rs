@@ -7,6 +7,7 @@ use crate::connect::{ConnectStats, Model, PARTS};
 use crate::hot::{Recorder, Spill};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
+use crate::serve::ServeStats;
 use crate::supervisor::{Stop, Stopped};
 use ipcperf_core::KnobValue;
 use ipcperf_core::result::Status;
@@ -92,6 +93,8 @@ pub enum Data {
     Fan(RawFan),
     /// Clients timed their requests.
     Connect(Box<ConnectSlice>),
+    /// Clients that stayed connected timed theirs.
+    Serve(Box<ServeSlice>),
 }
 
 /// Operations that the lead timed.
@@ -144,6 +147,19 @@ pub struct ConnectSlice {
     pub backlog: u64,
     /// How many clients there were.
     pub clients: u64,
+}
+
+/// A serve slice at rest.
+#[derive(Clone, Debug)]
+pub struct ServeSlice {
+    /// Everything but the distributions.
+    pub after: ServeStats,
+    /// Responses of all clients, ticks.
+    pub responses: Compact,
+    /// Those of each client process.
+    pub by_client: Vec<Compact>,
+    /// Open loop: what else is known of them.
+    pub paced: Option<Paced>,
 }
 
 /// Everything a slice needs from its run.

@@ -153,7 +153,10 @@ impl Keys {
         };
         let counts = Counts {
             samples: match plan.key.pattern {
-                PatternKind::PingPong | PatternKind::Stream | PatternKind::Connect => self.samples,
+                PatternKind::PingPong
+                | PatternKind::Stream
+                | PatternKind::Connect
+                | PatternKind::Serve => self.samples,
                 _ => 0,
             },
             warmup: match &self.warmup {

@@ -147,3 +147,28 @@ fn among_some_all_are_shown_whether_they_are_measured_or_read() {
     assert_eq!(other.status.code(), Some(2), "{}", other.stdout);
     assert!(other.stderr.contains("'c.json': unknown mechanism 'tcp'"), "{}", other.stderr);
 }
+
+#[test]
+fn a_server_with_many_connections_is_chosen_by_requests_that_were_served() {
+    let sandbox = Sandbox::new();
+    let names = "unix-stream,unix-stream/epoll,tcp,pipe,shm-ring/futex";
+    let words = ["choose", "--conns", "3", "-m", names, "--budget", "4s", "-o", "c.json"];
+    let ended = sandbox.run(&words);
+    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+    is_one_screen(&ended.stdout);
+    let shown = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(shown.contains(" for 64 B over 3 connections"), "{shown}");
+    assert!(shown.contains("not listener: pipe"), "{shown}");
+    let document = sandbox.result("c.json");
+    assert_eq!(document["invocation"]["plan"]["requirements"]["conns"], 3);
+    let measured = cells(&document).iter().map(|cell| {
+        assert_eq!((&cell["pattern"], &cell["load"]["conns"]), (&"serve".into(), &3.into()));
+        assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
+        cell["mechanism"].as_str().expect("text").to_owned()
+    });
+    let measured: BTreeSet<String> = measured.collect();
+    assert_eq!(measured, BTreeSet::from(["tcp", "unix-stream"].map(str::to_owned)));
+    let refused = sandbox.run(&["choose", "--conns", "2000"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("between 1 and 1024"), "{}", refused.stderr);
+}

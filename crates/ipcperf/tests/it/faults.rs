@@ -36,7 +36,7 @@ const STOPPED: Duration = Duration::from_secs(3);
 const CODES: [i32; 7] = [0, 1, 2, 3, 5, 9, 130];
 
 /// Runs of every pattern, of programs, of each study and of a comparison, short enough to be struck at any place.
-const JOBS: [&str; 19] = [
+const JOBS: [&str; 21] = [
     "run -m sysv-mq,fifo,unix-stream,posix-mq,tcp --set unix-stream.bind=path --place same-cpu",
     "run -m shm-ring/futex,mmap-queue/fcntl,eventfd,memfd,fd-pass --place same-cpu",
     "run -p stream -m pipe,sysv-mq,uring-pipe,sendfile -s 4K --place same-cpu",
@@ -46,6 +46,8 @@ const JOBS: [&str; 19] = [
     "run -p fan-in -m pipe,unix-dgram --peers 3 --place free",
     "run -p fan-out -m sysv-mq,posix-mq --peers 3 --place free",
     "run -p connect -m unix-stream,tcp --conns 2 --place free",
+    "run -p serve -m unix-stream,tcp --conns 3 --clients 2 --style epoll,process --place free",
+    "run -p serve -m unix-seqpacket --conns 4 --style threads --rate 500 --stall 20ms --place free",
     "run --exec 'sh -c \"setsid sleep 600 </dev/null >/dev/null 2>&1 & sleep 0.3; exec head -c 64M /dev/zero\"' --exec cat \
      --exec 'wc -c'",
     "run -m unix-stream,pipe --place same-cpu --follow 'sh -c \"setsid sleep 600 <&- >&- & exec perl -e \\\"while (sysread STDIN, \\\\\\$m, 64) { syswrite STDOUT, ~\\\\\\$m }\\\"\"'",

@@ -92,6 +92,23 @@ fn clients_that_are_more_threads_than_allowed_are_said_so_and_nobody_waits_for_t
 }
 
 #[test]
+fn a_server_with_more_threads_or_processes_than_allowed_is_refused_before_it_starts() {
+    let Some(somebody) = Somebody::new() else { return };
+    for style in ["threads", "process"] {
+        let words = ["run", "-m", "unix-stream", "-p", "serve", "--conns", "10", "--style", style];
+        let more = ["--place", "free", "--rounds", "1", "--slice", "5ms", "-o", "run.json"];
+        let ended = somebody.run(&["prlimit", "--nproc=6:6"], &[&words[..], &more].concat());
+        assert_eq!(ended.status.code(), Some(3), "{}{}", ended.stdout, ended.stderr);
+        let document = somebody.sandbox.result("run.json");
+        let [cell] = cells(&document) else { panic!("one cell was asked for") };
+        let reason = cell["reason"].as_str().unwrap_or_default();
+        assert_eq!(cell["status"], "unavailable");
+        assert!(reason.contains("10 connections needs 1"), "{reason}");
+        assert!(reason.contains("ulimit -u") || reason.contains("prlimit"), "{reason}");
+    }
+}
+
+#[test]
 fn more_cells_than_anybody_can_read_are_refused_before_they_are_planned() {
     let sandbox = Sandbox::new();
     let list = |from: u32, unit: &str| {

@@ -39,6 +39,7 @@ mod rows;
 mod schemas;
 mod selection;
 mod selftest;
+mod serve;
 mod situations;
 mod skips;
 mod snippets;

@@ -14,7 +14,7 @@ const STAND: Duration = Duration::from_millis(400);
 const GO_ON: Duration = Duration::from_millis(300);
 
 /// Each pattern, with and without times of its own.
-const PATTERNS: [&str; 9] = [
+const PATTERNS: [&str; 10] = [
     "-m pipe -p ping-pong",
     "-m pipe -p ping-pong --think 1ms",
     "-m pipe -p stream",
@@ -24,6 +24,7 @@ const PATTERNS: [&str; 9] = [
     "-m pipe -p fan-in --peers 2",
     "-m pipe -p fan-out --peers 2",
     "-m unix-stream -p connect --conns 2",
+    "-m unix-stream -p serve --conns 2",
 ];
 
 fn start(sandbox: &Sandbox, pattern: &str, more: &str) -> Running {

@@ -268,6 +268,27 @@ fn strangers_at_a_server_for_single_requests_are_counted_and_told() {
     });
 }
 
+#[test]
+fn strangers_at_a_server_that_keeps_its_connections_are_turned_away() {
+    let Some(somebody) = Somebody::new() else { return };
+    let words = ["run", "-m", "tcp", "-p", "serve", "--conns", "64", "--place", "free"];
+    let more = ["--rounds", "5", "--slice", "5ms", "--warmup", "1ms", "-o", "run.json"];
+    wait_for("a stranger at the listener", || {
+        let mut held = Vec::new();
+        let (ended, document) = beside(&somebody, &[&words[..], &more].concat(), |listener| {
+            if let Ok(mut call) = TcpStream::connect_timeout(&listener, Duration::from_millis(50)) {
+                let _ = call.write_all(&[7; 100]);
+                held.push(call);
+            }
+        });
+        assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+        let [cell] = cells(&document) else { panic!("one cell: {document}") };
+        assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
+        assert_eq!(cell["serve"].get("server_errors"), None, "{cell}");
+        (!held.is_empty()).then_some(())
+    });
+}
+
 /// What somebody does who has found the listener.
 #[derive(Clone, Copy, Debug)]
 enum Manner {

@@ -6,7 +6,7 @@ use crate::chapters::{is_floor, place_order};
 use crate::columns::SATURATED;
 use crate::figures;
 use crate::fittest::{Fitness, fitness};
-use crate::judge::{MetricKind, Ranking, Reading, lost_its_rounds, lost_too_much};
+use crate::judge::{MetricKind, ROUND_TRIP, Ranking, Reading, lost_its_rounds, lost_too_much};
 use crate::text;
 use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::{format_duration, format_per_second};
@@ -34,6 +34,7 @@ impl Trial {
         match by {
             Goal::P99 if self.pattern != PatternKind::Stream => MetricKind::P99,
             Goal::Cpu => MetricKind::Cpu,
+            Goal::P50 if self.pattern == PatternKind::Serve => ROUND_TRIP,
             _ => MetricKind::of(self.pattern),
         }
     }
@@ -49,13 +50,19 @@ impl Trial {
         let size = figures::size(self.size);
         match self.pattern {
             PatternKind::Stream => format!("streams of {size}"),
+            PatternKind::Serve => format!("requests of {size}{}", load_words(wanted, self.pattern)),
             pattern => format!("{size}{}", load_words(wanted, pattern)),
         }
     }
 }
 
-/// ` at 20 k/s`, ` after pauses of 100us`; nothing where each message follows at once.
+/// ` over 16 connections at 20 k/s`, ` at 20 k/s`, ` after pauses of 100us`; nothing where each message follows at once.
 pub(super) fn load_words(wanted: &Requirements, pattern: PatternKind) -> String {
+    if pattern == PatternKind::Serve {
+        let conns = text::counted(wanted.conns, "connection");
+        let rate = wanted.rate_per_second.map(|rate| format!(" at {}", format_per_second(rate)));
+        return format!(" over {conns}{}", rate.unwrap_or_default());
+    }
     match (pattern, wanted.rate_per_second, wanted.think_ns) {
         (PatternKind::Rate, Some(rate), _) => format!(" at {}", format_per_second(rate)),
         (PatternKind::PingPong, _, think @ 1..) => {

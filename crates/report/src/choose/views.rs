@@ -2,7 +2,7 @@
 
 use super::field::p99;
 use crate::figures;
-use crate::judge::MetricKind;
+use crate::judge::{MetricKind, ROUND_TRIP};
 use ipcperf_core::result::{Cell, Requirements};
 use ipcperf_core::{PatternKind, Wait};
 
@@ -57,6 +57,12 @@ pub(super) fn views(wanted: &Requirements) -> Vec<View> {
         [What::P50, What::P99, What::P999].map(|what| View { pattern: *pattern, what })
     };
     let mut views: Vec<View> = timed.iter().take(1).flat_map(of).collect();
+    if wanted.conns > 0 {
+        // One run of a server says all of it.
+        views
+            .extend([What::Cpu, What::Rate].map(|what| View { pattern: PatternKind::Serve, what }));
+        return views;
+    }
     if wanted.rate_per_second.is_some() {
         views.push(View { pattern: PatternKind::PingPong, what: What::Cores });
     }
@@ -75,6 +81,7 @@ impl View {
             What::P99 => format!("{when}p99"),
             What::P999 => format!("{when}p99.9"),
             What::Cores => "cores".to_owned(),
+            What::Cpu if self.pattern == PatternKind::Serve => "CPU/req".to_owned(),
             What::Cpu => "CPU/msg".to_owned(),
             What::Rate => "rate".to_owned(),
         }
@@ -86,7 +93,8 @@ impl View {
             What::P999 => cell.times()?.get("p99.9")?.value,
             What::Cores => cores(cell, wanted.rate_per_second?),
             What::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value,
-            What::P50 | What::Rate => cell.figure()?.value,
+            What::P50 => ROUND_TRIP.of_cell(cell)?.value,
+            What::Rate => cell.figure()?.value,
         }
     }
 
@@ -98,7 +106,7 @@ impl View {
     pub(super) fn words(&self, figure: Option<f64>, size: u64) -> String {
         figures::or_none(figure, |figure| match self.what {
             What::Cores => cores_words(figure),
-            What::Rate => MetricKind::of(PatternKind::Stream).words(figure, size),
+            What::Rate => MetricKind::of(self.pattern).words(figure, size),
             _ => figures::nanos(figure),
         })
     }

@@ -151,10 +151,9 @@ impl Limit {
             Kind::Time => cell.times()?.get(self.figure)?,
             Kind::Throughput => cell.bytes_per_second.as_ref()?,
             Kind::Rate => {
-                let requests = || cell.connect.as_ref().map(|one| &one.requests_per_second);
                 let achieved =
                     cell.achieved_per_second.as_ref().or(cell.messages_per_second.as_ref());
-                achieved.or_else(requests)?
+                achieved.or_else(|| cell.requests_per_second())?
             }
             Kind::Cpu => cost.as_ref()?,
         };

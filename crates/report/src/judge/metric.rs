@@ -56,6 +56,9 @@ impl MetricKind {
             Self::Primary(Figure::Time) => "rtt_ns.p50",
             Self::Primary(Figure::Throughput) if key.size_bytes == 0 => "messages_per_second",
             Self::Primary(Figure::Throughput) => "bytes_per_second",
+            Self::Primary(Figure::Requests) if key.pattern == PatternKind::Serve => {
+                "serve.requests_per_second"
+            }
             Self::Primary(Figure::Requests) => "connect.requests_per_second",
             Self::P99 => "rtt_ns.p99",
             Self::Above(_) => "above_p99",
@@ -123,6 +126,8 @@ impl MetricKind {
     /// The metric of a cell, where it has it as one.
     pub(crate) fn of_cell(self, cell: &Cell) -> Option<&Metric> {
         match self {
+            // Of requests, too, where their times decide and not their number.
+            Self::Primary(Figure::Time) => cell.rtt_ns.as_ref()?.get("p50"),
             Self::Primary(_) => cell.figure(),
             Self::P99 => cell.times()?.get("p99"),
             Self::Cpu | Self::Above(_) => None,
@@ -179,6 +184,7 @@ impl MetricKind {
 
     fn of_round(self, cell: &Cell, round: &Round) -> Option<f64> {
         match self {
+            Self::Primary(Figure::Time) => round.p50_ns,
             Self::Primary(_) => cell.figure_of(round),
             Self::Cpu => round.cpu_ns_per_message(),
             Self::P99 => p99_of(round),

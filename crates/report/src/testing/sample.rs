@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 pub(crate) mod requests;
 
-pub(crate) use requests::connections;
+pub(crate) use requests::{connections, served};
 
 pub(crate) const TWO: Placement = Placement::SameLlc;
 pub(crate) const ONE: Placement = Placement::SameCpu;

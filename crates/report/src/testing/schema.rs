@@ -216,6 +216,11 @@ fn connections_for_single_requests_are_described() {
 }
 
 #[test]
+fn a_server_and_its_connected_clients_are_described() {
+    is_described(RESULT_SCHEMA, &document(&sample::served()));
+}
+
+#[test]
 fn pipelines_of_programs_are_described() {
     let mut pipeline = pipelines::sample();
     pipeline.reason = Some("none".to_owned());

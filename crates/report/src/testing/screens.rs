@@ -38,6 +38,7 @@ fn make() -> Vec<(&'static str, ResultSet)> {
         ("long names in a survey", sample::set(vec![long])),
         ("nothing", of("run", sample::set(Vec::new()))),
         ("connect", sample::connections()),
+        ("serve", sample::served()),
         ("choose", chosen),
         ("crossover", crossover::tests::search(&[(64, 0.5), (4096, 1.0), (65_536, 2.0)])),
         ("explain", explain::tests::document(&["a"])),

@@ -30,6 +30,18 @@ pub(super) const COLUMNS: &[Word] = &[
         "measure your own number: ipcperf run -p fan-in --peers 2,8",
     ),
     word(
+        "conns",
+        Column,
+        "the connections that stay open between the clients and the server",
+        "measure your own number: ipcperf run -p serve --conns 1,16",
+    ),
+    word(
+        "limit",
+        Column,
+        "what had at least 85 % of a CPU: the server, the clients, both, cpu (the one that they share) or neither; in 'report --fail-if', the bound of a figure",
+        "give what is busy more CPUs; with neither, raise --conns or --inflight",
+    ),
+    word(
         "load",
         Column,
         "the rate requested of an open loop: messages per second, or a percentage of the peak",
@@ -158,14 +170,14 @@ pub(super) const COLUMNS: &[Word] = &[
     word(
         "Jain",
         Column,
-        "how evenly the peers of a fan were served: 1 is perfectly even, 1/n means one peer got everything (Jain's index)",
-        "look at least, the share of the worst-served peer",
+        "how evenly the peers of a fan, or the connections of a server, were served: 1 is perfectly even, 1/n means one got everything (Jain's index)",
+        "look at least, the share of the worst-served one",
     ),
     word(
         "least",
         Column,
-        "the share of the worst-served peer of a fan",
-        "compare it with 1 divided by the number of peers",
+        "the share of the worst-served peer of a fan, or connection of a server",
+        "compare it with 1 divided by the number of peers or connections",
     ),
     word(
         "slowest",

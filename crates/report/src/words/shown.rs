@@ -55,6 +55,12 @@ pub(super) const SHOWN: &[Word] = &[
         "read the rate, p99 and errors",
     ),
     word(
+        "serve",
+        Setting,
+        "one server and clients that stay connected to it; each request waits for its answer",
+        "read the rate, p99 and limit",
+    ),
+    word(
         "same-cpu",
         Setting,
         "both sides on one CPU, taking turns",

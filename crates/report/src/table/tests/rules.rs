@@ -580,6 +580,24 @@ fn requests_are_ranked_by_rate_among_as_many_clients_and_failures_are_told() {
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
 
+#[test]
+fn a_server_is_ranked_among_as_many_connections_with_what_limits_it() {
+    let text = written(&sample::served(), &wide(120));
+    let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in\n{text}"));
+    assert!(at("One server, connected clients") < at("CPU per request"), "{text}");
+    let row = |word: &str| text.lines().find(|line| line.contains(word)).expect(word);
+    // One connection comes before 16, and each number has a first place.
+    assert!(at("      1  1  unix-stream") < at("     16  1  unix-stream"), "{text}");
+    let head = row("mechanism  ");
+    for word in ["conns", "rate", "p50", "p99", "limit", "Jain", "errors"] {
+        assert!(head.contains(word), "{word} in {head}");
+    }
+    assert!(row("16  1  unix-stream").contains("server"), "{text}");
+    assert!(text.contains("tcp failed 3 of 20,000 requests: 3 ECONNRESET"), "{text}");
+    // What was asked for too much has no response time, and no rank among those that ask on their own.
+    assert!(text.contains("rate=90000/s") && text.contains("saturated"), "{text}");
+}
+
 /// A survey named an option that it does not have.
 #[test]
 fn what_gives_a_missing_quantile_is_an_option_of_the_command() {

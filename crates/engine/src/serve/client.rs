@@ -1,0 +1,568 @@
+//! A client process of a serve slice: one loop over its connections, each of which asks, reads the answer and asks again, or
+//! asks when it is due.
+
+use super::line::{Broken, Done, Line};
+use super::plan::{Connected, ServePlan};
+use super::server::wrong;
+use crate::arrivals;
+use crate::connect::{add, write_times};
+use crate::hot::{AnyWork, Trip, Work};
+use crate::job::{Failure, FailureKind, Segment};
+use crate::slice::is_saturated;
+use crate::task::{WorkerContext, pin};
+use ipcperf_core::{Arrivals, Mix, MixPart};
+use ipcperf_stats::{Histogram, Rng};
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::io::epoll::EpollSet;
+use ipcperf_sys::io::{errno, pipe};
+use ipcperf_sys::meter::{Meter, Span};
+use ipcperf_sys::procfs::{Consumption, consumption};
+use ipcperf_sys::{affinity, limits, pause, process};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::fs::File;
+use std::time::Duration;
+
+/// Its name as a task.
+pub(super) const NAME: &str = "serve-clients";
+
+/// Samples of a closed loop that wait until the histograms take them, so that the cost comes rarely and between requests.
+const WAITING: usize = 4096;
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct ClientReport {
+    pub(super) pid: u32,
+    /// Requests of warm-up and timed region: sent, and answered.
+    pub(super) all: [u64; 2],
+    /// Of the timed region.
+    pub(super) asked: u64,
+    /// Of each kind.
+    pub(super) answered: Vec<u64>,
+    /// Requests of the timed region that failed, by `errno`.
+    pub(super) errors: BTreeMap<i32, u64>,
+    /// Requests due that were never sent.
+    pub(super) unsent: u64,
+    pub(super) eagain: u64,
+    /// Answers inside the timed region on each of its connections, whenever they were asked for.
+    pub(super) moved: Vec<u64>,
+    /// Begin and end of the timed region, ticks; where requests are counted, it ends with the last answer.
+    pub(super) region: [u64; 2],
+    /// Begin of the warm-up and end of the last answer, ticks.
+    pub(super) whole: [u64; 2],
+    /// Open loop: how long the timed region had requests due, ticks.
+    pub(super) due: u64,
+    pub(super) saturated: bool,
+    /// The longest response, ticks.
+    pub(super) longest: u64,
+    pub(super) spent: Consumption,
+    /// Of the whole machine, likewise.
+    pub(super) machine: Span,
+    pub(super) cpu: usize,
+}
+
+/// The task.
+pub(super) fn ask(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let ask: Connected = context.params()?;
+    let file = context.fds.pop().map(File::from);
+    let file = file.ok_or_else(|| "serve: no file was handed over".to_owned())?;
+    pin(ask.cpu)?;
+    // Requests are due at times, not up to 50 us later.
+    pause::sharpen()?;
+    let longest = ask.plan.parts().iter().map(|part| part.reply).max().unwrap_or(0);
+    let lines = ask.lines(context, longest)?;
+    let mut client = Client::new(&ask, lines)?;
+    let start: u64 = serde_json::from_value(context.ready(&())?)?;
+    let told = client.run(start)?;
+    write_times(&client.times, &file)?;
+    Ok(serde_json::to_value(told)?)
+}
+
+/// A request that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Departure {
+    kind: usize,
+    number: u64,
+    /// When it was due, and when it was sent, ticks; the same in a closed loop.
+    due: u64,
+    sent: u64,
+    /// A connection was free when it was due.
+    free: bool,
+    is_timed: bool,
+}
+
+/// One connection of a client.
+struct Own {
+    number: u64,
+    line: Line,
+    requests: AnyWork<'static>,
+    answers: AnyWork<'static>,
+    next: u64,
+    under_way: VecDeque<Departure>,
+    moved: u64,
+    is_open: bool,
+    /// What it is watched for.
+    watched: [bool; 2],
+}
+
+/// When requests are sent.
+enum Demand {
+    /// After the answer before, and a pause, ticks.
+    Closed { pause: u64, resting: BinaryHeap<Reverse<(u64, usize)>> },
+    /// When they are due, on a connection that has room, which has had it since then.
+    Open { due: Vec<u64>, next: usize, room: VecDeque<(usize, u64)>, give_up: u64 },
+}
+
+/// The client stops reading from its first connection.
+struct Stall {
+    from: u64,
+    to: u64,
+    has_begun: bool,
+}
+
+struct Client {
+    clock: Clock,
+    ns_per_tick: f64,
+    head: usize,
+    parts: Vec<MixPart>,
+    rng: Rng,
+    set: EpollSet,
+    own: Vec<Own>,
+    open: usize,
+    under_way: u64,
+    demand: Demand,
+    inflight: u64,
+    stall: Option<Stall>,
+    /// Requests of the timed region at the most.
+    most: u64,
+    begin: u64,
+    end: u64,
+    last: u64,
+    told: ClientReport,
+    /// Those whose times the histograms do not have yet.
+    trips: Vec<Trip>,
+    /// Response, service, lateness; ticks.
+    times: [Histogram; 3],
+}
+
+impl Client {
+    fn new(ask: &Connected, lines: Vec<Line>) -> Result<Self, Failure> {
+        let plan = &ask.plan;
+        let set = EpollSet::new()?;
+        let mut own = Vec::with_capacity(lines.len());
+        for (number, line) in ask.connections.clone().zip(lines) {
+            pipe::set_nonblocking(line.fd())?;
+            set.add(line.fd(), own.len())?;
+            let requests = plan.work(number);
+            own.push(Own {
+                number,
+                line,
+                answers: requests.reversed(),
+                requests,
+                next: 0,
+                under_way: VecDeque::new(),
+                moved: 0,
+                is_open: true,
+                watched: [true, false],
+            });
+        }
+        let parts = plan.parts();
+        let share = |of: u64, connections: u64| {
+            u64::try_from(u128::from(of) * u128::from(connections) / u128::from(plan.conns))
+                .unwrap_or(of)
+        };
+        let most =
+            share(plan.requests, ask.connections.end) - share(plan.requests, ask.connections.start);
+        let stall = plan.key.load.stall_ns;
+        let has_first = ask.connections.start == 0;
+        // Touched before it is needed.
+        let mut trips = vec![Trip { service: 0, late: 0, free: true }; WAITING];
+        trips.clear();
+        let mut client = Self {
+            clock: plan.clock(),
+            ns_per_tick: plan.ns_per_tick,
+            head: plan.head(),
+            rng: Rng::from_seed(plan.seed ^ ask.connections.start.rotate_left(17)),
+            set,
+            open: own.len(),
+            under_way: 0,
+            demand: Demand::Closed {
+                pause: plan.ticks(plan.key.load.think_ns),
+                resting: BinaryHeap::new(),
+            },
+            inflight: plan.key.load.inflight.max(1),
+            stall: (stall > 0 && has_first).then(|| Stall {
+                from: plan.slice / 4,
+                to: plan.slice / 4 + plan.ticks(stall),
+                has_begun: false,
+            }),
+            most: if plan.requests > 0 { most } else { u64::MAX },
+            begin: plan.warmup,
+            end: if plan.requests > 0 { u64::MAX } else { plan.slice },
+            last: 0,
+            told: ClientReport { answered: vec![0; parts.len()], ..ClientReport::default() },
+            trips,
+            times: Default::default(),
+            parts,
+            own,
+        };
+        if plan.requests > 0
+            && let Some(stall) = &mut client.stall
+        {
+            (stall.from, stall.to) = (0, plan.ticks(plan.key.load.stall_ns));
+        }
+        if let Some(rate) = plan.rate() {
+            client.schedule(plan, rate);
+        }
+        Ok(client)
+    }
+
+    /// Fixes when requests are due, from 0 on.
+    fn schedule(&mut self, plan: &ServePlan, rate: f64) {
+        let mean = 1e9 / (rate * self.own.len() as f64 / plan.conns as f64) / self.ns_per_tick;
+        let in_time = |ticks: u64| (ticks as f64 / mean).round() as u64;
+        let warmups = in_time(plan.warmup);
+        let timed = if plan.requests > 0 { self.most } else { in_time(plan.slice).max(1) };
+        let mut due = arrivals::schedule(Arrivals::Poisson, warmups, mean, &mut self.rng);
+        self.begin = (warmups as f64 * mean) as u64;
+        let timed = arrivals::schedule(Arrivals::Poisson, timed, mean, &mut self.rng);
+        self.told.due = timed.last().copied().unwrap_or(0);
+        due.extend(timed.into_iter().map(|due| self.begin + due));
+        self.end = self.told.due;
+        self.trips.reserve(due.len());
+        let room = (0..self.inflight).flat_map(|_| (0..self.own.len()).map(|at| (at, 0))).collect();
+        self.demand = Demand::Open { due, next: 0, room, give_up: plan.slice };
+    }
+
+    /// All of it, from `start` on, or from when it gets there.
+    fn run(&mut self, start: u64) -> Result<ClientReport, Failure> {
+        let meter = Meter::find();
+        loop {
+            let left = start.saturating_sub(self.clock.stop());
+            if left == 0 {
+                break;
+            }
+            pause::sleep_ns((left as f64 * self.ns_per_tick) as u64);
+        }
+        let (before, reading) = (consumption(), meter.read());
+        // Who was kept from its CPU until later has as much time as the others.
+        let begun = self.clock.stop();
+        self.begin += begun;
+        self.end = self.end.saturating_add(self.begin);
+        if let Some(stall) = &mut self.stall {
+            (stall.from, stall.to) = (stall.from + self.begin, stall.to + self.begin);
+        }
+        if let Demand::Open { due, give_up, .. } = &mut self.demand {
+            due.iter_mut().for_each(|due| *due += begun);
+            // Requests that are late by as much as all of the slice will not be in time any more.
+            *give_up += self.end;
+        }
+        if matches!(self.demand, Demand::Closed { .. }) {
+            for at in 0..self.own.len() {
+                for _ in 0..self.inflight {
+                    self.send_next(at, begun);
+                }
+                self.write(at)?;
+            }
+        }
+        self.go_on()?;
+        self.fold();
+        let spent = consumption().since(&before);
+        let machine = meter.since(&reading);
+        let end = if self.end == u64::MAX || self.most < u64::MAX { self.last } else { self.end };
+        let mut told = std::mem::take(&mut self.told);
+        told.pid = process::own_pid();
+        told.region = [self.begin, end.max(self.begin)];
+        told.whole = [begun, self.clock.stop()];
+        told.moved = self.own.iter().map(|own| own.moved).collect();
+        told.eagain = self.own.iter().map(|own| own.line.eagain).sum();
+        told.longest = self.times[0].max().unwrap_or(0);
+        (told.spent, told.machine, told.cpu) = (spent, machine, affinity::current_cpu());
+        // The server goes on until all have hung up.
+        self.own.clear();
+        Ok(told)
+    }
+
+    fn go_on(&mut self) -> Result<(), Failure> {
+        loop {
+            let now = self.clock.stop();
+            self.stall(now)?;
+            self.send_due(now)?;
+            if self.is_over(now) {
+                return Ok(());
+            }
+            if self.open == 0 {
+                let reason = "the server closed all connections".to_owned();
+                return Err(Failure { kind: FailureKind::PeerGone, reason });
+            }
+            let limit = self.next_event(now).map(|at| {
+                let ticks = at.saturating_sub(now);
+                Duration::from_nanos((ticks as f64 * self.ns_per_tick) as u64)
+            });
+            let count = match self.set.wait(limit) {
+                Err(errno::EINTR) => 0,
+                waited => waited.map_err(|code| format!("epoll_wait: {}", limits::text(code)))?,
+            };
+            for index in 0..count {
+                let event = self.set.event(index);
+                if event.is_writable {
+                    self.write(event.number)?;
+                }
+                if event.is_readable {
+                    self.read(event.number)?;
+                }
+            }
+        }
+    }
+
+    /// Whether one more request may be sent now in a closed loop.
+    fn may_send(&self, now: u64) -> bool {
+        now < self.end && self.told.asked < self.most
+    }
+
+    fn is_over(&mut self, now: u64) -> bool {
+        match &mut self.demand {
+            Demand::Closed { .. } => self.under_way == 0 && !self.may_send(now),
+            Demand::Open { due, next, give_up, .. } => {
+                if now > *give_up && *next < due.len() {
+                    self.told.unsent = (due.len() - *next) as u64;
+                    *next = due.len();
+                }
+                self.under_way == 0 && *next == due.len()
+            }
+        }
+    }
+
+    /// When something has to be done even if nothing comes.
+    fn next_event(&self, now: u64) -> Option<u64> {
+        let demand = match &self.demand {
+            Demand::Closed { resting, .. } => {
+                resting.peek().map(|Reverse((at, _))| (*at).min(self.end).max(now))
+            }
+            Demand::Open { due, next, room, give_up } => {
+                due.get(*next).map(|due| if room.is_empty() { *give_up + 1 } else { *due })
+            }
+        };
+        let stall = self.stall.as_ref().map(|one| if one.has_begun { one.to } else { one.from });
+        demand.into_iter().chain(stall).min()
+    }
+
+    /// Begins and ends the time in which nothing is read from the first connection.
+    fn stall(&mut self, now: u64) -> Result<(), Failure> {
+        let Some(stall) = &mut self.stall else { return Ok(()) };
+        if now >= stall.to {
+            self.stall = None;
+        } else if now >= stall.from && !stall.has_begun {
+            // As long as was asked for, however late it begins.
+            stall.to = now + (stall.to - stall.from);
+            stall.has_begun = true;
+        } else {
+            return Ok(());
+        }
+        self.watch(0)
+    }
+
+    fn is_stalled(&self, at: usize) -> bool {
+        at == 0 && self.stall.as_ref().is_some_and(|stall| stall.has_begun)
+    }
+
+    /// Watches a connection for what it waits for by now.
+    fn watch(&mut self, at: usize) -> Result<(), Failure> {
+        let reads = !self.is_stalled(at);
+        let Some(own) = self.own.get_mut(at).filter(|own| own.is_open) else { return Ok(()) };
+        let wanted = [reads, own.line.is_pending()];
+        if own.watched != wanted {
+            own.watched = wanted;
+            let changed = self.set.change(own.line.fd(), at, wanted[0], wanted[1]);
+            changed.map_err(|code| format!("epoll_ctl: {}", limits::text(code)))?;
+        }
+        Ok(())
+    }
+
+    /// Sends what is due.
+    fn send_due(&mut self, now: u64) -> Result<(), Failure> {
+        loop {
+            let (at, due, free) = match &mut self.demand {
+                Demand::Closed { resting, .. } => match resting.peek() {
+                    Some(Reverse((due, at))) if *due <= now => {
+                        let at = *at;
+                        resting.pop();
+                        self.send_next(at, now);
+                        self.write(at)?;
+                        continue;
+                    }
+                    _ => return Ok(()),
+                },
+                Demand::Open { due, next, room, .. } => {
+                    let Some(moment) = due.get(*next).copied().filter(|due| *due <= now) else {
+                        return Ok(());
+                    };
+                    let Some((at, since)) = room.pop_front() else { return Ok(()) };
+                    *next += 1;
+                    (at, moment, since <= moment)
+                }
+            };
+            self.send(at, Some(due), free);
+            self.write(at)?;
+        }
+    }
+
+    /// Sends one more in a closed loop, if it may.
+    #[inline]
+    fn send_next(&mut self, at: usize, now: u64) {
+        if self.may_send(now) {
+            self.send(at, None, true);
+        }
+    }
+
+    /// Puts a request where it is written from.
+    #[inline]
+    fn send(&mut self, at: usize, due: Option<u64>, free: bool) {
+        let kind = self.pick();
+        let (Some(part), Some(own)) = (self.parts.get(kind), self.own.get_mut(at)) else { return };
+        if !own.is_open {
+            return;
+        }
+        let sent = self.clock.start();
+        let due = due.unwrap_or(sent);
+        let is_timed = due >= self.begin;
+        let message = own.line.room(part.request as usize);
+        let (head, body) = message.split_at_mut(self.head);
+        if let Some(head) = head.first_mut() {
+            *head = kind as u8;
+        }
+        own.requests.fill(body, own.next);
+        own.under_way.push_back(Departure { kind, number: own.next, due, sent, free, is_timed });
+        own.next += 1;
+        self.under_way += 1;
+        self.told.all[0] += 1;
+        self.told.asked += u64::from(is_timed);
+    }
+
+    /// Which kind of request is next.
+    #[inline]
+    fn pick(&mut self) -> usize {
+        if self.parts.len() < 2 {
+            return 0;
+        }
+        let mut left = self.rng.below(Mix::WHOLE);
+        for (kind, part) in self.parts.iter().enumerate() {
+            if left < part.share {
+                return kind;
+            }
+            left -= part.share;
+        }
+        0
+    }
+
+    #[inline]
+    fn write(&mut self, at: usize) -> Result<(), Failure> {
+        let Some(own) = self.own.get_mut(at).filter(|own| own.is_open) else { return Ok(()) };
+        match own.line.write() {
+            Ok(_) if own.watched[1] == own.line.is_pending() => Ok(()),
+            Ok(_) => self.watch(at),
+            Err(broken) => self.close(at, broken),
+        }
+    }
+
+    /// Takes the answers that have come on a connection, and asks again.
+    #[inline]
+    fn read(&mut self, at: usize) -> Result<(), Failure> {
+        if self.is_stalled(at) {
+            return Ok(());
+        }
+        let Some(own) = self.own.get_mut(at).filter(|own| own.is_open) else { return Ok(()) };
+        match own.line.read() {
+            Ok(Done::Some) => {}
+            Ok(Done::Later) => return Ok(()),
+            Err(broken) => return self.close(at, broken),
+        }
+        let now = self.clock.stop();
+        loop {
+            let Some(own) = self.own.get_mut(at) else { return Ok(()) };
+            let Some(departure) = own.under_way.front().copied() else { break };
+            let Some(part) = self.parts.get(departure.kind) else { break };
+            let reply = part.reply as usize;
+            let Some(answer) = own.line.came().get(..reply) else { break };
+            if own.answers.check(answer, departure.number).is_err() {
+                return Err(wrong("answer", own.number));
+            }
+            own.line.used(reply);
+            own.under_way.pop_front();
+            own.moved += u64::from(now >= self.begin && now < self.end);
+            self.under_way -= 1;
+            self.arrived(departure, now);
+            match &mut self.demand {
+                Demand::Open { room, .. } => room.push_back((at, now)),
+                Demand::Closed { pause: 0, .. } => self.send_next(at, now),
+                Demand::Closed { pause, resting } => resting.push(Reverse((now + *pause, at))),
+            }
+        }
+        match self.own.get(at) {
+            Some(own) if own.under_way.is_empty() && !own.line.came().is_empty() => {
+                Err(wrong("answer", own.number))
+            }
+            _ => self.write(at),
+        }
+    }
+
+    #[inline]
+    fn arrived(&mut self, departure: Departure, now: u64) {
+        self.told.all[1] += 1;
+        if !departure.is_timed {
+            return;
+        }
+        self.last = now;
+        self.told.answered[departure.kind] += 1;
+        let Departure { due, sent, free, .. } = departure;
+        self.trips.push(Trip {
+            service: now.saturating_sub(sent),
+            late: sent.saturating_sub(due),
+            free,
+        });
+        if self.trips.len() == WAITING && matches!(self.demand, Demand::Closed { .. }) {
+            self.fold();
+        }
+    }
+
+    #[cold]
+    fn fold(&mut self) {
+        let [responses, services, lateness] = &mut self.times;
+        for trip in &self.trips {
+            responses.record(trip.response());
+            services.record(trip.service);
+            if trip.free {
+                lateness.record(trip.late);
+            }
+        }
+        if matches!(self.demand, Demand::Open { .. }) {
+            let segment = Segment {
+                begin: self.begin,
+                end: self.last.max(self.begin),
+                due: self.told.due,
+                ..Segment::default()
+            };
+            self.told.saturated = self.told.unsent > 0 || is_saturated(&self.trips, &segment);
+        }
+        self.trips.clear();
+    }
+
+    /// What was under way on a connection that is gone has failed.
+    #[cold]
+    fn close(&mut self, at: usize, broken: Broken) -> Result<(), Failure> {
+        let Some(own) = self.own.get_mut(at) else { return Ok(()) };
+        own.is_open = false;
+        self.open -= 1;
+        let lost = std::mem::take(&mut own.under_way);
+        self.under_way -= lost.len() as u64;
+        for _ in lost.iter().filter(|departure| departure.is_timed) {
+            add(&mut self.told.errors, broken.code());
+        }
+        if let Demand::Open { room, .. } = &mut self.demand {
+            room.retain(|(one, _)| *one != at);
+        }
+        let removed = self.set.remove(self.own[at].line.fd());
+        removed.map_err(|code| format!("epoll_ctl: {}", limits::text(code)).into())
+    }
+}

@@ -1,0 +1,218 @@
+//! One end of a connection: what has come and is not used yet, and what is to go and has not gone yet.
+
+use ipcperf_sys::io::{errno, stream};
+use std::collections::VecDeque;
+use std::os::fd::{AsFd, OwnedFd};
+
+/// Bytes that one call reads at the most, unless a single message is longer.
+const ONE_READ: usize = 64 << 10;
+
+/// How a call ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Done {
+    /// All of it, or something came.
+    Some,
+    /// There was nothing to read, or no room for all.
+    Later,
+}
+
+/// Why a connection is of no use any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Broken {
+    /// The other side has closed it.
+    Closed,
+    /// The `errno`.
+    Errno(i32),
+}
+
+impl Broken {
+    /// The `errno` that it counts as.
+    pub(super) const fn code(self) -> i32 {
+        match self {
+            Self::Closed => errno::ECONNRESET,
+            Self::Errno(code) => code,
+        }
+    }
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub(super) struct Line {
+    fd: OwnedFd,
+    /// Messages keep their boundaries: each is written by itself.
+    keeps_boundaries: bool,
+    came: Vec<u8>,
+    /// The part of it that is not used yet.
+    unused: std::ops::Range<usize>,
+    to_go: Vec<u8>,
+    /// The part of it that has not gone yet.
+    pending: std::ops::Range<usize>,
+    /// The lengths of the messages in it.
+    lengths: VecDeque<usize>,
+    /// Calls that found nothing, or no room.
+    pub(super) eagain: u64,
+}
+
+impl Line {
+    /// For messages of at most so many bytes that come, of which so many may come together.
+    pub(super) fn new(fd: OwnedFd, keeps_boundaries: bool, longest: usize, together: u64) -> Self {
+        let together = usize::try_from(together).unwrap_or(usize::MAX);
+        let most = longest.saturating_mul(together).min(ONE_READ).max(longest);
+        Self {
+            fd,
+            keeps_boundaries,
+            came: vec![0; most],
+            unused: 0..0,
+            to_go: Vec::new(),
+            pending: 0..0,
+            lengths: VecDeque::new(),
+            eagain: 0,
+        }
+    }
+
+    pub(super) fn fd(&self) -> &OwnedFd {
+        &self.fd
+    }
+
+    /// Reads once.
+    #[inline]
+    pub(super) fn read(&mut self) -> Result<Done, Broken> {
+        if self.unused.is_empty() {
+            self.unused = 0..0;
+        } else if self.unused.end == self.came.len() {
+            self.came.copy_within(self.unused.clone(), 0);
+            self.unused = 0..self.unused.len();
+        }
+        loop {
+            match stream::read(self.fd.as_fd(), &mut self.came[self.unused.end..]) {
+                Ok(0) => return Err(Broken::Closed),
+                Ok(bytes) => {
+                    self.unused.end += bytes;
+                    return Ok(Done::Some);
+                }
+                Err(errno::EAGAIN) => {
+                    self.eagain += 1;
+                    return Ok(Done::Later);
+                }
+                Err(errno::EINTR) => {}
+                Err(code) => return Err(Broken::Errno(code)),
+            }
+        }
+    }
+
+    /// What has come and is not used yet.
+    #[inline]
+    pub(super) fn came(&self) -> &[u8] {
+        &self.came[self.unused.clone()]
+    }
+
+    /// So many bytes of it are used.
+    #[inline]
+    pub(super) fn used(&mut self, bytes: usize) {
+        self.unused.start += bytes;
+    }
+
+    /// Room for one more message that is to go.
+    #[inline]
+    pub(super) fn room(&mut self, bytes: usize) -> &mut [u8] {
+        if self.pending.is_empty() {
+            self.pending = 0..0;
+        }
+        let begin = self.pending.end;
+        self.pending.end += bytes;
+        if self.to_go.len() < self.pending.end {
+            self.to_go.resize(self.pending.end, 0);
+        }
+        if self.keeps_boundaries {
+            self.lengths.push_back(bytes);
+        }
+        &mut self.to_go[begin..begin + bytes]
+    }
+
+    /// Whether something has not gone yet.
+    #[inline]
+    pub(super) fn is_pending(&self) -> bool {
+        !self.pending.is_empty()
+    }
+
+    /// Writes what is to go, as far as there is room.
+    #[inline]
+    pub(super) fn write(&mut self) -> Result<Done, Broken> {
+        while self.is_pending() {
+            let begin = self.pending.start;
+            let end = match self.lengths.front() {
+                Some(bytes) => begin + bytes,
+                None => self.pending.end,
+            };
+            match stream::write(self.fd.as_fd(), &self.to_go[begin..end]) {
+                Ok(bytes) => {
+                    self.pending.start += bytes;
+                    self.lengths.pop_front();
+                }
+                Err(errno::EAGAIN) => {
+                    self.eagain += 1;
+                    return Ok(Done::Later);
+                }
+                Err(errno::EINTR) => {}
+                Err(errno::EPIPE) => return Err(Broken::Closed),
+                Err(code) => return Err(Broken::Errno(code)),
+            }
+        }
+        Ok(Done::Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_sys::io::pipe;
+    use ipcperf_sys::io::socket::{Kind, pair};
+
+    fn both(kind: Kind, longest: usize, together: u64) -> [Line; 2] {
+        let (one, two) = pair(kind).expect("sockets");
+        [one, two].map(|fd| {
+            pipe::set_nonblocking(&fd).expect("a socket");
+            Line::new(fd, kind == Kind::SeqPacket, longest, together)
+        })
+    }
+
+    #[test]
+    fn messages_come_as_they_went_however_they_are_cut() {
+        for kind in [Kind::Stream, Kind::SeqPacket] {
+            let [mut near, mut far] = both(kind, 100, 3);
+            for round in 0..50_u8 {
+                for message in 0..3_u8 {
+                    near.room(100).fill(round ^ message);
+                }
+                assert_eq!(near.write(), Ok(Done::Some));
+                let mut next = 0;
+                while next < 3 {
+                    assert_eq!(far.read(), Ok(Done::Some));
+                    while far.came().len() >= 100 {
+                        assert!(far.came()[..100].iter().all(|byte| *byte == round ^ next));
+                        far.used(100);
+                        next += 1;
+                    }
+                }
+            }
+            assert_eq!((far.read(), far.eagain), (Ok(Done::Later), 1));
+            drop(near);
+            assert_eq!(far.read(), Err(Broken::Closed));
+        }
+    }
+
+    #[test]
+    fn what_finds_no_room_goes_later_and_none_of_it_is_lost() {
+        let size = 1 << 20;
+        let [mut near, mut far] = both(Kind::Stream, size, 1);
+        for (at, byte) in near.room(size).iter_mut().enumerate() {
+            *byte = at as u8;
+        }
+        assert_eq!((near.write(), near.eagain), (Ok(Done::Later), 1));
+        while far.came().len() < size {
+            far.read().expect("open");
+            near.write().expect("open");
+        }
+        assert!(far.came().iter().enumerate().all(|(at, byte)| *byte == at as u8));
+    }
+}

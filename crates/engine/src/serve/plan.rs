@@ -1,0 +1,272 @@
+//! The plan of a serve slice, and why there can be none.
+
+use super::line::Line;
+use crate::connect;
+use crate::hot::AnyWork;
+use crate::job::{Failure, Job};
+use crate::registry::{Entry, OPEN_FILES};
+use crate::task::WorkerContext;
+use ipcperf_core::result::CellKey;
+use ipcperf_core::units::{counted, format_size};
+use ipcperf_core::{
+    ListenerKind, Missing, Mix, MixPart, Offered, OptionError, OptionSet, ServerStyle,
+};
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::limits;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// A serve slice.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ServePlan {
+    /// The cell.
+    pub key: CellKey,
+    /// Connections.
+    pub conns: u64,
+    /// Client processes, at most as many.
+    pub clients: u64,
+    /// Whether messages keep their boundaries.
+    pub keeps_boundaries: bool,
+    /// A number that no other slice has.
+    pub nonce: u64,
+    /// What random choices follow from.
+    pub seed: u64,
+    /// Requests of the timed region; 0: as many as fit.
+    pub requests: u64,
+    /// Before the timed region, ticks.
+    pub warmup: u64,
+    /// Timed region, ticks.
+    pub slice: u64,
+    /// Whether the CPU counter is the clock.
+    pub counter: bool,
+    /// Length of a tick.
+    pub ns_per_tick: f64,
+}
+
+impl ServePlan {
+    /// The slice that a job asks for, by so many clients unless it says how many.
+    pub(crate) fn of(job: &Job, clients: u64, keeps_boundaries: bool) -> Self {
+        let (key, conns) = (&job.key, job.key.load.conns.max(1));
+        Self {
+            key: key.clone(),
+            conns,
+            clients: if key.load.clients > 0 { key.load.clients } else { clients.clamp(1, conns) },
+            keeps_boundaries,
+            nonce: job.shape.nonce,
+            seed: job.seed,
+            requests: job.operations,
+            warmup: job.warmup,
+            slice: job.slice,
+            counter: job.counter,
+            ns_per_tick: job.ns_per_tick,
+        }
+    }
+
+    /// How the server is built.
+    #[must_use]
+    pub fn style(&self) -> ServerStyle {
+        self.key.load.style.unwrap_or_default()
+    }
+
+    /// Requests per second of all clients; `None` in a closed loop.
+    pub(super) fn rate(&self) -> Option<f64> {
+        match self.key.load.rate? {
+            Offered::PerSecond(rate) => Some(rate),
+            Offered::OfPeak(_) => None,
+        }
+    }
+
+    /// So many ns in ticks.
+    pub(super) fn ticks(&self, ns: u64) -> u64 {
+        (ns as f64 / self.ns_per_tick) as u64
+    }
+
+    pub(super) fn clock(&self) -> Clock {
+        if self.counter { Clock::counter() } else { Clock::monotonic() }
+    }
+
+    /// The kinds of requests.
+    #[must_use]
+    pub fn parts(&self) -> Vec<MixPart> {
+        parts(&self.key)
+    }
+
+    /// Bytes at the begin of a request that say which kind it is.
+    pub(super) fn head(&self) -> usize {
+        usize::from(self.key.load.mix.is_some())
+    }
+
+    /// What proves the requests of one connection: of another slice or another connection no stamp is right.
+    pub(super) fn work(&self, connection: u64) -> AnyWork<'static> {
+        // The odd constant of SplitMix64 keeps the numbers of connections far apart.
+        let nonce = self.nonce ^ connection.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        AnyWork::touching(self.key.touch, nonce)
+    }
+
+    /// Which connections the client of this number has.
+    pub(super) fn share(&self, client: u64) -> Range<u64> {
+        let from = |client: u64| client * self.conns / self.clients;
+        from(client)..from(client + 1)
+    }
+}
+
+/// The kinds of requests of a cell; one without a mix.
+pub(crate) fn parts(key: &CellKey) -> Vec<MixPart> {
+    match &key.load.mix {
+        Some(mix) => mix.parts().to_vec(),
+        None => {
+            let reply = key.load.answer(key.pattern, key.size()) as u64;
+            vec![MixPart { request: key.size_bytes, reply, share: Mix::WHOLE }]
+        }
+    }
+}
+
+/// What a worker of a serve slice is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Connected {
+    pub(super) plan: ServePlan,
+    /// The connections of which it gets one end.
+    pub(super) connections: Range<u64>,
+    pub(super) cpu: Option<usize>,
+}
+
+impl Connected {
+    /// Takes the ends of its connections, in their order.
+    pub(super) fn lines(
+        &self,
+        context: &mut WorkerContext<'_>,
+        longest: u64,
+    ) -> Result<Vec<Line>, Failure> {
+        let count = usize::try_from(self.connections.end - self.connections.start).unwrap_or(0);
+        let longest = usize::try_from(longest).unwrap_or(usize::MAX);
+        let (plan, mut lines) = (&self.plan, Vec::with_capacity(count));
+        while lines.len() < count {
+            for fd in context.wiring()?.fds {
+                lines.push(Line::new(fd, plan.keeps_boundaries, longest, plan.key.load.inflight));
+            }
+        }
+        Ok(lines)
+    }
+}
+
+/// Why clients cannot stay connected to a server over this mechanism, and ask it so.
+///
+/// # Errors
+/// A knob is refused.
+pub(crate) fn objection(
+    entry: &Entry,
+    key: &CellKey,
+    options: &OptionSet,
+    memory: Option<u64>,
+) -> Result<Option<Missing>, OptionError> {
+    let (spec, load) = (entry.spec, &key.load);
+    let refused = |what: String, how: &str| Ok(Some(Missing::new(what, how)));
+    if let Some(variant) = spec.variant {
+        let what = format!("serve takes mechanisms, and {variant} is a variant");
+        let how = format!("{}; --style says how its server waits", spec.name);
+        return refused(what, &how);
+    }
+    let listener = match entry.listener(options)? {
+        Ok((ListenerKind::Fifo, _)) => {
+            let what = "a FIFO has one direction, and its writers cannot be told apart";
+            return refused(what.to_owned(), SOCKETS);
+        }
+        Ok((listener, _)) => listener,
+        Err(_) => {
+            let what = "no client can stay connected to it: it has no listener";
+            return refused(what.to_owned(), SOCKETS);
+        }
+    };
+    for (knob, _) in options.of(spec.name) {
+        if knob != "bind" {
+            let what = format!("the connections of serve do not use the knob {knob}");
+            return refused(what, "leave it out");
+        }
+    }
+    if load.clients > load.conns {
+        let what = format!(
+            "{} cannot share {}",
+            counted(load.clients, "client"),
+            counted(load.conns, "connection")
+        );
+        return refused(what, "more --conns, or fewer --clients");
+    }
+    if load.rate.is_some() && load.think_ns > 0 {
+        let what = "a request is due by --rate, or after --think, not both".to_owned();
+        return refused(what, "leave one of them out");
+    }
+    let parts = parts(key);
+    for size in parts.iter().flat_map(|part| [part.request, part.reply]) {
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        if let Some(missing) = entry.size_objection(size, options)? {
+            return Ok(Some(missing));
+        }
+    }
+    // Both ends of each connection have a buffer each way.
+    let longest = |of: fn(&MixPart) -> u64| parts.iter().map(of).max().unwrap_or(0);
+    let each = longest(|part| part.request).saturating_add(longest(|part| part.reply));
+    let needed = each.saturating_mul(2 * load.conns);
+    if let Some(free) = memory.filter(|memory| needed > *memory) {
+        let what = format!(
+            "buffers of {} need {}, {} are free",
+            counted(load.conns, "connection"),
+            format_size(needed),
+            format_size(free >> 20 << 20)
+        );
+        return refused(what, "fewer --conns, or smaller messages");
+    }
+    if let Some(missing) = too_many(load.conns, load.clients.max(1), load.style.unwrap_or_default())
+    {
+        return Ok(Some(missing));
+    }
+    Ok(connect::probe(listener).err())
+}
+
+const SOCKETS: &str = "unix-stream, unix-seqpacket, tcp, tcp6 and vsock have connections";
+
+/// Why so many cannot be had: the coordinator makes both ends of each connection, and has a control socket and a pidfd of each
+/// worker.
+fn too_many(conns: u64, clients: u64, style: ServerStyle) -> Option<Missing> {
+    let (servers, threads) = match style {
+        ServerStyle::Epoll => (1, 0),
+        ServerStyle::Threads => (1, conns),
+        ServerStyle::Process => (conns, 0),
+    };
+    let what = format!("a cell with {}", counted(conns, "connection"));
+    let files = OPEN_FILES + 2 * conns + 2 * (servers + clients);
+    limits::too_few_open_files(&what, files)
+        .or_else(|| limits::too_few_processes(&what, servers + threads + clients))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hot::Work;
+    use ipcperf_core::Touch;
+
+    #[test]
+    fn a_stamp_of_another_connection_or_slice_is_wrong() {
+        let plan = ServePlan {
+            key: CellKey { touch: Touch::None, ..CellKey::default() },
+            conns: 7,
+            clients: 3,
+            keeps_boundaries: false,
+            nonce: 5,
+            seed: 1,
+            requests: 0,
+            warmup: 0,
+            slice: 0,
+            counter: false,
+            ns_per_tick: 1.0,
+        };
+        let mut message = [0; 64];
+        plan.work(3).fill(&mut message, 9);
+        assert!(plan.work(3).check(&message, 9).is_ok());
+        assert!(plan.work(3).check(&message, 8).is_err());
+        assert!(plan.work(4).check(&message, 9).is_err());
+        assert!(plan.work(3).reversed().check(&message, 9).is_err());
+        assert!(ServePlan { nonce: 6, ..plan.clone() }.work(3).check(&message, 9).is_err());
+        let shares: Vec<_> = (0..3).map(|client| plan.share(client)).collect();
+        assert_eq!(shares, [0..2, 2..4, 4..7]);
+    }
+}

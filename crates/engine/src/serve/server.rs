@@ -1,0 +1,340 @@
+//! The server of a serve slice: reads requests, works on each for as long as was asked, and answers.
+
+use super::line::{Broken, Done, Line};
+use super::plan::{Connected, ServePlan};
+use crate::connect::add;
+use crate::hot::{AnyWork, Work};
+use crate::job::Failure;
+use crate::task::{WorkerContext, pin};
+use ipcperf_core::{Fault, Missing, MixPart, ServerStyle, SetupError};
+use ipcperf_stats::Rng;
+use ipcperf_sys::clock::Clock;
+use ipcperf_sys::io::epoll::EpollSet;
+use ipcperf_sys::io::socket::hang_up;
+use ipcperf_sys::io::{errno, pipe};
+use ipcperf_sys::procfs::{Consumption, consumption};
+use ipcperf_sys::{limits, pause, process};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Its name as a task.
+pub(super) const NAME: &str = "serve-server";
+
+/// For how long it is looked at while all connections are idle.
+pub(super) const REST_NS: u64 = 10_000_000;
+
+/// What a server used while all connections were idle.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Rest {
+    /// For so long, ns.
+    pub(super) length_ns: u64,
+    pub(super) rest_cpu_ns: u64,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct ServerReport {
+    pub(super) pid: u32,
+    /// Requests answered.
+    pub(super) served: u64,
+    pub(super) eagain: u64,
+    /// What went wrong, by `errno`.
+    pub(super) errors: BTreeMap<i32, u64>,
+    pub(super) spent: Consumption,
+    pub(super) cpu: usize,
+}
+
+/// The task. It is over when all clients have hung up.
+pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let ask: Connected = context.params()?;
+    pin(ask.cpu)?;
+    let longest = ask.plan.parts().iter().map(|part| part.request).max().unwrap_or(0);
+    let lines = ask.lines(context, longest)?;
+    let (told, before) = match ask.plan.style() {
+        ServerStyle::Epoll => in_turns(&ask, lines, context)?,
+        ServerStyle::Threads => in_threads(&ask, lines, context)?,
+        ServerStyle::Process => {
+            let mut told = ServerReport::default();
+            let before = rest(context)?;
+            for (number, line) in ask.connections.clone().zip(lines) {
+                let mut peer = Peer::new(&ask.plan, number, line);
+                peer.run()?;
+                told.add(&peer);
+            }
+            (told, before)
+        }
+    };
+    let spent = consumption().since(&before);
+    let cpu = ipcperf_sys::affinity::current_cpu();
+    Ok(serde_json::to_value(ServerReport { pid: process::own_pid(), spent, cpu, ..told })?)
+}
+
+/// Says that it is there, looks at what it uses at rest, and waits for the word that requests will come; returns what it has
+/// used by then.
+fn rest(context: &mut WorkerContext<'_>) -> Result<Consumption, Failure> {
+    context.ready(&())?;
+    let (before, clock) = (consumption(), Clock::monotonic());
+    let begin = clock.stop();
+    pause::sleep_ns(REST_NS);
+    let (length_ns, rest_cpu_ns) = (clock.stop() - begin, consumption().since(&before).cpu_ns);
+    context.ready(&Rest { length_ns, rest_cpu_ns })?;
+    Ok(consumption())
+}
+
+impl ServerReport {
+    fn add(&mut self, peer: &Peer) {
+        self.served += peer.served;
+        self.eagain += peer.line.eagain;
+        if let Some(Broken::Errno(code)) = peer.end {
+            add(&mut self.errors, code);
+        }
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.served += other.served;
+        self.eagain += other.eagain;
+        for (code, count) in &other.errors {
+            *self.errors.entry(*code).or_insert(0) += count;
+        }
+    }
+}
+
+/// One connection of a server.
+struct Peer {
+    number: u64,
+    line: Line,
+    parts: Vec<MixPart>,
+    head: usize,
+    requests: AnyWork<'static>,
+    answers: AnyWork<'static>,
+    labour: Labour,
+    served: u64,
+    /// Why nothing more comes.
+    end: Option<Broken>,
+}
+
+impl Peer {
+    fn new(plan: &ServePlan, number: u64, line: Line) -> Self {
+        let requests = plan.work(number);
+        Self {
+            number,
+            line,
+            parts: plan.parts(),
+            head: plan.head(),
+            answers: requests.reversed(),
+            requests,
+            labour: Labour::new(plan, number),
+            served: 0,
+            end: None,
+        }
+    }
+
+    /// Answers every whole request that has come.
+    #[inline]
+    fn answer(&mut self) -> Result<(), Failure> {
+        loop {
+            let came = self.line.came();
+            let kind = match (self.head, came.first()) {
+                (_, None) => return Ok(()),
+                (0, _) => 0,
+                (_, Some(kind)) => usize::from(*kind),
+            };
+            let Some(part) = self.parts.get(kind) else {
+                return Err(wrong("request", self.number));
+            };
+            let (request, reply) = (part.request as usize, part.reply as usize);
+            let Some(message) = came.get(self.head..request) else { return Ok(()) };
+            if self.requests.check(message, self.served).is_err() {
+                return Err(wrong("request", self.number));
+            }
+            self.line.used(request);
+            self.labour.work();
+            self.answers.fill(self.line.room(reply), self.served);
+            self.served += 1;
+        }
+    }
+
+    /// Reads, answers, and writes as far as there is room.
+    #[inline]
+    fn step(&mut self) -> Result<Done, Failure> {
+        let done = match self.line.read() {
+            Ok(Done::Some) => {
+                self.answer()?;
+                self.line.write()
+            }
+            other => other,
+        };
+        Ok(self.note(done))
+    }
+
+    #[inline]
+    fn note(&mut self, done: Result<Done, Broken>) -> Done {
+        done.unwrap_or_else(|end| {
+            self.end = Some(end);
+            Done::Some
+        })
+    }
+
+    /// Sleeps in `read` and in `write` until the client has hung up.
+    fn run(&mut self) -> Result<(), Failure> {
+        while self.end.is_none() {
+            self.step()?;
+        }
+        Ok(())
+    }
+}
+
+/// What is no message of this connection where it should be the next.
+#[cold]
+pub(super) fn wrong(what: &str, number: u64) -> Failure {
+    let Failure { kind, reason } = Failure::from(Fault::Corrupt);
+    Failure { kind, reason: format!("{what} on connection {number}: {reason}") }
+}
+
+/// The work on a request: the CPU is kept busy by the clock.
+struct Labour {
+    clock: Clock,
+    /// Mean, ticks; 0 for none.
+    mean: f64,
+    /// What random times are drawn from.
+    rng: Option<Rng>,
+}
+
+impl Labour {
+    fn new(plan: &ServePlan, number: u64) -> Self {
+        let service = plan.key.load.service;
+        let mean = service.map_or(0.0, |service| service.mean_ns() as f64 / plan.ns_per_tick);
+        let random = service.filter(|service| service.is_exponential());
+        let rng = random.map(|_| Rng::from_seed(plan.seed ^ number.rotate_left(32)));
+        Self { clock: plan.clock(), mean, rng }
+    }
+
+    #[inline]
+    fn work(&mut self) {
+        if self.mean > 0.0 {
+            self.burn();
+        }
+    }
+
+    #[inline(never)]
+    fn burn(&mut self) {
+        let begin = self.clock.stop();
+        let ticks = match &mut self.rng {
+            Some(rng) => rng.exponential(self.mean),
+            None => self.mean,
+        };
+        while ((self.clock.stop() - begin) as f64) < ticks {
+            std::hint::spin_loop();
+        }
+    }
+}
+
+/// One loop: waits for all connections, and answers those that have asked.
+fn in_turns(
+    ask: &Connected,
+    lines: Vec<Line>,
+    context: &mut WorkerContext<'_>,
+) -> Result<(ServerReport, Consumption), Failure> {
+    let peers = ask.connections.clone().zip(lines);
+    let mut peers: Vec<Peer> =
+        peers.map(|(number, line)| Peer::new(&ask.plan, number, line)).collect();
+    let mut set = EpollSet::new()?;
+    for (at, peer) in peers.iter().enumerate() {
+        pipe::set_nonblocking(peer.line.fd())?;
+        set.add(peer.line.fd(), at)?;
+    }
+    let before = rest(context)?;
+    let mut open = peers.len();
+    while open > 0 {
+        let count = match set.wait(None) {
+            Err(errno::EINTR) => continue,
+            waited => waited.map_err(|code| format!("epoll_wait: {}", limits::text(code)))?,
+        };
+        for index in 0..count {
+            let event = set.event(index);
+            let Some(peer) = peers.get_mut(event.number) else { continue };
+            // Who has not taken its answers yet is asked nothing more.
+            let was_pending = peer.line.is_pending();
+            if was_pending {
+                let written = peer.line.write();
+                peer.note(written);
+            } else {
+                peer.step()?;
+            }
+            let is_pending = peer.line.is_pending();
+            if peer.end.is_some() {
+                open -= 1;
+                set.remove(peer.line.fd()).map_err(|code| limits::text(code))?;
+            } else if is_pending != was_pending {
+                let changed = set.change(peer.line.fd(), event.number, !is_pending, is_pending);
+                changed.map_err(|code| limits::text(code))?;
+            }
+        }
+    }
+    let mut told = ServerReport::default();
+    peers.iter().for_each(|peer| told.add(peer));
+    Ok((told, before))
+}
+
+/// A thread for each connection.
+fn in_threads(
+    ask: &Connected,
+    lines: Vec<Line>,
+    context: &mut WorkerContext<'_>,
+) -> Result<(ServerReport, Consumption), Failure> {
+    let plan = &ask.plan;
+    let mut doors = Vec::with_capacity(lines.len());
+    for line in &lines {
+        doors.push(ipcperf_sys::io::duplicate(line.fd())?);
+    }
+    let count = lines.len();
+    let run = |number, line| {
+        let mut peer = Peer::new(plan, number, line);
+        peer.run()?;
+        let mut told = ServerReport::default();
+        told.add(&peer);
+        Ok(told)
+    };
+    std::thread::scope(|scope| {
+        let (mut threads, mut refused) = (Vec::with_capacity(count), None);
+        for (number, line) in ask.connections.clone().zip(lines) {
+            let run = &run;
+            let started =
+                std::thread::Builder::new().spawn_scoped(scope, move || run(number, line));
+            match started {
+                Ok(thread) => threads.push(thread),
+                Err(error) => {
+                    refused = Some(no_thread(count, &error));
+                    break;
+                }
+            }
+        }
+        let rested = refused.map_or_else(|| rest(context), |refused| Err(refused.into()));
+        if rested.is_err() {
+            // Those that sleep in `read` would do so for ever.
+            for door in &doors {
+                let _ = hang_up(door);
+            }
+        }
+        drop(doors);
+        let mut told = ServerReport::default();
+        let mut failed = None;
+        for thread in threads {
+            let panicked = |_| Err("a thread of the server panicked".to_owned().into());
+            match thread.join().unwrap_or_else(panicked) {
+                Ok(one) => told.merge(&one),
+                Err(failure) => failed = failed.or(Some(failure)),
+            }
+        }
+        match failed {
+            Some(failure) => Err(failure),
+            None => Ok((told, rested?)),
+        }
+    })
+}
+
+fn no_thread(count: usize, error: &std::io::Error) -> SetupError {
+    let missing = limits::not_started(error);
+    let what = format!("a server with {count} threads: {}", missing.what);
+    Missing::new(what, missing.how).into()
+}

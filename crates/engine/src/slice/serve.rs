@@ -1,0 +1,142 @@
+//! A slice of the pattern whose clients stay connected: server and clients in the place of two ends and a channel.
+
+use super::compact::Compact;
+use super::paced::Paced;
+use super::raw::{Data, Gaps, Outcome, RawSlice, ServeSlice, Surroundings, Terms, outcome};
+use crate::connect::{Around, has_path};
+use crate::job::{Segment, SideReport};
+use crate::registry::Entry;
+use crate::serve::{self, ServePlan, ServeStats};
+use crate::supervisor::Stop;
+use ipcperf_core::{
+    KnobValue, ListenerKind, Missing, Offered, OptionSet, Payload, Placement, Seat, SetupError,
+};
+use ipcperf_stats::Histogram;
+use ipcperf_sys::affinity;
+use ipcperf_sys::meter::Span;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// How much longer a slice may take for each process or thread that it may have.
+const EACH: Duration = Duration::from_millis(200);
+
+/// Requests that may be due in one slice: a client remembers each.
+const MOST_DUE: f64 = 10e6;
+
+pub(super) fn run(
+    entry: &Entry,
+    options: &OptionSet,
+    terms: &Terms,
+    around: Surroundings<'_>,
+) -> Outcome {
+    outcome(attempt(entry, options, terms, around), terms)
+}
+
+/// Client processes unless asked otherwise: one, where a placement names its CPU, else one for each CPU but the server's.
+fn usual_clients(placement: Placement) -> u64 {
+    match placement {
+        Placement::Free => {
+            let cpus = affinity::allowed_cpus().map_or(1, |cpus| cpus.len() as u64);
+            cpus.saturating_sub(1).max(1)
+        }
+        _ => 1,
+    }
+}
+
+fn attempt(
+    entry: &Entry,
+    options: &OptionSet,
+    terms: &Terms,
+    around: Surroundings<'_>,
+) -> Result<RawSlice, Stop> {
+    let found = entry.listener(options).map_err(|error| error.to_string())?;
+    let (listener, _) = found.map_err(SetupError::from)?;
+    let Terms { job, pads, deadline, .. } = terms;
+    let keeps_boundaries = entry.spec.payload != Payload::Stream;
+    let plan = ServePlan::of(job, usual_clients(job.key.placement), keeps_boundaries);
+    // So many processes and threads take a while to come and to go.
+    let mut patience =
+        *deadline + EACH * u32::try_from(plan.conns + plan.clients).unwrap_or(u32::MAX);
+    if let Some(Offered::PerSecond(rate)) = job.key.load.rate {
+        let seconds = (job.warmup + job.slice) as f64 * job.ns_per_tick / 1e9;
+        if rate * seconds > MOST_DUE {
+            let what = format!("{:.0} requests would be due in one slice", rate * seconds);
+            let missing = Missing::new(what, "a lower --rate, or shorter slices (--slice)");
+            return Err(SetupError::from(missing).into());
+        }
+        // A client may have one request in so long.
+        patience += Duration::from_secs_f64(3.0 * plan.clients as f64 / rate);
+    }
+    let around = Around {
+        directory: match has_path(listener) {
+            true => job.shape.directory().map_err(SetupError::from)?,
+            false => Path::new("/"),
+        },
+        nonce: job.shape.nonce,
+        cpus: Seat::BOTH.map(|end| job.cpu_of(end)),
+        counter: job.counter,
+        pads: *pads,
+        deadline: Instant::now() + patience,
+        interrupts: around.interrupts,
+    };
+    let (after, times) = serve::run(&plan, listener, &around)?;
+    let bind = if listener == ListenerKind::UnixAbstract { "abstract" } else { "path" };
+    let has_name = entry.knobs.iter().any(|knob| knob.name == "bind");
+    let bind = has_name.then(|| ("bind".to_owned(), KnobValue::Word(bind.to_owned())));
+    Ok(RawSlice { effective: bind.into_iter().collect(), ..slice(after, &times, &plan) })
+}
+
+/// The lead is the clients, the follow the server.
+fn slice(mut after: ServeStats, times: &[[Histogram; 3]], plan: &ServePlan) -> RawSlice {
+    let joint = |at: usize| {
+        let mut all = Histogram::new();
+        times.iter().for_each(|one| all.merge(&one[at]));
+        all
+    };
+    let [responses, services, lateness] = [0, 1, 2].map(joint);
+    let load = &plan.key.load;
+    let is_busy = load.rate.is_none() && load.think_ns == 0;
+    let gaps = Gaps {
+        // Nothing is under way for a while where requests are due at times of their own.
+        longest: if is_busy { after.longest } else { 0 },
+        sum: u64::try_from(responses.sum()).unwrap_or(u64::MAX),
+        count: responses.count(),
+    };
+    let paced = load.rate.is_some().then(|| Paced {
+        service: Compact::from(&services),
+        lateness: Compact::from(&lateness),
+        due: after.due[1],
+        messages: after.due[0],
+        saturated: after.saturated,
+    });
+    let part = |count: u64| after.timed(count);
+    let side = |at: usize| SideReport {
+        pid: after.pids[at].first().copied().unwrap_or(0),
+        spent: after.spent[at].map(part),
+        cpu: after.cpus[at],
+        ..SideReport::default()
+    };
+    let machine = Span {
+        window_ns: part(after.machine.window_ns),
+        busy_ns: after.machine.busy_ns.map(part),
+        energy_uj: after.machine.energy_uj.map(part),
+    };
+    let [asked, answered] = after.all;
+    RawSlice {
+        operations: after.answers(),
+        elapsed: after.window.ticks,
+        counts: [
+            Segment { sent: asked, received: answered, lost: after.failed(), ..Segment::default() },
+            Segment { sent: after.served, received: after.served, ..Segment::default() },
+        ],
+        sides: [SideReport { machine, ..side(0) }, side(1)],
+        gaps,
+        stopped: after.stopped.take(),
+        ..RawSlice::of(Data::Serve(Box::new(ServeSlice {
+            after,
+            responses: Compact::from(&responses),
+            by_client: times.iter().map(|one| Compact::from(&one[0])).collect(),
+            paced,
+        })))
+    }
+}

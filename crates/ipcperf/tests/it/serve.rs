@@ -1,0 +1,285 @@
+//! Clients that stay connected to one server: whatever was asked is answered or failed, nobody is forgotten, and nothing is
+//! left.
+
+use crate::common::{Ended, Sandbox, at_once, cells, is_here, list, rounds, text, wait_for};
+use crate::watch::{signal, workers};
+use serde_json::Value;
+use std::thread::sleep;
+use std::time::Duration;
+
+const BRIEF: [&str; 6] = ["--rounds", "2", "--slice", "20ms", "--warmup", "2ms"];
+
+/// Runs these words of the pattern for a moment, not pinned.
+fn serve(sandbox: &Sandbox, words: &str, more: &[&str]) -> Ended {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let start = ["run", "-p", "serve", "--place", "free", "-o", "run.json"];
+    sandbox.run(&[&start[..], &words, more].concat())
+}
+
+fn document(sandbox: &Sandbox, ended: &Ended) -> Value {
+    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+    sandbox.result("run.json")
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("no count: {value}"))
+}
+
+fn figure(metric: &Value) -> f64 {
+    metric["value"].as_f64().unwrap_or_else(|| panic!("no figure: {metric}"))
+}
+
+/// Requests answered, after checking that all asked are accounted for and each slice has its proof.
+fn accounted(cell: &Value) -> u64 {
+    assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
+    let served = &cell["serve"];
+    let (asked, answered) = (count(&served["asked"]), count(&served["answered"]));
+    assert_eq!((asked, served.get("errors")), (answered, None), "{served}");
+    assert_eq!((count(&cell["messages"]), count(&cell["lost"])), (answered, 0), "{cell}");
+    for round in &rounds(cell) {
+        let proof = &round["proof"];
+        assert_eq!(proof["holds"], true, "{proof}");
+        assert_ne!(proof["lead_pid"], proof["follow_pid"]);
+        // Sent, answered by the server, and back.
+        assert_eq!(
+            (&proof["lead"][0], &proof["lead"][1]),
+            (&proof["follow"][0], &proof["follow"][1])
+        );
+    }
+    answered
+}
+
+#[test]
+fn every_request_is_answered_whatever_the_server_and_however_many_connections() {
+    let sandbox = Sandbox::new();
+    let sockets = "-m unix-stream,unix-seqpacket,tcp,tcp6,vsock";
+    let words = format!("{sockets} --conns 1,5,64 --style epoll,threads,process --reply 1K");
+    let document = document(&sandbox, &serve(&sandbox, &words, &BRIEF));
+    assert_eq!(cells(&document).len(), 5 * 3 * 3);
+    for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
+        let (conns, served) = (count(&cell["load"]["conns"]), &cell["serve"]);
+        let answered = accounted(cell);
+        assert!(answered >= 2 * conns, "each connection asked in each round: {cell}");
+        assert_eq!(
+            (count(&served["conns"]), served.get("by_client").is_some()),
+            (conns, served["clients"] != 1)
+        );
+        let style = cell["load"].get("style").cloned().unwrap_or_else(|| "epoll".into());
+        assert_eq!(served["style"], style);
+        assert!(
+            figure(&served["requests_per_second"]) > 0.0 && figure(&cell["rtt_ns"]["p50"]) > 0.0
+        );
+        assert!(figure(&served["server_cpu_ns"]) > 0.0 && figure(&served["client_cpu_ns"]) > 0.0);
+        let jain = figure(&served["jain"]);
+        assert!(jain > 0.0 && jain <= 1.0 + 1e-9, "{jain}");
+        assert!(figure(&served["rest_busy"]) >= 0.0 && count(&served["rest_ns"]) >= 10_000_000);
+        let bytes: u64 = rounds(cell).iter().map(|round| count(&round["bytes"])).sum();
+        assert_eq!(bytes, answered * (64 + 1024), "{cell}");
+    }
+    sandbox.leaves_nothing();
+    assert!(workers(&sandbox).is_empty());
+}
+
+#[test]
+fn clients_share_the_connections_and_each_is_told() {
+    let sandbox = Sandbox::new();
+    let words = "-m unix-stream --conns 7 --clients 3 --inflight 4 -s 1,4096";
+    let document = document(&sandbox, &serve(&sandbox, words, &BRIEF));
+    for cell in cells(&document) {
+        let answered = accounted(cell);
+        let served = &cell["serve"];
+        assert_eq!(count(&served["clients"]), 3);
+        let clients = served["by_client"].as_array().expect("three clients");
+        let each: u64 = clients.iter().map(|client| count(&client["answered"])).sum();
+        assert_eq!((clients.len(), each), (3, answered));
+        assert!(clients.iter().all(|client| figure(&client["response_ns"]["p50"]) > 0.0));
+    }
+}
+
+/// Sizes as a key-value store has them: short questions with short or long answers.
+#[test]
+fn a_mix_has_its_sizes_to_the_byte_and_its_shares_about() {
+    let sandbox = Sandbox::new();
+    let words = "-m unix-stream,tcp,unix-seqpacket --conns 4 --mix 36:5@90%,120:4K@10%";
+    let document =
+        document(&sandbox, &serve(&sandbox, words, &["--rounds", "1", "--samples", "4000"]));
+    assert_eq!(cells(&document).len(), 3);
+    for cell in cells(&document) {
+        assert_eq!(accounted(cell), 4000);
+        assert_eq!(count(&cell["size_bytes"]), 120, "the longest request");
+        let parts = cell["serve"]["mix"].as_array().expect("two kinds");
+        let sizes = |key: &str| parts.iter().map(|part| count(&part[key])).collect::<Vec<_>>();
+        assert_eq!((sizes("request_bytes"), sizes("reply_bytes")), (vec![36, 120], vec![5, 4096]));
+        let [short, long] = sizes("answered")[..] else { panic!("two kinds: {cell}") };
+        // Six standard deviations of 400 in 4000.
+        assert!(short + long == 4000 && (286..=514).contains(&long), "{long}");
+        assert_eq!(count(&rounds(cell)[0]["bytes"]), short * 41 + long * 4216);
+    }
+}
+
+#[test]
+fn an_open_loop_that_asks_for_too_much_says_saturated_and_one_that_does_not_has_response_times() {
+    let sandbox = Sandbox::new();
+    // A server that works for 1 ms on each request answers less than 1,000 per second.
+    let words = "-m unix-stream --conns 4 --service 1ms --rate 100,5k";
+    let ended = serve(&sandbox, words, &["--rounds", "2", "--slice", "200ms", "--warmup", "1ms"]);
+    let document = document(&sandbox, &ended);
+    let [calm, flooded] = cells(&document) else { panic!("two cells: {document}") };
+    for cell in [calm, flooded] {
+        accounted(cell);
+        assert!(figure(&cell["offered_per_second"]) > 0.0);
+        assert!(figure(&cell["achieved_per_second"]) < 1000.0);
+        assert!(figure(&cell["service_ns"]["p50"]) >= 1e6, "the server works so long");
+    }
+    assert_eq!(flooded["rtt_ns"]["p50"]["value"], Value::Null);
+    assert_eq!(flooded["rtt_ns"]["p50"]["reason"], "saturated");
+    assert!(ended.stdout.contains("saturated"), "{}", ended.stdout);
+    let findings = list(&document["noise"], "findings");
+    assert!(
+        findings.iter().any(|finding| {
+            finding["cells"].as_array().is_some_and(|hit| hit.contains(&flooded["id"]))
+                && text(finding, "text").contains("faster than")
+        }),
+        "{findings:?}"
+    );
+    // Half a second apart on average; a response contains the work.
+    assert!(calm["rtt_ns"]["p50"]["value"].as_f64().is_none_or(|p50| p50 >= 1e6), "{calm}");
+}
+
+#[test]
+fn the_server_works_as_long_as_it_was_asked_to() {
+    let sandbox = Sandbox::new();
+    let words = "-m unix-stream --conns 2 --service 200us,exp:200us --samples 50";
+    let document = document(&sandbox, &serve(&sandbox, words, &["--rounds", "1"]));
+    let [constant, random] = cells(&document) else { panic!("two cells: {document}") };
+    assert!(figure(&constant["rtt_ns"]["min"]) >= 200e3, "{constant}");
+    assert!(figure(&random["rtt_ns"]["min"]) < 200e3, "some are shorter: {random}");
+}
+
+#[test]
+fn a_client_that_stops_reading_does_not_stop_the_others() {
+    let sandbox = Sandbox::new();
+    let words = "-m unix-stream,tcp --conns 4 --stall 300ms --style epoll,threads --reply 256K";
+    let more = ["--rounds", "1", "--slice", "400ms", "--warmup", "1ms"];
+    let document = document(&sandbox, &serve(&sandbox, words, &more));
+    assert_eq!(cells(&document).len(), 4);
+    for cell in cells(&document) {
+        accounted(cell);
+        let served = &cell["serve"];
+        // It had a quarter of the time and the others all of it: fewer answers, and one that took as long as the stall.
+        assert!(figure(&served["least_share"]) < 0.25, "{cell}");
+        assert!(figure(&served["jain"]) < 0.9999, "{cell}");
+        assert!(figure(&cell["rtt_ns"]["max"]) >= 300e6, "{cell}");
+        assert!(count(&served["asked"]) > 4, "{cell}");
+    }
+}
+
+#[test]
+fn whoever_dies_costs_its_cell_and_is_named() {
+    let styles = ["epoll", "threads", "process"];
+    let all = styles.iter().flat_map(|style| [(*style, true), (*style, false)]);
+    at_once(all, |(style, is_server)| {
+        let sandbox = Sandbox::new();
+        let line = format!(
+            "run -p serve -m unix-stream,tcp --conns 4 --clients 2 --style {style} --place free --rounds 1 --slice 1s \
+             -o run.json --no-progress"
+        );
+        let running = sandbox.start(&line.split_whitespace().collect::<Vec<_>>());
+        // The servers are started first. Whatever else a run measures has two workers at the most.
+        let expected = if style == "process" { 6 } else { 3 };
+        let all = wait_for("all workers", || {
+            let all = workers(&sandbox);
+            (all.len() == expected).then_some(all)
+        });
+        sleep(Duration::from_millis(100));
+        let victim = if is_server { all.iter().min() } else { all.iter().max() };
+        signal("KILL", *victim.expect("workers"));
+        let ended = running.end();
+        let document = sandbox.result("run.json");
+        let failed: Vec<&Value> =
+            cells(&document).iter().filter(|cell| cell["status"] != "ok").collect();
+        let [cell] = failed.as_slice() else { panic!("{style}: {ended:?} {document}") };
+        let (reason, who) = (text(cell, "reason"), if is_server { "server" } else { "client" });
+        assert_eq!(cell["status"], "failed");
+        assert!(reason.contains(who) && reason.contains("killed by signal 9"), "{style}: {reason}");
+        sandbox.leaves_nothing();
+    });
+}
+
+#[test]
+fn what_cannot_be_served_says_why_and_what_can() {
+    let sandbox = Sandbox::new();
+    let names = "pipe,fifo,unix-dgram,udp,unix-stream/epoll,shm-ring/futex,unix-stream/spin,tcp";
+    let words = format!("-m {names} --conns 2 --clients 1,3");
+    let document = document(&sandbox, &serve(&sandbox, &words, &BRIEF));
+    for cell in cells(&document) {
+        let (name, clients) = (text(cell, "mechanism"), count(&cell["load"]["clients"]));
+        if name == "tcp" && clients == 1 {
+            accounted(cell);
+            continue;
+        }
+        assert_eq!(cell["status"], "unavailable", "{cell}");
+        let reason = text(cell, "reason");
+        let wanted = match name {
+            "tcp" => "3 clients cannot share 2 connections; more --conns, or fewer --clients",
+            "fifo" => "a FIFO has one direction",
+            "unix-stream/epoll" => "serve takes mechanisms, and epoll is a variant; unix-stream",
+            "unix-stream/spin" | "shm-ring/futex" => "is a variant",
+            _ => "no listener; unix-stream, unix-seqpacket, tcp",
+        };
+        // On one CPU that comes first.
+        let spins = cell["wait"] == "spin" && reason.contains("two busy-waiting processes");
+        assert!(spins || reason.contains(wanted), "{name}: {reason}");
+    }
+    for (words, part) in [
+        ("-m tcp --rate 10%", "takes requests per second (like 20k), not a share"),
+        ("-m tcp --mix 36:5@50%", "do not add up to 100%"),
+        ("-m tcp --mix 36:5@100% -s 64", "--mix gives the size of each request: leave out -s"),
+        ("-m tcp --mix 36:5@100% --reply 64", "leave out --reply"),
+        ("-m tcp --conns 1025", "between 1 and 1024"),
+        ("-m tcp --clients 65", "between 1 and 64"),
+        ("-m tcp --style thread", "did you mean 'threads'"),
+        ("-m tcp --service fast", "--service"),
+    ] {
+        let ended = serve(&sandbox, words, &[]);
+        assert_eq!(ended.status.code(), Some(2), "{words}: {}", ended.stderr);
+        assert!(ended.stderr.contains(part), "{words}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn more_connections_than_files_or_processes_are_refused_before_anything_starts() {
+    let sandbox = Sandbox::new();
+    for (limit, words, part) in [
+        ("ulimit -n 100", "--conns 64", "a cell with 64 connections needs"),
+        ("ulimit -n 60", "--conns 16 --style process", "RLIMIT_NOFILE"),
+    ] {
+        let mut command = std::process::Command::new("sh");
+        let program = env!("CARGO_BIN_EXE_ipcperf");
+        command.args(["-c", &format!("{limit} && exec \"$0\" \"$@\""), program]);
+        let line =
+            format!("run -p serve -m unix-stream {words} --place free --rounds 1 -o run.json");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ended = sandbox.spawn(sandbox.surround(command, &words)).end();
+        assert_eq!(ended.status.code(), Some(3), "{}{}", ended.stdout, ended.stderr);
+        let document = sandbox.result("run.json");
+        let [cell] = cells(&document) else { panic!("one cell") };
+        let reason = text(cell, "reason");
+        assert!(reason.contains(part) && reason.contains("ulimit -n"), "{reason}");
+    }
+}
+
+/// With one connection and one request under way the same bytes go there and back as in the pattern `request`.
+#[test]
+fn one_connection_moves_what_the_pattern_request_moves() {
+    let sandbox = Sandbox::new();
+    let words = "-p request -m unix-stream -s 64 --reply 1K --samples 500";
+    let document = document(&sandbox, &serve(&sandbox, words, &["--rounds", "1"]));
+    let [served, asked] = cells(&document) else { panic!("two cells: {document}") };
+    let moved = |cell: &Value| {
+        assert_eq!(cell["status"], "ok", "{cell}");
+        count(&rounds(cell)[0]["bytes"])
+    };
+    assert_eq!(moved(served), 500 * (64 + 1024));
+    assert_eq!(moved(served), moved(asked));
+}
