@@ -43,7 +43,7 @@ pub(crate) mod zeromq {
     const ZMQ_DONTWAIT: c_int = 1;
 
     /// How long a socket that is closed goes on sending, ms.
-    const LINGER: c_int = 5000;
+    const LINGER: c_int = 30_000;
 
     /// `zmq_msg_t`.
     #[repr(C, align(8))]

@@ -168,8 +168,11 @@ impl Port for NngPort {
     }
 }
 
-/// How long an end that has finished waits for its peer to read.
-const LINGER: Duration = Duration::from_secs(5);
+/// How long an end that finishes waits for room, and then for its peer to read.
+const LINGER: Duration = Duration::from_secs(30);
+
+/// The same where the peer has finished too, and may be gone.
+const SHORT: Duration = Duration::from_secs(1);
 
 impl Drop for NngPort {
     fn drop(&mut self) {
@@ -177,7 +180,7 @@ impl Drop for NngPort {
         if self.awaits && self.socket.give_up_after(Duration::from_millis(100)).is_err() {
             return;
         }
-        while self.awaits && began.elapsed() < LINGER {
+        while self.awaits && began.elapsed() < if self.has_ended { SHORT } else { LINGER } {
             match self.next() {
                 // What comes while nobody waits for it any more, or nothing yet.
                 Ok(_) | Err(Fault::Timeout | Fault::Closed) => {}

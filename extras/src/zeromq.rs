@@ -14,7 +14,7 @@ ipcperf_core::options! {
     /// Knobs of ZeroMQ.
     pub struct ZeroMqOptions {
         /// Messages that may wait at each end before a sender waits (ZMQ_SNDHWM, ZMQ_RCVHWM).
-        pub hwm: Option<u64> = (None, "1000, or as many as 64 MiB hold", Count { min: 1, max: 1_000_000 }),
+        pub hwm: Option<u64> = (None, "1000, or as many as 4 MiB hold", Count { min: 1, max: 1_000_000 }),
         /// Where the library's own threads run: on the CPU of their end, or on any.
         pub threads: String = ("pinned".into(), "pinned", Choice { words: THREADS }),
     }
@@ -25,7 +25,7 @@ ipcperf_core::options! {
 pub struct ZeroMq;
 
 /// What may wait at an end where nobody says otherwise: messages, and their bytes.
-const USUAL: (u64, u64) = (1000, 64 << 20);
+const USUAL: (u64, u64) = (1000, 4 << 20);
 
 impl ZeroMqOptions {
     fn waiting(&self, size: usize) -> u64 {
@@ -44,8 +44,9 @@ impl Mechanism for ZeroMq {
             "A message passes four threads: its sender, the library's at each end, its receiver. Each hand-over wakes a thread.",
             "The library's threads share the CPU of their end unless threads=free: a pinned program is slower for it.",
             "Nothing tells of a dead peer: the library waits for it to come back, and a receiver waits for ever.",
-            "Nothing tells of a peer that closes either: the end here is a message of two parts.",
-            "Up to 1000 messages wait at each end by default, whatever their size.",
+            "Nothing tells of a peer that closes, and what is under way may be lost then: an end here says that it ends, and \
+             waits until its peer has read.",
+            "By default 1000 messages may wait at each end, whatever their size; here no more than 4 MiB of them.",
         ],
         payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
@@ -100,6 +101,7 @@ impl Mechanism for ZeroMq {
             buffer,
             is_held: false,
             has_ended: false,
+            awaits: false,
         })
     }
 }
@@ -115,7 +117,10 @@ pub struct ZeroMqPort {
     buffer: Buffer,
     /// The message was received and not shown yet.
     is_held: bool,
+    /// The peer has finished.
     has_ended: bool,
+    /// This end has finished, and has not heard that its peer has read all.
+    awaits: bool,
 }
 
 /// Makes a call until nothing interrupts it.
@@ -125,6 +130,24 @@ fn whole<T>(mut call: impl FnMut() -> Result<T, i32>) -> Result<T, Fault> {
             Err(errno::EINTR) => {}
             done => return done.map_err(fault),
         }
+    }
+}
+
+impl ZeroMqPort {
+    /// Takes note of what its peer says in a message of two parts, of which the first was received.
+    fn hear(&mut self) -> Result<(), Fault> {
+        let is_end = self.message.bytes().is_empty();
+        whole(|| self.socket.receive(&mut self.message))?;
+        if is_end {
+            self.has_ended = true;
+            // A peer that is gone need not know.
+            if self.socket.try_send(READ, true).is_ok() {
+                whole(|| self.socket.send(&[], false))?;
+            }
+        } else {
+            self.awaits = false;
+        }
+        Ok(())
     }
 }
 
@@ -140,41 +163,72 @@ impl Port for ZeroMqPort {
         len: usize,
         take: impl FnOnce(&[u8]) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
-        if self.has_ended {
-            return Err(Fault::Closed);
+        while !self.has_ended {
+            if !std::mem::take(&mut self.is_held) {
+                whole(|| self.socket.receive(&mut self.message))?;
+            }
+            if !self.message.has_more() {
+                let message = self.message.bytes();
+                return if message.len() == len { take(message) } else { Err(Fault::Truncated) };
+            }
+            self.hear()?;
         }
-        if !std::mem::take(&mut self.is_held) {
-            whole(|| self.socket.receive(&mut self.message))?;
-        }
-        if self.message.has_more() {
-            self.has_ended = true;
-            return Err(Fault::Closed);
-        }
-        let message = self.message.bytes();
-        if message.len() == len { take(message) } else { Err(Fault::Truncated) }
+        Err(Fault::Closed)
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
         let began = Instant::now();
         loop {
             match self.socket.try_send(&[], true) {
-                Ok(()) => return whole(|| self.socket.send(&[], false)),
+                Ok(()) => break,
                 Err(errno::EAGAIN) => {}
                 Err(errno::EINTR) => continue,
                 Err(code) => return Err(fault(code)),
             }
             // There is no room, or nobody: a peer that has finished may be gone, and need not know.
-            if !self.is_held && !self.has_ended {
-                self.is_held = self.socket.try_receive(&mut self.message).is_ok();
-            }
-            let is_end = self.is_held && self.message.has_more();
-            if is_end || self.has_ended || began.elapsed() > LINGER {
+            if self.has_ended || began.elapsed() > LINGER {
                 return Ok(());
+            }
+            if !self.is_held && self.socket.try_receive(&mut self.message).is_ok() {
+                self.is_held = !self.message.has_more();
+                if !self.is_held {
+                    self.hear()?;
+                }
             }
             std::thread::sleep(Duration::from_millis(1));
         }
+        whole(|| self.socket.send(&[], false))?;
+        self.awaits = true;
+        Ok(())
     }
 }
 
-/// How long an end that finishes waits for room.
-const LINGER: Duration = Duration::from_secs(5);
+/// The first part of what tells a peer that all was read up to its end.
+const READ: &[u8] = b"read";
+
+/// How long an end that finishes waits for room, and then for its peer to read.
+const LINGER: Duration = Duration::from_secs(30);
+
+/// The same where the peer has finished too, and may be gone.
+const SHORT: Duration = Duration::from_secs(1);
+
+impl Drop for ZeroMqPort {
+    fn drop(&mut self) {
+        let began = Instant::now();
+        while self.awaits && began.elapsed() < if self.has_ended { SHORT } else { LINGER } {
+            match self.socket.try_receive(&mut self.message) {
+                Ok(()) if self.message.has_more() => {
+                    if self.hear().is_err() {
+                        return;
+                    }
+                }
+                // What comes while nobody waits for it any more.
+                Ok(()) => {}
+                Err(errno::EAGAIN | errno::EINTR) => {
+                    std::thread::sleep(Duration::from_micros(200));
+                }
+                Err(_) => return,
+            }
+        }
+    }
+}

@@ -8,7 +8,7 @@ use crate::entry::Entry;
 use crate::scene::{Scene, Trouble};
 use crate::script::{Script, Step};
 use crate::task::Task;
-use ipcperf_core::{BackPressure, Family, Memory, OnClose, OptionSet, Payload};
+use ipcperf_core::{BackPressure, Family, Memory, OnClose, OptionSet, Payload, Syscalls};
 use ipcperf_engine::job::Failure;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::task::WorkerContext;
@@ -70,8 +70,7 @@ pub(crate) const CASES: &[Case] = &[
     case("C20", "declared_memory", payload, facts::declared_memory),
     case("C20", "declared_descriptors", descriptors, facts::declared_descriptors),
     case("C20", "declared_silence", silence, facts::declared_silence).beside(Beside::Any),
-    case("C21", "declared_system_calls", |_| None, calls::declared_system_calls)
-        .beside(Beside::Any),
+    case("C21", "declared_system_calls", counted, calls::declared_system_calls).beside(Beside::Any),
     case("C22", "unavailable_is_polite", own_calls, refusal::unavailable_is_polite),
     // Largest values take much memory at once.
     case("C23", "options", any_knob, cases::knobs::options).beside(Beside::None),
@@ -116,6 +115,13 @@ fn own_calls(entry: &Entry) -> Option<String> {
     let is_library = entry.spec().family == Family::Library;
     let text = "family: library, what it makes of a call that is meddled with is its own affair";
     floor(entry).or_else(|| is_library.then(|| text.into()))
+}
+
+fn counted(entry: &Entry) -> Option<String> {
+    let spec = entry.spec();
+    let is_open =
+        spec.family == Family::Library && spec.syscalls == Syscalls { send: None, recv: None };
+    is_open.then(|| "family: library, no number of calls is declared".into())
 }
 
 fn payload(entry: &Entry) -> Option<String> {
