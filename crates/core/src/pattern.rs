@@ -289,8 +289,8 @@ const BROADCAST: PatternFacts = PatternFacts {
     to_each: true,
     title: "One producer, every message to several consumers",
     cost_of: "message of a broadcast",
-    legend: "The producer sends each message once for each consumer, over a channel of its own; each copy that arrives \
-             counts. Slowest is what the slowest consumer got per second; behind is how many messages a consumer had not \
+    legend: "The producer sends each message once for each consumer, over a channel of its own, and over shm-ring once for \
+             all; each copy that arrives counts. Slowest is what the slowest consumer got per second; behind is how many messages a consumer had not \
              read yet that were sent to it. A recv is one call of a consumer, waiting included.",
     ..FAN_OUT
 };
