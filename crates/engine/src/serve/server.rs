@@ -264,10 +264,10 @@ fn in_turns(
             let is_pending = peer.line.is_pending();
             if peer.end.is_some() {
                 open -= 1;
-                set.remove(peer.line.fd()).map_err(|code| limits::text(code))?;
+                set.remove(peer.line.fd()).map_err(limits::text)?;
             } else if is_pending != was_pending {
                 let changed = set.change(peer.line.fd(), event.number, !is_pending, is_pending);
-                changed.map_err(|code| limits::text(code))?;
+                changed.map_err(limits::text)?;
             }
         }
     }
