@@ -121,14 +121,27 @@ impl NngPort {
             let bytes = message.bytes();
             if bytes == self.end {
                 self.has_ended = true;
-                // A peer that is gone need not know.
-                let _ = self.socket.try_send(&self.read);
+                self.confirm();
                 return Err(Fault::Closed);
             }
             if bytes != self.read {
                 return Ok(message);
             }
             self.awaits = false;
+        }
+    }
+}
+
+impl NngPort {
+    /// Says that all was read. A peer that is gone, or waits no more, need not know.
+    fn confirm(&self) {
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_millis(100) {
+            match self.socket.try_send(&self.read) {
+                // The message before it is on its way.
+                Err(Fault::Timeout) => std::thread::sleep(Duration::from_micros(100)),
+                _ => return,
+            }
         }
     }
 }
