@@ -33,6 +33,8 @@ impl Mechanism for BoostQueue {
         payload: Payload::Message { max: None },
         direction: Direction::OneWay,
         reach: Reach::Named,
+        shares: Namespaces::MNT,
+        shares_by_name: Namespaces::MNT,
         producers: Peers::Many,
         consumers: Peers::Many,
         on_death: OnClose::Undetected,

@@ -34,6 +34,8 @@ impl Mechanism for IpcChannel {
         payload: Payload::Message { max: None },
         direction: Direction::OneWay,
         reach: Reach::Named,
+        shares: Namespaces::MNT,
+        shares_by_name: Namespaces::MNT,
         producers: Peers::Many,
         consumers: Peers::One,
         on_death: OnClose::Told,

@@ -35,6 +35,8 @@ impl Mechanism for Nng {
         payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        shares: Namespaces::MNT,
+        shares_by_name: Namespaces::MNT,
         producers: Peers::One,
         consumers: Peers::One,
         on_death: OnClose::Undetected,

@@ -29,6 +29,9 @@ impl Mechanism for Tokio {
         payload: Payload::Stream,
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        // The descriptors of a pair are handed over.
+        shares: Namespaces::NONE,
+        shares_by_name: Namespaces::MNT,
         producers: Peers::One,
         consumers: Peers::One,
         on_death: OnClose::Told,

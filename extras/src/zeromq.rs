@@ -51,6 +51,8 @@ impl Mechanism for ZeroMq {
         payload: Payload::Message { max: None },
         direction: Direction::TwoWay,
         reach: Reach::Named,
+        shares: Namespaces::MNT,
+        shares_by_name: Namespaces::MNT,
         producers: Peers::One,
         consumers: Peers::One,
         on_death: OnClose::Undetected,
