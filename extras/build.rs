@@ -10,9 +10,8 @@ struct Library {
     package: &'static str,
 }
 
-const LIBRARIES: [Library; 3] = [
+const LIBRARIES: [Library; 2] = [
     Library { cfg: "has_zeromq", header: "zmq.h", linked: Some("zmq"), package: "libzmq3-dev" },
-    Library { cfg: "has_nng", header: "nng/nng.h", linked: Some("nng"), package: "libnng-dev" },
     Library {
         cfg: "has_boost",
         header: "boost/interprocess/ipc/message_queue.hpp",

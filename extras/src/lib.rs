@@ -10,8 +10,6 @@ pub mod boost_queue;
 mod ffi;
 pub mod ipc_channel;
 mod library;
-#[cfg(has_nng)]
-pub mod nng;
 pub mod tokio;
 #[cfg(has_zeromq)]
 pub mod zeromq;
@@ -24,8 +22,6 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<ipc_channel::IpcChannel>();
     #[cfg(has_zeromq)]
     visitor.visit::<zeromq::ZeroMq>();
-    #[cfg(has_nng)]
-    visitor.visit::<nng::Nng>();
     #[cfg(has_boost)]
     visitor.visit::<boost_queue::BoostQueue>();
 }
