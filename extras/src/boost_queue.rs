@@ -26,7 +26,7 @@ impl Mechanism for BoostQueue {
         summary: "Two Boost.Interprocess message_queues in shared memory; an end sleeps on a condition, in a futex.",
         manual: &["shm_overview(7)", "pthread_mutexattr_setpshared(3)", "futex(7)"],
         pitfalls: &[
-            "Whoever is killed while it holds the lock leaves it locked: nobody can use the queue any more.",
+            "A process that is killed while it holds the lock leaves it locked: nobody can use the queue any more.",
             "Nothing tells of a dead peer; a receiver waits for ever, and the name stays until somebody removes it.",
             "Messages are sorted by priority: one of a higher priority overtakes those that wait.",
         ],
