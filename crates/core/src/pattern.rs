@@ -334,6 +334,16 @@ const SERVE: PatternFacts = PatternFacts {
 };
 
 impl PatternKind {
+    /// What it is given of an option that it takes if nothing else was asked for.
+    #[must_use]
+    pub const fn default_of(self, key: LoadKey) -> Option<&'static str> {
+        match (self, key) {
+            // Without a rate the clients of a server ask in a closed loop.
+            (Self::Serve, LoadKey::Rate) => None,
+            _ => key.default(),
+        }
+    }
+
     /// Its row.
     #[must_use]
     pub const fn facts(self) -> &'static PatternFacts {

@@ -7,6 +7,7 @@ mod raw;
 mod serve;
 mod stall;
 mod ways;
+mod window;
 
 pub use compact::Compact;
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
@@ -16,9 +17,9 @@ pub(crate) use raw::note;
 pub(crate) use raw::samples;
 pub use raw::{
     ConnectSlice, Data, Gaps, Outcome, RawFan, RawSlice, ServeSlice, Surroundings, Terms, Trips,
-    Window,
 };
 pub use ways::Ways;
+pub use window::Window;
 
 use crate::fan;
 use crate::hot::{Recorder, Trip};

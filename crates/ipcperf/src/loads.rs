@@ -101,7 +101,7 @@ pub(crate) fn loads(
     for key in LoadKey::ALL {
         let mut takers = patterns.iter().filter(|pattern| pattern.takes(*key)).peekable();
         let is_taken = takers.peek().is_some();
-        let default = takers.find_map(|pattern| key.default_in(*pattern));
+        let default = takers.find_map(|pattern| pattern.default_of(*key));
         let Some(given) = args.0.get(key).map(String::as_str).or(default) else { continue };
         if !is_taken {
             let takers = PatternKind::ALL.iter().filter(|pattern| pattern.takes(*key));

@@ -9,31 +9,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::case::{Carrier, Pattern};
+use super::case::{Carrier, Job, Pattern};
 use super::loops::{
-    self, Bytes, End, Flag, Futex, Line, Ring, Rings, elapsed, start_ticks, stop_ticks,
+    self, Bytes, End, Flag, Futex, Line, Ring, Rings, elapsed, pin, start_ticks, stop_ticks,
 };
-
-/// The arguments of `cargo xtask bare`.
-#[derive(Clone, Debug, clap::Args)]
-pub(crate) struct Job {
-    pub(super) carrier: Carrier,
-    pattern: Pattern,
-    /// Bytes per message
-    pub(super) bytes: usize,
-    /// CPU of the lead, which times or sends
-    pub(super) lead: usize,
-    /// CPU of the follow
-    pub(super) follow: usize,
-    /// Length of the timed region
-    pub(super) milliseconds: usize,
-    /// Where in its page a buffer begins, bytes
-    #[arg(default_value_t = 0)]
-    offset: usize,
-    /// Connections of a server
-    #[arg(default_value_t = 1)]
-    pub(super) conns: usize,
-}
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Seat {
@@ -161,19 +140,6 @@ fn pages(bytes: usize, sharing: i32) -> io::Result<&'static mut [u8]> {
     }
     // SAFETY: of that size, and never unmapped.
     Ok(unsafe { std::slice::from_raw_parts_mut(start.cast(), bytes) })
-}
-
-pub(super) fn pin(cpu: usize) -> io::Result<()> {
-    if cpu >= libc::CPU_SETSIZE as usize {
-        return Err(io::Error::from_raw_os_error(libc::EINVAL));
-    }
-    // SAFETY: a zeroed set is an empty one, and the CPU lies within it.
-    let failed = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
-    } != 0;
-    if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// One end, in its own process; the figure is the lead's.

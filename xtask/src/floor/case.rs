@@ -165,6 +165,27 @@ pub(crate) fn all(places: &[Place]) -> Vec<Case> {
     cases
 }
 
+/// The arguments of `cargo xtask bare`.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct Job {
+    pub(super) carrier: Carrier,
+    pub(super) pattern: Pattern,
+    /// Bytes per message
+    pub(super) bytes: usize,
+    /// CPU of the lead, which times or sends
+    pub(super) lead: usize,
+    /// CPU of the follow
+    pub(super) follow: usize,
+    /// Length of the timed region
+    pub(super) milliseconds: usize,
+    /// Where in its page a buffer begins, bytes
+    #[arg(default_value_t = 0)]
+    pub(super) offset: usize,
+    /// Connections of a server
+    #[arg(default_value_t = 1)]
+    pub(super) conns: usize,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -17,8 +17,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 
-pub(crate) use bare::{Job, print};
+pub(crate) use bare::print;
 use case::Case;
+pub(crate) use case::Job;
 use ipcperf_stats::Rng;
 use product::{Product, complaint};
 use verdict::{Rounds, judge};

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 
-use super::bare::{Job, pin};
-use super::case::Carrier;
-use super::loops::{self, elapsed, start_ticks, stop_ticks};
+use super::case::{Carrier, Job};
+use super::loops::{self, elapsed, pin, start_ticks, stop_ticks};
 
 /// Events of one wait, as ipcperf takes them.
 const MOST_EVENTS: usize = 64;

@@ -3,6 +3,7 @@
 use super::compact::Compact;
 use super::paced::Paced;
 use super::ways::Ways;
+use super::window::Window;
 use crate::connect::{ConnectStats, Model, PARTS};
 use crate::hot::{Recorder, Spill};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
@@ -110,15 +111,6 @@ pub struct Trips {
     pub ways: Ways,
     /// What the histogram has, ticks, in the order in which it was timed; `None` where nobody asked.
     pub kept: Option<Vec<u64>>,
-}
-
-/// The time in which all ends were at work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
-    /// Messages that arrived in it.
-    pub messages: u64,
-    /// Its length, ticks.
-    pub ticks: u64,
 }
 
 /// What one slice of a fan timed.

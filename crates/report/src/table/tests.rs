@@ -5,6 +5,7 @@ use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style};
 use ipcperf_core::result::{Cell, ResultSet, Status, TransformCost};
 
+mod programs;
 mod rules;
 
 fn written(set: &ResultSet, style: &Style) -> String {

@@ -1,6 +1,6 @@
 //! Kinds of cores: fast ones and thrifty ones in one machine, as the kernel tells them apart.
 
-use super::cpu_list;
+use super::list::cpu_list;
 use ipcperf_core::result::CoreKind;
 use std::collections::BTreeSet;
 use std::fs;
