@@ -15,7 +15,7 @@ pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
         let coordinator = Descriptors::take();
         let declared = scene.entry.spec().threads;
         for pid in pair.pids() {
-            let threads = fs::read_dir(format!("/proc/{pid}/task")).map_or(1, Iterator::count);
+            let threads = threads(pid);
             ensure(declared == (threads > 1), || {
                 format!("threads: {declared}, but an end has {threads}")
             })?;
@@ -42,6 +42,14 @@ pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
         }
     }
     Ok(())
+}
+
+/// The threads of a process, without those that the kernel runs in it for its io_uring (`iou-sqp-PID`, `iou-wrk-PID`).
+fn threads(pid: u32) -> usize {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return 1 };
+    let name = |task: &fs::DirEntry| fs::read_to_string(task.path().join("comm"));
+    let is_own = |task: &fs::DirEntry| !name(task).is_ok_and(|name| name.starts_with("iou-"));
+    tasks.flatten().filter(is_own).count()
 }
 
 /// Descriptors that are one end of something: sockets, and whatever can only be read or only be written. Counters,
