@@ -3,8 +3,8 @@
 use crate::control::wait_any;
 use crate::io::failed;
 use crate::io::names::{self, Unlink};
-use crate::io::socket::Kind;
 use crate::io::socket::inet::{self, Inet};
+use crate::io::socket::{Kind, get_option};
 use crate::io::sysctl;
 use ipcperf_core::{Address, Missing, SetupError};
 use rustix::fs::Mode;
@@ -153,8 +153,8 @@ pub fn call(kind: Kind, address: &Address) -> Result<(OwnedFd, Option<u32>), Set
             let socket = unix_socket(kind)?;
             let name = net::SocketAddrUnix::new(path).map_err(failed("address of a path"))?;
             net::connect(&socket, &name).map_err(failed(format!("connect {address}")))?;
-            let peer = sockopt::socket_peercred(&socket).map_err(failed("SO_PEERCRED"))?;
-            Ok((socket, u32::try_from(peer.pid.as_raw_nonzero().get()).ok()))
+            let process = u32::try_from(credentials(&socket)?.pid).ok().filter(|pid| *pid != 0);
+            Ok((socket, process))
         }
         Address::Tcp(port) => {
             let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -298,14 +298,21 @@ impl Candidate {
     }
 }
 
+/// Who is at the other end of a UNIX socket. The process is 0 where it is in a PID namespace that cannot be seen from this one.
+fn credentials(socket: &OwnedFd) -> Result<libc::ucred, SetupError> {
+    let mut peer = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    get_option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, &mut peer)
+        .map_err(failed("SO_PEERCRED"))?;
+    Ok(peer)
+}
+
 fn is_own_user(candidate: &OwnedFd) -> Result<bool, SetupError> {
     let family = sockopt::socket_domain(candidate).map_err(failed("SO_DOMAIN"))?;
     if family != AddressFamily::UNIX {
         // Only UNIX sockets know who connected; elsewhere the nonce decides alone.
         return Ok(true);
     }
-    let peer = sockopt::socket_peercred(candidate).map_err(failed("SO_PEERCRED"))?;
-    Ok(peer.uid == rustix::process::geteuid())
+    Ok(credentials(candidate)?.uid == rustix::process::geteuid().as_raw())
 }
 
 /// Waits until somebody comes or says something: who, the listener first; `None` once the deadline has passed.
