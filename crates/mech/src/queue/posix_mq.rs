@@ -151,7 +151,8 @@ impl<W: Wait> Mechanism for PosixMq<W> {
         let granted = mqueue::capacity(&ping)?;
         Ok(Link::of_fds([duplicate(&pong)?, duplicate(&ping)?], [ping, pong])
             .granted("depth", granted.depth)
-            .granted("size", granted.size))
+            .granted("size", granted.size)
+            .granted("priority", options.priority))
     }
 
     fn attach(mut end: Attach<'_, PosixMqOptions>) -> Result<Self::Port, SetupError> {
