@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn a_wrong_word_names_the_nearest_right_one() {
         for (text, part) in [
-            ("nte", "did you mean 'net'?"),
+            ("nett", "did you mean 'net'?"),
             ("net+users", "unknown namespace 'users'"),
             ("pid:", "'pid:' does not name a process"),
             ("pid:0", "from 1 to"),

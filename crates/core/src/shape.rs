@@ -24,10 +24,10 @@ pub struct Shape {
     pub directory: Option<PathBuf>,
     /// Whether the ends are in namespaces of their own: then the follow makes whatever has an address or a name itself, where
     /// it is, and tells the lead.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_apart: bool,
     /// What lies between the addresses of both ends.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Network::is_loopback")]
     pub network: Network,
 }
 

@@ -44,12 +44,18 @@ pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
     Ok(())
 }
 
-/// The threads of a process, without those that the kernel runs in it for its io_uring (`iou-sqp-PID`, `iou-wrk-PID`).
+/// `PF_IO_WORKER` of the kernel: a thread that it runs in a process for its io_uring.
+const IO_WORKER: u64 = 0x10;
+
+/// The threads of a process that are its own.
 fn threads(pid: u32) -> usize {
     let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return 1 };
-    let name = |task: &fs::DirEntry| fs::read_to_string(task.path().join("comm"));
-    let is_own = |task: &fs::DirEntry| !name(task).is_ok_and(|name| name.starts_with("iou-"));
-    tasks.flatten().filter(is_own).count()
+    let flags = |task: &fs::DirEntry| -> Option<u64> {
+        let stat = fs::read_to_string(task.path().join("stat")).ok()?;
+        // The name before it may contain anything.
+        stat.rsplit_once(") ")?.1.split(' ').nth(6)?.parse().ok()
+    };
+    tasks.flatten().filter(|task| flags(task).is_none_or(|flags| flags & IO_WORKER == 0)).count()
 }
 
 /// Descriptors that are one end of something: sockets, and whatever can only be read or only be written. Counters,

@@ -96,7 +96,7 @@ fn what_cannot_be_repeated_is_refused_by_name() {
         (&["run", "--from", "/proc/self/status"], "/proc/self/status"),
         (&["run", "--from", "other.json"], "did you mean 'pipe'?"),
         (&["run", "--from", "long.json"], "--think: 11s is not between 0ns and 10s"),
-        (&["run", "--from", "clients.json"], "' is not a number between 1 and 1000"),
+        (&["run", "--from", "clients.json"], "' is not a number between 1 and 1024"),
         (&["run", "--from", "large.json"], "is above 1G, the largest message"),
     ] {
         sandbox.refuses(words, told);

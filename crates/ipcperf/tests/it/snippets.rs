@@ -54,7 +54,8 @@ fn programs_in_go_compile_answer_and_leave_nothing() {
 
 #[test]
 fn programs_in_node_answer_and_leave_nothing() {
-    let new_enough = ["-e", "process.exit(Number(process.versions.node.split('.')[0]) < 18)"];
+    let new_enough =
+        ["-e", "process.exit(Number(process.versions.node.split('.')[0]) < 18 ? 1 : 0)"];
     try_all(Language::Node, "node", &new_enough, copied);
 }
 

@@ -129,7 +129,7 @@ pub(super) const COLUMNS: &[Word] = &[
         "of bare",
         Column,
         "a library's figure as a multiple of that of the bare mechanism which it is built on, within rounds, with a 95 % interval; above 1 a time is longer, a rate higher",
-        "ipcperf describe NAME says which mechanism that is; it may be below 1, since a library may wait in another way",
+        "it may be below 1, since a library may wait in another way; ipcperf describe NAME says which mechanism that is",
     ),
     word(
         "x bound",

@@ -546,7 +546,7 @@ fn requests_are_ranked_by_rate_among_as_many_clients_and_failures_are_told() {
 
 #[test]
 fn a_server_is_ranked_among_as_many_connections_with_what_limits_it() {
-    let text = written(&sample::served(), &wide(120));
+    let text = written(&sample::served(), &wide(160));
     let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("{word} in\n{text}"));
     assert!(at("One server, connected clients") < at("CPU per request"), "{text}");
     let row = |word: &str| text.lines().find(|line| line.contains(word)).expect(word);
