@@ -255,6 +255,7 @@ mod tests {
           largest     no limit
           waits       block: sleeps in the call that moves the data
           meets       related processes, or any process that is passed a descriptor
+          shares      no namespace: its descriptors are handed over
           direction   one way; a round trip takes two of them
           peers       any number of producers, any number of consumers
           when full   the sender waits
@@ -296,6 +297,7 @@ mod tests {
                       fs.mqueue.msgsize_max=65536
           waits       block: sleeps in the call that moves the data
           meets       any process that may open its name
+          shares      no namespace: its descriptors are handed over
           direction   one way; a round trip takes two of them
           peers       any number of producers, any number of consumers
           when full   the sender waits
