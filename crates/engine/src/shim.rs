@@ -334,7 +334,7 @@ impl Watch<'_> {
             }
             if !ready.contains(&true) {
                 let seconds = self.task.patience.as_secs();
-                // Whoever else has its end keeps the lead waiting.
+                // Any other process that has its end keeps the lead waiting.
                 end_children();
                 let which = self.which();
                 self.fail(&format!(

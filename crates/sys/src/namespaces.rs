@@ -81,7 +81,7 @@ fn flags(which: Namespaces) -> c_int {
 
 /// Enters these namespaces. In a new one of mounts `/tmp`, `/dev/shm` and the directories of `hidden` are empty ones of its
 /// own. In another one of process numbers only a child can be: then this process becomes the parent of one, which goes on in
-/// its place, and passes on how that ended. Whoever goes on dies with its parent, as before.
+/// its place, and passes on how that ended. The one that goes on dies with its parent, as before.
 ///
 /// # Errors
 /// `Unavailable` where the right is missing, with the remedy.

@@ -51,7 +51,7 @@ impl Account {
         let grace = 2 * tick_ns();
         for (_, gone) in self.processes.iter().filter(|(pid, _)| !now.contains_key(pid)) {
             let parent = (self.processes.get(&gone.parent), now.get(&gone.parent));
-            // Whoever waited for it has its time now; whose parent went, too, is in the account of somebody above both.
+            // Its parent, which waited for it, has its time now. If the parent is gone, too, a process above both has it.
             if let (Some(before), Some(after)) = parent {
                 let added = after.children_ns.saturating_sub(before.children_ns) + grace;
                 self.is_incomplete |= added < gone.own_ns + gone.children_ns;

@@ -162,7 +162,7 @@ fn get_option<T: Copy>(
     if got == 0 { Ok(len as usize) } else { Err(Errno::from_raw_os_error(last_errno())) }
 }
 
-/// Ends a connection both ways, whoever waits at either end.
+/// Ends a connection both ways, also for a process that waits at an end.
 ///
 /// # Errors
 /// The `errno`.

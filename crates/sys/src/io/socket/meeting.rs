@@ -143,7 +143,7 @@ pub fn connect_unix(kind: Kind, name: &Name, nonce: u64) -> Result<OwnedFd, Setu
     Ok(socket)
 }
 
-/// Connects to whoever listens there and says nothing; returns the process that listens, where the kernel names it.
+/// Connects to the process that listens there, and sends nothing; returns the process that listens, where the kernel names it.
 ///
 /// # Errors
 /// The call that failed.
