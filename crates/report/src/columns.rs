@@ -103,18 +103,19 @@ const COST: &[Column] = &[
 
 /// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the tail.
 const KEEP: &[Column] = &[
-    Load, Limit, Errors, BesideOurs, OfBare, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest,
-    Mean, Offered, Slowest, Behind, Fairness, Least, Messages, P99_9, Achieved, SERVICE[0],
-    SERVICE[1], Switches, P90, MAX, Ipis, Syscalls,
+    Load, Limit, Errors, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest, Mean, Offered,
+    Slowest, Behind, Fairness, Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches,
+    P90, MAX, Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] =
     &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];
 
-/// What is never dropped: a figure without its uncertainty says too much. Long names are clipped for it.
+/// What is never dropped: a figure without its uncertainty says too much, and what a program or a library makes of it is what
+/// was asked for. Long names are clipped for it.
 pub(crate) const fn always(kind: MetricKind) -> &'static [Column] {
     match kind {
         MetricKind::Cpu => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Cpu, CpuSpread],
-        _ => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Figure, Spread],
+        _ => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Figure, Spread, BesideOurs, OfBare],
     }
 }
 
@@ -136,6 +137,7 @@ fn all(chapter: &Chapter, style: &Style) -> Vec<Column> {
         Cpus => has_many_named_cpus(sections),
         BesideBest => is_beside(),
         BesideOurs => any(&|cell| !cell.key.load.is_ours()),
+        OfBare => any(&|cell| cell.of_bare.is_some()),
         Bound => style.versus_bound,
         Rank => has_rivals,
         OneWay => any(&|cell| cell.key.load.one_way),

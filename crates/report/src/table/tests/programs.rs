@@ -37,6 +37,9 @@ fn a_program_stands_beside_our_own_end_with_the_ratio_of_both() {
     ] {
         assert!(said.contains(part), "{part}: {text}");
     }
+    // What was asked for is the last to go.
+    let narrow = written(&run(set(vec![with(&["./echo"], 15_000.0), with(&[], 1e4)])), &wide(60));
+    assert!(narrow.contains("of ours") && narrow.contains("hidden at 60 columns"), "{narrow}");
     let alone = written(&run(set(vec![with(&[], 10_000.0)])), &wide(120));
     assert!(!alone.contains("of ours"), "{alone}");
 }
