@@ -8,7 +8,7 @@ use crate::figures;
 use crate::judge::{MetricKind, clock_share, has_too_few_rounds, is_timed_alone};
 use crate::{text, words};
 use ipcperf_core::result::{Cell, ProgramEnd, ResultSet};
-use ipcperf_core::{PatternKind, PayloadFile, Wait};
+use ipcperf_core::{Figure, PatternKind, PayloadFile, Wait};
 use ipcperf_stats::FEWEST_ROUNDS;
 
 /// The quantiles of which a missing one is explained.
@@ -28,13 +28,17 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
     }
     let has = |column: Column| shown.contains(&column);
     let spread = Column::Spread.head(PatternKind::PingPong, style);
-    let cost = match has(Column::Cpu) {
-        true => " CPU/msg is the CPU time of both ends for one message in one direction.",
-        false => "",
-    };
-    lines.push(format!(
-        "A round trip is there and back, never halved. {spread} is half of the 95 % interval over rounds.{cost}"
-    ));
+    let of_requests = |row: &&Row| row.cell.key.pattern.facts().figure == Figure::Requests;
+    let mut heads = vec![format!("{spread} is half of the 95 % interval over rounds.")];
+    if rows.iter().any(|row| row.cell.rtt_ns.is_some() && !of_requests(&row)) {
+        heads.insert(0, "A round trip is there and back, never halved.".to_owned());
+    }
+    if has(Column::Cpu) && !rows.iter().all(|row| of_requests(&row)) {
+        heads.push(
+            "CPU/msg is the CPU time of both ends for one message in one direction.".to_owned(),
+        );
+    }
+    lines.push(heads.join(" "));
     if rows.iter().any(|row| spread_words(row) == figures::NONE && has_too_few_rounds(row.cell)) {
         lines.push(format!("- in {spread}: an interval takes {FEWEST_ROUNDS} rounds."));
     }
@@ -89,7 +93,10 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
     if rows.iter().any(|row| Column::Figure.cell(row, true).ends_with(words::BATCH)) {
         lines.extend(words::legend(words::BATCH));
     }
-    let is_saturated = |row: &&Row| Column::Figure.cell(row, true) == columns::SATURATED;
+    let is_saturated = |row: &&Row| {
+        let says = |column: Column| column.cell(row, true) == columns::SATURATED;
+        says(Column::Figure) || says(Column::Quantile("p50"))
+    };
     let is_unsupported =
         |row: &&Row| Column::Quantile("p99").cell(row, true) == figures::NONE && !is_saturated(row);
     let has_times = |row: &&Row| row.cell.rtt_ns.is_some() || row.cell.connect.is_some();

@@ -560,6 +560,14 @@ fn a_server_is_ranked_among_as_many_connections_with_what_limits_it() {
     assert!(text.contains("tcp failed 3 of 20,000 requests: 3 ECONNRESET"), "{text}");
     // What was asked for too much has no response time, and no rank among those that ask on their own.
     assert!(text.contains("rate=90000/s") && text.contains("saturated"), "{text}");
+    // Requests have one way of counting, and the one who asks for too much does not lack samples.
+    let (mut flooded, mut alone) = (sample::served(), sample::served());
+    flooded.cells.drain(..4);
+    alone.cells.truncate(1);
+    for text in [written(&flooded, &wide(80)), written(&alone, &wide(80))] {
+        assert!(!text.contains("CPU/msg") && !text.contains("never halved"), "{text}");
+        assert!(!text.contains("too few samples"), "{text}");
+    }
 }
 
 /// A survey named an option that it does not have.
