@@ -376,8 +376,22 @@ fn blocks<'a>(
     kinds(cells).into_iter().map(|(_, here)| Block { rows: rows(here) }).collect()
 }
 
-/// Size, peers or connections that stay, and what else makes two cells no rivals: eight peers of one object are none of two, nor is one that pauses
-/// of one that does not.
+/// How many stand on the other side, and what they are: peers of a fan, or connections that stay.
+fn many(cell: &Cell) -> (u64, &'static str) {
+    match cell.key.pattern.facts().ends {
+        Ends::Connected => (cell.key.load.conns, "connection"),
+        _ => (cell.key.load.peers, "peer"),
+    }
+}
+
+/// The same in words, where there are any.
+pub(crate) fn many_words(cell: &Cell) -> Option<String> {
+    let (count, what) = many(cell);
+    (count > 0).then(|| text::counted(count, what))
+}
+
+/// Size, peers or connections that stay, and what else makes two cells no rivals: eight peers of one object are none of two,
+/// nor is one that pauses of one that does not.
 type Kind = (u64, u64, String);
 
 /// Cells that are rivals, the smallest first.
@@ -385,10 +399,8 @@ fn kinds<'a>(cells: &[&'a Cell]) -> Vec<(Kind, Vec<&'a Cell>)> {
     let of = |cell: &Cell| match cell.key.pattern.facts().is_open {
         true => (cell.key.size_bytes, 0, label(cell)),
         false => {
-            let load = &cell.key.load;
-            let is_connected = cell.key.pattern.facts().ends == Ends::Connected;
-            let beside = if is_connected { load.conns } else { load.peers };
-            (cell.key.size_bytes, beside, curve(load).words().join(" "))
+            let (many, _) = many(cell);
+            (cell.key.size_bytes, many, curve(&cell.key.load).words().join(" "))
         }
     };
     // Loads and mechanisms stay in the order in which they were asked for.

@@ -2,7 +2,7 @@
 
 use super::cells::Anchors;
 use super::picture::{axis_words, called, chart, nanos, per_second, prominent};
-use crate::chapters::{Chapter, Row, label, name};
+use crate::chapters::{Chapter, Row, label, many_words, name};
 use crate::figures::{self, NONE};
 use crate::svg::{Axis, Mark, Plane, Spot, Trace};
 use crate::{table, text};
@@ -131,11 +131,9 @@ pub(super) fn sizes(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Chart> {
             let rows = part.blocks.iter().flat_map(|block| &block.rows).filter(|row| !row.is_floor);
             let place = |row: &Row<'_>| {
                 let size = row.cell.key.size_bytes as f64;
-                let peers = match row.cell.key.load.peers {
-                    0 => String::new(),
-                    peers => format!(" ({peers} peers)"),
-                };
-                Some((size, format!("{}{peers}", label(row.cell)), spot(size, row.metric())?))
+                let many = many_words(row.cell).map(|many| format!(" ({many})"));
+                let name = format!("{}{}", label(row.cell), many.unwrap_or_default());
+                Some((size, name, spot(size, row.metric())?))
             };
             let mut cells =
                 rows.filter_map(|row| place(row).map(|(_, name, spot)| (row.cell, name, spot)));

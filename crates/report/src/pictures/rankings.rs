@@ -2,7 +2,7 @@
 
 use super::cells::{Anchors, rounds};
 use super::picture::{axis_words, called, chart, nanos, prominent};
-use crate::chapters::{Block, Chapter, Row, Section, curve, name};
+use crate::chapters::{Block, Chapter, Row, Section, curve, many_words, name};
 use crate::figures;
 use crate::judge::Operations;
 use crate::svg::{Axis, Plane, Spot, Strip, StripRow, Trace};
@@ -15,15 +15,13 @@ use ipcperf_stats::support;
 /// `Round trip, blocking mechanisms, 64 B, think=1ms`: all that tells a ranking from the others of its place.
 fn title(chapter: &Chapter, block: &Block) -> String {
     let Some(cell) = block.rows.first().map(|row| row.cell) else { return table::title(chapter) };
-    let peers = Some(cell.key.load.peers).filter(|peers| *peers > 0);
-    let peers = peers.map(|peers| format!("{peers} peers"));
     // An open loop has a ranking for each mechanism.
     let own = match chapter.pattern.facts().is_open {
         true => vec![name(cell)],
         false => curve(&cell.key.load).words(),
     };
     let size = figures::size(cell.key.size_bytes);
-    let parts = [table::title(chapter), size].into_iter().chain(peers).chain(own);
+    let parts = [table::title(chapter), size].into_iter().chain(many_words(cell)).chain(own);
     parts.collect::<Vec<_>>().join(", ")
 }
 

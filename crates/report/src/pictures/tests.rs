@@ -295,6 +295,16 @@ fn two_files_are_a_comparison_and_all_of_the_second() {
     }
 }
 
+/// Two pictures, of one connection and of 16, had one name.
+#[test]
+fn pictures_of_other_numbers_of_connections_have_other_names() {
+    let page = page(&sample::served());
+    for many in ["1 connection", "16 connections"] {
+        let name = format!("One server, connected clients, blocking mechanisms, 64 B, {many}");
+        assert!(page.contains(&name), "{name}");
+    }
+}
+
 #[test]
 fn what_has_no_place_is_not_called_the_best() {
     let cells = ["tcp", "pipe"].map(|name| cell(name, 64, TWO).rtt(70_000.0, 700.0));

@@ -278,8 +278,12 @@ fn costs(chapters: &[Chapter], shown: &[Column]) -> Option<String> {
         .flat_map(|chapter| &chapter.sections)
         .flat_map(|section| &section.blocks)
         .flat_map(|block| &block.rows)
-        .filter_map(|row| row.cell.cpu_ns_per_message.as_ref());
-    let cost = rows.next()?;
+        .filter_map(|row| Some((row.cell.key.pattern, row.cell.cpu_ns_per_message.as_ref()?)));
+    let (pattern, cost) = rows.next()?;
+    let (head, each) = match pattern.facts().figure {
+        Figure::Requests => ("CPU/req", "request"),
+        _ => ("CPU/msg", "message"),
+    };
     let split = if cost.split_is_approximate {
         " (an estimate: this kernel divides CPU time by ticks)"
     } else {
@@ -287,15 +291,15 @@ fn costs(chapters: &[Chapter], shown: &[Column]) -> Option<String> {
     };
     let guest = if cost.excludes_hypervisor { " Hypervisor CPU time is not included." } else { "" };
     let parts = match shown.contains(&Column::User) {
-        true => format!(" user and system are the parts of CPU/msg{split}."),
+        true => format!(" user and system are the parts of {head}{split}."),
         false => String::new(),
     };
     let machine = match shown.contains(&Column::Machine) {
-        true => {
-            " machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer \
-             slices than the rest."
-        }
-        false => "",
+        true => format!(
+            " machine is the busy time of all CPUs for one {each}, less what they are busy anyway; it needs longer slices \
+             than the rest."
+        ),
+        false => String::new(),
     };
     let words = format!("{parts}{machine}{guest}");
     (!words.is_empty()).then(|| words.trim_start().to_owned())
