@@ -28,12 +28,12 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
     }
     let has = |column: Column| shown.contains(&column);
     let spread = Column::Spread.head(PatternKind::PingPong, style);
-    let of_requests = |row: &&Row| row.cell.key.pattern.facts().figure == Figure::Requests;
+    let of_requests = |row: &Row| row.cell.key.pattern.facts().figure == Figure::Requests;
     let mut heads = vec![format!("{spread} is half of the 95 % interval over rounds.")];
-    if rows.iter().any(|row| row.cell.rtt_ns.is_some() && !of_requests(&row)) {
+    if rows.iter().any(|row| row.cell.rtt_ns.is_some() && !of_requests(row)) {
         heads.insert(0, "A round trip is there and back, never halved.".to_owned());
     }
-    if has(Column::Cpu) && !rows.iter().all(|row| of_requests(&row)) {
+    if has(Column::Cpu) && !rows.iter().all(|row| of_requests(row)) {
         heads.push(
             "CPU/msg is the CPU time of both ends for one message in one direction.".to_owned(),
         );
