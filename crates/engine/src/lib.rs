@@ -36,6 +36,7 @@ pub mod slice;
 mod slice_length;
 pub mod source;
 pub mod supervisor;
+pub mod swap;
 pub mod task;
 pub mod tasks;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::page::CAPACITY;
 use crate::protocol::Kind;
 use crate::registry::Registry;
 use crate::task::{self, NamedTask, WorkerContext, pin};
-use crate::{apart, bounds, connect, exec, fan, serve, shim, slice};
+use crate::{apart, bounds, connect, exec, fan, serve, shim, slice, swap};
 use ipcperf_core::Seat;
 use serde_json::Value;
 use std::process::ExitCode;
@@ -17,6 +17,7 @@ pub fn main(registry: &Registry, parent: u32) -> ExitCode {
         NamedTask { name: slice::TASK, run: &|context| measure(registry, context) },
         NamedTask { name: bounds::TASK, run: &bound },
         NamedTask { name: exec::TASK, run: &exec::serve },
+        NamedTask { name: swap::TASK, run: &swap::serve },
         NamedTask { name: fan::TASK, run: &|context| fan::worker::serve(registry, context) },
     ];
     let all: Vec<_> = own.iter().chain(connect::TASKS).chain(serve::TASKS).copied().collect();
@@ -33,6 +34,9 @@ pub fn kinds() -> Vec<Kind> {
         Kind::of::<SideReport>("slice: report"),
         Kind::of::<BoundJob>("bound: job"),
         Kind::of::<BoundReport>("bound: report"),
+        Kind::of::<swap::Job>("swap: job"),
+        Kind::of::<swap::Listens>("swap: listens"),
+        Kind::of::<swap::Swapped>("swap: report"),
     ];
     [&own[..], &fan::KINDS, &connect::KINDS, &serve::KINDS].concat()
 }

@@ -47,6 +47,7 @@ mod run;
 mod schema;
 mod selftest;
 mod survey;
+mod swap;
 mod words;
 
 pub use ipcperf_builtin::builtin;
@@ -117,6 +118,9 @@ enum Command {
     /// Verify ipcperf on this machine in under a minute: known delays are measured, injected faults are detected
     #[command(after_help = selftest::EXAMPLES)]
     Selftest(selftest::SelftestArgs),
+    /// Run a program with its TCP sockets exchanged for UNIX sockets
+    #[command(after_help = swap::EXAMPLES)]
+    Swap(swap::SwapArgs),
     /// Print the JSON Schema of a document, or the column types of CSV rows
     #[command(after_help = schema::EXAMPLES)]
     Schema {
@@ -241,6 +245,7 @@ impl Cli {
             Command::History(args) => history::run(registry, args.command),
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
+            Command::Swap(args) => swap::run(&args),
             Command::Schema { document } => schema::run(&document),
             Command::Clean => clean::run(),
             Command::Completions { shell } => manual::completions(Args::command(), registry, shell),

@@ -68,6 +68,11 @@ impl Worker {
         let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::KILL);
     }
 
+    /// Asks it to end, by SIGTERM.
+    pub fn terminate(&self) {
+        let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::TERM);
+    }
+
     /// Stops it where it is, as a debugger or a shell's job control would.
     pub fn pause(&self) {
         let _ = rustix::process::pidfd_send_signal(&self.pidfd, Signal::STOP);

@@ -224,6 +224,17 @@ impl Program {
         })
     }
 
+    /// Kills it, with what is in its process group.
+    pub fn kill(&self) {
+        self.kill_group();
+    }
+
+    /// Asks it to end, by SIGTERM, with what is in its process group.
+    pub fn terminate(&self) {
+        let group = Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process_group(group, Signal::TERM);
+    }
+
     /// The number of the group is free only when the process is reaped, so this cannot hit another group.
     fn kill_group(&self) {
         let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), Signal::KILL);

@@ -1,11 +1,13 @@
-//! System calls refused to the calling thread, as the sandbox of a container refuses them, for tests; and all of them
-//! trapped, for who looks at them.
+//! System calls refused to the calling thread, as the sandbox of a container refuses them, for tests; all of them trapped,
+//! for who looks at them; and some handed to another process.
 //!
 //! # Safety
 //! The program given to the kernel lives through the call that hands it over, and the kernel copies it. A filter
 //! changes nothing but what system calls answer.
 
+use std::ffi::c_int;
 use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
 
 /// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_RET | BPF_K` (`linux/bpf_common.h`).
 const LOAD: u16 = 0x20;
@@ -13,11 +15,15 @@ const JUMP_IF_EQUAL: u16 = 0x15;
 const RETURN: u16 = 0x06;
 /// `BPF_ALU | BPF_ADD | BPF_K`.
 const ADD: u16 = 0x04;
-/// Where `struct seccomp_data` holds the number of the call, its first argument, and both halves of the address it comes
-/// from.
+/// Where `struct seccomp_data` holds the number of the call, whose numbers these are, its first argument, and both halves of
+/// the address it comes from.
 const NUMBER: u32 = 0;
+const ARCHITECTURE: u32 = 4;
 const ARGUMENT: u32 = 16;
 const ADDRESS: [u32; 2] = if cfg!(target_endian = "little") { [8, 12] } else { [12, 8] };
+
+/// `AUDIT_ARCH_X86_64` and `AUDIT_ARCH_AARCH64` (`linux/audit.h`): 64 bits, little-endian, and the number of the ELF machine.
+const NATIVE: u32 = if cfg!(target_arch = "aarch64") { 0xC000_00B7 } else { 0xC000_003E };
 
 /// Calls that sandboxes refuse, that old kernels lack, or that mechanisms need to exist, by name.
 pub const OFTEN_REFUSED: &[(&str, i64)] = &[
@@ -76,7 +82,7 @@ pub fn refuse(calls: &[i64], refusal: Refusal) -> io::Result<()> {
         Refusal::With(errno) => with(errno),
         Refusal::Killed => libc::SECCOMP_RET_KILL_PROCESS,
     };
-    install(told_apart(calls, libc::SECCOMP_RET_ALLOW, refused)?)
+    install(&mut told_apart(calls, libc::SECCOMP_RET_ALLOW, refused)?, 0).map(drop)
 }
 
 /// From now on every call of this thread, of its children and of the programs they execute takes longer, by as much as the
@@ -89,7 +95,7 @@ pub fn delay(times: usize) -> io::Result<()> {
     let mut program = vec![step(LOAD, ARGUMENT, 0)];
     program.resize(libc::BPF_MAXINSNS as usize - 1, step(ADD, 1, 0));
     program.push(step(RETURN, libc::SECCOMP_RET_ALLOW, 0));
-    (0..times).try_for_each(|_| install(program.clone()))
+    (0..times).try_for_each(|_| install(&mut program, 0).map(drop))
 }
 
 /// Which calls are trapped.
@@ -120,7 +126,48 @@ pub(crate) fn trap(address: u64, trapped: Trapped<'_>) -> io::Result<()> {
         Trapped::AllBut(these) => told_apart(these, trap, allow),
         Trapped::Only(these) => told_apart(these, allow, trap),
     };
-    install([known, others?].concat())
+    install(&mut [known, others?].concat(), 0).map(drop)
+}
+
+/// A filter that hands these calls to whoever holds its descriptor and lets all others go on.
+#[derive(Clone, Debug)]
+pub(crate) struct HandsOver(Vec<libc::sock_filter>);
+
+impl HandsOver {
+    /// # Errors
+    /// There are too many of them.
+    pub(crate) fn of(calls: &[i64]) -> io::Result<Self> {
+        // Programs for another architecture have other numbers; they are let alone.
+        let native = vec![
+            step(LOAD, ARCHITECTURE, 0),
+            step(JUMP_IF_EQUAL, NATIVE, 1),
+            step(RETURN, libc::SECCOMP_RET_ALLOW, 0),
+        ];
+        let handed = libc::SECCOMP_RET_USER_NOTIF;
+        Ok(Self([native, told_apart(calls, libc::SECCOMP_RET_ALLOW, handed)?].concat()))
+    }
+
+    /// From now on these calls of this thread, of its children and of the programs they execute wait for who receives them
+    /// from the descriptor that is returned. Allocates nothing.
+    ///
+    /// # Errors
+    /// The kernel has no such filters, or there is one already (`EBUSY`).
+    pub(crate) fn install(&mut self) -> io::Result<OwnedFd> {
+        let handed = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+        // Before Linux 5.16 a filter makes the program slower for good unless it says that it need not; from 5.19 on a call
+        // that was received is interrupted by a signal only if that kills.
+        let plain = handed | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+        let waits = plain | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+        let fd = match install(&mut self.0, waits) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+                install(&mut self.0, plain)?
+            }
+            other => other?,
+        };
+        let fd = c_int::try_from(fd).map_err(|_| io::ErrorKind::InvalidData)?;
+        // SAFETY: a fresh descriptor that nobody else owns.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    }
 }
 
 fn step(code: u16, k: u32, jt: u8) -> libc::sock_filter {
@@ -141,8 +188,9 @@ fn told_apart(calls: &[i64], others: u32, these: u32) -> io::Result<Vec<libc::so
     Ok(program)
 }
 
-fn install(mut program: Vec<libc::sock_filter>) -> io::Result<()> {
-    let len = u16::try_from(program.len()).map_err(io::Error::other)?;
+/// Returns the descriptor of the filter, where its flags ask for one.
+fn install(program: &mut [libc::sock_filter], flags: libc::c_ulong) -> io::Result<libc::c_long> {
+    let len = u16::try_from(program.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let program = libc::sock_fprog { len, filter: program.as_mut_ptr() };
     // SAFETY: takes numbers only.
     if unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } != 0 {
@@ -150,9 +198,9 @@ fn install(mut program: Vec<libc::sock_filter>) -> io::Result<()> {
     }
     // SAFETY: see the module.
     let set = unsafe {
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const program)
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program)
     };
-    if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if set < 0 { Err(io::Error::last_os_error()) } else { Ok(set) }
 }
 
 #[cfg(test)]

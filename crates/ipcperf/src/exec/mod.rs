@@ -12,7 +12,7 @@ use ipcperf_core::result::Plan;
 use ipcperf_engine::exec::{self, PipelinePlan, Settings};
 use ipcperf_engine::registry::Registry;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -122,19 +122,29 @@ pub(crate) fn missing(plan: &PipelinePlan) -> Option<String> {
     plan.programs.iter().filter_map(|words| words.first()).find_map(|program| objection(program))
 }
 
-/// Why there is no such program, or why it may not be run.
-pub(crate) fn objection(program: &str) -> Option<String> {
-    let is_executable = |path: &Path| {
+/// Where a program may be: wherever it says, or in PATH.
+fn folders(program: &str) -> Vec<PathBuf> {
+    match program.contains('/') {
+        true => vec![PathBuf::new()],
+        false => std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect(),
+    }
+}
+
+/// The file that would be run.
+pub(crate) fn file_of(program: &str) -> Option<PathBuf> {
+    let is_executable = |path: &PathBuf| {
         path.metadata()
             .is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
     };
-    let folders: Vec<PathBuf> = match program.contains('/') {
-        true => vec![PathBuf::new()],
-        false => std::env::split_paths(&std::env::var_os("PATH").unwrap_or_default()).collect(),
-    };
-    if folders.iter().any(|folder| is_executable(&folder.join(program))) {
+    folders(program).into_iter().map(|folder| folder.join(program)).find(is_executable)
+}
+
+/// Why there is no such program, or why it may not be run.
+pub(crate) fn objection(program: &str) -> Option<String> {
+    if file_of(program).is_some() {
         return None;
     }
+    let folders = folders(program);
     let present = folders.iter().map(|folder| folder.join(program)).find(|path| path.exists());
     Some(match present {
         Some(path) if path.is_dir() => format!("'{}' is a directory", path.display()),

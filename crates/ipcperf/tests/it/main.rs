@@ -46,5 +46,6 @@ mod snippets;
 mod soak;
 mod stopped;
 mod strangers;
+mod swap;
 mod timed;
 mod transcripts;

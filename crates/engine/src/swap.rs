@@ -1,0 +1,281 @@
+//! Programs whose sockets are exchanged for others while they run. A process of its own, the watch, starts them, answers the
+//! calls that they hand over, and ends all that they have started, whatever ends first.
+
+use crate::error::not_started;
+use crate::job::Failure;
+use crate::protocol::Word;
+use crate::supervisor::{Event, Supervisor};
+use crate::task::{TaskError, WorkerContext};
+use ipcperf_sys::control::wait_any;
+use ipcperf_sys::handed::{Listener, Received, hand_over};
+use ipcperf_sys::limits;
+use ipcperf_sys::process::outlive_coordinator;
+use ipcperf_sys::program::{Orphans, Program, exit_status};
+use ipcperf_sys::rundir::RunDirectory;
+use ipcperf_sys::signals::Interrupts;
+use ipcperf_sys::swap::{Exchange, Exchanged, Wanted, is_listening};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// Its name among the tasks.
+pub(crate) const TASK: &str = "swap";
+
+/// What it is called where it fails.
+const NAME: &str = "the watch over the programs";
+
+/// How long a program may take to end once it is asked to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Between two looks at what nobody announces: room in a backlog, a server that begins to listen.
+const MOMENT: Duration = Duration::from_millis(2);
+
+/// Longer than any program runs.
+const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// A filter that hands calls over can be installed only once.
+const TAKEN: &str = "the calls of this process are handed over already: it runs under another swap, or in a sandbox that does \
+                     the same";
+const TOO_OLD: &str =
+    "this kernel does not hand over system calls (seccomp user notification; Linux 5.9 or newer)";
+
+/// What is to be run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// A program and its arguments.
+    pub program: Vec<String>,
+    /// Another one, that starts once the first listens; at its end the first is ended.
+    pub client: Vec<String>,
+    /// Messages with boundaries.
+    pub in_packets: bool,
+    /// This port alone.
+    pub port: Option<u16>,
+    /// `accept(2)` tells addresses of IP.
+    pub fakes_peers: bool,
+    /// Open files of the programs, the soft and the hard limit.
+    files: Option<[Option<u64>; 2]>,
+    folder: PathBuf,
+}
+
+impl Job {
+    /// A program alone, all of whose TCP sockets become UNIX sockets.
+    #[must_use]
+    pub fn of(program: Vec<String>) -> Self {
+        let files = limits::of_programs();
+        Self {
+            program,
+            client: Vec::new(),
+            in_packets: false,
+            port: None,
+            fakes_peers: false,
+            files,
+            folder: PathBuf::new(),
+        }
+    }
+}
+
+/// An address that is another one now: what it was, and the path.
+pub(crate) type Listens = (String, String);
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Swapped {
+    /// How the program ended; with a client, how that did.
+    #[serde(with = "exit_status")]
+    pub status: ExitStatus,
+    /// Whether it was asked to end.
+    pub is_interrupted: bool,
+    /// What was exchanged.
+    pub exchanged: Exchanged,
+}
+
+/// Runs a job. Each address is told to `listens` as soon as it is another one.
+///
+/// # Errors
+/// Why it came to nothing.
+pub fn run(
+    job: Job,
+    interrupts: &Interrupts,
+    listens: &mut dyn FnMut(&str, &str),
+) -> Result<Swapped, TaskError> {
+    let failed = |error: io::Error| TaskError::Failed(error.to_string());
+    let reason = |failure: Failure| TaskError::Failed(failure.reason);
+    let folder =
+        RunDirectory::create().map_err(|missing| TaskError::Failed(missing.to_string()))?;
+    // Dropped after the watch: what it has left if it was killed.
+    let _orphans = Orphans::adopt().map_err(failed)?;
+    let job = Job { folder: folder.path().to_owned(), ..job };
+    let mut watch = Supervisor::new(Instant::now() + FOR_EVER, Some(interrupts));
+    let who = watch.start(NAME, 0).map_err(failed)?;
+    let (input, output, errors) = (io::stdin(), io::stdout(), io::stderr());
+    watch
+        .assign(who, TASK, &job, &[input.as_fd(), output.as_fd(), errors.as_fd()])
+        .map_err(failed)?;
+    loop {
+        match watch.event().map_err(failed)? {
+            Event::Said(_, Word::Failed(failure)) => return Err(TaskError::Failed(failure.reason)),
+            Event::Said(_, word @ Word::Ready(_)) => {
+                let told: Listens = word.ready().map_err(reason)?;
+                listens(&told.0, &told.1);
+                watch.go(who, &()).map_err(failed)?;
+            }
+            Event::Said(_, word) => return word.done().map_err(reason),
+            Event::Died(_, end) => return Err(TaskError::Failed(format!("{NAME} {end}"))),
+            // It ends the programs and says how they ended.
+            Event::Interrupted => {
+                watch.worker(who).terminate();
+                watch.hurry(2 * GRACE);
+            }
+            Event::Deadline => return Err(TaskError::Interrupted),
+            Event::Alarm => {}
+        }
+    }
+}
+
+/// The watch from the inside.
+pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let end = outlive_coordinator()?;
+    // Dropped last: whatever the programs have left behind.
+    let _orphans = Orphans::adopt()?;
+    let job: Job = context.params()?;
+    job.files.into_iter().for_each(limits::take_of_programs);
+    let wanted = Wanted {
+        in_packets: job.in_packets,
+        port: job.port,
+        fakes_peers: job.fakes_peers,
+        folder: job.folder.clone(),
+    };
+    let mut here = Here { exchange: Exchange::new(wanted), listeners: Vec::new(), told: 0 };
+    let mut server = here.start(&job.program, &context.fds)?;
+    let mut client: Option<Program> = None;
+    // When what has not ended by then is killed.
+    let mut ends: Option<Instant> = None;
+    let mut is_interrupted = false;
+    loop {
+        let is_due = !job.client.is_empty() && client.is_none() && ends.is_none();
+        if is_due && here.listens() {
+            client = Some(here.start(&job.client, &context.fds)?);
+        }
+        let nap = if here.exchange.is_waiting() || is_due { MOMENT } else { GRACE };
+        let until = Instant::now() + nap;
+        let fixed = [Some(end.fd()), Some(server.pidfd()), client.as_ref().map(Program::pidfd)];
+        let fixed = fixed.into_iter().flatten();
+        let fds: Vec<_> = fixed.chain(here.awaited()).collect();
+        let ready = wait_any(&fds, ends.map_or(until, |ends| until.min(ends)))?;
+        let has_ended = |at: usize| ready.get(at) == Some(&true);
+        let (server_ended, client_ended) = (has_ended(1), client.is_some() && has_ended(2));
+        here.answer(context)?;
+        if ends.is_some_and(|ends| Instant::now() > ends) {
+            server.kill();
+            client.iter().for_each(Program::kill);
+        }
+        if server_ended && client.is_none() {
+            return report(server.wait()?.status, is_interrupted, here);
+        }
+        if let Some(mut client) = client.take_if(|_| client_ended) {
+            let status = client.wait()?.status;
+            server.terminate();
+            here.see_out(&mut server, context)?;
+            return report(status, is_interrupted, here);
+        }
+        if end.arrived() {
+            is_interrupted = true;
+            server.terminate();
+            client.iter().for_each(Program::terminate);
+            ends.get_or_insert(Instant::now() + GRACE);
+        }
+        // A client without a server ends by itself or not at all.
+        if server_ended {
+            ends.get_or_insert(Instant::now() + GRACE);
+            std::thread::sleep(MOMENT);
+        }
+    }
+}
+
+fn report(status: ExitStatus, is_interrupted: bool, here: Here) -> Result<Value, Failure> {
+    let exchanged = here.exchange.exchanged;
+    Ok(serde_json::to_value(Swapped { status, is_interrupted, exchanged })?)
+}
+
+/// What the watch looks after.
+struct Here {
+    exchange: Exchange,
+    listeners: Vec<Listener>,
+    /// How many addresses the coordinator knows.
+    told: usize,
+}
+
+impl Here {
+    /// Starts a program with the standard streams of the user.
+    fn start(&mut self, words: &[String], streams: &[OwnedFd]) -> Result<Program, Failure> {
+        let (Some((name, arguments)), [input, output, errors]) = (words.split_first(), streams)
+        else {
+            return Err("a program and three streams are needed".to_owned().into());
+        };
+        let mut command = Command::new(name);
+        command.args(arguments).env_remove("IPCPERF_PAD");
+        command.stdin(input.try_clone()?).stdout(output.try_clone()?).stderr(errors.try_clone()?);
+        let promise = hand_over(&mut command, &self.exchange.calls())?;
+        let program = Program::start(&mut command).map_err(|error| match error.kind() {
+            io::ErrorKind::ResourceBusy => Failure::from(TAKEN.to_owned()),
+            io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => {
+                Failure::from(TOO_OLD.to_owned())
+            }
+            _ => not_started(&format!("'{name}' cannot be started"), &error).into(),
+        })?;
+        self.listeners.push(promise.listener()?);
+        Ok(program)
+    }
+
+    /// Answers all that has come.
+    fn answer(&mut self, context: &mut WorkerContext<'_>) -> Result<(), Failure> {
+        self.exchange.retry()?;
+        let mut at = 0;
+        while let Some(listener) = self.listeners.get(at) {
+            match listener.receive()? {
+                Received::Call(call) => self.exchange.answer(call)?,
+                Received::Nothing => at += 1,
+                Received::Over => drop(self.listeners.remove(at)),
+            }
+        }
+        while let Some((address, path)) = self.exchange.exchanged.bound.get(self.told) {
+            context.ready(&(address, path))?;
+            self.told += 1;
+        }
+        Ok(())
+    }
+
+    /// Readable when there is something to answer.
+    fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.listeners.iter().map(AsFd::as_fd).chain(self.exchange.awaited())
+    }
+
+    /// Lets a program that was asked to end do so, and kills it if it does not.
+    fn see_out(
+        &mut self,
+        program: &mut Program,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<(), Failure> {
+        let until = Instant::now() + GRACE;
+        loop {
+            let fds: Vec<_> = [program.pidfd()].into_iter().chain(self.awaited()).collect();
+            let ready = wait_any(&fds, until.min(Instant::now() + MOMENT))?;
+            let has_ended = ready.first() == Some(&true);
+            self.answer(context)?;
+            if has_ended || Instant::now() > until {
+                program.kill();
+                program.wait()?;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether anybody can connect to what was exchanged.
+    fn listens(&self) -> bool {
+        self.exchange.exchanged.bound.iter().any(|(_, path)| is_listening(path))
+    }
+}

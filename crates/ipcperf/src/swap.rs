@@ -1,0 +1,125 @@
+//! `swap`: a program of others, as it is, with its TCP sockets exchanged for UNIX sockets.
+
+use crate::error::{Code, Stop, note};
+use crate::exec::{self, words};
+use crate::measure;
+use ipcperf_core::nearest;
+use ipcperf_engine::swap::{self, Job, Swapped};
+use ipcperf_engine::task::TaskError;
+use ipcperf_sys::process::describe_end;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitCode;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf swap --to unix-stream -- redis-server --port 6379
+  ipcperf swap --to unix-stream --client 'redis-benchmark -p 6379 -t get' -- redis-server --port 6379
+
+The exit code is that of the program, or of the client (128 + N if signal N ended it).";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SwapArgs {
+    /// The socket that it gets: unix-stream, or unix-seqpacket for programs that read whole messages
+    #[arg(long, value_name = "MECHANISM", default_value = "unix-stream")]
+    to: String,
+    /// Exchange this port alone; all other sockets stay as they are
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// Give accepted connections addresses of IP, as before the exchange; it makes each connection slower
+    #[arg(long)]
+    fake_peers: bool,
+    /// A client, started when the program listens; the program is ended after it
+    #[arg(long, value_name = "COMMAND")]
+    client: Option<String>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<String>,
+}
+
+/// `S_ISUID | S_ISGID` (`inode(7)`).
+const SET_ID: u32 = 0o6000;
+
+const KNOWN: [&str; 2] = ["unix-stream", "unix-seqpacket"];
+
+pub(crate) fn run(args: &SwapArgs) -> Result<ExitCode, Stop> {
+    let job = check(args)?;
+    let interrupts = measure::interrupts()?;
+    let mut listens =
+        |address: &str, path: &str| note(&format!("ipcperf: {address} is {path} now"));
+    match swap::run(job, &interrupts, &mut listens) {
+        Ok(swapped) => Ok(told(&swapped)),
+        Err(TaskError::Interrupted) => Err(Stop::interrupted("interrupted")),
+        Err(error) => Err(Stop::internal(error)),
+    }
+}
+
+fn check(args: &SwapArgs) -> Result<Job, Stop> {
+    if !KNOWN.contains(&args.to.as_str()) {
+        let near = nearest(&args.to, KNOWN);
+        let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+        return Err(Stop::usage(format!(
+            "--to {}: a TCP socket can become {}{near}",
+            args.to,
+            KNOWN.join(" or ")
+        )));
+    }
+    let client = match &args.client {
+        Some(client) => {
+            words::split(client).map_err(|why| Stop::usage(format!("--client: {why}")))?
+        }
+        None => Vec::new(),
+    };
+    for program in args.program.first().into_iter().chain(client.first()) {
+        if let Some(why) = exec::objection(program) {
+            return Err(Stop::usage(why));
+        }
+        let mode = exec::file_of(program).and_then(|file| file.metadata().ok());
+        if mode.is_some_and(|facts| facts.permissions().mode() & SET_ID != 0) {
+            return Err(Stop::usage(format!(
+                "'{program}' takes the rights of its owner (set-user-ID), which it cannot under a filter; run it as that user"
+            )));
+        }
+    }
+    let in_packets = args.to == "unix-seqpacket";
+    let mut job = Job::of(args.program.clone());
+    (job.client, job.in_packets) = (client, in_packets);
+    (job.port, job.fakes_peers) = (args.port, args.fake_peers);
+    Ok(job)
+}
+
+fn counted(times: u64) -> String {
+    if times == 1 { "once".to_owned() } else { format!("{times} times") }
+}
+
+/// What was exchanged, and the exit code.
+fn told(swapped: &Swapped) -> ExitCode {
+    let done = &swapped.exchanged;
+    if done.bound.is_empty() {
+        note("ipcperf: nothing was exchanged: no TCP socket was bound");
+    } else {
+        note(&format!(
+            "ipcperf: {} bound and {} connected over UNIX sockets; {} calls were handed over",
+            done.bound.len(),
+            done.connected,
+            done.handed
+        ));
+    }
+    for (option, times) in &done.options {
+        note(&format!(
+            "ipcperf: {option} was set {} and did nothing: a UNIX socket has none",
+            counted(*times)
+        ));
+    }
+    for (why, times) in &done.left {
+        note(&format!("ipcperf: not exchanged, {}: {why}", counted(*times)));
+    }
+    let status = swapped.status;
+    if status.signal().is_some() && !swapped.is_interrupted {
+        note(&format!("ipcperf: the program {}", describe_end(status)));
+    }
+    match (status.code(), status.signal()) {
+        (Some(code), _) => ExitCode::from(code as u8),
+        (None, Some(signal)) => ExitCode::from((128 + signal) as u8),
+        (None, None) => Code::Internal.into(),
+    }
+}

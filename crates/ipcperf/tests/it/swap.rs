@@ -1,0 +1,230 @@
+//! Programs whose TCP sockets become UNIX sockets: they go on as before, and their data takes the other way.
+
+use crate::common::{Ended, Sandbox, can_run, wait_for};
+use crate::watch::signal;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+/// `SO_DOMAIN` of a socket that is exchanged, and of one that is not (`AF_UNIX`, `AF_INET`).
+const UNIX: &str = "domain 1";
+const INET: &str = "domain 2";
+
+/// What each of these scripts begins with.
+const COMMON: &str = "
+import select, socket, sys, threading, time
+def domain(s): return 'domain %d' % s.getsockopt(socket.SOL_SOCKET, 39)
+";
+
+/// A sandbox with this script as `NAME.py`, where Python can run and the kernel hands calls over.
+fn script(texts: &[(&str, &str)]) -> Option<Sandbox> {
+    if !can_run("python3", &["--version"]) {
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    for (name, text) in texts {
+        let file = sandbox.home().join(format!("{name}.py"));
+        fs::write(file, format!("{COMMON}{text}")).expect("a script");
+    }
+    Some(sandbox)
+}
+
+/// Runs one script with its sockets exchanged.
+fn swapped(text: &str, words: &[&str]) -> Option<(Sandbox, Ended)> {
+    let sandbox = script(&[("program", text)])?;
+    let ended = sandbox.run(&[&["swap"], words, &["--", "python3", "program.py"]].concat());
+    Some((sandbox, ended))
+}
+
+/// A listener and a connection in one process, and what both ends are told of their addresses.
+const BOTH: &str = "
+family, address = (socket.AF_INET6, '::1') if 'six' in sys.argv else (socket.AF_INET, '127.0.0.1')
+l = socket.socket(family); l.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+l.bind((address, 0)); l.listen()
+c = socket.socket(family); c.connect(l.getsockname()[:2])
+c.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+a, peer = l.accept()
+a.sendall(b'hello'); assert c.recv(5) == b'hello'
+c.sendall(b'back'); assert a.recv(4) == b'back'
+assert c.getpeername() == l.getsockname() == a.getsockname()
+assert a.getpeername() == c.getsockname()
+print(domain(l), domain(c), domain(a), l.getsockname()[1] > 0, peer == c.getsockname())
+";
+
+#[test]
+fn both_ends_of_a_program_go_on_over_another_socket() {
+    for words in [&[][..], &["--to", "unix-seqpacket"], &["--fake-peers"]] {
+        let Some((sandbox, ended)) = swapped(BOTH, words) else { return };
+        assert!(ended.status.success(), "{words:?}: {} {}", ended.stdout, ended.stderr);
+        let is_faked = words.contains(&"--fake-peers");
+        let told = format!("{UNIX} {UNIX} {UNIX} True {}", if is_faked { "True" } else { "False" });
+        assert_eq!(ended.stdout.trim(), told, "{words:?}: {}", ended.stderr);
+        assert!(
+            ended.stderr.contains("1 bound and 1 connected over UNIX sockets"),
+            "{}",
+            ended.stderr
+        );
+        assert!(ended.stderr.contains("TCP_NODELAY was set once"), "{}", ended.stderr);
+        sandbox.leaves_nothing();
+    }
+    let Some(sandbox) = script(&[("program", BOTH)]) else { return };
+    let ended = sandbox.run(&["swap", "--", "python3", "program.py", "six"]);
+    assert!(ended.status.success(), "{}", ended.stderr);
+    assert!(ended.stderr.contains("[::1]:"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_listener_that_is_watched_before_it_is_bound_is_watched_afterwards() {
+    let text = "
+l = socket.socket(); e = select.epoll(); e.register(l.fileno(), select.EPOLLIN)
+l.bind(('127.0.0.1', 0)); l.listen()
+c = socket.socket(); c.setblocking(False)
+d = select.epoll(); d.register(c.fileno(), select.EPOLLIN)
+try: c.connect(l.getsockname())
+except BlockingIOError: pass
+assert e.poll(60) == [(l.fileno(), select.EPOLLIN)]
+a, _ = l.accept(); e.modify(l.fileno(), 0); e.unregister(l.fileno())
+a.sendall(b'x')
+assert d.poll(60) == [(c.fileno(), select.EPOLLIN)] and c.recv(1) == b'x'
+print(domain(l), domain(c))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    assert_eq!(ended.stdout.trim(), format!("{UNIX} {UNIX}"), "{}", ended.stderr);
+}
+
+/// More connect than there is room for: each waits until there is.
+#[test]
+fn who_connects_to_a_full_backlog_waits() {
+    let text = "
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(0)
+done = []
+def connect():
+    c = socket.create_connection(l.getsockname()); assert c.recv(1) == b'x'; done.append(c)
+threads = [threading.Thread(target=connect) for _ in range(20)]
+for t in threads: t.start()
+time.sleep(0.1)
+kept = []
+for _ in threads:
+    a, _ = l.accept(); a.sendall(b'x'); kept.append(a)
+for t in threads: t.join()
+print(len(done), domain(done[0]))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    assert_eq!(ended.stdout.trim(), format!("20 {UNIX}"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_is_not_asked_for_stays_as_it_is() {
+    let text = "
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen()
+c = socket.create_connection(l.getsockname())
+u = socket.socket(type=socket.SOCK_DGRAM); u.bind(('127.0.0.1', 0))
+p = socket.socket(socket.AF_UNIX); p.bind('\\0%s' % l.getsockname()[1])
+refused = socket.socket().connect_ex(('127.0.0.1', 1))
+print(domain(l), domain(c), domain(u), domain(p), refused == 111)
+";
+    let Some((_, ended)) = swapped(text, &["--port", "1"]) else { return };
+    let told = format!("{INET} {INET} {INET} {UNIX} True");
+    assert_eq!(ended.stdout.trim(), told, "{}", ended.stderr);
+    assert!(ended.stderr.contains("nothing was exchanged"), "{}", ended.stderr);
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    let told = format!("{UNIX} {UNIX} {INET} {UNIX} True");
+    assert_eq!(ended.stdout.trim(), told, "{}", ended.stderr);
+}
+
+#[test]
+fn an_address_that_is_taken_is_refused_as_ever() {
+    let text = "
+import errno
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen()
+try: socket.socket().bind(l.getsockname())
+except OSError as error: print(errno.errorcode[error.errno])
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    assert_eq!(ended.stdout.trim(), "EADDRINUSE", "{}", ended.stderr);
+}
+
+/// A server that answers until it is ended, in a child of its own.
+const SERVER: &str = "
+import os, signal
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen()
+open('port', 'w').write(str(l.getsockname()[1])); os.rename('port', 'port.txt')
+def end(*_): print('asked to end', flush=True); sys.exit(0)
+if 'stays' in sys.argv: signal.signal(signal.SIGTERM, signal.SIG_IGN)
+else: signal.signal(signal.SIGTERM, end)
+if 'forks' in sys.argv and os.fork() == 0: os.setsid()
+while True:
+    a, _ = l.accept(); d = a.recv(100); a.sendall(d.upper()); a.close()
+";
+
+const CLIENT: &str = "
+while True:
+    try: port = int(open('port.txt').read()); break
+    except FileNotFoundError: time.sleep(0.01)
+c = socket.create_connection(('127.0.0.1', port)); c.sendall(b'question')
+print(c.recv(100).decode(), domain(c), flush=True); sys.exit(7)
+";
+
+#[test]
+fn a_client_starts_when_the_program_listens_and_ends_it() {
+    let Some(sandbox) = script(&[("server", SERVER), ("client", CLIENT)]) else { return };
+    let client = ["swap", "--client", "python3 client.py", "--", "python3", "server.py"];
+    for more in ["", "forks", "stays"] {
+        let ended = sandbox.run(&[&client[..], &[more]].concat());
+        assert_eq!(ended.status.code(), Some(7), "{more}: {}", ended.stderr);
+        assert!(ended.stdout.contains(&format!("QUESTION {UNIX}")), "{more}: {}", ended.stdout);
+        assert_eq!(ended.stdout.contains("asked to end"), more != "stays", "{more}");
+        let _ = fs::remove_file(sandbox.home().join("port.txt"));
+    }
+    sandbox.leaves_nothing();
+}
+
+#[test]
+fn however_it_ends_nothing_of_the_program_is_left() {
+    for (name, whom) in [("INT", None), ("KILL", None), ("KILL", Some("__worker"))] {
+        let Some(sandbox) = script(&[("server", SERVER)]) else { return };
+        let running = sandbox.start(&["swap", "--", "python3", "server.py", "forks"]);
+        wait_for("the server", || sandbox.read("port.txt").ok());
+        let pid = match whom {
+            None => running.child.id(),
+            Some(_) => wait_for("the watch", || crate::watch::workers(&sandbox).first().copied()),
+        };
+        signal(name, pid);
+        let ended = running.end();
+        let expected = match (name, whom) {
+            ("INT", _) => Some(0),
+            (_, Some(_)) => Some(1),
+            _ => None,
+        };
+        assert_eq!(ended.status.code(), expected, "{name} {whom:?}: {}", ended.stderr);
+        wait_for("the end of all", || crate::watch::processes(&sandbox).is_empty().then_some(()));
+        if expected.is_some() {
+            sandbox.leaves_nothing();
+        }
+    }
+}
+
+#[test]
+fn the_exit_code_is_that_of_the_program() {
+    let sandbox = Sandbox::new();
+    for (script, code) in [("exit 0", 0), ("exit 5", 5), ("kill -USR1 $$", 128 + 10)] {
+        let ended = sandbox.run(&["swap", "--", "sh", "-c", script]);
+        assert_eq!(ended.status.code(), Some(code), "{script}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn what_cannot_be_exchanged_is_refused_with_the_reason() {
+    let sandbox = Sandbox::new();
+    sandbox.refuses(&["swap", "--to", "unix-strem", "--", "true"], "did you mean 'unix-stream'?");
+    sandbox.refuses(&["swap", "--", "no-such-program"], "no program 'no-such-program' in PATH");
+    sandbox.refuses(&["swap", "--client", "no-such", "--", "true"], "no program 'no-such'");
+    let copy = sandbox.home().join("passwd");
+    fs::copy("/bin/true", &copy).expect("a program");
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o4755)).expect("it is ours");
+    sandbox.refuses(&["swap", "--", "./passwd"], "takes the rights of its owner");
+    let own = env!("CARGO_BIN_EXE_ipcperf");
+    let ended = sandbox.run(&["swap", "--", own, "swap", "--", "true"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    let told = "the calls of this process are handed over already";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+}

@@ -1,0 +1,267 @@
+//! System calls that a program hands over to this process, which answers in the kernel's place: user notification of seccomp
+//! (`seccomp_unotify(2)`), with descriptors installed since Linux 5.9.
+//!
+//! # Safety
+//! Every structure is one of plain numbers, for which all zeros are a value, and lives through the call that takes it. Memory
+//! of the program is read and written by the kernel (`process_vm_readv(2)`), which checks its addresses.
+
+use crate::control::Control;
+use crate::seccomp::HandsOver;
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use std::fs;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::rc::Rc;
+use std::time::Instant;
+
+/// Lets what `command` starts hand over these calls. It must be asked for the listener once it is started.
+///
+/// # Errors
+/// The kernel's.
+pub fn hand_over(command: &mut Command, calls: &[i64]) -> io::Result<Promise> {
+    let (ours, theirs) = Control::pair()?;
+    let mut filter = HandsOver::of(calls)?;
+    // SAFETY: between `fork` and `exec` the child makes system calls alone, none of which it hands over.
+    unsafe {
+        command.pre_exec(move || {
+            let listener = filter.install()?;
+            theirs.send("calls", &[listener.as_fd()])
+        });
+    }
+    Ok(Promise(ours))
+}
+
+/// Where the listener comes from.
+#[derive(Debug)]
+pub struct Promise(Control);
+
+impl Promise {
+    /// The listener of a program that has been started.
+    ///
+    /// # Errors
+    /// It was not started.
+    pub fn listener(self) -> io::Result<Listener> {
+        let fd = self.0.receive(Some(Instant::now()))?.fds.pop();
+        fd.map(|fd| Listener(Rc::new(fd))).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Where the calls of a program and of all that it starts arrive. Without one they fail with `ENOSYS`.
+#[derive(Debug)]
+pub struct Listener(Rc<OwnedFd>);
+
+/// What comes from a listener.
+#[derive(Debug)]
+pub enum Received {
+    /// A call.
+    Call(Call),
+    /// Nothing, or a call that is gone with its thread.
+    Nothing,
+    /// Nothing comes any more: nobody is left who could make a call.
+    Over,
+}
+
+/// A call that waits for its answer.
+#[derive(Clone, Debug)]
+pub struct Call {
+    listener: Rc<OwnedFd>,
+    id: u64,
+    /// The process that makes it.
+    pub pid: u32,
+    /// Its number, native.
+    pub number: i64,
+    /// Its arguments.
+    pub args: [u64; 6],
+}
+
+impl Call {
+    /// The descriptor that is its first argument.
+    #[must_use]
+    pub const fn fd(&self) -> RawFd {
+        self.args[0] as RawFd
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Listener {
+    /// What has come, if anything has.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn receive(&self) -> io::Result<Received> {
+        let mut polled = [PollFd::new(&*self.0, PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // To receive where there is nothing would wait.
+        crate::control::retry(|| rustix::event::poll(&mut polled, Some(&at_once)))?;
+        let events = polled[0].revents();
+        if !events.contains(PollFlags::IN) {
+            let is_over = events.intersects(PollFlags::HUP | PollFlags::ERR);
+            return Ok(if is_over { Received::Over } else { Received::Nothing });
+        }
+        // SAFETY: see the module; the kernel wants zeros.
+        let mut told = unsafe { std::mem::zeroed::<libc::seccomp_notif>() };
+        if control(&self.0, libc::SECCOMP_IOCTL_NOTIF_RECV, &mut told)?.is_none() {
+            return Ok(Received::Nothing);
+        }
+        let Some(pid) = process_of(told.pid) else { return Ok(Received::Nothing) };
+        let (id, number, args) = (told.id, i64::from(told.data.nr), told.data.args);
+        let call = Call { listener: Rc::clone(&self.0), id, pid, number, args };
+        // Whoever has the number now is the one that made the call only if the call still waits.
+        Ok(if call.waits() { Received::Call(call) } else { Received::Nothing })
+    }
+}
+
+/// What the kernel says, if there was a call for it.
+fn control<T>(listener: &OwnedFd, what: libc::Ioctl, told: &mut T) -> io::Result<Option<RawFd>> {
+    loop {
+        // SAFETY: see the module; each request is given the structure that it is defined for.
+        let said = unsafe { libc::ioctl(listener.as_raw_fd(), what, &raw mut *told) };
+        if said >= 0 {
+            return Ok(Some(said));
+        }
+        let error = io::Error::last_os_error();
+        match error.raw_os_error() {
+            Some(libc::EINTR) => {}
+            Some(libc::ENOENT) => return Ok(None),
+            _ => return Err(error),
+        }
+    }
+}
+
+/// The process that a thread belongs to.
+fn process_of(thread: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+impl Call {
+    /// Whether a call still waits: its thread may have been killed, and a signal may have taken it back.
+    #[must_use]
+    pub fn waits(&self) -> bool {
+        let mut id = self.id;
+        matches!(control(&self.listener, libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &mut id), Ok(Some(_)))
+    }
+
+    /// Lets the kernel do what was asked for.
+    ///
+    /// # Errors
+    /// The kernel's; that nobody waits any more is none.
+    pub fn go_on(&self) -> io::Result<()> {
+        self.send(0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32)
+    }
+
+    /// Answers with this value, or this error of `errno(3)`.
+    ///
+    /// # Errors
+    /// As [`Self::go_on`].
+    pub fn answer(&self, value: Result<i64, i32>) -> io::Result<()> {
+        match value {
+            Ok(value) => self.send(value, 0, 0),
+            Err(errno) => self.send(0, -errno, 0),
+        }
+    }
+
+    fn send(&self, val: i64, error: i32, flags: u32) -> io::Result<()> {
+        let mut answer = libc::seccomp_notif_resp { id: self.id, val, error, flags };
+        control(&self.listener, libc::SECCOMP_IOCTL_NOTIF_SEND, &mut answer).map(drop)
+    }
+
+    /// Puts a file of ours in the place of the program's descriptor `at`.
+    ///
+    /// # Errors
+    /// The kernel's, or nobody waits any more.
+    pub fn install(&self, file: BorrowedFd<'_>, at: RawFd, closes_on_exec: bool) -> io::Result<()> {
+        self.give(file, Some(at), closes_on_exec).map(drop)
+    }
+
+    /// Gives the program a file of ours; returns its number there.
+    ///
+    /// # Errors
+    /// As [`Self::install`].
+    pub fn add(&self, file: BorrowedFd<'_>, closes_on_exec: bool) -> io::Result<RawFd> {
+        self.give(file, None, closes_on_exec)
+    }
+
+    fn give(&self, file: BorrowedFd<'_>, at: Option<RawFd>, closes: bool) -> io::Result<RawFd> {
+        let mut given = libc::seccomp_notif_addfd {
+            id: self.id,
+            flags: at.map_or(0, |_| libc::SECCOMP_ADDFD_FLAG_SETFD as u32),
+            srcfd: file.as_raw_fd().cast_unsigned(),
+            newfd: at.unwrap_or(0).cast_unsigned(),
+            newfd_flags: if closes { libc::O_CLOEXEC.cast_unsigned() } else { 0 },
+        };
+        match control(&self.listener, libc::SECCOMP_IOCTL_NOTIF_ADDFD, &mut given)? {
+            Some(number) => Ok(number),
+            None => Err(io::ErrorKind::NotFound.into()),
+        }
+    }
+
+    /// A descriptor of the process that makes the call, as one of ours.
+    ///
+    /// # Errors
+    /// It has none with this number, or may not be looked at.
+    pub fn descriptor(&self, fd: RawFd) -> io::Result<OwnedFd> {
+        let pid = Pid::from_raw(self.pid.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
+        let process = pidfd_open(pid, PidfdFlags::empty())?;
+        Ok(pidfd_getfd(process, fd, PidfdGetfdFlags::empty())?)
+    }
+
+    /// Bytes of its memory.
+    ///
+    /// # Errors
+    /// They are not there, or may not be looked at.
+    pub fn read(&self, address: u64, len: usize) -> io::Result<Vec<u8>> {
+        let mut bytes = vec![0_u8; len];
+        let ours = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: len };
+        let theirs = libc::iovec { iov_base: address as *mut _, iov_len: len };
+        // SAFETY: see the module; `ours` covers `bytes`.
+        let read = unsafe {
+            libc::process_vm_readv(
+                self.pid.cast_signed(),
+                &raw const ours,
+                1,
+                &raw const theirs,
+                1,
+                0,
+            )
+        };
+        whole(read, len).map(|()| bytes)
+    }
+
+    /// Puts bytes into its memory.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        let ours = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        let theirs = libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() };
+        // SAFETY: see the module; the kernel only reads `bytes`.
+        let written = unsafe {
+            libc::process_vm_writev(
+                self.pid.cast_signed(),
+                &raw const ours,
+                1,
+                &raw const theirs,
+                1,
+                0,
+            )
+        };
+        whole(written, bytes.len())
+    }
+}
+
+fn whole(moved: isize, len: usize) -> io::Result<()> {
+    match usize::try_from(moved) {
+        Ok(moved) if moved == len => Ok(()),
+        Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
+}
