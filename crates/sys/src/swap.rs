@@ -227,6 +227,8 @@ impl Exchange {
             return Ok(Answer::GoOn);
         }
         let state = State::of(call)?;
+        // One that was closed is free again.
+        self.bound.retain(|bound| bound.address.port() != address.port() || is_there(&bound.path));
         let holder = match held(&socket, address) {
             Ok(holder) => holder,
             Err(errno) => return Ok(Answer::Value(Err(errno.raw_os_error()))),
@@ -239,6 +241,7 @@ impl Exchange {
         }
         let path = self.wanted.folder.join(format!("{}.sock", file_name(real)));
         let made = self.unix_socket(&state)?;
+        let _ = fs::remove_file(&path);
         net::bind(&made, &SocketAddrUnix::new(&path)?)?;
         if self.wanted.fakes_peers {
             sockopt::set_socket_timeout(&made, sockopt::Timeout::Recv, Some(AT_ONCE))?;
@@ -631,15 +634,27 @@ fn option_name(level: u64, option: u64) -> String {
 /// Whether somebody listens at a path.
 #[must_use]
 pub fn is_listening(path: &Path) -> bool {
+    sockets_at(path, |flags, _| flags == ACCEPTS)
+}
+
+/// Whether a socket that is bound to a path is still open, listening or not.
+fn is_there(path: &Path) -> bool {
+    // One that was accepted has the name of its listener.
+    sockets_at(path, |_, state| state != CONNECTED)
+}
+
+/// Whether one of the UNIX sockets with this path has such flags and such a state.
+fn sockets_at(path: &Path, is_such: impl Fn(&str, &str) -> bool) -> bool {
     let all = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let name = path.to_string_lossy();
     // Num RefCount Protocol Flags Type St Inode Path
-    let listens = |line: &str| {
+    all.lines().any(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        words.get(3) == Some(&ACCEPTS) && words.get(7) == Some(&name.as_ref())
-    };
-    all.lines().any(listens)
+        let [_, _, _, flags, _, state, _, path] = words[..] else { return false };
+        path == name && is_such(flags, state)
+    })
 }
 
-/// `__SO_ACCEPTCON` (`linux/net.h`), as `/proc/net/unix` writes it.
+/// `__SO_ACCEPTCON` and `SS_CONNECTED` (`linux/net.h`), as `/proc/net/unix` writes them.
 const ACCEPTS: &str = "00010000";
+const CONNECTED: &str = "03";

@@ -143,6 +143,22 @@ except OSError as error: print(errno.errorcode[error.errno])
     assert_eq!(ended.stdout.trim(), "EADDRINUSE", "{}", ended.stderr);
 }
 
+#[test]
+fn an_address_that_was_closed_can_be_bound_again() {
+    let text = "
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
+c = socket.create_connection(at); a, _ = l.accept(); l.close()
+refused = socket.socket().connect_ex(at)
+m = socket.socket(); m.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1); m.bind(at); m.listen()
+d = socket.create_connection(at); b, _ = m.accept()
+b.sendall(b'x'); a.sendall(b'y')
+print(refused == 111, d.recv(1), c.recv(1), domain(m), domain(d))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    let told = format!("True b'x' b'y' {UNIX} {UNIX}");
+    assert_eq!(ended.stdout.trim(), told, "{}", ended.stderr);
+}
+
 /// A server that answers until it is ended, in a child of its own.
 const SERVER: &str = "
 import os, signal
