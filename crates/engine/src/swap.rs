@@ -13,7 +13,8 @@ use ipcperf_sys::process::outlive_coordinator;
 use ipcperf_sys::program::{Orphans, Program, exit_status};
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
-use ipcperf_sys::swap::{Exchange, Exchanged, Wanted, is_listening};
+pub use ipcperf_sys::swap::To;
+use ipcperf_sys::swap::{Exchange, Exchanged, Wanted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::io;
@@ -50,8 +51,8 @@ pub struct Job {
     pub program: Vec<String>,
     /// Another one, that starts once the first listens; at its end the first is ended.
     pub client: Vec<String>,
-    /// Messages with boundaries.
-    pub in_packets: bool,
+    /// What its sockets become.
+    pub to: To,
     /// This port alone.
     pub port: Option<u16>,
     /// `accept(2)` tells addresses of IP.
@@ -62,14 +63,14 @@ pub struct Job {
 }
 
 impl Job {
-    /// A program alone, all of whose TCP sockets become UNIX sockets.
+    /// A program alone, all of whose sockets of TCP become UNIX sockets.
     #[must_use]
     pub fn of(program: Vec<String>) -> Self {
         let files = limits::of_programs();
         Self {
             program,
             client: Vec::new(),
-            in_packets: false,
+            to: To::UnixStream,
             port: None,
             fakes_peers: false,
             files,
@@ -144,7 +145,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let job: Job = context.params()?;
     job.files.into_iter().for_each(limits::take_of_programs);
     let wanted = Wanted {
-        in_packets: job.in_packets,
+        to: job.to,
         port: job.port,
         fakes_peers: job.fakes_peers,
         folder: job.folder.clone(),
@@ -157,7 +158,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let mut is_interrupted = false;
     loop {
         let is_due = !job.client.is_empty() && client.is_none() && ends.is_none();
-        if is_due && here.listens() {
+        if is_due && here.exchange.is_listening() {
             client = Some(here.start(&job.client, &context.fds)?);
         }
         let nap = if here.exchange.is_waiting() || is_due { MOMENT } else { GRACE };
@@ -272,10 +273,5 @@ impl Here {
                 return Ok(());
             }
         }
-    }
-
-    /// Whether anybody can connect to what was exchanged.
-    fn listens(&self) -> bool {
-        self.exchange.exchanged.bound.iter().any(|(_, path)| is_listening(path))
     }
 }

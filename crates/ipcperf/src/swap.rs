@@ -1,10 +1,10 @@
-//! `swap`: a program of others, as it is, with its TCP sockets exchanged for UNIX sockets.
+//! `swap`: a program of others, as it is, with its sockets exchanged for those of another kind.
 
 use crate::error::{Code, Stop, note};
 use crate::exec::{self, words};
 use crate::measure;
 use ipcperf_core::nearest;
-use ipcperf_engine::swap::{self, Job, Swapped};
+use ipcperf_engine::swap::{self, Job, Swapped, To};
 use ipcperf_engine::task::TaskError;
 use ipcperf_sys::process::describe_end;
 use std::os::unix::fs::PermissionsExt;
@@ -14,18 +14,20 @@ use std::process::ExitCode;
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf swap --to unix-stream -- redis-server --port 6379
   ipcperf swap --to unix-stream --client 'redis-benchmark -p 6379 -t get' -- redis-server --port 6379
+  ipcperf swap --to tcp --client 'redis-benchmark -s r.sock -t get' -- redis-server --port 0 --unixsocket r.sock
 
 The exit code is that of the program, or of the client (128 + N if signal N ended it).";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SwapArgs {
-    /// The socket that it gets: unix-stream, or unix-seqpacket for programs that read whole messages
+    /// What its sockets become: unix-stream in place of TCP, unix-seqpacket for programs that read whole messages, or tcp
+    /// (loopback) in place of UNIX sockets
     #[arg(long, value_name = "MECHANISM", default_value = "unix-stream")]
     to: String,
-    /// Exchange this port alone; all other sockets stay as they are
+    /// Exchange this TCP port alone; all other sockets stay as they are
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// Give accepted connections addresses of IP, as before the exchange; it makes each connection slower
+    /// Let accept(2) tell addresses of the kind before the exchange; it makes each connection slower
     #[arg(long)]
     fake_peers: bool,
     /// A client, started when the program listens; the program is ended after it
@@ -39,7 +41,8 @@ pub(crate) struct SwapArgs {
 /// `S_ISUID | S_ISGID` (`inode(7)`).
 const SET_ID: u32 = 0o6000;
 
-const KNOWN: [&str; 2] = ["unix-stream", "unix-seqpacket"];
+const KNOWN: [(&str, To); 3] =
+    [("unix-stream", To::UnixStream), ("unix-seqpacket", To::UnixSeqpacket), ("tcp", To::Tcp)];
 
 pub(crate) fn run(args: &SwapArgs) -> Result<ExitCode, Stop> {
     let job = check(args)?;
@@ -54,14 +57,15 @@ pub(crate) fn run(args: &SwapArgs) -> Result<ExitCode, Stop> {
 }
 
 fn check(args: &SwapArgs) -> Result<Job, Stop> {
-    if !KNOWN.contains(&args.to.as_str()) {
-        let near = nearest(&args.to, KNOWN);
+    let Some((_, to)) = KNOWN.iter().find(|(name, _)| *name == args.to) else {
+        let names = KNOWN.map(|(name, _)| name);
+        let near = nearest(&args.to, names);
         let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
-        return Err(Stop::usage(format!(
-            "--to {}: a TCP socket can become {}{near}",
-            args.to,
-            KNOWN.join(" or ")
-        )));
+        let names = names.join(", ");
+        return Err(Stop::usage(format!("--to {}: sockets become one of {names}{near}", args.to)));
+    };
+    if *to == To::Tcp && args.port.is_some() {
+        return Err(Stop::usage("--port: with --to tcp it is UNIX sockets that are exchanged"));
     }
     let client = match &args.client {
         Some(client) => {
@@ -80,9 +84,8 @@ fn check(args: &SwapArgs) -> Result<Job, Stop> {
             )));
         }
     }
-    let in_packets = args.to == "unix-seqpacket";
     let mut job = Job::of(args.program.clone());
-    (job.client, job.in_packets) = (client, in_packets);
+    (job.client, job.to) = (client, *to);
     (job.port, job.fakes_peers) = (args.port, args.fake_peers);
     Ok(job)
 }
@@ -95,10 +98,10 @@ fn counted(times: u64) -> String {
 fn told(swapped: &Swapped) -> ExitCode {
     let done = &swapped.exchanged;
     if done.bound.is_empty() {
-        note("ipcperf: nothing was exchanged: no TCP socket was bound");
+        note("ipcperf: nothing was exchanged: no such socket was bound");
     } else {
         note(&format!(
-            "ipcperf: {} bound and {} connected over UNIX sockets; {} calls were handed over",
+            "ipcperf: {} bound and {} connected another way; {} calls were handed over",
             done.bound.len(),
             done.connected,
             done.handed
@@ -106,7 +109,7 @@ fn told(swapped: &Swapped) -> ExitCode {
     }
     for (option, times) in &done.options {
         note(&format!(
-            "ipcperf: {option} was set {} and did nothing: a UNIX socket has none",
+            "ipcperf: {option} was set {} and did nothing: the new socket has none",
             counted(*times)
         ));
     }

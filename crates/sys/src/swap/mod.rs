@@ -1,0 +1,674 @@
+//! Sockets of a program exchanged for those of another kind while it binds and connects them. What it sends and receives
+//! afterwards goes over the other socket by its own calls.
+//!
+//! A name that is bound stays taken: a socket of ours has it, so that addresses are refused as ever, a port of 0 is a real one,
+//! and a path can be found.
+
+mod held;
+mod name;
+
+use crate::handed::Call;
+use held::{State, exchange};
+use name::Name;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{
+    self, AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fmt;
+use std::fs;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The calls that a program hands over; the last two only where the addresses of peers are asked for.
+const CALLS: [(&str, i64); 7] = [
+    ("bind", libc::SYS_bind),
+    ("connect", libc::SYS_connect),
+    ("setsockopt", libc::SYS_setsockopt),
+    ("getsockname", libc::SYS_getsockname),
+    ("getpeername", libc::SYS_getpeername),
+    ("accept", libc::SYS_accept),
+    ("accept4", libc::SYS_accept4),
+];
+
+/// Levels of `setsockopt(2)` that a UNIX socket does not have.
+const LEVELS_OF_IP: [u64; 3] =
+    [libc::IPPROTO_TCP as u64, libc::IPPROTO_IP as u64, libc::IPPROTO_IPV6 as u64];
+
+/// Options of `SOL_SOCKET` that only a UNIX socket has (`unix(7)`).
+const SOCKET: u64 = libc::SOL_SOCKET as u64;
+const OF_UNIX: [u64; 2] = [libc::SO_PASSCRED as u64, libc::SO_PASSSEC as u64];
+
+/// As short as a limit of time can be (`SO_RCVTIMEO`).
+const AT_ONCE: Duration = Duration::from_micros(1);
+
+/// The first of the ports that clients seem to have: what `getpeername(2)` says of a UNIX socket.
+const FIRST_PORT: u16 = 32_768;
+
+/// The sockets that a program gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum To {
+    /// UNIX sockets in place of those of TCP.
+    UnixStream,
+    /// The same, with boundaries between messages.
+    UnixSeqpacket,
+    /// Sockets of TCP, on the loopback interface, in place of UNIX sockets.
+    Tcp,
+}
+
+/// What is exchanged.
+#[derive(Clone, Debug)]
+pub struct Wanted {
+    /// For what.
+    pub to: To,
+    /// This port of TCP alone; all, if there is none.
+    pub port: Option<u16>,
+    /// What `accept(2)` tells of a peer is an address of the kind that it had before: each is accepted here, which takes
+    /// longer.
+    pub fakes_peers: bool,
+    /// Where UNIX sockets get their names.
+    pub folder: PathBuf,
+}
+
+/// A program's listener, exchanged.
+#[derive(Debug)]
+struct Bound {
+    /// What the program calls it.
+    name: Name,
+    /// Of a path the file, which other names may lead to.
+    file: Option<(u64, u64)>,
+    /// Where it is.
+    place: Place,
+    /// The name is taken as long as this lives.
+    _holder: OwnedFd,
+}
+
+/// Where a listener is that was exchanged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Place {
+    Path(PathBuf),
+    Port(SocketAddr),
+}
+
+/// What a socket is that was exchanged.
+enum Role<'a> {
+    Listens(&'a Bound),
+    /// It came from a client with this port, or from one without a name.
+    Accepted(&'a Bound, Option<u16>),
+    /// It is a client with this port.
+    Connected(&'a Bound, u16),
+}
+
+/// What has been exchanged, and what could not be.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchanged {
+    /// Addresses that were bound, with the one that each has now.
+    pub bound: Vec<(String, String)>,
+    /// Connections that go another way now.
+    pub connected: u64,
+    /// Options that the other kind of socket does not have: how often each was set and did nothing.
+    pub options: BTreeMap<String, u64>,
+    /// Why what was asked for kept its socket.
+    pub left: BTreeMap<String, u64>,
+    /// Calls that were handed over.
+    pub handed: u64,
+}
+
+/// What answers the calls of a program.
+#[derive(Debug)]
+pub struct Exchange {
+    wanted: Wanted,
+    bound: Vec<Bound>,
+    waiting: Vec<Waiting>,
+    clients: u32,
+    /// So far.
+    pub exchanged: Exchanged,
+}
+
+/// A call whose answer takes a while.
+#[derive(Debug)]
+enum Waiting {
+    /// There is no room in the backlog.
+    Connects { call: Call, socket: OwnedFd, place: Place },
+    /// Nobody has connected.
+    Accepts { call: Call, listener: OwnedFd },
+}
+
+/// What became of a call.
+enum Answer {
+    GoOn,
+    Value(Result<i64, i32>),
+    Later,
+}
+
+impl Exchange {
+    /// Nothing is exchanged yet.
+    #[must_use]
+    pub fn new(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            bound: Vec::new(),
+            waiting: Vec::new(),
+            clients: 0,
+            exchanged: Exchanged::default(),
+        }
+    }
+
+    /// Which calls a program has to hand over.
+    #[must_use]
+    pub fn calls(&self) -> Vec<i64> {
+        let count = if self.wanted.fakes_peers { CALLS.len() } else { CALLS.len() - 2 };
+        CALLS.iter().take(count).map(|(_, number)| *number).collect()
+    }
+
+    /// Whether something waits that nobody announces: [`Self::retry`] is due within a few ms.
+    #[must_use]
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.iter().any(|waiting| matches!(waiting, Waiting::Connects { .. }))
+    }
+
+    /// Descriptors that are readable when [`Self::retry`] is due.
+    pub fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.waiting.iter().filter_map(|waiting| match waiting {
+            Waiting::Accepts { listener, .. } => Some(listener.as_fd()),
+            Waiting::Connects { .. } => None,
+        })
+    }
+
+    /// Answers a call.
+    ///
+    /// # Errors
+    /// The listener's. What the program has asked for and cannot have is its own error.
+    pub fn answer(&mut self, call: Call) -> io::Result<()> {
+        self.exchanged.handed += 1;
+        let answer = match call.number {
+            libc::SYS_bind => self.bind(&call),
+            libc::SYS_connect => self.connect(&call),
+            libc::SYS_setsockopt => Ok(self.set_option(&call)),
+            libc::SYS_getsockname => self.own_name(&call),
+            libc::SYS_getpeername => self.name_of_peer(&call),
+            libc::SYS_accept | libc::SYS_accept4 => self.accept(&call),
+            _ => Ok(Answer::GoOn),
+        };
+        self.finish(&call, answer)
+    }
+
+    /// Tries again what waits for room.
+    ///
+    /// # Errors
+    /// The listener's.
+    pub fn retry(&mut self) -> io::Result<()> {
+        for waiting in std::mem::take(&mut self.waiting) {
+            let (Waiting::Connects { call, .. } | Waiting::Accepts { call, .. }) = &waiting;
+            if !call.waits() {
+                continue;
+            }
+            let call = call.clone();
+            let answer = match waiting {
+                Waiting::Connects { socket, place, .. } => self.reach(&call, socket, &place),
+                Waiting::Accepts { listener, .. } => self.take(&call, listener),
+            };
+            self.finish(&call, answer)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, call: &Call, answer: io::Result<Answer>) -> io::Result<()> {
+        match answer {
+            Ok(Answer::GoOn) => call.go_on(),
+            Ok(Answer::Value(value)) => call.answer(value),
+            Ok(Answer::Later) => Ok(()),
+            Err(error) => {
+                // What is wrong with the call itself, the kernel says.
+                let is_its_own = [
+                    libc::EBADF,
+                    libc::ENOTSOCK,
+                    libc::ENOTCONN,
+                    libc::EFAULT,
+                    libc::ENOENT,
+                    libc::ESRCH,
+                ];
+                if !error.raw_os_error().is_some_and(|code| is_its_own.contains(&code)) {
+                    let known = CALLS.iter().find(|(_, number)| *number == call.number);
+                    let name = known.map_or("", |(name, _)| name);
+                    self.left(format!("{name}: {error}"));
+                }
+                call.go_on()
+            }
+        }
+    }
+
+    /// Whether a socket that binds or connects to this name would be exchanged.
+    fn is_wanted(&self, name: &Name) -> bool {
+        match (name, self.wanted.to) {
+            (Name::Ip(address), To::UnixStream | To::UnixSeqpacket) => {
+                self.wanted.port.is_none_or(|port| port == address.port())
+            }
+            (Name::Path(_) | Name::Abstract(_), To::Tcp) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a socket is of the kind that is exchanged.
+    fn is_of_kind(&self, socket: &OwnedFd) -> bool {
+        let (Ok(domain), Ok(kind)) = (sockopt::socket_domain(socket), sockopt::socket_type(socket))
+        else {
+            return false;
+        };
+        let is_right = match self.wanted.to {
+            To::Tcp => domain == AddressFamily::UNIX,
+            _ => {
+                [AddressFamily::INET, AddressFamily::INET6].contains(&domain)
+                    && sockopt::socket_protocol(socket) == Ok(Some(ipproto::TCP))
+            }
+        };
+        is_right && kind == SocketType::STREAM
+    }
+
+    fn left(&mut self, why: impl Into<String>) -> Answer {
+        *self.exchanged.left.entry(why.into()).or_default() += 1;
+        Answer::GoOn
+    }
+
+    fn bind(&mut self, call: &Call) -> io::Result<Answer> {
+        let Some(name) = Name::given(call)?.filter(|name| self.is_wanted(name)) else {
+            return Ok(Answer::GoOn);
+        };
+        let socket = call.descriptor(call.fd())?;
+        if !self.is_of_kind(&socket) {
+            return Ok(Answer::GoOn);
+        }
+        let state = State::of(call)?;
+        // One that was closed is free again.
+        self.bound.retain(|bound| !bound.name.answers(&name) || bound.place.is_there());
+        let (holder, name, file) = match held(call, &socket, &name) {
+            Ok(held) => held,
+            Err(errno) => return Ok(Answer::Value(Err(errno.raw_os_error()))),
+        };
+        if matches!(name, Name::Ip(_)) && self.bound.iter().any(|bound| bound.name == name) {
+            return Ok(self.left(format!(
+                "{name}: several listeners share the port (SO_REUSEPORT), and a path has one"
+            )));
+        }
+        let made = self.socket(&state)?;
+        let place = self.place(&made, &name)?;
+        if self.wanted.fakes_peers {
+            sockopt::set_socket_timeout(&made, sockopt::Timeout::Recv, Some(AT_ONCE))?;
+        }
+        exchange(call, &state, made)?;
+        self.exchanged.bound.push((name.to_string(), place.to_string()));
+        self.bound.push(Bound { name, file, place, _holder: holder });
+        Ok(Answer::Value(Ok(0)))
+    }
+
+    /// Binds a socket to a place of its own, which stands for `name`.
+    fn place(&self, socket: &OwnedFd, name: &Name) -> io::Result<Place> {
+        match name {
+            Name::Ip(address) => {
+                let path = self.wanted.folder.join(format!("{}.sock", file_name(*address)));
+                // Of one that was closed.
+                let _ = fs::remove_file(&path);
+                net::bind(socket, &SocketAddrUnix::new(&path)?)?;
+                Ok(Place::Path(path))
+            }
+            _ => {
+                net::bind(socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+                Ok(Place::Port(net::getsockname(socket)?.try_into()?))
+            }
+        }
+    }
+
+    fn connect(&mut self, call: &Call) -> io::Result<Answer> {
+        let Some(name) = Name::given(call)?.filter(|name| self.is_wanted(name)) else {
+            return Ok(Answer::GoOn);
+        };
+        let file = match &name {
+            Name::Path(path) => file_of(call, path).ok(),
+            _ => None,
+        };
+        let is_it = |bound: &&Bound| match &name {
+            Name::Path(_) => file.is_some() && bound.file == file,
+            name => bound.name.answers(name),
+        };
+        let Some(place) = self.bound.iter().find(is_it).map(|bound| bound.place.clone()) else {
+            return Ok(Answer::GoOn);
+        };
+        let socket = call.descriptor(call.fd())?;
+        // One that was bound to a name of its own before is exchanged already.
+        let is_bound = || matches!(self.role(&socket), Some(Role::Listens(_)));
+        if !self.is_of_kind(&socket) && !is_bound() {
+            return Ok(Answer::GoOn);
+        }
+        let made = self.socket(&State::of(call)?)?;
+        if let Place::Path(_) = place {
+            self.clients += 1;
+            let own = self.wanted.folder.join(format!("c{}", self.clients));
+            net::bind(&made, &SocketAddrUnix::new(&own)?)?;
+            // The kernel keeps the name that it tells, and nobody has to find the file.
+            fs::remove_file(&own)?;
+        }
+        self.reach(call, made, &place)
+    }
+
+    /// Connects a socket and exchanges it, now or as soon as there is room.
+    fn reach(&mut self, call: &Call, socket: OwnedFd, place: &Place) -> io::Result<Answer> {
+        match without_waiting(&socket, place) {
+            Ok(()) => {
+                exchange(call, &State::of(call)?, socket)?;
+                self.exchanged.connected += 1;
+                Ok(Answer::Value(Ok(0)))
+            }
+            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => {
+                let (call, place) = (call.clone(), place.clone());
+                self.waiting.push(Waiting::Connects { call, socket, place });
+                Ok(Answer::Later)
+            }
+            Err(errno) => Ok(Answer::Value(Err(errno.raw_os_error()))),
+        }
+    }
+
+    fn accept(&mut self, call: &Call) -> io::Result<Answer> {
+        let listener = call.descriptor(call.fd())?;
+        match self.role(&listener).is_some() {
+            true => self.take(call, listener),
+            false => Ok(Answer::GoOn),
+        }
+    }
+
+    /// Accepts in the program's place, now or as soon as somebody connects.
+    fn take(&mut self, call: &Call, listener: OwnedFd) -> io::Result<Answer> {
+        let [_, place, len, flags, ..] = call.args;
+        let flags = if call.number == libc::SYS_accept4 { flags as i32 } else { 0 };
+        let blocks = match flags & libc::SOCK_NONBLOCK {
+            0 => SocketFlags::empty(),
+            _ => SocketFlags::NONBLOCK,
+        };
+        // The listener has a limit of time, so that this does not wait where another process was first.
+        match net::acceptfrom_with(&listener, SocketFlags::CLOEXEC | blocks) {
+            Ok((socket, peer)) => {
+                let number = call.add(socket.as_fd(), flags & libc::SOCK_CLOEXEC != 0)?;
+                if let Some(Role::Listens(bound)) = self.role(&listener)
+                    && place != 0
+                    && len != 0
+                {
+                    let port = peer.as_ref().and_then(|peer| self.client(peer));
+                    bound.name.of_client(port.unwrap_or(FIRST_PORT)).tell(call)?;
+                }
+                Ok(Answer::Value(Ok(i64::from(number))))
+            }
+            Err(Errno::AGAIN) if !State::of(call)?.is_nonblocking => {
+                self.waiting.push(Waiting::Accepts { call: call.clone(), listener });
+                Ok(Answer::Later)
+            }
+            Err(errno) => Ok(Answer::Value(Err(errno.raw_os_error()))),
+        }
+    }
+
+    fn set_option(&mut self, call: &Call) -> Answer {
+        let [_, level, option, ..] = call.args;
+        let is_lacking = match self.wanted.to {
+            To::Tcp => level == SOCKET && OF_UNIX.contains(&option),
+            _ => LEVELS_OF_IP.contains(&level),
+        };
+        let is_ours = |socket: OwnedFd| self.role(&socket).is_some();
+        if !is_lacking || !call.descriptor(call.fd()).is_ok_and(is_ours) {
+            return Answer::GoOn;
+        }
+        *self.exchanged.options.entry(option_name(level, option)).or_default() += 1;
+        Answer::Value(Ok(0))
+    }
+
+    fn own_name(&self, call: &Call) -> io::Result<Answer> {
+        let name = match self.role(&call.descriptor(call.fd())?) {
+            Some(Role::Listens(bound)) => bound.name.clone(),
+            Some(Role::Accepted(bound, _)) => bound.name.reached(),
+            Some(Role::Connected(bound, port)) => bound.name.of_client(port),
+            None => return Ok(Answer::GoOn),
+        };
+        name.tell(call).map(|()| Answer::Value(Ok(0)))
+    }
+
+    fn name_of_peer(&self, call: &Call) -> io::Result<Answer> {
+        let name = match self.role(&call.descriptor(call.fd())?) {
+            // A client that connects to the place itself has no name.
+            Some(Role::Accepted(bound, port)) => bound.name.of_client(port.unwrap_or(FIRST_PORT)),
+            Some(Role::Connected(bound, _)) => bound.name.reached(),
+            Some(Role::Listens(_)) | None => return Ok(Answer::GoOn),
+        };
+        name.tell(call).map(|()| Answer::Value(Ok(0)))
+    }
+
+    /// What a socket is, if it is one of ours.
+    fn role(&self, socket: &OwnedFd) -> Option<Role<'_>> {
+        let own = net::getsockname(socket).ok()?;
+        let peer = net::getpeername(socket).ok().flatten();
+        let at = |name: &SocketAddrAny| {
+            let place = Place::of(name)?;
+            self.bound.iter().find(|bound| bound.place == place)
+        };
+        match (at(&own), peer) {
+            (Some(bound), None) => Some(Role::Listens(bound)),
+            (Some(bound), Some(peer)) => Some(Role::Accepted(bound, self.client(&peer))),
+            (None, Some(peer)) => Some(Role::Connected(at(&peer)?, self.client(&own)?)),
+            (None, None) => None,
+        }
+    }
+
+    /// The port that a client of ours has or seems to have.
+    fn client(&self, name: &SocketAddrAny) -> Option<u16> {
+        let path = match Place::of(name)? {
+            Place::Path(path) => path,
+            Place::Port(address) => return Some(address.port()),
+        };
+        let number = path.strip_prefix(&self.wanted.folder).ok()?.to_str()?.strip_prefix('c')?;
+        let number: u32 = number.parse().ok()?;
+        // They begin again where there are no more, as those of the kernel do.
+        let many = u32::from(u16::MAX - FIRST_PORT);
+        u16::try_from(u32::from(FIRST_PORT) + number % many).ok()
+    }
+
+    /// A socket of the other kind.
+    fn socket(&self, state: &State) -> io::Result<OwnedFd> {
+        let (family, kind) = match self.wanted.to {
+            To::UnixStream => (AddressFamily::UNIX, SocketType::STREAM),
+            To::UnixSeqpacket => (AddressFamily::UNIX, SocketType::SEQPACKET),
+            To::Tcp => (AddressFamily::INET, SocketType::STREAM),
+        };
+        let blocks = match state.is_nonblocking {
+            true => SocketFlags::NONBLOCK,
+            false => SocketFlags::empty(),
+        };
+        let socket = net::socket_with(family, kind, SocketFlags::CLOEXEC | blocks, None)?;
+        if self.wanted.to == To::Tcp {
+            // A UNIX socket sends at once, too; what is accepted inherits it.
+            sockopt::set_tcp_nodelay(&socket, true)?;
+        }
+        Ok(socket)
+    }
+
+    /// Whether anybody can connect to what was exchanged.
+    #[must_use]
+    pub fn is_listening(&self) -> bool {
+        self.bound.iter().any(|bound| bound.place.is_listening())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(out, "{}", path.display()),
+            Self::Port(address) => write!(out, "{address}"),
+        }
+    }
+}
+
+impl Place {
+    fn of(name: &SocketAddrAny) -> Option<Self> {
+        if let Ok(address) = SocketAddr::try_from(name.clone()) {
+            return Some(Self::Port(address));
+        }
+        let name = SocketAddrUnix::try_from(name.clone()).ok()?;
+        Some(Self::Path(OsStr::from_bytes(name.path_bytes()?).into()))
+    }
+
+    /// Whether somebody listens there.
+    fn is_listening(&self) -> bool {
+        match self {
+            Self::Path(_) => self.sockets("/proc/net/unix", |words| words[3] == ACCEPTS),
+            Self::Port(_) => self.sockets("/proc/net/tcp", |words| words[3] == LISTENS),
+        }
+    }
+
+    /// Whether a socket that is bound to it is still open, listening or not.
+    fn is_there(&self) -> bool {
+        match self {
+            // One that was accepted has the name of its listener.
+            Self::Path(_) => self.sockets("/proc/net/unix", |words| words[5] != CONNECTED),
+            // None of those that hold it lets another one in.
+            Self::Port(address) => {
+                let trial = net::socket_with(
+                    AddressFamily::INET,
+                    SocketType::STREAM,
+                    SocketFlags::CLOEXEC,
+                    None,
+                );
+                trial.is_ok_and(|trial| net::bind(&trial, address).is_err())
+            }
+        }
+    }
+
+    /// Whether one of the sockets that are bound to it is so: `Num RefCount Protocol Flags Type St Inode Path` of UNIX sockets,
+    /// and `sl local_address rem_address st` of those of TCP.
+    fn sockets(&self, file: &str, is_so: impl Fn(&[&str]) -> bool) -> bool {
+        let name = match self {
+            Self::Path(path) => format!(" {}", path.display()),
+            // In the order of the bytes of this machine, as 32 bits.
+            Self::Port(address) => match address.ip() {
+                IpAddr::V4(ip) => {
+                    let ip = u32::from_ne_bytes(ip.octets());
+                    format!(" {ip:08X}:{:04X} ", address.port())
+                }
+                IpAddr::V6(_) => return false,
+            },
+        };
+        let all = fs::read_to_string(file).unwrap_or_default();
+        let has_name = |line: &&str| match self {
+            Self::Path(_) => line.ends_with(&name),
+            Self::Port(_) => line.contains(&name),
+        };
+        all.lines().filter(has_name).any(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.len() > 6 && is_so(&words)
+        })
+    }
+}
+
+/// `__SO_ACCEPTCON` and `SS_CONNECTED` (`linux/net.h`), as `/proc/net/unix` writes them, and `TCP_LISTEN`
+/// (`net/tcp_states.h`).
+const ACCEPTS: &str = "00010000";
+const CONNECTED: &str = "03";
+const LISTENS: &str = "0A";
+
+/// A socket of ours that takes a program's name, as that would, with the name that it got and the file of that.
+fn held(
+    call: &Call,
+    socket: &OwnedFd,
+    name: &Name,
+) -> Result<(OwnedFd, Name, Option<(u64, u64)>), Errno> {
+    let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    match name {
+        Name::Ip(address) => {
+            let is_v4 = address.is_ipv4();
+            let holder = open(if is_v4 { AddressFamily::INET } else { AddressFamily::INET6 })?;
+            sockopt::set_socket_reuseaddr(&holder, sockopt::socket_reuseaddr(socket)?)?;
+            if !is_v4 {
+                sockopt::set_ipv6_v6only(&holder, sockopt::ipv6_v6only(socket)?)?;
+            }
+            net::bind(&holder, address)?;
+            let real: SocketAddr = net::getsockname(&holder)?.try_into()?;
+            Ok((holder, Name::Ip(real), None))
+        }
+        Name::Path(path) => {
+            let holder = open(AddressFamily::UNIX)?;
+            let (_parent, reached) = reached(call, path)?;
+            net::bind(&holder, &SocketAddrUnix::new(&reached)?)?;
+            let file = file_of(call, path)?;
+            Ok((holder, name.clone(), Some(file)))
+        }
+        Name::Abstract(bytes) => {
+            let holder = open(AddressFamily::UNIX)?;
+            net::bind(&holder, &SocketAddrUnix::new_abstract_name(bytes)?)?;
+            Ok((holder, name.clone(), None))
+        }
+        Name::Unnamed => Err(Errno::INVAL),
+    }
+}
+
+/// A path of the program as one of ours, through its folder, which is kept open.
+fn reached(call: &Call, path: &Path) -> Result<(OwnedFd, PathBuf), Errno> {
+    let base = match path.is_absolute() {
+        true => format!("/proc/{}/root", call.pid),
+        false => format!("/proc/{}/cwd", call.pid),
+    };
+    let file = path.file_name().ok_or(Errno::INVAL)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = Path::new(&base).join(folder.strip_prefix("/").unwrap_or(folder));
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(&folder, flags, Mode::empty())?;
+    let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(file);
+    Ok((folder, path))
+}
+
+/// Device and number of the file that a path of the program leads to.
+fn file_of(call: &Call, path: &Path) -> Result<(u64, u64), Errno> {
+    let (_folder, path) = reached(call, path)?;
+    let facts = rustix::fs::stat(&path)?;
+    Ok((facts.st_dev, facts.st_ino))
+}
+
+/// Where a blocking socket would wait for room, it says so: `connect(2)` waits as long as a send may.
+fn without_waiting(socket: &OwnedFd, place: &Place) -> Result<(), Errno> {
+    let flags = rustix::fs::fcntl_getfl(socket)?;
+    rustix::fs::fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
+    let connected = match place {
+        Place::Path(path) => net::connect(socket, &SocketAddrUnix::new(path)?),
+        Place::Port(address) => net::connect(socket, address),
+    };
+    rustix::fs::fcntl_setfl(socket, flags)?;
+    connected
+}
+
+/// `6379`; with the address where it is not the usual one.
+fn file_name(address: SocketAddr) -> String {
+    let (ip, port) = (address.ip(), address.port());
+    match ip {
+        IpAddr::V4(Ipv4Addr::LOCALHOST) => port.to_string(),
+        ip => format!("{ip}-{port}"),
+    }
+}
+
+/// By its name in the headers, where it is one that servers set.
+fn option_name(level: u64, option: u64) -> String {
+    let known = match (level as i32, option as i32) {
+        (libc::IPPROTO_TCP, libc::TCP_NODELAY) => "TCP_NODELAY",
+        (libc::IPPROTO_TCP, libc::TCP_CORK) => "TCP_CORK",
+        (libc::IPPROTO_TCP, libc::TCP_QUICKACK) => "TCP_QUICKACK",
+        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE) => "TCP_KEEPIDLE",
+        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL) => "TCP_KEEPINTVL",
+        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT) => "TCP_KEEPCNT",
+        (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => "TCP_USER_TIMEOUT",
+        (libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT) => "TCP_DEFER_ACCEPT",
+        (libc::IPPROTO_TCP, libc::TCP_FASTOPEN) => "TCP_FASTOPEN",
+        (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY) => "IPV6_V6ONLY",
+        (libc::SOL_SOCKET, libc::SO_PASSCRED) => "SO_PASSCRED",
+        _ => return format!("option {option} of level {level}"),
+    };
+    known.to_owned()
+}
