@@ -288,7 +288,7 @@ impl Exchange {
         let state = State::of(call)?;
         // One that was closed is free again.
         self.bound.retain(|bound| !bound.name.answers(&name) || bound.place.is_there());
-        let (holder, name, file) = match held(call, &socket, &name) {
+        let (holder, name) = match held(call, &socket, &name) {
             Ok(held) => held,
             Err(errno) => return Ok(Answer::Value(Err(errno.raw_os_error()))),
         };
@@ -304,6 +304,7 @@ impl Exchange {
         }
         exchange(call, &state, made)?;
         self.exchanged.bound.push((name.to_string(), place.to_string()));
+        let file = file_named(call, &name);
         self.bound.push(Bound { name, file, place, _holder: holder });
         Ok(Answer::Value(Ok(0)))
     }
@@ -329,10 +330,7 @@ impl Exchange {
         let Some(name) = Name::given(call)?.filter(|name| self.is_wanted(name)) else {
             return Ok(Answer::GoOn);
         };
-        let file = match &name {
-            Name::Path(path) => file_of(call, path).ok(),
-            _ => None,
-        };
+        let file = file_named(call, &name);
         let is_it = |bound: &&Bound| match &name {
             Name::Path(_) => file.is_some() && bound.file == file,
             name => bound.name.answers(name),
@@ -576,12 +574,8 @@ const ACCEPTS: &str = "00010000";
 const CONNECTED: &str = "03";
 const LISTENS: &str = "0A";
 
-/// A socket of ours that takes a program's name, as that would, with the name that it got and the file of that.
-fn held(
-    call: &Call,
-    socket: &OwnedFd,
-    name: &Name,
-) -> Result<(OwnedFd, Name, Option<(u64, u64)>), Errno> {
+/// A socket of ours that takes a program's name, as that would, with the name that it got.
+fn held(call: &Call, socket: &OwnedFd, name: &Name) -> Result<(OwnedFd, Name), Errno> {
     let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     match name {
         Name::Ip(address) => {
@@ -593,19 +587,18 @@ fn held(
             }
             net::bind(&holder, address)?;
             let real: SocketAddr = net::getsockname(&holder)?.try_into()?;
-            Ok((holder, Name::Ip(real), None))
+            Ok((holder, Name::Ip(real)))
         }
         Name::Path(path) => {
             let holder = open(AddressFamily::UNIX)?;
             let (_parent, reached) = reached(call, path)?;
             net::bind(&holder, &SocketAddrUnix::new(&reached)?)?;
-            let file = file_of(call, path)?;
-            Ok((holder, name.clone(), Some(file)))
+            Ok((holder, name.clone()))
         }
         Name::Abstract(bytes) => {
             let holder = open(AddressFamily::UNIX)?;
             net::bind(&holder, &SocketAddrUnix::new_abstract_name(bytes)?)?;
-            Ok((holder, name.clone(), None))
+            Ok((holder, name.clone()))
         }
         Name::Unnamed => Err(Errno::INVAL),
     }
@@ -627,10 +620,11 @@ fn reached(call: &Call, path: &Path) -> Result<(OwnedFd, PathBuf), Errno> {
 }
 
 /// Device and number of the file that a path of the program leads to.
-fn file_of(call: &Call, path: &Path) -> Result<(u64, u64), Errno> {
-    let (_folder, path) = reached(call, path)?;
-    let facts = rustix::fs::stat(&path)?;
-    Ok((facts.st_dev, facts.st_ino))
+fn file_named(call: &Call, name: &Name) -> Option<(u64, u64)> {
+    let Name::Path(path) = name else { return None };
+    let (_folder, path) = reached(call, path).ok()?;
+    let facts = rustix::fs::stat(&path).ok()?;
+    Some((facts.st_dev, facts.st_ino))
 }
 
 /// Where a blocking socket would wait for room, it says so: `connect(2)` waits as long as a send may.
