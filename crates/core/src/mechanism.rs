@@ -203,6 +203,15 @@ impl SetupError {
             None => Self::Protocol(format!("{}: {error}", call.into())),
         }
     }
+
+    /// What a failed trial means for availability.
+    #[must_use]
+    pub fn into_missing(self) -> Missing {
+        match self {
+            Self::Unavailable(missing) => missing,
+            other => Missing::new(other.to_string(), "a kernel and a sandbox that allow it"),
+        }
+    }
 }
 
 impl From<Missing> for SetupError {

@@ -153,6 +153,8 @@ names! {
         Threads = "threads",
         /// A process for each connection, which sleeps in `read`.
         Process = "process",
+        /// One process that receives and sends through one io_uring for all connections.
+        Uring = "uring",
     }
 }
 

@@ -1,7 +1,10 @@
 //! One end of a connection: what has come and is not used yet, and what is to go and has not gone yet.
 
+use ipcperf_sys::io::uring::{Completed, Operations};
 use ipcperf_sys::io::{errno, stream};
 use std::collections::VecDeque;
+use std::mem::take;
+use std::ops::Range;
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Bytes that one call reads at the most, unless a single message is longer.
@@ -43,10 +46,10 @@ pub(super) struct Line {
     keeps_boundaries: bool,
     came: Vec<u8>,
     /// The part of it that is not used yet.
-    unused: std::ops::Range<usize>,
+    unused: Range<usize>,
     to_go: Vec<u8>,
     /// The part of it that has not gone yet.
-    pending: std::ops::Range<usize>,
+    pending: Range<usize>,
     /// The lengths of the messages in it.
     lengths: VecDeque<usize>,
     /// Calls that found nothing, or no room.
@@ -74,15 +77,21 @@ impl Line {
         &self.fd
     }
 
-    /// Reads once.
+    /// Makes room for more that comes.
     #[inline]
-    pub(super) fn read(&mut self) -> Result<Done, Broken> {
+    fn make_room(&mut self) {
         if self.unused.is_empty() {
             self.unused = 0..0;
         } else if self.unused.end == self.came.len() {
             self.came.copy_within(self.unused.clone(), 0);
             self.unused = 0..self.unused.len();
         }
+    }
+
+    /// Reads once.
+    #[inline]
+    pub(super) fn read(&mut self) -> Result<Done, Broken> {
+        self.make_room();
         loop {
             match stream::read(self.fd.as_fd(), &mut self.came[self.unused.end..]) {
                 Ok(0) => return Err(Broken::Closed),
@@ -135,20 +144,56 @@ impl Line {
         !self.pending.is_empty()
     }
 
+    /// What one call may write of it.
+    #[inline]
+    fn next_part(&self) -> Range<usize> {
+        let begin = self.pending.start;
+        begin..self.lengths.front().map_or(self.pending.end, |bytes| begin + bytes)
+    }
+
+    #[inline]
+    fn has_gone(&mut self, bytes: usize) {
+        self.pending.start += bytes;
+        self.lengths.pop_front();
+    }
+
+    /// Lends a ring the memory for what comes next, until it has come; nothing that has come may be looked at meanwhile.
+    #[inline]
+    pub(super) fn receive_in(&mut self, ring: &mut Operations, number: usize) {
+        self.make_room();
+        ring.receive(number, self.fd.as_fd(), take(&mut self.came), self.unused.end);
+    }
+
+    /// Lends a ring the next part of what is to go, until it has gone; there may be nothing more to go meanwhile.
+    #[inline]
+    pub(super) fn send_in(&mut self, ring: &mut Operations, number: usize) {
+        let part = self.next_part();
+        ring.send(number, self.fd.as_fd(), take(&mut self.to_go), part);
+    }
+
+    /// Takes back what a ring was lent.
+    #[inline]
+    pub(super) fn completed(&mut self, done: Completed) -> Result<(), Broken> {
+        let Completed { is_send, memory, result, .. } = done;
+        *(if is_send { &mut self.to_go } else { &mut self.came }) = memory;
+        match result {
+            Ok(bytes) if is_send => self.has_gone(bytes),
+            Ok(0) => return Err(Broken::Closed),
+            Ok(bytes) => self.unused.end += bytes,
+            Err(errno::EINTR | errno::EAGAIN) => {}
+            Err(errno::EPIPE) => return Err(Broken::Closed),
+            Err(code) => return Err(Broken::Errno(code)),
+        }
+        Ok(())
+    }
+
     /// Writes what is to go, as far as there is room.
     #[inline]
     pub(super) fn write(&mut self) -> Result<Done, Broken> {
         while self.is_pending() {
-            let begin = self.pending.start;
-            let end = match self.lengths.front() {
-                Some(bytes) => begin + bytes,
-                None => self.pending.end,
-            };
-            match stream::write(self.fd.as_fd(), &self.to_go[begin..end]) {
-                Ok(bytes) => {
-                    self.pending.start += bytes;
-                    self.lengths.pop_front();
-                }
+            let part = self.next_part();
+            match stream::write(self.fd.as_fd(), &self.to_go[part]) {
+                Ok(bytes) => self.has_gone(bytes),
                 Err(errno::EAGAIN) => {
                     self.eagain += 1;
                     return Ok(Done::Later);

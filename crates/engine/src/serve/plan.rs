@@ -9,9 +9,10 @@ use crate::task::WorkerContext;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
-    ListenerKind, Missing, Mix, MixPart, Offered, OptionError, OptionSet, ServerStyle,
+    ListenerKind, Missing, Mix, MixPart, Offered, OptionError, OptionSet, ServerStyle, SetupError,
 };
 use ipcperf_sys::clock::Clock;
+use ipcperf_sys::io::uring;
 use ipcperf_sys::limits;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -219,7 +220,14 @@ pub(crate) fn objection(
     {
         return Ok(Some(missing));
     }
-    Ok(connect::probe(listener).err())
+    let ring = match key.load.style {
+        Some(ServerStyle::Uring) => {
+            uring::probe::<uring::Enter>(uring::Kind::Socket, uring::Buffers::Plain)
+        }
+        _ => Ok(()),
+    };
+    let ring = ring.map_err(SetupError::into_missing);
+    Ok(ring.and_then(|()| connect::probe(listener)).err())
 }
 
 const SOCKETS: &str = "unix-stream, unix-seqpacket, tcp, tcp6 and vsock have connections";
@@ -228,7 +236,7 @@ const SOCKETS: &str = "unix-stream, unix-seqpacket, tcp, tcp6 and vsock have con
 /// worker.
 fn too_many(conns: u64, clients: u64, style: ServerStyle) -> Option<Missing> {
     let (servers, threads) = match style {
-        ServerStyle::Epoll => (1, 0),
+        ServerStyle::Epoll | ServerStyle::Uring => (1, 0),
         ServerStyle::Threads => (1, conns),
         ServerStyle::Process => (conns, 0),
     };

@@ -11,6 +11,7 @@ use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::epoll::EpollSet;
 use ipcperf_sys::io::socket::hang_up;
+use ipcperf_sys::io::uring::Operations;
 use ipcperf_sys::io::{errno, pipe};
 use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::{limits, pause, process};
@@ -53,6 +54,7 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let (told, before) = match ask.plan.style() {
         ServerStyle::Epoll => in_turns(&ask, lines, context)?,
         ServerStyle::Threads => in_threads(&ask, lines, context)?,
+        ServerStyle::Uring => in_a_ring(&ask, lines, context)?,
         ServerStyle::Process => {
             let mut told = ServerReport::default();
             let before = rest(context)?;
@@ -82,6 +84,12 @@ fn rest(context: &mut WorkerContext<'_>) -> Result<Consumption, Failure> {
 }
 
 impl ServerReport {
+    fn of(peers: &[Peer]) -> Self {
+        let mut told = Self::default();
+        peers.iter().for_each(|peer| told.add(peer));
+        told
+    }
+
     fn add(&mut self, peer: &Peer) {
         self.served += peer.served;
         self.eagain += peer.line.eagain;
@@ -114,6 +122,11 @@ struct Peer {
 }
 
 impl Peer {
+    fn all(ask: &Connected, lines: Vec<Line>) -> Vec<Self> {
+        let all = ask.connections.clone().zip(lines);
+        all.map(|(number, line)| Self::new(&ask.plan, number, line)).collect()
+    }
+
     fn new(plan: &ServePlan, number: u64, line: Line) -> Self {
         let requests = plan.work(number);
         Self {
@@ -173,6 +186,28 @@ impl Peer {
             self.end = Some(end);
             Done::Some
         })
+    }
+
+    /// Asks a ring for what comes next: who has not taken its answers yet is asked nothing more.
+    #[inline]
+    fn go_on(&mut self, ring: &mut Operations, at: usize) -> Result<(), Failure> {
+        if ring.is_sending(at) {
+            return Ok(());
+        }
+        let is_next = !self.line.is_pending();
+        if is_next {
+            if ring.is_receiving(at) {
+                return Ok(());
+            }
+            self.answer()?;
+        }
+        if self.line.is_pending() {
+            self.line.send_in(ring, at);
+        }
+        if is_next {
+            self.line.receive_in(ring, at);
+        }
+        Ok(())
     }
 
     /// Sleeps in `read` and in `write` until the client has hung up.
@@ -235,9 +270,7 @@ fn in_turns(
     lines: Vec<Line>,
     context: &mut WorkerContext<'_>,
 ) -> Result<(ServerReport, Consumption), Failure> {
-    let peers = ask.connections.clone().zip(lines);
-    let mut peers: Vec<Peer> =
-        peers.map(|(number, line)| Peer::new(&ask.plan, number, line)).collect();
+    let mut peers = Peer::all(ask, lines);
     let mut set = EpollSet::new()?;
     for (at, peer) in peers.iter().enumerate() {
         pipe::set_nonblocking(peer.line.fd())?;
@@ -271,9 +304,45 @@ fn in_turns(
             }
         }
     }
-    let mut told = ServerReport::default();
-    peers.iter().for_each(|peer| told.add(peer));
-    Ok((told, before))
+    Ok((ServerReport::of(&peers), before))
+}
+
+/// One ring: receives and sends of all connections are under way in it, and each round hands over the next and takes what has
+/// completed by one call.
+fn in_a_ring(
+    ask: &Connected,
+    lines: Vec<Line>,
+    context: &mut WorkerContext<'_>,
+) -> Result<(ServerReport, Consumption), Failure> {
+    let mut peers = Peer::all(ask, lines);
+    let mut ring = Operations::new(peers.len())?;
+    let failed = |code| format!("io_uring_enter: {}", limits::text(code));
+    for (at, peer) in peers.iter_mut().enumerate() {
+        peer.go_on(&mut ring, at)?;
+    }
+    ring.enter(false).map_err(failed)?;
+    let before = rest(context)?;
+    let mut open = peers.len();
+    while open > 0 {
+        ring.enter(true).map_err(failed)?;
+        while let Some(done) = ring.completed() {
+            let at = done.number;
+            let Some(peer) = peers.get_mut(at) else { continue };
+            let was_open = peer.end.is_none();
+            let back = peer.line.completed(done);
+            if !was_open {
+                continue;
+            }
+            match back {
+                Ok(()) => peer.go_on(&mut ring, at)?,
+                Err(end) => {
+                    peer.end = Some(end);
+                    open -= 1;
+                }
+            }
+        }
+    }
+    Ok((ServerReport::of(&peers), before))
 }
 
 /// A thread for each connection.

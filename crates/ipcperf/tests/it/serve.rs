@@ -1,8 +1,13 @@
 //! Clients that stay connected to one server: whatever was asked is answered or failed, nobody is forgotten, and nothing is
 //! left.
 
-use crate::common::{Ended, Sandbox, at_once, cells, is_here, list, rounds, text, wait_for};
+use crate::common::{
+    Ended, Sandbox, at_once, cells, is_here, list, rounds, skipped, text, wait_for,
+};
+use crate::container::without;
 use crate::watch::{signal, workers};
+use ipcperf_sys::io::uring;
+use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
 use std::thread::sleep;
 use std::time::Duration;
@@ -53,9 +58,9 @@ fn accounted(cell: &Value) -> u64 {
 fn every_request_is_answered_whatever_the_server_and_however_many_connections() {
     let sandbox = Sandbox::new();
     let sockets = "-m unix-stream,unix-seqpacket,tcp,tcp6,vsock";
-    let words = format!("{sockets} --conns 1,5,64 --style epoll,threads,process --reply 1K");
+    let words = format!("{sockets} --conns 1,5,64 --style epoll,threads,process,uring --reply 1K");
     let document = document(&sandbox, &serve(&sandbox, &words, &BRIEF));
-    assert_eq!(cells(&document).len(), 5 * 3 * 3);
+    assert_eq!(cells(&document).len(), 5 * 3 * 4);
     for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
         let (conns, served) = (count(&cell["load"]["conns"]), &cell["serve"]);
         let answered = accounted(cell);
@@ -100,11 +105,12 @@ fn clients_share_the_connections_and_each_is_told() {
 #[test]
 fn a_mix_has_its_sizes_to_the_byte_and_its_shares_about() {
     let sandbox = Sandbox::new();
-    let words = "-m unix-stream,tcp,unix-seqpacket --conns 4 --mix 36:5@90%,120:4K@10%";
+    let words =
+        "-m unix-stream,tcp,unix-seqpacket --conns 4 --mix 36:5@90%,120:4K@10% --style epoll,uring";
     let document =
         document(&sandbox, &serve(&sandbox, words, &["--rounds", "1", "--samples", "4000"]));
-    assert_eq!(cells(&document).len(), 3);
-    for cell in cells(&document) {
+    assert_eq!(cells(&document).len(), 6);
+    for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
         assert_eq!(accounted(cell), 4000);
         assert_eq!(count(&cell["size_bytes"]), 120, "the longest request");
         let parts = cell["serve"]["mix"].as_array().expect("two kinds");
@@ -159,11 +165,12 @@ fn the_server_works_as_long_as_it_was_asked_to() {
 #[test]
 fn a_client_that_stops_reading_does_not_stop_the_others() {
     let sandbox = Sandbox::new();
-    let words = "-m unix-stream,tcp --conns 4 --stall 300ms --style epoll,threads --reply 256K";
+    let words =
+        "-m unix-stream,tcp --conns 4 --stall 300ms --style epoll,threads,uring --reply 256K";
     let more = ["--rounds", "1", "--slice", "400ms", "--warmup", "1ms"];
     let document = document(&sandbox, &serve(&sandbox, words, &more));
-    assert_eq!(cells(&document).len(), 4);
-    for cell in cells(&document) {
+    assert_eq!(cells(&document).len(), 6);
+    for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
         accounted(cell);
         let served = &cell["serve"];
         // It had a quarter of the time and the others all of it: fewer answers, and one that took as long as the stall.
@@ -175,9 +182,11 @@ fn a_client_that_stops_reading_does_not_stop_the_others() {
 }
 
 #[test]
-fn whoever_dies_costs_its_cell_and_is_named() {
-    let styles = ["epoll", "threads", "process"];
-    let all = styles.iter().flat_map(|style| [(*style, true), (*style, false)]);
+fn a_worker_that_dies_costs_its_cell_and_is_named() {
+    let ring = uring::probe::<uring::Enter>(uring::Kind::Socket, uring::Buffers::Plain);
+    let ring = ring.map_err(|missing| skipped("a server in a ring", missing)).map(|()| "uring");
+    let styles = ["epoll", "threads", "process"].into_iter().chain(ring);
+    let all = styles.flat_map(|style| [(style, true), (style, false)]);
     at_once(all, |(style, is_server)| {
         let sandbox = Sandbox::new();
         let line = format!(
@@ -245,6 +254,25 @@ fn what_cannot_be_served_says_why_and_what_can() {
         assert_eq!(ended.status.code(), Some(2), "{words}: {}", ended.stderr);
         assert!(ended.stderr.contains(part), "{words}: {}", ended.stderr);
     }
+}
+
+#[test]
+fn a_server_in_a_ring_says_why_it_cannot_be_had_where_there_are_no_rings() {
+    let refused = seccomp::OFTEN_REFUSED.iter().find(|(name, _)| *name == "io_uring_setup");
+    let (_, number) = refused.expect("container runtimes refuse it");
+    let sandbox = Sandbox::new();
+    let words = "-m unix-stream --conns 2 --style epoll,uring";
+    let ended = match without(&[*number], Refusal::NotPermitted, || serve(&sandbox, words, &BRIEF))
+    {
+        Err(error) => return skipped("seccomp", error),
+        Ok(ended) => ended,
+    };
+    let document = document(&sandbox, &ended);
+    let [plain, ring] = cells(&document) else { panic!("two cells: {document}") };
+    accounted(plain);
+    assert_eq!(ring["status"], "unavailable", "{ring}");
+    assert!(text(ring, "reason").contains("forbid"), "{ring}");
+    assert!(text(ring, "reason").contains("io_uring"), "{ring}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 pub mod message;
 mod ring;
 
-pub use ring::{FutexRing, Transfer, probe};
+pub use ring::{Completed, FutexRing, Operations, Transfer, probe};
 
 /// Who takes operations from the ring, as a type.
 pub trait Drive: 'static {

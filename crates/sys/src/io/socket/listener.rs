@@ -59,10 +59,7 @@ impl Site {
     /// # Errors
     /// What is missing.
     pub fn probe(&self) -> Result<(), Missing> {
-        let lacks = |error: SetupError| match error {
-            SetupError::Unavailable(missing) => missing,
-            other => Missing::new(other.to_string(), "a kernel and a sandbox that allow it"),
-        };
+        let lacks = SetupError::into_missing;
         match self {
             Self::Unix(kind, name) => meeting::bind_unix(*kind, name).map(drop).map_err(lacks),
             Self::Tcp(at) => meeting::loopback(Inet { host: at.ip(), protocol: Protocol::Tcp }),

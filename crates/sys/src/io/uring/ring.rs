@@ -1,4 +1,4 @@
-//! One ring, with one operation under way at a time.
+//! One ring, with one operation under way at a time; `many` has rings with any number of them.
 //!
 //! # Safety
 //! - The memory of an operation stays valid and is not looked at until the operation has completed. `Ring::run`
@@ -8,9 +8,11 @@
 //!   (`struct io_uring_sqe`), 64 bytes of integers.
 
 mod futex;
+mod many;
 mod stream;
 
 pub use futex::FutexRing;
+pub use many::{Completed, Operations};
 pub use stream::{Transfer, probe};
 
 use super::Drive;
@@ -86,8 +88,12 @@ impl<D: Drive> Ring<D> {
     /// # Errors
     /// `Unavailable` where the host does not allow it.
     fn new() -> Result<Self, SetupError> {
-        let ring = while_freed(build::<D>).map_err(|error| refused(&error))?;
-        Ok(Self { ring, is_stuck: false, _drive: PhantomData })
+        while_freed(|| Self::sized(ENTRIES)).map_err(|error| refused(&error))
+    }
+
+    /// Likewise, with so many entries in its submission queue.
+    fn sized(entries: u32) -> io::Result<Self> {
+        Ok(Self { ring: build::<D>(entries)?, is_stuck: false, _drive: PhantomData })
     }
 
     /// An operation may still be under way, for ever.
@@ -205,12 +211,12 @@ const _: () = assert!(
     size_of::<Request>() == size_of::<Entry>() && align_of::<Request>() == align_of::<Entry>()
 );
 
-/// Makes a ring with as much of what is good for one thread and one operation as the kernel has.
-fn build<D: Drive>() -> io::Result<IoUring> {
+/// Makes a ring with as much of what is good for one thread as the kernel has.
+fn build<D: Drive>(entries: u32) -> io::Result<IoUring> {
     if D::KERNEL_THREAD {
         // The thread is made with the slice of its maker.
         return with_slice(KERNEL_THREAD_SLICE_NS, || {
-            IoUring::builder().setup_sqpoll(KERNEL_THREAD_IDLE_MS).build(ENTRIES)
+            IoUring::builder().setup_sqpoll(KERNEL_THREAD_IDLE_MS).build(entries)
         });
     }
     let mut newest = IoUring::builder();
@@ -222,7 +228,7 @@ fn build<D: Drive>() -> io::Result<IoUring> {
     older.setup_coop_taskrun();
     let mut refused = None;
     for builder in [deferred, newest, older, IoUring::builder()] {
-        match builder.build(ENTRIES) {
+        match builder.build(entries) {
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refused = Some(error),
             other => return other,
         }

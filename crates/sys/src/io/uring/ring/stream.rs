@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 const LARGEST_REGISTERED: usize = 1 << 30;
 
 /// Most bytes of one operation: `MAX_RW_COUNT` of the kernel.
-const LARGEST_OPERATION: usize = 0x7fff_f000;
+pub(super) const LARGEST_OPERATION: usize = 0x7fff_f000;
 
 /// A ring and the buffer it moves.
 pub struct Transfer<D: Drive> {
