@@ -341,14 +341,14 @@ pub const FEW_REFUSED: Row = finding(
     More(0, "request"),
     "{up to 1 % of the} requests failed{}",
     "rates count only answered requests, and quantiles treat the others as infinite",
-    "{fix the error that the finding names: open files, ports, backlog or clients}",
+    "{fix the error that the finding names: open files, ports, backlog, clients, or what breaks connections}",
 );
 pub const REFUSED: Row = finding(
     "E-REFUSED",
     More(0, "request"),
     "{more than 1 % of the} requests failed{}",
     "rates count only answered requests, and the exit code is 1",
-    "{fix the error that the finding names: open files, ports, backlog or clients}",
+    "{fix the error that the finding names: open files, ports, backlog, clients, or what breaks connections}",
 );
 pub const BACKLOG: Row = finding(
     "W-BACKLOG",
@@ -469,6 +469,13 @@ pub const CLIENT_PORTS: Row = finding(
     "each port waited in TIME_WAIT at the client, which closes first, before it was used again",
     "use shorter slices, a wider net.ipv4.ip_local_port_range, or --closes server",
 );
+pub const CROWDED: Row = finding(
+    "I-CROWDED",
+    More(0, "connection"),
+    "{connections} to a server of serve were refused{}",
+    "each was made again before anything was timed",
+    "find what connects to every port of this machine, or measure in a separate network namespace",
+);
 pub const REAPED: Row =
     finding("I-REAPED", Without, "removed what a killed run had left behind{}", "", "");
 
@@ -513,6 +520,7 @@ pub const ALL: &[Row] = &[
     DEBUGBUILD,
     PORTS,
     CLIENT_PORTS,
+    CROWDED,
     REAPED,
     NEEDS,
     PINNING,

@@ -85,7 +85,7 @@ macro_rules! names {
 pub(crate) use names;
 
 names! {
-    /// Where a client connects to for a single request.
+    /// Where a client connects to.
     "listener" ListenerKind {
         /// A UNIX stream socket with a path.
         UnixPath = "unix-path",
@@ -97,6 +97,10 @@ names! {
         Tcp = "tcp",
         /// TCP over `::1`.
         Tcp6 = "tcp6",
+        /// Multipath TCP over 127.0.0.1.
+        Mptcp = "mptcp",
+        /// SCTP over 127.0.0.1, one-to-one.
+        Sctp = "sctp",
         /// A VM socket over the loopback transport.
         Vsock = "vsock",
         /// FIFOs: a client makes one for its request, and tells the server through one that all share.

@@ -485,6 +485,10 @@ fn connect_objection(
             "a client opens a FIFO, and an open that does not block would not wait for its server";
         return Ok(Some(Missing::new(what, "leave out --nonblocking")));
     }
+    if matches!(listener, ListenerKind::Mptcp | ListenerKind::Sctp) {
+        let what = "its connections are measured where they stay, and not one for each request";
+        return Ok(Some(Missing::new(what, "-p serve, or tcp")));
+    }
     if size < connect::SHORTEST {
         let what = format!("an answer that proves itself has at least {} bytes", connect::SHORTEST);
         return Ok(Some(Missing::new(what, "-s 18, or more")));

@@ -161,6 +161,9 @@ pub struct Served {
     /// Failed requests by the name of the error.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub errors: BTreeMap<String, u64>,
+    /// Connections that were refused in all accepted rounds, and then made: those who filled the backlog were turned away.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub refused: u64,
     /// Errors at the server by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub server_errors: BTreeMap<String, u64>,

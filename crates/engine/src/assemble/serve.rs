@@ -110,6 +110,7 @@ fn served(
         asked: sum(&|one| one.after.asked),
         answered: sum(&|one| one.after.answers()),
         errors: summed(all.iter().map(|one| &one.after.errors)),
+        refused: sum(&|one| one.after.refused),
         server_errors: summed(all.iter().map(|one| &one.after.server_errors)),
         client_eagain: sum(&|one| one.after.eagain[0]),
         server_eagain: sum(&|one| one.after.eagain[1]),

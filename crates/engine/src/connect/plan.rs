@@ -4,14 +4,15 @@ use super::answer::Answers;
 use ipcperf_core::{ClientKind, Closes, ListenerKind, Missing, Serving};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::socket::Kind;
-use ipcperf_sys::io::socket::listener::{Site, any_port};
+use ipcperf_sys::io::socket::inet::Protocol;
+use ipcperf_sys::io::socket::listener::Site;
 use ipcperf_sys::io::socket::meeting::Name;
 use ipcperf_sys::random;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -42,18 +43,20 @@ pub fn probe(listener: ListenerKind) -> Result<(), Missing> {
 /// Where it is in one slice.
 pub(crate) fn site(listener: ListenerKind, base: &Path, nonce: u64, port: u32) -> Site {
     let path = || Name::Path(base.with_extension("sock"));
-    let inet = |mut at: std::net::SocketAddr| {
-        at.set_port(u16::try_from(port).unwrap_or(0));
-        Site::Tcp(at)
+    let inet = |protocol, host: IpAddr| {
+        Site::Inet(protocol, SocketAddr::new(host, u16::try_from(port).unwrap_or(0)))
     };
+    let loopback = IpAddr::V4(Ipv4Addr::LOCALHOST);
     match listener {
         ListenerKind::UnixPath => Site::Unix(Kind::Stream, path()),
         ListenerKind::UnixSeqpacket => Site::Unix(Kind::SeqPacket, path()),
         ListenerKind::UnixAbstract => {
             Site::Unix(Kind::Stream, Name::Abstract(format!("ipcperf-connect-{nonce:016x}")))
         }
-        ListenerKind::Tcp => inet(any_port(Ipv4Addr::LOCALHOST.into())),
-        ListenerKind::Tcp6 => inet(any_port(Ipv6Addr::LOCALHOST.into())),
+        ListenerKind::Tcp => inet(Protocol::Tcp, loopback),
+        ListenerKind::Tcp6 => inet(Protocol::Tcp, Ipv6Addr::LOCALHOST.into()),
+        ListenerKind::Mptcp => inet(Protocol::Mptcp, loopback),
+        ListenerKind::Sctp => inet(Protocol::Sctp, loopback),
         ListenerKind::Vsock => Site::Vsock(port),
         ListenerKind::Fifo => Site::Fifo(base.to_owned()),
     }

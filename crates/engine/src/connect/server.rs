@@ -48,7 +48,7 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         listener.watch().map_err(|error| format!("{}: {error}", plan.listener.name()))?;
     }
     let port = match &site {
-        Site::Tcp(at) => at.port().into(),
+        Site::Inet(_, at) => at.port().into(),
         Site::Vsock(port) => *port,
         Site::Unix(..) | Site::Fifo(_) => 0,
     };

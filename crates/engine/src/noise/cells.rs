@@ -333,31 +333,42 @@ fn remedy_for(error: &str, cell: &Cell, requests: &Connections) -> String {
     }
 }
 
+/// Requests asked, and those that failed by the name of the error; `None` for cells without requests over connections.
+fn asked(cell: &Cell) -> Option<(u64, &BTreeMap<String, u64>)> {
+    let single = cell.connect.as_ref().map(|requests| (requests.asked, &requests.errors));
+    single.or_else(|| cell.serve.as_ref().map(|served| (served.asked, &served.errors)))
+}
+
 /// Requests that failed in these cells, described by the cell with most of them, with a remedy for each of its errors.
-fn refused(row: &Row, hit: &[(&Cell, &Connections)]) -> Option<Finding> {
-    let (worst, requests) = hit.iter().max_by_key(|(cell, _)| cell.lost)?;
-    let errors = &requests.errors;
+fn refused(row: &Row, hit: &[&Cell]) -> Option<Finding> {
+    let worst = hit.iter().max_by_key(|cell| cell.lost)?;
+    let (asked, errors) = asked(worst)?;
     let classes: Vec<String> =
         errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
-    let some = format!("{} of {}", worst.lost, requests.asked);
+    let some = format!("{} of {asked}", worst.lost);
     let detail = format!(" in {} ({})", worst.id, classes.join(", "));
-    let remedy = |error: &String| remedy_for(error, worst, requests);
+    let remedy = |error: &String| match &worst.connect {
+        Some(requests) => remedy_for(error, worst, requests),
+        // The connection had been made: its number is no limit any more.
+        None => "find what breaks connections that stay (a firewall, ss -K)".to_owned(),
+    };
     let remedies: Vec<String> = match errors.len() {
         1 => errors.keys().map(remedy).collect(),
         _ => errors.keys().map(|error| format!("{error}: {}", remedy(error))).collect(),
     };
-    let limit = if row.code.starts_with('E') { REFUSED * requests.asked as f64 } else { 0.0 };
+    let limit = if row.code.starts_with('E') { REFUSED * asked as f64 } else { 0.0 };
     let finding = row.found(&[&some, &detail, &remedies.join("; ")]);
     let finding = finding.against(worst.lost as f64, limit);
-    Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
+    Some(finding.of(hit.iter().copied()))
 }
 
 /// Requests that failed, connections that found the backlog full or reused ports, and connections of other programs.
 pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
     let connecting = || cells.iter().filter_map(|cell| Some((cell, cell.connect.as_ref()?)));
-    let failed = connecting().filter(|(cell, _)| cell.lost > 0);
-    let (many, few): (Vec<_>, Vec<_>) =
-        failed.partition(|(cell, requests)| cell.lost as f64 > REFUSED * requests.asked as f64);
+    let failed = cells.iter().filter(|cell| cell.lost > 0 && asked(cell).is_some());
+    let (many, few): (Vec<&Cell>, Vec<&Cell>) = failed.partition(|cell| {
+        asked(cell).is_some_and(|(asked, _)| cell.lost as f64 > REFUSED * asked as f64)
+    });
     let mut list: Vec<Finding> =
         [refused(&findings::REFUSED, &many), refused(&findings::FEW_REFUSED, &few)]
             .into_iter()
@@ -376,6 +387,16 @@ pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
         );
         let finding = findings::BACKLOG.found(&[&detail, &larger_backlog(worst, requests)]);
         let finding = finding.against(requests.conns as f64, requests.backlog as f64 + 1.0);
+        list.push(finding.of(crowded.iter().map(|(cell, _)| *cell)));
+    }
+    let turned_away = |cell: &Cell| cell.serve.as_ref().map(|served| served.refused);
+    let crowded: Vec<_> = cells
+        .iter()
+        .filter_map(|cell| Some((cell, turned_away(cell).filter(|count| *count > 0)?)))
+        .collect();
+    if let Some((worst, most)) = crowded.iter().max_by_key(|(_, count)| *count) {
+        let words = [counted(*most, "connection"), format!(" in {}", worst.id)];
+        let finding = findings::CROWDED.measured(*most as f64, &[&words[0], &words[1]]);
         list.push(finding.of(crowded.iter().map(|(cell, _)| *cell)));
     }
     let strangers = |cell: &Cell| cell.connect.as_ref()?.server_errors.get(STRANGER).copied();

@@ -230,7 +230,8 @@ pub(crate) fn objection(
     Ok(ring.and_then(|()| connect::probe(listener)).err())
 }
 
-const SOCKETS: &str = "unix-stream, unix-seqpacket, tcp, tcp6 and vsock have connections";
+const SOCKETS: &str =
+    "unix-stream, unix-seqpacket, tcp, tcp6, mptcp, sctp and vsock have connections";
 
 /// Why so many cannot be had: the coordinator makes both ends of each connection, and has a control socket and a pidfd of each
 /// worker.

@@ -32,7 +32,7 @@ pub(crate) fn run(
     listener: ListenerKind,
     around: &Around<'_>,
 ) -> Result<(ServeStats, Vec<ClientTimes>), Stop> {
-    let [mut outside, mut inside] = connections(plan, listener, around)?;
+    let ([mut outside, mut inside], refused) = connections(plan, listener, around)?;
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
     let shares: Vec<Range<u64>> = match plan.style() {
         ServerStyle::Epoll | ServerStyle::Threads | ServerStyle::Uring => {
@@ -85,7 +85,7 @@ pub(crate) fn run(
             asked.push(word.done::<client::ClientReport>()?);
         }
     }
-    let mut after = ServeStats { clients: plan.clients, ..ServeStats::default() };
+    let mut after = ServeStats { clients: plan.clients, refused, ..ServeStats::default() };
     after.add(&rests, &served, &asked);
     after.stopped = workers.stopped();
     let times = files.iter().map(read_times).collect::<Result<_, _>>()?;
@@ -97,26 +97,28 @@ fn pad(of_round: usize, number: usize) -> usize {
     (of_round + 528 * number) % 4096
 }
 
-/// Both ends of all connections, those of the clients first. The listener is gone when the first request is sent.
+/// Both ends of all connections, those of the clients first, and how many were refused before. The listener is gone when the
+/// first request is sent.
 fn connections(
     plan: &ServePlan,
     listener: ListenerKind,
     around: &Around<'_>,
-) -> Result<[Vec<OwnedFd>; 2], Stop> {
+) -> Result<([Vec<OwnedFd>; 2], u64), Stop> {
     let base = around.directory.join(format!("{:016x}", around.nonce));
     let asked = site(listener, &base, around.nonce, 0);
     let _swept = asked.sweep(0);
     let (listener, at) = Listener::open(&asked, meeting::backlog(), 0)?;
-    let [mut outside, mut inside] = [Vec::new(), Vec::new()];
+    let ([mut outside, mut inside], mut refused) = ([Vec::new(), Vec::new()], 0);
     for number in 0..plan.conns {
-        let [one, other] = listener.connection(&at, around.nonce.wrapping_add(number))?;
+        let ([one, other], before) = listener.connection(&at, around.nonce.wrapping_add(number))?;
+        refused += before;
         outside.push(one);
         inside.push(other);
     }
     // The last is handed over first.
     outside.reverse();
     inside.reverse();
-    Ok([outside, inside])
+    Ok(([outside, inside], refused))
 }
 
 /// Gives a worker its ends; the coordinator's copies are closed.

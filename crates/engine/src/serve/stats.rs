@@ -14,6 +14,8 @@ use std::collections::BTreeMap;
 pub struct ServeStats {
     /// Client processes.
     pub clients: u64,
+    /// Connections that were refused before they were made.
+    pub refused: u64,
     /// Requests of the timed region that were sent.
     pub asked: u64,
     /// Those of each kind with the right answer.

@@ -57,10 +57,10 @@ fn accounted(cell: &Value) -> u64 {
 #[test]
 fn every_request_is_answered_whatever_the_server_and_however_many_connections() {
     let sandbox = Sandbox::new();
-    let sockets = "-m unix-stream,unix-seqpacket,tcp,tcp6,vsock";
+    let sockets = "-m unix-stream,unix-seqpacket,tcp,tcp6,mptcp,sctp,vsock";
     let words = format!("{sockets} --conns 1,5,64 --style epoll,threads,process,uring --reply 1K");
     let document = document(&sandbox, &serve(&sandbox, &words, &BRIEF));
-    assert_eq!(cells(&document).len(), 5 * 3 * 4);
+    assert_eq!(cells(&document).len(), 7 * 3 * 4);
     for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
         let (conns, served) = (count(&cell["load"]["conns"]), &cell["serve"]);
         let answered = accounted(cell);

@@ -99,6 +99,10 @@ impl Mechanism for Sctp {
         })
     }
 
+    fn listener(_: &SctpOptions) -> Option<ListenerKind> {
+        Some(ListenerKind::Sctp)
+    }
+
     fn open(shape: &Shape, options: &SctpOptions) -> Result<Link, SetupError> {
         budget::not_empty(shape.size, "SCTP has no empty messages")?;
         budget::within(Self::limit(options), shape.size)?;

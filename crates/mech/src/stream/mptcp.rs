@@ -64,19 +64,17 @@ impl Mechanism for Mptcp {
         options.tcp().probe(LOOPBACK)
     }
 
+    fn listener(_: &MptcpOptions) -> Option<ListenerKind> {
+        Some(ListenerKind::Mptcp)
+    }
+
     fn open(shape: &Shape, options: &MptcpOptions) -> Result<Link, SetupError> {
         options.tcp().listen(LOOPBACK, shape)
     }
 
     fn attach(mut end: Attach<'_, MptcpOptions>) -> Result<Self::Port, SetupError> {
         let socket = end.options.tcp().connect(LOOPBACK, &mut end)?;
-        if !inet::is_mptcp(&socket) {
-            let missing = Missing::new(
-                "the connection fell back to plain TCP, or the kernel cannot tell",
-                "Linux 5.16 or newer, and a firewall that leaves TCP options alone",
-            );
-            return Err(missing.into());
-        }
+        inet::still_mptcp(&socket)?;
         StreamPort::of_socket(socket, end.shape)
     }
 }

@@ -1,7 +1,7 @@
-//! Reports of connections for single requests: failed ones, and used-up ports.
+//! Reports of requests that failed, refused connections, and used-up ports.
 
 use super::*;
-use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts};
+use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts, Served};
 
 /// A hundred ports.
 const PORTS: EphemeralPorts =
@@ -9,19 +9,26 @@ const PORTS: EphemeralPorts =
 
 /// What is told of a cell of seven rounds, each with so many requests answered and so many failed for this reason.
 fn told([answered, failed]: [u64; 2], error: &str) -> Vec<Finding> {
+    judged([answered, failed], |cell| {
+        cell.connect = Some(Connections {
+            asked: 7 * (answered + failed),
+            answered: 7 * answered,
+            errors: [(error.to_owned(), cell.lost)].into(),
+            ephemeral_ports: Some(PORTS),
+            ..Connections::default()
+        });
+    })
+}
+
+/// What is told of such a cell with something in it.
+fn judged([answered, failed]: [u64; 2], put: impl FnOnce(&mut Cell)) -> Vec<Finding> {
     let slices = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
     let (mut cell, set) = cell_of(PatternKind::PingPong, slices, None);
     for round in &mut cell.rounds {
         (round.messages, round.lost) = (answered, failed);
     }
     cell.lost = 7 * failed;
-    cell.connect = Some(Connections {
-        asked: 7 * (answered + failed),
-        answered: 7 * answered,
-        errors: [(error.to_owned(), cell.lost)].into(),
-        ephemeral_ports: Some(PORTS),
-        ..Connections::default()
-    });
+    put(&mut cell);
     let found = findings(Vec::new());
     let input = noise::Input::of(&found, &set.clock, &set.bounds, &set.host, true, 1);
     noise::judge(&input, &[cell]).findings
@@ -63,6 +70,33 @@ fn requests_that_failed_are_told_with_their_errors_and_what_helps() {
     let finding = find(&used_up, "E-REFUSED").expect("21 requests failed");
     assert!(finding.remedy.contains("ip_local_port_range"), "{}", finding.remedy);
     assert!(find(&told([100, 0], "ECONNREFUSED"), "W-REFUSED").is_none());
+}
+
+#[test]
+fn of_a_server_that_keeps_its_connections_failed_requests_and_refused_connections_are_told() {
+    let served = |answered: u64, failed: u64, refused: u64| {
+        judged([answered, failed], |cell| {
+            let errors = (failed > 0).then(|| ("ECONNRESET".to_owned(), cell.lost));
+            cell.serve = Some(Served {
+                asked: 7 * (answered + failed),
+                answered: 7 * answered,
+                errors: errors.into_iter().collect(),
+                refused,
+                ..Served::default()
+            });
+        })
+    };
+    let few = served(99, 1, 0);
+    let finding = find(&few, "W-REFUSED").expect("seven failed");
+    assert!(finding.text.starts_with("7 of 700 requests failed"), "{}", finding.text);
+    assert!(finding.remedy.contains("breaks connections"), "{}", finding.remedy);
+    assert!(find(&few, "I-CROWDED").is_none() && find(&few, "E-REFUSED").is_none());
+    assert!(find(&served(90, 10, 0), "E-REFUSED").is_some());
+    let crowded = served(100, 0, 3);
+    let finding = find(&crowded, "I-CROWDED").expect("three were refused");
+    assert!(finding.text.starts_with("3 connections to a server"), "{}", finding.text);
+    assert_eq!((finding.value, finding.cells.len()), (Some(3.0), 1));
+    assert!(find(&crowded, "W-REFUSED").is_none());
 }
 
 #[test]

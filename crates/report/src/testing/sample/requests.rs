@@ -111,6 +111,7 @@ fn serves(mut cell: Cell, rate: f64, conns: u64, limit: &str, failed: u64) -> Ce
         asked: 20_000,
         answered: 20_000 - failed,
         errors: (failed > 0).then(|| ("ECONNRESET".to_owned(), failed)).into_iter().collect(),
+        refused: failed,
         server_errors: (failed > 0).then(|| ("ECONNRESET".to_owned(), 1)).into_iter().collect(),
         client_eagain: 1,
         server_eagain: 2,

@@ -35,16 +35,21 @@ pub struct Inet {
 /// # Errors
 /// `socket` failed.
 pub fn socket(inet: Inet) -> Result<OwnedFd, SetupError> {
-    let protocol = match inet.protocol {
-        Protocol::Tcp => None,
-        Protocol::Mptcp => Some(ipproto::MPTCP),
-        Protocol::Sctp => Some(ipproto::SCTP),
-    };
-    net::socket_with(family(inet.host), SocketType::STREAM, SocketFlags::CLOEXEC, protocol)
+    let (family, protocol) = (family(inet.host), number(inet.protocol));
+    net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, protocol)
         .map_err(failed("socket"))
 }
 
-const fn family(host: IpAddr) -> AddressFamily {
+/// What `socket` knows a protocol by; `None` for TCP, which is the usual one.
+pub(super) const fn number(protocol: Protocol) -> Option<net::Protocol> {
+    match protocol {
+        Protocol::Tcp => None,
+        Protocol::Mptcp => Some(ipproto::MPTCP),
+        Protocol::Sctp => Some(ipproto::SCTP),
+    }
+}
+
+pub(super) const fn family(host: IpAddr) -> AddressFamily {
     match host {
         IpAddr::V4(_) => AddressFamily::INET,
         IpAddr::V6(_) => AddressFamily::INET6,
@@ -165,9 +170,21 @@ const SOL_MPTCP: c_int = 284;
 const MPTCP_INFO: c_int = 1;
 
 /// Whether a connection speaks MPTCP and has not fallen back to TCP, for which the kernel has no such information.
-#[must_use]
-pub fn is_mptcp(socket: &OwnedFd) -> bool {
+fn is_mptcp(socket: &OwnedFd) -> bool {
     get_option(socket, SOL_MPTCP, MPTCP_INFO, &mut [0_u64; 8]).is_ok()
+}
+
+/// Refuses a connection that has fallen back to TCP.
+///
+/// # Errors
+/// `Unavailable` with the reason.
+pub fn still_mptcp(socket: &OwnedFd) -> Result<(), SetupError> {
+    if is_mptcp(socket) {
+        return Ok(());
+    }
+    let what = "the connection fell back to plain TCP, or the kernel cannot tell";
+    let how = "Linux 5.16 or newer, and a firewall that leaves TCP options alone";
+    Err(Missing::new(what, how).into())
 }
 
 /// Why a socket for `inet` could not be made or reached, from the error of the call that failed.

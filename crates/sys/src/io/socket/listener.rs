@@ -20,6 +20,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// What a caller writes into the common FIFO to be told apart: its number.
 const TICKET: usize = size_of::<u64>();
@@ -31,8 +32,8 @@ const NOBODY: u64 = u64::MAX;
 pub enum Site {
     /// A UNIX socket.
     Unix(Kind, Name),
-    /// A TCP socket; port 0 lets the kernel choose when it is opened.
-    Tcp(SocketAddr),
+    /// A socket of such a protocol; port 0 lets the kernel choose when it is opened.
+    Inet(Protocol, SocketAddr),
     /// A VM socket at a port of this machine; port 0 lets the kernel choose.
     Vsock(u32),
     /// FIFOs whose paths begin like this: a common one, into which a caller writes its number, and one for each caller,
@@ -50,7 +51,7 @@ impl Site {
                 let own = (0..callers).map(|number| own_fifo(base, number));
                 own.chain([common_fifo(base)]).map(Unlink::new).collect()
             }
-            Self::Unix(..) | Self::Tcp(_) | Self::Vsock(_) => Vec::new(),
+            Self::Unix(..) | Self::Inet(..) | Self::Vsock(_) => Vec::new(),
         }
     }
 
@@ -62,11 +63,24 @@ impl Site {
         let lacks = SetupError::into_missing;
         match self {
             Self::Unix(kind, name) => meeting::bind_unix(*kind, name).map(drop).map_err(lacks),
-            Self::Tcp(at) => meeting::loopback(Inet { host: at.ip(), protocol: Protocol::Tcp }),
+            Self::Inet(protocol, at) => {
+                meeting::loopback(Inet { host: at.ip(), protocol: *protocol })
+            }
             Self::Vsock(_) => vsock::probe(Kind::Stream, None).map_err(lacks),
             Self::Fifo(_) => pipe::may_make_fifos().map_err(lacks),
         }
     }
+}
+
+/// For so long a connection that is refused is made again.
+const UNTIL_REFUSED: Duration = Duration::from_secs(2);
+
+/// So long a connect takes at the most, ms: TCP drops what does not fit the backlog without a word, and asks again after 1 s.
+const UNANSWERED_MS: i64 = 900;
+
+/// Nobody listens, or there is no room for one more who waits.
+const fn is_refusal(code: i32) -> bool {
+    matches!(code, libc::ECONNREFUSED | libc::ECONNRESET | libc::EAGAIN | libc::ETIMEDOUT)
 }
 
 fn common_fifo(base: &Path) -> PathBuf {
@@ -105,11 +119,11 @@ impl Listener {
                 let (listener, guard) = meeting::listen_unix(*kind, name, backlog)?;
                 Ok((simple(listener, guard), site.clone()))
             }
-            Site::Tcp(at) => {
-                let inet = Inet { host: at.ip(), protocol: Protocol::Tcp };
+            Site::Inet(protocol, at) => {
+                let inet = Inet { host: at.ip(), protocol: *protocol };
                 let listener = inet::socket(inet)?;
                 let port = meeting::listen_inet(&listener, inet, backlog)?;
-                let site = Site::Tcp(SocketAddr::new(at.ip(), port.number));
+                let site = Site::Inet(*protocol, SocketAddr::new(at.ip(), port.number));
                 Ok((simple(listener, None), site))
             }
             Site::Vsock(_) => {
@@ -150,31 +164,60 @@ impl Listener {
         self.epoll.as_ref().map_or(Ok(()), Epoll::wait)
     }
 
-    /// Both ends of a new connection to `site`, where this listens, the caller's first: for who has a connection before anybody
-    /// is timed. The nonce tells the caller from strangers, who are turned away. Over TCP nothing waits for more to send.
+    /// Both ends of a new connection to `site`, where this listens, the caller's first, which does not block: for who has a
+    /// connection before anybody is timed. The nonce tells the caller from strangers, who are turned away. Nothing waits for
+    /// more to send. Also how often the connection was refused before: those who fill the backlog are turned away, and it is
+    /// made again, for two seconds.
     ///
     /// # Errors
     /// The call that failed, or there is no connection at such a site.
-    pub fn connection(&self, site: &Site, nonce: u64) -> Result<[OwnedFd; 2], SetupError> {
-        let outside = match site {
-            Site::Unix(kind, name) => meeting::connect_unix(*kind, name, nonce)?,
-            Site::Tcp(at) => {
-                let socket = inet::socket(Inet { host: at.ip(), protocol: Protocol::Tcp })?;
-                inet::set_nodelay(&socket, true)?;
-                meeting::connect_inet(&socket, *at, nonce)?;
-                socket
-            }
-            Site::Vsock(port) => vsock::connect(Kind::Stream, None, *port, nonce)?,
-            Site::Fifo(_) => {
-                let what = "a FIFO has one direction, and its writers cannot be told apart";
-                return Err(Missing::new(what, "a socket").into());
+    pub fn connection(&self, site: &Site, nonce: u64) -> Result<([OwnedFd; 2], u64), SetupError> {
+        if matches!(site, Site::Fifo(_)) {
+            let what = "a FIFO has one direction, and its writers cannot be told apart";
+            return Err(Missing::new(what, "a socket").into());
+        }
+        let (caller, begin, mut refused) = (Caller::new(site, 0)?, Instant::now(), 0);
+        let outside = loop {
+            match caller.reach() {
+                Ok(socket) => break socket,
+                Err(libc::EINTR) => {}
+                Err(code) if is_refusal(code) && begin.elapsed() < UNTIL_REFUSED => {
+                    refused += 1;
+                    self.turn_away().map_err(failed("accept4"))?;
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+                Err(code) => return Err(SetupError::sys("connect", code)),
             }
         };
-        let inside = meeting::admit(&self.listener, nonce)?;
-        if matches!(site, Site::Tcp(_)) {
-            inet::set_nodelay(&inside, true)?;
+        meeting::introduce(&outside, nonce)?;
+        let ends = [outside, meeting::admit(&self.listener, nonce)?];
+        for end in &ends {
+            match site {
+                Site::Inet(Protocol::Sctp, _) => drop(inet::set_sctp_nodelay(end, true)?),
+                Site::Inet(..) => drop(inet::set_nodelay(end, true)?),
+                _ => {}
+            }
+            if matches!(site, Site::Inet(Protocol::Mptcp, _)) {
+                inet::still_mptcp(end)?;
+            }
         }
-        Ok([outside, inside])
+        Ok((ends, refused))
+    }
+
+    /// Lets in and closes all who wait, at most as many as can: none of them is a caller of ours.
+    fn turn_away(&self) -> Result<(), Errno> {
+        let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        for _ in 0..=u16::MAX {
+            let waits = || poll(&mut [PollFd::new(&self.listener, PollFlags::IN)], Some(&now));
+            if retry(waits)? == 0 {
+                break;
+            }
+            match net::accept_with(&self.listener, SocketFlags::CLOEXEC) {
+                Ok(_) | Err(Errno::INTR | Errno::CONNABORTED) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
     }
 
     /// Lets the next caller in; `None` when it was only somebody who wakes ([`Caller::wake`]).
@@ -228,7 +271,7 @@ pub struct Caller(Target);
 #[derive(Debug)]
 enum Target {
     Unix(Kind, SocketAddrUnix),
-    Tcp(SocketAddr),
+    Inet(Protocol, SocketAddr),
     Vsock(u32),
     Fifo { common: CString, own: CString, ticket: [u8; TICKET] },
 }
@@ -245,7 +288,7 @@ impl Caller {
     pub fn new(site: &Site, number: u64) -> Result<Self, SetupError> {
         let way = match site {
             Site::Unix(kind, name) => Target::Unix(*kind, name.address()?),
-            Site::Tcp(at) => Target::Tcp(*at),
+            Site::Inet(protocol, at) => Target::Inet(*protocol, *at),
             Site::Vsock(port) => Target::Vsock(*port),
             Site::Fifo(base) => Target::Fifo {
                 common: c_text(&common_fifo(base))?,
@@ -263,14 +306,16 @@ impl Caller {
     #[inline]
     pub fn socket(&self, nonblocking: bool) -> Result<Call, i32> {
         let wait = if nonblocking { SocketFlags::NONBLOCK } else { SocketFlags::empty() };
-        let make = |family, kind: Kind| {
-            net::socket_with(family, kind.socket_type(), SocketFlags::CLOEXEC | wait, None)
+        let make = |family, kind: Kind, protocol| {
+            let flags = SocketFlags::CLOEXEC | wait;
+            net::socket_with(family, kind.socket_type(), flags, protocol).map(Some)
         };
         let made = match &self.0 {
-            Target::Unix(kind, _) => make(AddressFamily::UNIX, *kind).map(Some),
-            Target::Tcp(SocketAddr::V4(_)) => make(AddressFamily::INET, Kind::Stream).map(Some),
-            Target::Tcp(SocketAddr::V6(_)) => make(AddressFamily::INET6, Kind::Stream).map(Some),
-            Target::Vsock(_) => make(AddressFamily::VSOCK, Kind::Stream).map(Some),
+            Target::Unix(kind, _) => make(AddressFamily::UNIX, *kind, None),
+            Target::Inet(protocol, at) => {
+                make(inet::family(at.ip()), Kind::Stream, inet::number(*protocol))
+            }
+            Target::Vsock(_) => make(AddressFamily::VSOCK, Kind::Stream, None),
             Target::Fifo { own, .. } => {
                 let mode = Mode::RUSR | Mode::WUSR;
                 rustix::fs::mknodat(rustix::fs::CWD, own, FileType::Fifo, mode, 0).map(|()| None)
@@ -287,7 +332,7 @@ impl Caller {
     pub fn connect(&self, call: &mut Call) -> Result<(), i32> {
         let done = match (&self.0, &call.0) {
             (Target::Unix(_, address), Some(socket)) => net::connect(socket, address),
-            (Target::Tcp(address), Some(socket)) => net::connect(socket, address),
+            (Target::Inet(_, address), Some(socket)) => net::connect(socket, address),
             (Target::Vsock(port), Some(socket)) => vsock::connect_raw(socket, *port),
             (Target::Fifo { common, own, ticket }, _) => {
                 meet(common, own, ticket).map(|fd| call.0 = Some(fd))
@@ -295,6 +340,25 @@ impl Caller {
             (_, None) => Err(Errno::BADF),
         };
         done.map_err(Errno::raw_os_error)
+    }
+
+    /// A socket that is connected and does not block; `ETIMEDOUT` where nobody says that it is.
+    fn reach(&self) -> Result<OwnedFd, i32> {
+        let mut call = self.socket(true)?;
+        let begun = self.connect(&mut call);
+        let socket = call.0.ok_or(libc::EBADF)?;
+        if begun == Err(libc::EINPROGRESS) {
+            let limit = rustix::event::Timespec { tv_sec: 0, tv_nsec: UNANSWERED_MS * 1_000_000 };
+            let over = || poll(&mut [PollFd::new(&socket, PollFlags::OUT)], Some(&limit));
+            return match retry(over).map_err(Errno::raw_os_error)? {
+                0 => Err(libc::ETIMEDOUT),
+                _ => match net::sockopt::socket_error(&socket).map_err(Errno::raw_os_error)? {
+                    Ok(()) => Ok(socket),
+                    Err(error) => Err(error.raw_os_error()),
+                },
+            };
+        }
+        begun.map(|()| socket)
     }
 
     /// Ends a request, whatever became of it.
@@ -353,7 +417,7 @@ const UNASKED: std::ops::Range<u16> = 2000..2100;
 impl Caller {
     /// A TCP call from an address that no other call has.
     fn call_elsewhere(&self) -> Result<(Call, Result<(), i32>), i32> {
-        let Target::Tcp(at) = &self.0 else { return Err(libc::EADDRNOTAVAIL) };
+        let Target::Inet(_, at) = &self.0 else { return Err(libc::EADDRNOTAVAIL) };
         let own: Vec<SocketAddr> = match at.ip() {
             // All of 127.0.0.0/8 is this host.
             IpAddr::V4(_) => vec![any_port(IpAddr::from([127, 0, 0, 2]))],
@@ -443,15 +507,23 @@ mod tests {
     fn both_ends_of_a_connection_are_those_that_belong_together() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| Name::Path(directory.path().join(name));
-        for site in [
+        let mut sites = vec![
             Site::Unix(Kind::Stream, path("stream")),
             Site::Unix(Kind::SeqPacket, path("packets")),
-            Site::Tcp(any_port(Ipv4Addr::LOCALHOST.into())),
-        ] {
+        ];
+        let loopback = any_port(Ipv4Addr::LOCALHOST.into());
+        for protocol in [Protocol::Tcp, Protocol::Mptcp, Protocol::Sctp] {
+            let site = Site::Inet(protocol, loopback);
+            match site.probe() {
+                Ok(()) => sites.push(site),
+                Err(missing) => crate::skipped::skipped(&format!("{protocol:?}"), missing),
+            }
+        }
+        for site in sites {
             let (listener, at) = Listener::open(&site, 16, 0).expect("a listener");
             let ends = (0..20).map(|nonce| listener.connection(&at, nonce).expect("a connection"));
             let ends: Vec<_> = ends.collect();
-            for (number, [outside, inside]) in ends.iter().enumerate() {
+            for (number, ([outside, inside], _)) in ends.iter().enumerate() {
                 let said = [number as u8, 7];
                 net::send(outside, &said, SendFlags::NOSIGNAL).expect("room");
                 let mut heard = [0; 8];
@@ -459,6 +531,44 @@ mod tests {
                 assert_eq!(heard.get(..bytes), Some(&said[..]), "{site:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_connection_that_is_refused_while_others_fill_the_backlog_is_counted_and_made() {
+        let directory = tempfile::tempdir().expect("a directory");
+        for site in [
+            Site::Unix(Kind::Stream, Name::Path(directory.path().join("s"))),
+            Site::Inet(Protocol::Tcp, any_port(Ipv4Addr::LOCALHOST.into())),
+        ] {
+            let (listener, at) = Listener::open(&site, 1, 0).expect("a listener");
+            let stranger = Caller::new(&at, 1).expect("an address");
+            let mut crowd = Vec::new();
+            // One more than may wait is let in, and the next is refused.
+            loop {
+                match stranger.reach() {
+                    Ok(socket) => crowd.push(socket),
+                    Err(code) => break assert!(is_refusal(code), "{site:?}: {code}"),
+                }
+                assert!(crowd.len() < 10, "{site:?}: a backlog without an end");
+            }
+            let ([outside, inside], refused) =
+                listener.connection(&at, 7).unwrap_or_else(|error| panic!("{site:?}: {error}"));
+            assert!(refused >= 1, "{site:?}");
+            net::send(&outside, b"x", SendFlags::NOSIGNAL).expect("room");
+            assert_eq!(rustix::io::read(&inside, &mut [0; 8]), Ok(1), "{site:?}");
+        }
+    }
+
+    #[test]
+    fn a_connection_that_stays_refused_is_an_error_that_names_it() {
+        let loopback = any_port(Ipv4Addr::LOCALHOST.into());
+        let site = Site::Inet(Protocol::Tcp, loopback);
+        let (gone, nowhere) = Listener::open(&site, 1, 0).expect("a listener");
+        let (listener, _) = Listener::open(&site, 1, 0).expect("a listener");
+        drop(gone);
+        let refused = listener.connection(&nowhere, 7).map(drop).expect_err("nobody listens there");
+        assert!(refused.to_string().starts_with("connect: "), "{refused}");
+        assert!(refused.to_string().contains("refused"), "{refused}");
     }
 
     fn one_request(site: &Site) {
@@ -492,12 +602,13 @@ mod tests {
             Site::Unix(Kind::Stream, path("stream")),
             Site::Unix(Kind::SeqPacket, path("packets")),
             Site::Unix(Kind::Stream, unnamed),
-            Site::Tcp(loopback),
+            Site::Inet(Protocol::Tcp, loopback),
             Site::Fifo(directory.path().join("f")),
         ];
-        for (name, site) in
-            [("tcp6", Site::Tcp(any_port(Ipv6Addr::LOCALHOST.into()))), ("vsock", Site::Vsock(0))]
-        {
+        for (name, site) in [
+            ("tcp6", Site::Inet(Protocol::Tcp, any_port(Ipv6Addr::LOCALHOST.into()))),
+            ("vsock", Site::Vsock(0)),
+        ] {
             match site.probe() {
                 Ok(()) => sites.push(site),
                 Err(missing) => crate::skipped::skipped(name, missing),
@@ -518,7 +629,7 @@ mod tests {
         for site in [
             named("gone"),
             Site::Unix(Kind::Stream, unnamed),
-            Site::Tcp(any_port(Ipv4Addr::LOCALHOST.into())),
+            Site::Inet(Protocol::Tcp, any_port(Ipv4Addr::LOCALHOST.into())),
             Site::Fifo(directory.path().join("f")),
         ] {
             let (listener, at) = Listener::open(&site, 4, 2).expect("a listener");
