@@ -86,9 +86,7 @@ fn flags(which: Namespaces) -> c_int {
 /// # Errors
 /// `Unavailable` where the right is missing, with the remedy.
 pub fn enter(which: FollowIn, hidden: &[PathBuf]) -> Result<(), SetupError> {
-    let coordinator = rustix::process::getppid().ok_or_else(gone)?;
-    let coordinator = rustix::process::pidfd_open(coordinator, PidfdFlags::empty());
-    let coordinator = coordinator.map_err(|_| gone())?;
+    let coordinator = opened_process(rustix::process::getppid().ok_or_else(gone)?)?;
     let entered = left(which)?;
     match which {
         FollowIn::New(_) => {
@@ -102,8 +100,7 @@ pub fn enter(which: FollowIn, hidden: &[PathBuf]) -> Result<(), SetupError> {
         }
         FollowIn::Of(number) => {
             let process = Pid::from_raw(number.cast_signed());
-            let process =
-                process.and_then(|pid| rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok());
+            let process = process.and_then(|pid| opened_process(pid).ok());
             let none = || Missing::new(format!("process {number} has ended"), "one that runs");
             set(&process.ok_or_else(none)?, flags(entered)).map_err(|error| {
                 let what =
@@ -253,6 +250,11 @@ fn die_with_parent() -> Result<(), SetupError> {
     asked.map_err(|error| SetupError::sys("PR_SET_PDEATHSIG", error.raw_os_error()))
 }
 
+fn opened_process(pid: Pid) -> Result<OwnedFd, SetupError> {
+    let opened = rustix::process::pidfd_open(pid, PidfdFlags::empty());
+    opened.map_err(|error| SetupError::sys("pidfd_open", error.raw_os_error()))
+}
+
 /// Whether the process that this descriptor stands for has ended.
 fn has_ended(process: &OwnedFd) -> bool {
     let mut polled = [PollFd::new(process, PollFlags::IN)];
@@ -261,8 +263,7 @@ fn has_ended(process: &OwnedFd) -> bool {
 
 /// Returns in a child; this process waits for its end, and ends alike.
 fn go_on_in_child() -> Result<(), SetupError> {
-    let own = rustix::process::pidfd_open(rustix::process::getpid(), PidfdFlags::empty());
-    let own = own.map_err(|error| SetupError::sys("pidfd_open", error.raw_os_error()))?;
+    let own = opened_process(rustix::process::getpid())?;
     // SAFETY: this process has one thread, so that the child finds no lock that nobody will open.
     match unsafe { libc::fork() } {
         0 => {

@@ -4,8 +4,9 @@
 
 use crate::common::{Ended, Running, Sandbox, at_once, can_run, schema_of, valid};
 use crate::interruption::{Moments, no_panic, nothing_is_left};
+use crate::namespaces::may_enter;
 use crate::strangers::{SecondUser, Somebody, disturb, nonsense};
-use crate::watch::{Objects, processes, signal, signal_group, workers};
+use crate::watch::{Objects, elsewhere, processes, signal, signal_group, workers};
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -36,7 +37,7 @@ const STOPPED: Duration = Duration::from_secs(3);
 const CODES: [i32; 7] = [0, 1, 2, 3, 5, 9, 130];
 
 /// Runs of every pattern, of programs, of each study and of a comparison, short enough to be struck at any place.
-const JOBS: [&str; 21] = [
+const JOBS: [&str; 23] = [
     "run -m sysv-mq,fifo,unix-stream,posix-mq,tcp --set unix-stream.bind=path --place same-cpu",
     "run -m shm-ring/futex,mmap-queue/fcntl,eventfd,memfd,fd-pass --place same-cpu",
     "run -p stream -m pipe,sysv-mq,uring-pipe,sendfile -s 4K --place same-cpu",
@@ -51,6 +52,8 @@ const JOBS: [&str; 21] = [
     "run --exec 'sh -c \"setsid sleep 600 </dev/null >/dev/null 2>&1 & sleep 0.3; exec head -c 64M /dev/zero\"' --exec cat \
      --exec 'wc -c'",
     "run -m unix-stream,pipe --place same-cpu --follow 'sh -c \"setsid sleep 600 <&- >&- & exec perl -e \\\"while (sysread STDIN, \\\\\\$m, 64) { syswrite STDOUT, ~\\\\\\$m }\\\"\"'",
+    "run -m pipe,unix-stream,shm-ring/futex --follow-in all,net+pid --place same-cpu",
+    "run -m tcp,udp --net veth,bridge --place same-cpu",
     "survey --budget 2s",
     "replicate inferno --only s0.c6 --rounds 2",
     "replicate qiita --only s1.c4 --rounds 2",
@@ -70,6 +73,9 @@ enum Fault {
     CoordinatorOfPrograms,
     /// One of the processes that it started gets it: a worker or, where there is none, a program.
     Worker(&'static str),
+    /// Killed while one of the ends is in other namespaces: the coordinator, or the first or last of the processes that are
+    /// there: the lead, the end that entered, or who stands for it.
+    Elsewhere(Victim),
     /// The coordinator alone stands still for a while.
     Paused,
     /// The same for so long that it must be told.
@@ -95,12 +101,19 @@ enum Fault {
     Store,
 }
 
+#[derive(Clone, Copy, Debug)]
+enum Victim {
+    Coordinator,
+    First,
+    Last,
+}
+
 use Fault::{
-    Coordinator, CoordinatorOfPrograms, Full, Limit, Mask, NoProcess, OtherUser, Paused, Refused,
-    Stopped, Store, Stranger, Suspended, Worker,
+    Coordinator, CoordinatorOfPrograms, Elsewhere, Full, Limit, Mask, NoProcess, OtherUser, Paused,
+    Refused, Stopped, Store, Stranger, Suspended, Worker,
 };
 
-const FAULTS: [(&str, Fault); 38] = [
+const FAULTS: [(&str, Fault); 41] = [
     ("kill the coordinator", Coordinator("KILL")),
     ("kill the coordinator of programs", CoordinatorOfPrograms),
     ("interrupt the coordinator", Coordinator("INT")),
@@ -111,6 +124,9 @@ const FAULTS: [(&str, Fault); 38] = [
     ("stop a worker", Worker("STOP")),
     ("terminate a worker", Worker("TERM")),
     ("crash a worker", Worker("SEGV")),
+    ("kill the coordinator of ends elsewhere", Elsewhere(Victim::Coordinator)),
+    ("kill the first process elsewhere", Elsewhere(Victim::First)),
+    ("kill the last process elsewhere", Elsewhere(Victim::Last)),
     ("pause the coordinator", Paused),
     ("stop the coordinator", Stopped),
     ("suspend everything", Suspended),
@@ -223,6 +239,24 @@ fn strike(
             };
             signal(name, *pid);
         }
+        Elsewhere(victim) => {
+            // They are there for a part of each slice only.
+            while elsewhere(sandbox).is_empty() {
+                if !processes(sandbox).contains(&coordinator) {
+                    return false;
+                }
+                sleep(Duration::from_millis(1));
+            }
+            moments.wait_up_to(Duration::from_millis(60));
+            let all = elsewhere(sandbox);
+            let pid = match victim {
+                Victim::Coordinator => Some(&coordinator).filter(|_| !all.is_empty()),
+                Victim::First => all.first(),
+                Victim::Last => all.last(),
+            };
+            let Some(pid) = pid else { return false };
+            signal("KILL", *pid);
+        }
         Paused => {
             signal("STOP", coordinator);
             sleep(Duration::from_millis(50 + moments.below(400)));
@@ -262,6 +296,7 @@ fn judge(
     let Some(code) = ended.status.code() else {
         let (is_meant, is_early) = match (fault, ended.status.signal()) {
             (Coordinator("KILL") | CoordinatorOfPrograms, Some(9))
+            | (Elsewhere(Victim::Coordinator), Some(9))
             | (Coordinator("SEGV"), Some(11)) => (true, true),
             // Before it catches them there is nothing to write, and when all is written it lets them end it.
             (Coordinator("INT"), Some(2))
@@ -280,6 +315,7 @@ fn judge(
     let goes_on = matches!(
         fault,
         Worker(_)
+            | Elsewhere(Victim::First | Victim::Last)
             | Paused
             | Stopped
             | Suspended
@@ -485,10 +521,12 @@ fn faults() -> Vec<(&'static str, Fault)> {
     let has_somebody = Somebody::new().is_some();
     let sandbox = Sandbox::new();
     let has_other = SecondUser::start(&sandbox).map(SecondUser::end).is_some();
+    let may_enter = may_enter(&sandbox);
     let can_be_had = |fault: Fault| match fault {
         Full(..) => has_mounts,
         NoProcess | Mask(_) => has_somebody,
         OtherUser => has_other,
+        Elsewhere(_) => may_enter,
         _ => true,
     };
     FAULTS.into_iter().filter(|(_, fault)| can_be_had(*fault)).collect()
@@ -501,6 +539,7 @@ fn comes_to(fault: Fault, job: &str) -> bool {
         Refused(libc::SYS_eventfd2, _) => &["eventfd", "survey"],
         Stranger => &["tcp", "unix-stream", "survey"],
         CoordinatorOfPrograms => &["setsid"],
+        Elsewhere(_) => &["--follow-in", "--net"],
         // Of what is tried before a study or a comparison nothing is kept.
         Stopped => &["run -m", "run -p", "survey"],
         // A comparison is not kept.

@@ -3,7 +3,7 @@
 use crate::common::Sandbox;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Sends a signal, by the shell's own `kill`: not every machine has the program.
@@ -25,6 +25,15 @@ pub(crate) fn workers(sandbox: &Sandbox) -> Vec<u32> {
     let has_begun = fs::read_dir(sandbox.run_directories()).is_ok_and(|all| all.count() > 0);
     let mut pids = if has_begun { processes(sandbox) } else { Vec::new() };
     pids.retain(|pid| has(*pid, "cmdline", "__worker"));
+    pids
+}
+
+/// Those of them that are in another network namespace than this process, by which other kinds are told as well.
+pub(crate) fn elsewhere(sandbox: &Sandbox) -> Vec<u32> {
+    let of = |whose: &str| fs::read_link(format!("/proc/{whose}/ns/net")).ok();
+    let ours = of("self");
+    let mut pids = workers(sandbox);
+    pids.retain(|pid| of(&pid.to_string()).is_some_and(|theirs| Some(theirs) != ours));
     pids
 }
 
@@ -87,6 +96,16 @@ impl Objects {
             let entries = fs::read_dir(folder).into_iter().flatten().flatten();
             found.extend(entries.map(|entry| entry.path().display().to_string()));
         }
+        // What a namespace holds goes with the last process in it: what is seen from here was not made there.
+        let devices = fs::read_dir("/sys/class/net").into_iter().flatten().flatten();
+        let devices = devices.map(|entry| entry.path().display().to_string());
+        found.extend(devices.filter(|path| path.contains("/ipcperf")));
+        let mounts = fs::read_to_string("/proc/self/mountinfo").expect("proc is mounted");
+        let (tmp, shm) = (std::env::temp_dir(), Path::new("/dev/shm"));
+        let places = mounts.lines().filter_map(|line| line.split(' ').nth(4));
+        let places =
+            places.filter(|place| [&*tmp, shm].iter().any(|own| Path::new(place).starts_with(own)));
+        found.extend(places.map(|place| format!("a mount at {place}")));
         Self(found)
     }
 
@@ -95,9 +114,10 @@ impl Objects {
         Self(self.0.difference(&before.0).cloned().collect())
     }
 
-    /// How many may be ours: System V objects have no names, and all others of ours begin alike.
+    /// How many may be ours: System V objects and mounts have no names of ours, and all others begin alike.
     pub(crate) fn ours(&self) -> usize {
-        let is_ours = |name: &&String| name.starts_with("System V") || name.contains("/ipcperf-");
+        let is_nameless = |name: &str| name.starts_with("System V") || name.starts_with("a mount");
+        let is_ours = |name: &&String| is_nameless(name) || name.contains("/ipcperf");
         self.0.iter().filter(is_ours).count()
     }
 
