@@ -171,7 +171,10 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
             let changed = changes.of(&key.load, size);
             let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
             let own = under_way(entry, &key, wire, &options)?;
-            let mut objection = probed.clone().or_else(|| changed.err());
+            // What no machine could do comes first.
+            let mut objection = shim::objection(&key, entry.is_plain, &options)
+                .or_else(|| probed.clone())
+                .or_else(|| changed.err());
             if objection.is_none() {
                 objection = self::objection(entry, &key, wire, &options, host)?
                     .or_else(|| fan::objection(entry, &key, wire, host.topology.cpus.len()));
@@ -189,9 +192,7 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
                 },
                 own,
                 usual: entry.usual(),
-                objection: objection
-                    .or_else(|| key.load.objection(entry.spec, own))
-                    .or_else(|| shim::objection(&key, entry.is_plain)),
+                objection: objection.or_else(|| key.load.objection(entry.spec, own)),
                 key,
             });
         }

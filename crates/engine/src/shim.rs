@@ -9,13 +9,14 @@ use crate::hot::{Plan, Recorder, Tally};
 use crate::job::{Failure, FailureKind, Job, ProgramJob, ProgramReport, SideReport};
 use crate::page::Page;
 use crate::protocol::Word;
+use crate::slice::CONNECT_KNOBS;
 use crate::task::WorkerContext;
 use crate::worker;
 use crate::worker::runner::{Form, Pass, Runner};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{
-    Address, DynPort, Fault, Link, Missing, OnClose, Payload, Placement, Port, Seat, SetupError,
-    Spec, Touch,
+    Address, DynPort, Fault, Link, Missing, OnClose, OptionSet, Payload, Placement, Port, Seat,
+    SetupError, Spec, Touch,
 };
 use ipcperf_sys::clock::{Clock, monotonic_ns};
 use ipcperf_sys::control::{Control, wait_any};
@@ -80,12 +81,12 @@ pub fn environment(key: &CellKey) -> [(&'static str, String); 6] {
 
 /// Why a cell cannot have a program as its follow, over a mechanism that moves messages by `read` and `write` alone or not.
 #[must_use]
-pub fn objection(key: &CellKey, is_plain: bool) -> Option<Missing> {
+pub fn objection(key: &CellKey, is_plain: bool, options: &OptionSet) -> Option<Missing> {
     let load = &key.load;
     if load.is_ours() {
         return None;
     }
-    if let Some(missing) = load.at.as_ref().and_then(|address| not_there(key, address)) {
+    if let Some(missing) = load.at.as_ref().and_then(|address| not_there(key, address, options)) {
         return Some(missing);
     }
     if !is_plain {
@@ -100,7 +101,7 @@ pub fn objection(key: &CellKey, is_plain: bool) -> Option<Missing> {
         ));
     }
     let refused = [
-        (load.stall_ns > 0, "--stall stops a worker, and not the program"),
+        (load.stall_ns > 0, "--stall stops a process of our own"),
         (load.packet > 0, "--packet puts headers of our own before each part"),
         (load.transform.is_some(), "--transform is undone by our own end only"),
         (load.one_way, "--one-way needs the clock of our own end"),
@@ -109,18 +110,31 @@ pub fn objection(key: &CellKey, is_plain: bool) -> Option<Missing> {
         (load.is_apart(), "--follow-in and --net move our own end into namespaces"),
     ];
     let (_, what) = refused.into_iter().find(|(is_asked, _)| *is_asked)?;
-    Some(Missing::new(format!("a program is the follow: {what}"), "leave one of them out"))
+    let (follow, flag) = match load.at {
+        Some(_) => ("an end that is running already", "--at"),
+        None => ("a program", "--follow"),
+    };
+    let how = format!("leave it out, or {flag}");
+    Some(Missing::new(format!("{follow} is the follow: {what}"), how))
 }
 
 /// Why an end that is running already cannot be the follow of a cell.
-fn not_there(key: &CellKey, address: &Address) -> Option<Missing> {
+fn not_there(key: &CellKey, address: &Address, options: &OptionSet) -> Option<Missing> {
     let known: &[&str] = match address {
         Address::Unix(_) => &["unix-stream", "unix-seqpacket"],
         Address::Tcp(_) => &["tcp"],
     };
     if !known.contains(&key.mechanism.as_str()) {
-        let what = format!("{address} is the address of another kind of socket");
-        return Some(Missing::new(what, known.join(" or ")));
+        let what = format!("{} does not reach an end at {address}", key.mechanism);
+        return Some(Missing::new(what, format!("-m {}", known.join(" or "))));
+    }
+    if let Some((knob, _)) =
+        options.of(&key.mechanism).find(|(knob, _)| CONNECT_KNOBS.contains(knob))
+    {
+        let what = format!(
+            "{knob} says how our own two ends meet, and an end at {address} listens as it does"
+        );
+        return Some(Missing::new(what, format!("leave out {}.{knob}", key.mechanism)));
     }
     let is_free =
         matches!(key.placement, Placement::Free | Placement::OneEnd { seat: Seat::Lead, .. });

@@ -41,7 +41,7 @@ pub(crate) fn alone(args: &RunArgs) -> Result<(), Stop> {
 /// Refuses the words of a program, if there are any, that cannot be an end of this pattern.
 pub(crate) fn check(words: &[String], pattern: PatternKind, touch: Touch) -> Result<(), Stop> {
     let Some(program) = words.first() else { return Ok(()) };
-    can_be_ends(&[pattern], touch)?;
+    can_be_ends("--follow", &[pattern], touch)?;
     match exec::objection(program) {
         Some(why) => Err(Stop::usage(format!("--follow '{program}': {why}"))),
         None => Ok(()),
@@ -57,7 +57,7 @@ pub(crate) fn programs(
     if given.is_empty() {
         return Ok(Vec::new());
     }
-    can_be_ends(patterns, touch)?;
+    can_be_ends("--follow", patterns, touch)?;
     let mut programs: Vec<Vec<String>> = Vec::new();
     for command in given {
         let refused = |why: String| Stop::usage(format!("--follow '{command}': {why}"));
@@ -79,7 +79,7 @@ pub(crate) fn programs(
 }
 
 /// Refuses patterns and touches in which no program can be an end.
-fn can_be_ends(patterns: &[PatternKind], touch: Touch) -> Result<(), Stop> {
+fn can_be_ends(flag: &str, patterns: &[PatternKind], touch: Touch) -> Result<(), Stop> {
     if let Some(pattern) = patterns.iter().find(|pattern| !answers(**pattern)) {
         let why = match pattern {
             PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
@@ -89,7 +89,7 @@ fn can_be_ends(patterns: &[PatternKind], touch: Touch) -> Result<(), Stop> {
             _ => "programs answer in a closed loop only",
         };
         return Err(Stop::usage(format!(
-            "--follow does not work with the pattern {pattern}: {why}; use ping-pong or burst"
+            "{flag} does not work with the pattern {pattern}: {why}; use ping-pong or burst"
         )));
     }
     let why = match touch {
@@ -100,7 +100,7 @@ fn can_be_ends(patterns: &[PatternKind], touch: Touch) -> Result<(), Stop> {
     };
     if let Some(why) = why {
         return Err(Stop::usage(format!(
-            "--follow does not work with --touch {touch}: {why}; use header or full"
+            "{flag} does not work with --touch {touch}: {why}; use header or full"
         )));
     }
     Ok(())
@@ -126,7 +126,7 @@ pub(crate) fn mechanism(address: &Address) -> &'static str {
 
 /// Refuses what an end that is running already cannot know: it was told one size when it was started.
 pub(crate) fn alone_at(request: &Request, mechanisms: usize, touch: Touch) -> Result<(), Stop> {
-    can_be_ends(&request.patterns, touch)?;
+    can_be_ends("--at", &request.patterns, touch)?;
     let ours = request.loads.iter().filter(|load| load.is_ours()).count();
     let many = [
         ("-s", request.sizes.len()),

@@ -261,7 +261,10 @@ fn what_no_program_can_be_is_refused_with_what_would_do() {
     }
     let line = "run -m pipe --stall 1ms --place same-cpu --rounds 1 --slice 1ms";
     let (document, _) = run(&sandbox, line, &["cat"]);
-    assert!(text(&cells(&document)[1], "reason").contains("--stall stops a worker"), "{document}");
+    assert!(
+        text(&cells(&document)[1], "reason").contains("--stall stops a process of our own"),
+        "{document}"
+    );
 }
 
 #[test]
@@ -369,20 +372,49 @@ fn an_address_that_leads_to_no_end_is_told_and_one_size_is_asked_for() {
         ("run --at unix:/tmp/x -s 1,2", "knows one kind of messages; -s has 2 values"),
         ("run --at tcp:10.0.0.1:7", "is not on this host's 127.0.0.1"),
         ("run --at /tmp/x", "is not unix:PATH or tcp:127.0.0.1:PORT"),
-        ("run --at unix:/tmp/x -p stream", "--follow does not work with the pattern stream"),
+        ("run --at unix:/tmp/x -p stream", "--at does not work with the pattern stream"),
     ] {
         sandbox.refuses(&words(line), told);
     }
-    let words = words("run --at unix:./nobody --rounds 1 --slice 1ms -o it.json");
-    assert_eq!(sandbox.run(&words).status.code(), Some(1));
+    let line = words("run --at unix:./nobody --rounds 1 --slice 1ms -o it.json");
+    assert_eq!(sandbox.run(&line).status.code(), Some(1));
     let document = sandbox.result("it.json");
     let cell = &cells(&document)[1];
     assert_eq!(text(cell, "reason"), "connect unix:./nobody: No such file or directory");
     let line = ["run", "--at", "unix:./nobody", "-m", "pipe,tcp", "--rounds", "1", "-o", "it.json"];
     sandbox.refuses(&line, "-m has 2 values");
-    let line = ["run", "--at", "unix:./nobody", "-m", "pipe", "--rounds", "1", "-o", "it.json"];
+    for (more, told) in [
+        (
+            "-m pipe",
+            "pipe does not reach an end at unix:./nobody; -m unix-stream or unix-seqpacket",
+        ),
+        ("-m unix-stream/epoll", "unix-stream/epoll does not reach an end at"),
+        ("-m mptcp", "mptcp does not reach an end at"),
+        ("-m vsock", "vsock does not reach an end at"),
+        ("--set unix-stream.bind=path", "bind says how our own two ends meet"),
+        (
+            "--stall 1ms",
+            "an end that is running already is the follow: --stall stops a process of our own",
+        ),
+        ("--follow-in all", "--follow-in and --net move our own end into namespaces"),
+        ("--place same-cpu", "--place free, or CPU,free to pin the lead alone"),
+    ] {
+        let line = format!("run --at unix:./nobody {more} --rounds 1 --slice 1ms -o it.json");
+        sandbox.run(&words(&line));
+        let document = sandbox.result("it.json");
+        let is_there = |cell: &&Value| !cell["load"]["at"].is_null();
+        let cell = cells(&document).iter().find(is_there).expect("it was asked for");
+        assert_eq!(text(cell, "status"), "unavailable", "{cell}");
+        assert!(text(cell, "reason").contains(told), "{told}: {cell}");
+    }
+    // A path at which nobody knows the mechanism's kind of socket.
+    let path = sandbox.home().join("end");
+    let _stream = std::os::unix::net::UnixListener::bind(&path).expect("a path of our own");
+    let at = format!("unix:{}", path.display());
+    let line = ["run", "-m", "unix-seqpacket", "--at", &at, "--rounds", "1", "-o", "it.json"];
     sandbox.run(&line);
     let document = sandbox.result("it.json");
     let cell = &cells(&document)[1];
-    assert!(text(cell, "reason").contains("the address of another kind of socket"), "{cell}");
+    let told = "listens with another kind of socket; -m unix-stream, or -m unix-seqpacket";
+    assert!(text(cell, "reason").contains(told), "{cell}");
 }

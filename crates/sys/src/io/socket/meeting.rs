@@ -152,7 +152,13 @@ pub fn call(kind: Kind, address: &Address) -> Result<(OwnedFd, Option<u32>), Set
         Address::Unix(path) => {
             let socket = unix_socket(kind)?;
             let name = net::SocketAddrUnix::new(path).map_err(failed("address of a path"))?;
-            net::connect(&socket, &name).map_err(failed(format!("connect {address}")))?;
+            net::connect(&socket, &name).map_err(|error| match error {
+                Errno::PROTOTYPE => {
+                    let what = format!("the end at {address} listens with another kind of socket");
+                    Missing::new(what, "-m unix-stream, or -m unix-seqpacket").into()
+                }
+                error => failed(format!("connect {address}"))(error),
+            })?;
             let process = u32::try_from(credentials(&socket)?.pid).ok().filter(|pid| *pid != 0);
             Ok((socket, process))
         }
