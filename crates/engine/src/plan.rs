@@ -166,13 +166,15 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
     for entry in &request.mechanisms {
         let options = own_options(&request.options, entry);
         let probed = entry.probe(&options)?.err();
+        let mut set = options.of(entry.spec.name).map(|(knob, _)| knob);
+        let meeting = set.find(|knob| CONNECT_KNOBS.contains(knob));
         for key in keys(request, entry, host) {
             let size = key.size();
             let changed = changes.of(&key.load, size);
             let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
             let own = under_way(entry, &key, wire, &options)?;
             // What no machine could do comes first.
-            let mut objection = shim::objection(&key, entry.is_plain, &options)
+            let mut objection = shim::objection(&key, entry.is_plain, meeting)
                 .or_else(|| probed.clone())
                 .or_else(|| changed.err());
             if objection.is_none() {

@@ -9,14 +9,13 @@ use crate::hot::{Plan, Recorder, Tally};
 use crate::job::{Failure, FailureKind, Job, ProgramJob, ProgramReport, SideReport};
 use crate::page::Page;
 use crate::protocol::Word;
-use crate::slice::CONNECT_KNOBS;
 use crate::task::WorkerContext;
 use crate::worker;
 use crate::worker::runner::{Form, Pass, Runner};
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{
-    Address, DynPort, Fault, Link, Missing, OnClose, OptionSet, Payload, Placement, Port, Seat,
-    SetupError, Spec, Touch,
+    Address, DynPort, Fault, Link, Missing, OnClose, Payload, Placement, Port, Seat, SetupError,
+    Spec, Touch,
 };
 use ipcperf_sys::clock::{Clock, monotonic_ns};
 use ipcperf_sys::control::{Control, wait_any};
@@ -80,13 +79,14 @@ pub fn environment(key: &CellKey) -> [(&'static str, String); 6] {
 }
 
 /// Why a cell cannot have a program as its follow, over a mechanism that moves messages by `read` and `write` alone or not.
+/// `meeting`: the knob that is set and says how two ends of our own meet, if there is one.
 #[must_use]
-pub fn objection(key: &CellKey, is_plain: bool, options: &OptionSet) -> Option<Missing> {
+pub fn objection(key: &CellKey, is_plain: bool, meeting: Option<&str>) -> Option<Missing> {
     let load = &key.load;
     if load.is_ours() {
         return None;
     }
-    if let Some(missing) = load.at.as_ref().and_then(|address| not_there(key, address, options)) {
+    if let Some(missing) = load.at.as_ref().and_then(|address| not_there(key, address, meeting)) {
         return Some(missing);
     }
     if !is_plain {
@@ -119,7 +119,7 @@ pub fn objection(key: &CellKey, is_plain: bool, options: &OptionSet) -> Option<M
 }
 
 /// Why an end that is running already cannot be the follow of a cell.
-fn not_there(key: &CellKey, address: &Address, options: &OptionSet) -> Option<Missing> {
+fn not_there(key: &CellKey, address: &Address, meeting: Option<&str>) -> Option<Missing> {
     let known: &[&str] = match address {
         Address::Unix(_) => &["unix-stream", "unix-seqpacket"],
         Address::Tcp(_) => &["tcp"],
@@ -128,9 +128,7 @@ fn not_there(key: &CellKey, address: &Address, options: &OptionSet) -> Option<Mi
         let what = format!("{} does not reach an end at {address}", key.mechanism);
         return Some(Missing::new(what, format!("-m {}", known.join(" or "))));
     }
-    if let Some((knob, _)) =
-        options.of(&key.mechanism).find(|(knob, _)| CONNECT_KNOBS.contains(knob))
-    {
+    if let Some(knob) = meeting {
         let what = format!(
             "{knob} says how our own two ends meet, and an end at {address} listens as it does"
         );

@@ -153,7 +153,7 @@ fn shares(spec: &Spec) -> String {
     match (spec.shares.is_none(), spec.shares_by_name) {
         (true, Namespaces::NONE) => "no namespace: its descriptors are handed over".to_owned(),
         (true, named) => {
-            format!("no namespace where descriptors are handed over; by name the {}", words(named))
+            format!("by name the {}; none where its descriptors are handed over", words(named))
         }
         (false, _) => format!("the {}", words(spec.shares)),
     }

@@ -136,8 +136,12 @@ fn still_meets(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result<()> {
         "## What still meets\n\n\
          Processes of two containers do not share all namespaces. What each mechanism needs both ends to share, case C24 of \
          the conformance suite tries to refute in both directions: ends that need not share a kind of namespace must meet \
-         across it, and those that must share it must not. `ipcperf run --follow-in net,ipc,mnt,pid,user` measures it, \
-         `ipcperf choose --across net,mnt` leaves out what does not meet.\n"
+         across it, and those that must share it must not. By name it tries what a knob lets meet so (`bind`, `backing`). A \
+         queue of posix-mq here has no name for longer than it takes to make it, a terminal of pty is locked, a netlink \
+         socket is connected to its peer, and inotify is handed the watched file: what ends there by name is no \
+         measurement of a channel. That the name of a queue ends at ipc and a netlink port at net, a test of the crate \
+         sys tries; pty and inotify have paths. `ipcperf run --follow-in net,ipc,mnt,pid,user` measures it, `ipcperf \
+         choose --across net,mnt` leaves out what does not meet.\n"
     )?;
     let with = |has: &dyn Fn(&ListRow) -> bool| {
         let names = mechanisms(rows.iter().filter(|row| !row.spec.is_floor() && has(row)));

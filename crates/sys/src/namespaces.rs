@@ -323,6 +323,10 @@ pub(crate) fn outer_pid() -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::io::queue::mqueue;
+    use crate::io::socket::netlink;
+    use rustix::io::Errno;
+    use rustix::net::{self, SendFlags};
 
     #[test]
     fn a_process_is_in_its_own_namespaces_and_no_number_is_taken_that_nobody_has() {
@@ -337,6 +341,44 @@ mod tests {
         let left = left(FollowIn::New(Namespaces::NET)).expect("no process is named");
         assert_eq!(left.has(Namespace::User), !may_make());
         assert!(left.has(Namespace::Net) && !left.has(Namespace::Ipc));
+    }
+
+    /// What `job` says in a namespace of this kind of its own; `None` where this user may not make one.
+    fn elsewhere<T: Send>(kind: Namespace, job: impl Fn() -> T + Sync) -> Option<T> {
+        let inside = || unshare(Namespaces::NONE.with(kind)).map(|()| job());
+        // A namespace is a matter of threads, and this one has no other task.
+        match std::thread::scope(|scope| scope.spawn(inside).join().expect("no panic")) {
+            Ok(said) => Some(said),
+            Err(why) => {
+                crate::skipped::skipped("namespaces", why);
+                None
+            }
+        }
+    }
+
+    /// The channels of these mechanisms are handed over, so that no conformance case comes by their names.
+    #[test]
+    fn the_name_of_a_queue_ends_at_the_ipc_namespace_and_a_netlink_port_at_net() {
+        let name = format!("ipcperf-test-{}-elsewhere", std::process::id());
+        let Ok(_queue) = mqueue::create_named(&name) else {
+            return crate::skipped::skipped("posix-mq", "it cannot be had");
+        };
+        let is_there = || mqueue::unlink(&name);
+        let ipc = elsewhere(Namespace::Ipc, is_there);
+        let net = elsewhere(Namespace::Net, is_there);
+        let here = is_there();
+        // The first socket of a process in a namespace has the number of the process, wherever it is.
+        let (_first, _) = netlink::bound().expect("netlink");
+        let (_second, port) = netlink::bound().expect("netlink");
+        let reach = || {
+            let (from, _) = netlink::bound().expect("netlink");
+            net::sendto(&from, b"a", SendFlags::DONTWAIT, &port)
+        };
+        if ipc.is_some() && net.is_some() {
+            assert_eq!((ipc, net, here), (Some(Ok(false)), Some(Ok(true)), Ok(false)));
+            assert_eq!(elsewhere(Namespace::Net, reach), Some(Err(Errno::CONNREFUSED)));
+            assert_eq!(elsewhere(Namespace::Ipc, reach), Some(Ok(1)));
+        }
     }
 
     #[test]

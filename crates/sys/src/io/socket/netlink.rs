@@ -25,7 +25,7 @@ pub fn pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
 }
 
 /// A socket with a port number that the kernel chose.
-fn bound() -> Result<(OwnedFd, SocketAddrNetlink), SetupError> {
+pub(crate) fn bound() -> Result<(OwnedFd, SocketAddrNetlink), SetupError> {
     let family = Some(netlink::USERSOCK);
     let socket =
         net::socket_with(AddressFamily::NETLINK, SocketType::DGRAM, SocketFlags::CLOEXEC, family)
