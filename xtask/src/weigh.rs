@@ -25,7 +25,7 @@ mod ceiling {
     pub(super) const TOKENS: usize = 797_500;
     pub(super) const TOKENS_PER_LINE: f64 = 10.34;
     pub(super) const ROUND_LOOPS: usize = 1;
-    pub(super) const JUDGES: usize = 1;
+    pub(super) const JUDGES: usize = 0;
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;

@@ -1,6 +1,5 @@
 //! From slices in ticks to the result document: medians over rounds, intervals, modes, bounds. No measurement here.
 
-mod bare;
 mod bound;
 mod cell;
 mod connect;
@@ -85,13 +84,11 @@ pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -
         machine.caches_described,
         machine.tick_ns,
     );
-    let over: Vec<_> = findings.cells.iter().map(|cell| cell.plan.entry.spec.over).collect();
-    let mut cells: Vec<_> = findings
+    let cells: Vec<_> = findings
         .cells
         .into_iter()
         .map(|cell| cell::assemble(cell, ns, &floors, &around, findings.interrupted))
         .collect();
-    bare::compare(&mut cells, &over);
     let short = cells.iter().flat_map(|cell| &cell.knobs).filter_map(|(name, knob)| {
         let usual = KnobValue::Number(knob.shortage.as_ref()?.usual);
         Some((name.clone(), format!("{} in place of {usual}", knob.effective.as_ref()?)))

@@ -5,7 +5,7 @@ use crate::error::{Stop, note};
 use crate::{kept, output};
 use ipcperf_core::result::{Comparison, Replication, ResultSet};
 use ipcperf_report::{
-    LoadError, Recorded, Repeatable, is_comparison, is_replication, load_comparison,
+    LoadError, Recorded, Repeatable, beside, is_comparison, is_replication, load_comparison,
     load_replication,
 };
 use serde::Serialize;
@@ -65,7 +65,14 @@ pub(crate) fn read_replication(path: &Path) -> Result<Replication, Stop> {
 
 /// Reads a result document.
 pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
-    ipcperf_report::load(&text_of(path)?).map_err(|error| refused(path, &error))
+    load(&text_of(path)?).map_err(|error| refused(path, &error))
+}
+
+/// An older one does not say what stands beside what.
+fn load(text: &str) -> Result<ResultSet, LoadError> {
+    let mut set = ipcperf_report::load(text)?;
+    beside(&mut set, |_| None);
+    Ok(set)
 }
 
 /// Reads a result document with the name of its file, both without the home directory, which older ones have.
@@ -97,7 +104,7 @@ impl Document {
         } else if is_comparison(text) {
             Self::Comparison(Box::new(load_comparison(text)?))
         } else {
-            Self::Result(Box::new(ipcperf_report::load(text)?))
+            Self::Result(Box::new(load(text)?))
         })
     }
 }

@@ -19,10 +19,10 @@ use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Counts, Settings};
 use ipcperf_engine::slice::MOST_KEPT;
-use ipcperf_report::{counted, in_groups};
+use ipcperf_report::{beside, counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
 use ipcperf_sys::signals::Interrupts;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -376,7 +376,11 @@ pub(crate) fn take(
     let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let facts = Facts { origin, started_utc, tool: crate::build::tool(), invocation };
     let found = measure().map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
-    Ok(shareable(ipcperf_engine::result_set(found, facts), |text| result::read(text).ok()))
+    let specs = found.cells.iter().map(|cell| cell.plan.entry.spec);
+    let over: BTreeMap<_, _> = specs.filter_map(|spec| Some((spec.name, spec.over?))).collect();
+    let mut set = ipcperf_engine::result_set(found, facts);
+    beside(&mut set, |mechanism| over.get(mechanism).copied());
+    Ok(shareable(set, |text| result::read(text).ok()))
 }
 
 /// Measures, writes the document, shows the result.

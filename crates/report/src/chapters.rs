@@ -4,7 +4,7 @@
 use crate::Specs;
 use crate::judge::{MetricKind, Rank, Ranking, Reading, lost_its_rounds, lost_too_much};
 use crate::{advice, text, words};
-use ipcperf_core::result::{Cell, CellKey, KnobReading, Metric, ResultSet, Status};
+use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Ends, Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};
 use ipcperf_stats::Factor;
 use std::collections::{BTreeMap, HashMap};
@@ -58,8 +58,6 @@ pub(crate) struct Row<'a> {
     pub(crate) kind: MetricKind,
     /// In a run: how many times worse it is than the best of its ranking.
     pub(crate) beside_best: Option<Factor>,
-    /// Of a program at the place of the follow: its figure over that of our own.
-    pub(crate) beside_ours: Option<Factor>,
 }
 
 impl Conditions {
@@ -135,7 +133,7 @@ const ROUTINE: [&str; 3] = ["sleeps", "wake-ups", "EINPROGRESS"];
 impl<'a> Row<'a> {
     /// A row of no ranking.
     pub(crate) const fn alone(cell: &'a Cell, kind: MetricKind) -> Self {
-        Self { cell, rank: None, is_floor: false, kind, beside_best: None, beside_ours: None }
+        Self { cell, rank: None, is_floor: false, kind, beside_best: None }
     }
 
     /// The metric of its ranking.
@@ -426,8 +424,6 @@ fn rows<'a>(
 ) -> Vec<Row<'a>> {
     let mut listed: Vec<(&Cell, Reading)> = Vec::new();
     let mut others = Vec::new();
-    let cells: Vec<&Cell> = cells.collect();
-    let ours = beside_ours(&cells, kind);
     for cell in cells {
         let is_floor = is_floor(&cell.key.mechanism, specs);
         let is_listed = !is_floor && is_ranked(cell) && is_comparable(cell);
@@ -465,30 +461,7 @@ fn rows<'a>(
         beside_best: rank.and_then(|_| factors.next().flatten()),
         ..Row::alone(cell, kind)
     };
-    let beside = |row: Row<'a>| {
-        let found = ours.iter().find(|(cell, _)| std::ptr::eq(*cell, row.cell));
-        Row { beside_ours: found.map(|(_, factor)| *factor), ..row }
-    };
-    listed.into_iter().map(row).chain(others).map(beside).collect()
-}
-
-/// Programs at the place of the follow, each as a multiple of the cell that is the same with our own.
-fn beside_ours<'a>(cells: &[&'a Cell], kind: MetricKind) -> Vec<(&'a Cell, Factor)> {
-    let is_same = |program: &Cell, ours: &Cell| {
-        !program.key.load.is_ours()
-            && CellKey { load: program.key.load.with_ours(), ..program.key.clone() } == ours.key
-            && program.requested() == ours.requested()
-    };
-    let of = |ours: &&'a Cell| {
-        let programs: Vec<&Cell> =
-            cells.iter().copied().filter(|cell| is_same(cell, ours)).collect();
-        let factors = match programs.is_empty() {
-            true => Vec::new(),
-            false => kind.factors(ours, &programs),
-        };
-        programs.into_iter().zip(factors).filter_map(|(cell, factor)| Some((cell, factor?)))
-    };
-    cells.iter().flat_map(of).collect()
+    listed.into_iter().map(row).chain(others).collect()
 }
 
 /// An open loop asks for a load; what is best at another load says nothing.

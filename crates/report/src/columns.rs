@@ -28,7 +28,7 @@ pub(crate) enum Column {
     /// How many times worse it is than the best of the ranking, with its interval.
     BesideBest,
     /// A program at the place of the follow over our own, with its interval.
-    BesideOurs,
+    OfOurs,
     /// A library as a multiple of the bare mechanism that it is built on, with its interval.
     OfBare,
     /// Of all operations, beside the median.
@@ -74,8 +74,8 @@ pub(crate) enum Column {
 }
 
 use Column::{
-    Achieved, Behind, BesideBest, BesideOurs, Bound, Conns, Cpu, CpuSpread, Cpus, Energy, Errors,
-    Fairness, Faults, Figure, Ipis, Least, Limit, Load, Machine, Mean, Mechanism, Messages, OfBare,
+    Achieved, Behind, BesideBest, Bound, Conns, Cpu, CpuSpread, Cpus, Energy, Errors, Fairness,
+    Faults, Figure, Ipis, Least, Limit, Load, Machine, Mean, Mechanism, Messages, OfBare, OfOurs,
     Offered, OneWay, Peers, Preempted, Quantile, Rank, Service, Size, Slowest, Spread, Switches,
     Syscalls, System, Transform, User,
 };
@@ -90,8 +90,8 @@ const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
 /// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
     Cpus, Size, Peers, Conns, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, OfBare,
-    BesideBest, BesideOurs, Mean, OneWay, Transform, Bound, Messages, Slowest, Behind, Fairness,
-    Least, P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu, Limit, Errors, Switches, Ipis,
+    BesideBest, OfOurs, Mean, OneWay, Transform, Bound, Messages, Slowest, Behind, Fairness, Least,
+    P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu, Limit, Errors, Switches, Ipis,
     Syscalls,
 ];
 
@@ -115,7 +115,7 @@ const KEEP_COST: &[Column] =
 pub(crate) const fn always(kind: MetricKind) -> &'static [Column] {
     match kind {
         MetricKind::Cpu => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Cpu, CpuSpread],
-        _ => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Figure, Spread, BesideOurs, OfBare],
+        _ => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Figure, Spread, OfOurs, OfBare],
     }
 }
 
@@ -136,7 +136,7 @@ fn all(chapter: &Chapter, style: &Style) -> Vec<Column> {
     let is_shown = |column: &Column| match column {
         Cpus => has_many_named_cpus(sections),
         BesideBest => is_beside(),
-        BesideOurs => any(&|cell| !cell.key.load.is_ours()),
+        OfOurs => any(&|cell| !cell.key.load.is_ours()),
         OfBare => any(&|cell| cell.of_bare.is_some()),
         Bound => style.versus_bound,
         Rank => has_rivals,
@@ -146,6 +146,14 @@ fn all(chapter: &Chapter, style: &Style) -> Vec<Column> {
     };
     let belongs = |column: &Column| column.belongs(pattern.facts()) && is_shown(column);
     columns.iter().copied().filter(belongs).collect()
+}
+
+/// `1.50x [1.48, 1.53]`; without an interval where there are too few rounds.
+fn beside(other: &result::Beside) -> String {
+    let with = |[low, high]: [f64; 2]| {
+        figures::factor(Factor { ratio: other.ratio, interval: Interval { low, high } })
+    };
+    other.ci95.map_or_else(|| figures::times(other.ratio), with)
 }
 
 /// The heads of all columns that tables of a pattern can have.
@@ -229,7 +237,7 @@ impl Column {
             Mean => "mean",
             Messages => "messages",
             BesideBest => "x best",
-            BesideOurs => "of ours",
+            OfOurs => "of ours",
             OfBare => "of bare",
             Bound if is_time => "x bound",
             Bound => "of bound",
@@ -302,13 +310,8 @@ impl Column {
                 or_none(row.metric(), |metric| figures::spread(metric, unit))
             }
             BesideBest => or_none(row.beside_best, figures::factor),
-            BesideOurs => or_none(row.beside_ours, figures::factor),
-            OfBare => or_none(cell.of_bare.as_ref(), |bare| match bare.ci95 {
-                Some([low, high]) => {
-                    figures::factor(Factor { ratio: bare.ratio, interval: Interval { low, high } })
-                }
-                None => figures::times(bare.ratio),
-            }),
+            OfOurs => or_none(cell.of_ours.as_ref(), beside),
+            OfBare => or_none(cell.of_bare.as_ref(), beside),
             Mean => quantile(cell.rtt_ns.as_ref(), "mean"),
             Messages => metric(&cell.messages_per_second, figures::per_second),
             Load => or_none(cell.key.load.rate, |rate| rate.to_string()),

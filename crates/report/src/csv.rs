@@ -140,6 +140,9 @@ const OF_A_CELL: &[Column] = &[
     ("of_bare", "/of_bare/ratio"),
     ("of_bare_low", "/of_bare/ci95/0"),
     ("of_bare_high", "/of_bare/ci95/1"),
+    ("of_ours", "/of_ours/ratio"),
+    ("of_ours_low", "/of_ours/ci95/0"),
+    ("of_ours_high", "/of_ours/ci95/1"),
 ];
 
 const OF_A_ROUND: &[Column] = &[

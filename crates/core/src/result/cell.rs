@@ -213,7 +213,10 @@ pub struct Cell {
     pub bound: Option<BoundRatio>,
     /// A library beside the bare mechanism that it is built on; absent unless the run measured both alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub of_bare: Option<OfBare>,
+    pub of_bare: Option<Beside>,
+    /// A program at the place of the follow beside our own follow; absent unless the run measured both alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_ours: Option<Beside>,
 }
 
 impl Cell {
@@ -306,13 +309,13 @@ pub struct BoundRatio {
     pub ratio: f64,
 }
 
-/// A cell beside one of the bare mechanism that it is built on, which differs in nothing else.
+/// A cell beside another, which differs in one thing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct OfBare {
-    /// The bare mechanism: `unix-stream/epoll`.
+pub struct Beside {
+    /// The mechanism of the other: `unix-stream/epoll`.
     pub mechanism: String,
-    /// The primary metric as a multiple of the bare one, within rounds. Above 1 a time is longer, a rate higher.
+    /// The primary metric as a multiple of that of the other, within rounds. Above 1 a time is longer, a rate higher.
     pub ratio: f64,
     /// Its 95 % interval; `null` with fewer than six common rounds.
     pub ci95: Option<[f64; 2]>,

@@ -23,7 +23,7 @@ mod requirements;
 mod selftest;
 
 pub use cell::{
-    BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading, OfBare,
+    Beside, BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading,
     Proof, Round, Shortage, SideCovariates, SideCpu, Standstill, Status, Timing,
 };
 pub use comparison::{

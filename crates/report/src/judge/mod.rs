@@ -2,6 +2,7 @@
 //! crossover, trends and gates.
 
 mod arm;
+mod beside;
 mod crossover;
 mod fields;
 mod files;
@@ -14,6 +15,7 @@ mod session;
 
 #[cfg(test)]
 pub(crate) use arm::Arm;
+pub use beside::beside;
 pub use crossover::winner;
 pub(crate) use crossover::{Point, Search};
 #[cfg(test)]

@@ -71,7 +71,7 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
                 .to_owned(),
         );
     }
-    if has(Column::BesideOurs) {
+    if has(Column::OfOurs) {
         lines.push(
             "of ours is a program's figure over that of our own follow in the same rounds, with the 95 % interval: what the \
              program and its runtime add."

@@ -1,6 +1,7 @@
 //! Programs of others at the place of the follow.
 
 use super::{run, wide, written};
+use crate::judge::beside;
 use crate::testing::sample::{Build, TWO, cell, set};
 use ipcperf_core::Touch;
 use ipcperf_core::result::ProgramEnd;
@@ -24,7 +25,9 @@ fn a_program_stands_beside_our_own_end_with_the_ratio_of_both() {
         cell
     };
     let cells = vec![with(&["./echo"], 15_000.0), with(&[], 10_000.0), with(&["sh", "a b"], 3e4)];
-    let text = written(&run(set(cells)), &wide(120));
+    let mut both = set(cells);
+    beside(&mut both, |_| None);
+    let text = written(&run(both), &wide(120));
     let row = |name: &str| text.lines().find(|line| line.contains(name)).expect(name).to_owned();
     assert!(row(" mechanism ").contains("of ours"), "{text}");
     assert!(row("pipe with ./echo").contains("1.50x [1."), "{text}");
