@@ -10,7 +10,7 @@ use ipcperf_core::{ClientKind, KnobValue, ListenerKind, OptionSet, Seat, SetupEr
 use ipcperf_sys::io::socket::meeting;
 use ipcperf_sys::meter::Span;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a connection for one request leaves of a mechanism's knobs.
 pub(crate) const KNOBS: [&str; 2] = ["bind", "backlog"];
@@ -38,7 +38,7 @@ fn attempt(
 ) -> Result<RawSlice, Stop> {
     let found = entry.listener(options).map_err(|error| error.to_string())?;
     let (listener, serving) = found.map_err(SetupError::from)?;
-    let Terms { job, pads, deadline, client, .. } = terms;
+    let Terms { job, deadline, client, .. } = terms;
     let count = (job.operations > 0).then_some(job.operations);
     let connect = ConnectPlan {
         listener,
@@ -54,7 +54,19 @@ fn attempt(
         closes: job.key.load.closes(),
         nonblocking: job.key.load.nonblocking,
     };
-    let around = Around {
+    let around = self::around(terms, listener, *deadline + connect.waiting(), around)?;
+    Ok(slice(connect::run(&connect, &around)?, &connect, entry, around.cpus))
+}
+
+/// What server and clients of a slice have around them, for so long.
+pub(super) fn around<'a>(
+    terms: &'a Terms,
+    listener: ListenerKind,
+    patience: Duration,
+    given: Surroundings<'a>,
+) -> Result<Around<'a>, Stop> {
+    let job = &terms.job;
+    Ok(Around {
         directory: match connect::has_path(listener) {
             true => job.shape.directory().map_err(SetupError::from)?,
             false => Path::new("/"),
@@ -62,11 +74,10 @@ fn attempt(
         nonce: job.shape.nonce,
         cpus: Seat::BOTH.map(|end| job.cpu_of(end)),
         counter: job.counter,
-        pads: *pads,
-        deadline: Instant::now() + *deadline + connect.waiting(),
-        interrupts: around.interrupts,
-    };
-    Ok(slice(connect::run(&connect, &around)?, &connect, entry, around.cpus))
+        pads: terms.pads,
+        deadline: Instant::now() + patience,
+        interrupts: given.interrupts,
+    })
 }
 
 /// The lead is the clients, the follow the server.

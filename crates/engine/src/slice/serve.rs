@@ -1,21 +1,20 @@
 //! A slice of the pattern whose clients stay connected: server and clients in the place of two ends and a channel.
 
 use super::compact::Compact;
+use super::connect;
 use super::paced::Paced;
 use super::raw::{Data, Gaps, Outcome, RawSlice, ServeSlice, Surroundings, Terms, outcome};
-use crate::connect::{Around, has_path};
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
 use crate::serve::{self, ServePlan, ServeStats};
 use crate::supervisor::Stop;
 use ipcperf_core::{
-    KnobValue, ListenerKind, Missing, Offered, OptionSet, Payload, Placement, Seat, SetupError,
+    KnobValue, ListenerKind, Missing, Offered, OptionSet, Payload, Placement, SetupError,
 };
 use ipcperf_stats::Histogram;
 use ipcperf_sys::affinity;
 use ipcperf_sys::meter::Span;
-use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// How much longer a slice may take for each process or thread that it may have.
 const EACH: Duration = Duration::from_millis(200);
@@ -51,7 +50,7 @@ fn attempt(
 ) -> Result<RawSlice, Stop> {
     let found = entry.listener(options).map_err(|error| error.to_string())?;
     let (listener, _) = found.map_err(SetupError::from)?;
-    let Terms { job, pads, deadline, .. } = terms;
+    let Terms { job, deadline, .. } = terms;
     let keeps_boundaries = entry.spec.payload != Payload::Stream;
     let plan = ServePlan::of(job, usual_clients(job.key.placement), keeps_boundaries);
     // So many processes and threads take a while to come and to go.
@@ -67,18 +66,7 @@ fn attempt(
         // A client may have one request in so long.
         patience += Duration::from_secs_f64(3.0 * plan.clients as f64 / rate);
     }
-    let around = Around {
-        directory: match has_path(listener) {
-            true => job.shape.directory().map_err(SetupError::from)?,
-            false => Path::new("/"),
-        },
-        nonce: job.shape.nonce,
-        cpus: Seat::BOTH.map(|end| job.cpu_of(end)),
-        counter: job.counter,
-        pads: *pads,
-        deadline: Instant::now() + patience,
-        interrupts: around.interrupts,
-    };
+    let around = connect::around(terms, listener, patience, around)?;
     let (after, times) = serve::run(&plan, listener, &around)?;
     let bind = if listener == ListenerKind::UnixAbstract { "abstract" } else { "path" };
     let has_name = entry.knobs.iter().any(|knob| knob.name == "bind");

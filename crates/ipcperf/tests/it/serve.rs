@@ -182,7 +182,7 @@ fn a_client_that_stops_reading_does_not_stop_the_others() {
 }
 
 #[test]
-fn a_worker_that_dies_costs_its_cell_and_is_named() {
+fn a_death_costs_its_cell_and_is_named() {
     let ring = uring::probe::<uring::Enter>(uring::Kind::Socket, uring::Buffers::Plain);
     let ring = ring.map_err(|missing| skipped("a server in a ring", missing)).map(|()| "uring");
     let styles = ["epoll", "threads", "process"].into_iter().chain(ring);
