@@ -245,7 +245,13 @@ fn addresses_are_reached_over_a_network_of_their_own() {
 fn a_choice_across_namespaces_leaves_out_what_ends_at_them() {
     let sandbox = Sandbox::new();
     let words = ["choose", "-m", "tcp,unix-stream,fifo,pipe,sysv-mq", "--budget", "4s", "-q"];
-    let ended = sandbox.done(&[&words[..], &["--across", "net,mnt", "-o", "c.json"]].concat());
+    // On a busy machine it may be that nobody can be said to meet the needs.
+    let chosen = |more: &[&str]| {
+        let ended = sandbox.run(&[&words[..], more].concat());
+        assert!([Some(0), Some(3)].contains(&ended.status.code()), "{more:?}: {}", ended.stderr);
+        ended
+    };
+    let ended = chosen(&["--across", "net,mnt", "-o", "c.json"]);
     let shown = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(shown.contains("Needed: --across net, --across mnt."), "{shown}");
     assert!(shown.contains("ends at the network namespace: tcp"), "{shown}");
@@ -254,8 +260,7 @@ fn a_choice_across_namespaces_leaves_out_what_ends_at_them() {
     let requirements = &document["invocation"]["plan"]["requirements"];
     assert_eq!(list(requirements, "across"), ["net", "mnt"]);
     // Where both must find each other by a name, a pair that is handed over does not do.
-    sandbox
-        .done(&[&words[..], &["--across", "net", "--can", "unrelated", "-o", "n.json"]].concat());
+    chosen(&["--across", "net", "--can", "unrelated", "-o", "n.json"]);
     let document = sandbox.result("n.json");
     let measured = cells(&document).iter().filter(|cell| cell["status"] == "ok");
     let names: BTreeSet<_> = measured.map(|cell| text(cell, "mechanism")).collect();
