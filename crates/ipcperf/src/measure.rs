@@ -376,8 +376,9 @@ pub(crate) fn take(
     let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let facts = Facts { origin, started_utc, tool: crate::build::tool(), invocation };
     let found = measure().map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
-    let specs = found.cells.iter().map(|cell| cell.plan.entry.spec);
-    let over: BTreeMap<_, _> = specs.filter_map(|spec| Some((spec.name, spec.over?))).collect();
+    let plans = found.cells.iter().map(|cell| &cell.plan);
+    let over = plans.filter_map(|plan| Some((plan.key.mechanism.clone(), plan.entry.spec.over?)));
+    let over: BTreeMap<String, _> = over.collect();
     let mut set = ipcperf_engine::result_set(found, facts);
     beside(&mut set, |mechanism| over.get(mechanism).copied());
     Ok(shareable(set, |text| result::read(text).ok()))
