@@ -4,7 +4,11 @@
 //! Declarations are those of the headers named beside them. A handle is made and closed by one owner, who is tied to no
 //! thread, and every slice that is passed lives until the call has returned; the libraries keep no address of it.
 
+use iceoryx2::sample_mut::SampleMut;
+use iceoryx2::sample_mut_uninit::SampleMutUninit;
+use iceoryx2::service::ipc;
 use std::env;
+use std::mem::MaybeUninit;
 
 /// Does something while `TMPDIR` is `directory`.
 pub(crate) fn with_temporary_directory<T>(directory: &str, act: impl FnOnce() -> T) -> T {
@@ -20,6 +24,14 @@ pub(crate) fn with_temporary_directory<T>(directory: &str, act: impl FnOnce() ->
         None => unsafe { env::remove_var(NAME) },
     }
     done
+}
+
+/// Memory of iceoryx2 that was lent for a message, as bytes.
+pub(crate) fn initialised(
+    lent: SampleMutUninit<ipc::Service, [MaybeUninit<u8>], u64>,
+) -> SampleMut<ipc::Service, [u8], u64> {
+    // SAFETY: it is a mapping, in which the kernel has put zeros before anybody could write; any byte is a `u8`.
+    unsafe { lent.assume_init() }
 }
 
 /// A text for C; one with a zero inside ends there.

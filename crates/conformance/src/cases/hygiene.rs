@@ -3,6 +3,7 @@
 use crate::census::{Descriptor, Descriptors};
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Script, Step};
+use ipcperf_core::Family;
 use std::collections::BTreeSet;
 use std::fs;
 
@@ -24,8 +25,11 @@ pub(crate) fn hygiene(scene: &Scene<'_>) -> Result<(), Trouble> {
         let [lead, follow] = pair.done()?.map(|seen| seen[0].census.clone().unwrap_or_default());
         for (name, census) in [("lead", &lead), ("follow", &follow), ("coordinator", &coordinator)]
         {
-            let open =
-                census.own().find(|fd| !fd.is_close_on_exec && !scene.inherited.fds.contains(fd));
+            // What a library opens is its own affair.
+            let is_library = scene.entry.spec().family == Family::Library;
+            let open = census.own().find(|fd| {
+                !fd.is_close_on_exec && !is_library && !scene.inherited.fds.contains(fd)
+            });
             ensure(open.is_none(), || {
                 let text = open.map_or_else(String::new, |fd| fd.target.clone());
                 format!("{name}: {text} is not close-on-exec")

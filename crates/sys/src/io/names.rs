@@ -5,6 +5,7 @@
 //! `reap` removes what it names.
 
 use ipcperf_core::SetupError;
+use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -16,6 +17,7 @@ pub(super) const SYSV_MEMORY: &str = "sysv-shm-";
 pub(super) const SYSV_SEMAPHORES: &str = "sysv-sem-";
 pub(super) const POSIX_QUEUE: &str = "mq-";
 pub(super) const POSIX_MEMORY: &str = "shm-";
+pub(super) const POSIX_MEMORIES: &str = "shms-";
 
 /// Where named POSIX shared memory lives (`shm_overview(7)`).
 pub(crate) const DEV_SHM: &str = "/dev/shm";
@@ -90,6 +92,38 @@ impl PosixMemory {
         let noted = note(directory, POSIX_MEMORY, name, &[])?;
         Ok(Self { _memory: Unlink::new(Path::new(DEV_SHM).join(name)), _noted: noted })
     }
+}
+
+/// The same of all shared memory whose names begin alike: a library gives what it makes names of its own.
+#[derive(Debug)]
+pub struct PosixMemories {
+    prefix: String,
+    _noted: Unlink,
+}
+
+impl PosixMemories {
+    /// Notes in the ledger `directory` that memory with names of this beginning will be made.
+    ///
+    /// # Errors
+    /// It cannot be noted.
+    pub fn noted(directory: &Path, prefix: &str) -> Result<Self, SetupError> {
+        let noted = note(directory, POSIX_MEMORIES, prefix, &[])?;
+        Ok(Self { prefix: prefix.to_owned(), _noted: noted })
+    }
+}
+
+impl Drop for PosixMemories {
+    fn drop(&mut self) {
+        for name in memories(&self.prefix) {
+            let _ = fs::remove_file(Path::new(DEV_SHM).join(name));
+        }
+    }
+}
+
+/// The names in `/dev/shm` that begin so.
+pub(super) fn memories(prefix: &str) -> Vec<OsString> {
+    let all = fs::read_dir(DEV_SHM).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    all.filter(|name| name.as_bytes().starts_with(prefix.as_bytes())).collect()
 }
 
 /// Notes in the ledger `directory` what is about to be made: `prefix` says what it is, `name` and `text` how it is

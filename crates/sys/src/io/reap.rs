@@ -4,7 +4,8 @@ use crate::directory;
 use crate::io::file::place;
 use crate::io::memory::sysv_memory;
 use crate::io::names::{
-    DEV_SHM, DIRECTORY, POSIX_MEMORY, POSIX_QUEUE, SYSV_MEMORY, SYSV_QUEUE, SYSV_SEMAPHORES,
+    self, DEV_SHM, DIRECTORY, POSIX_MEMORIES, POSIX_MEMORY, POSIX_QUEUE, SYSV_MEMORY, SYSV_QUEUE,
+    SYSV_SEMAPHORES,
 };
 use crate::io::queue::{mqueue, sysv};
 use crate::io::wake::sysv_semaphore;
@@ -89,6 +90,16 @@ fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Stri
         let gone = directory::remove_name(base.directory.as_fd(), OsStr::new(memory))?;
         return Ok(gone.then(|| format!("POSIX shared memory /{memory}")));
     }
+    // A beginning of nobody else's names.
+    if let Some(prefix) = name.strip_prefix(POSIX_MEMORIES).filter(|prefix| prefix.starts_with(OWN))
+    {
+        let base = directory::open_base(Path::new(DEV_SHM))?;
+        let mut gone = false;
+        for memory in names::memories(prefix) {
+            gone |= directory::remove_name(base.directory.as_fd(), &memory)?;
+        }
+        return Ok(gone.then(|| format!("POSIX shared memory /{prefix}*")));
+    }
     if let Some(queue) = name.strip_prefix(POSIX_QUEUE) {
         let gone = mqueue::unlink(queue).map_err(io::Error::from_raw_os_error)?;
         return Ok(gone.then(|| format!("POSIX message queue /{queue}")));
@@ -99,7 +110,6 @@ fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::io::names;
     use crate::io::pipe;
     use crate::io::socket::{Kind, meeting};
     use std::fs;
@@ -128,6 +138,10 @@ mod tests {
         mqueue::create_named(&name).expect("POSIX queues");
         std::mem::forget(names::note(&run, POSIX_MEMORY, &name, &[]).expect("a note"));
         fs::write(Path::new(DEV_SHM).join(&name), "").expect("POSIX memory");
+        let several = format!("ipcperf-tests-{}", std::process::id());
+        std::mem::forget(names::PosixMemories::noted(&run, &several).expect("a note"));
+        let two = ["a", "b"].map(|end| Path::new(DEV_SHM).join(format!("{several}_{end}")));
+        two.iter().for_each(|path| fs::write(path, "").expect("POSIX memory"));
         let outside = home.path().join("ipcperf-test-outside");
         let place = outside.as_os_str().as_bytes();
         std::mem::forget(names::note(&run, DIRECTORY, "outside", place).expect("a note"));
@@ -147,6 +161,7 @@ mod tests {
         ] {
             assert!(removed.contains(part), "{part} in:\n{removed}");
         }
+        assert!(!two.iter().any(|path| path.exists()));
         assert!(!run.exists() && !outside.exists());
         assert!(!sysv::exists(id));
         assert_eq!(mqueue::unlink(&name), Ok(false));
