@@ -27,6 +27,7 @@ use std::time::Duration;
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
   ipcperf choose --conns 16 --rate 20k           for 16 connections to one server
+  ipcperf choose --readers 4                     for 4 readers that each get every message
   ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
   ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
   ipcperf choose --across net,mnt                for processes in two containers
@@ -47,6 +48,9 @@ pub(crate) struct ChooseArgs {
     /// Clients that stay connected to one server, over so many connections, 1 to 1024: 16 [default: one end and one other]
     #[arg(long, value_name = "COUNT")]
     pub(crate) conns: Option<String>,
+    /// Readers that each get every message of one writer, 1 to 64: 4 [default: one end and one other]
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["conns", "rate", "think", "p99"])]
+    pub(crate) readers: Option<String>,
     /// Capabilities that the mechanism must have
     #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
     pub(crate) can: Vec<String>,
@@ -135,6 +139,7 @@ const NEAR: f64 = 0.75;
 fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
     let given: Vec<Goal> = list::words(args.by.as_slice(), "known: p50, p99, cpu, throughput")?;
     let by = match given.as_slice() {
+        [] if args.readers.is_some() => Goal::Throughput,
         [] => Goal::default(),
         [one] => *one,
         _ => return Err(Stop::usage("--by takes one metric")),
@@ -157,6 +162,17 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
             return Err(Stop::usage(
                 "--conns: a request is due by --rate, or after --think: leave one of them out",
             ));
+        }
+    }
+    if let Some(given) = &args.readers {
+        load.set(LoadKey::Peers, given).map_err(|error| {
+            Stop::usage(
+                loads::refused(LoadKey::Peers, error).to_string().replace("--peers", "--readers"),
+            )
+        })?;
+        if !matches!(by, Goal::Throughput | Goal::Cpu) {
+            let why = "readers answer nothing, so there are no times: --by throughput or cpu";
+            return Err(Stop::usage(format!("--by {by}: {why}")));
         }
     }
     let rate_per_second = match load.rate {
@@ -185,6 +201,7 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         rate_per_second,
         think_ns: load.think_ns,
         conns: load.conns,
+        readers: load.peers,
         placement: places.pop(),
         can: list::words(&args.can, "'ipcperf choose -h' shows the capabilities")?,
         across: list::words(&args.across, "known: net, ipc, mnt, pid, user")?,
@@ -371,9 +388,10 @@ fn cells(
         false => options.clone(),
     };
     // What times are of, what CPU time is of, what throughput is of.
-    let explaining: &[PatternKind] = match wanted.conns {
-        0 => &[PatternKind::PingPong, PatternKind::Stream],
-        _ => &[],
+    let is_of_two = wanted.conns == 0 && wanted.readers == 0;
+    let explaining: &[PatternKind] = match is_of_two {
+        true => &[PatternKind::PingPong, PatternKind::Stream],
+        false => &[],
     };
     let of_all = joined(wanted.timed(), explaining);
     let mut all = planned(&eligible, &of_all, &options, host, wanted)?;
@@ -387,8 +405,8 @@ fn cells(
         }
         has_room
     };
-    if wanted.conns > 0 {
-        // Who misses a need has no connections, and a server that has some takes no knobs.
+    if !is_of_two {
+        // Who misses a need has no connections, and a server that has some takes no knobs; readers are compared as they are.
         return Ok(all);
     }
     let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();

@@ -178,7 +178,7 @@ impl<'a> Choice<'a> {
             [] => String::new(),
             needs => format!("Needed: {}. ", needs.join(", ")),
         };
-        let others = Goal::ALL.iter().filter(|goal| **goal != wanted.by);
+        let others = wanted.goals().iter().filter(|goal| **goal != wanted.by);
         let others: Vec<String> = others.map(ToString::to_string).collect();
         let by = goal_words(wanted.by);
         let words = format!("{needs}Ranked by {by} (--by has {}, too).", text::join(&others));
@@ -415,7 +415,8 @@ impl<'a> Choice<'a> {
             Some(_) => "the choice and what nothing else beats",
             None => "what nothing else beats",
         };
-        let title = format!("{size}: {front} in p99, CPU time and rate{more}");
+        let what = if wanted.readers > 0 { "rate and CPU time" } else { "p99, CPU time and rate" };
+        let title = format!("{size}: {front} in {what}{more}");
         Some(Section::new(title, |body| body.table(table)))
     }
 
@@ -471,7 +472,7 @@ impl<'a> Choice<'a> {
             let without = Requirements { p99_ns: None, ..wanted.clone() };
             changes.extend(self.other(&without, "without --p99"));
         }
-        for by in Goal::ALL.iter().filter(|by| **by != wanted.by) {
+        for by in wanted.goals().iter().filter(|by| **by != wanted.by) {
             let other = Requirements { by: *by, ..wanted.clone() };
             changes.extend(self.other(&other, &format!("with --by {by}")));
         }

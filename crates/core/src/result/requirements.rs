@@ -25,6 +25,9 @@ pub struct Requirements {
     /// Connections of clients that stay connected to one server; 0 where one end talks to one other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conns: u64,
+    /// Readers that each get every message of one writer; 0 where one end talks to one other.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub readers: u64,
     /// Where the ends run; absent where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
@@ -150,23 +153,33 @@ impl Requirements {
         self.needs().into_iter().filter(|need| !need.is_met(spec)).collect()
     }
 
-    /// The patterns whose times count: requests of connected clients where there are some, else messages that come at a rate,
+    /// The patterns whose times count: requests of connected clients where there are some, messages to readers
+    /// where there are some, else messages that come at a rate,
     /// and round trips wherever pauses were asked for or no rate was.
     #[must_use]
     pub fn timed(&self) -> Vec<PatternKind> {
         if self.conns > 0 {
             return vec![PatternKind::Serve];
         }
+        if self.readers > 0 {
+            return vec![PatternKind::Broadcast];
+        }
         let open = self.rate_per_second.map(|_| PatternKind::Rate);
         let closed = (open.is_none() || self.think_ns > 0).then_some(PatternKind::PingPong);
         open.into_iter().chain(closed).collect()
+    }
+
+    /// What can decide: a broadcast has no answers, and so no times.
+    #[must_use]
+    pub fn goals(&self) -> &'static [Goal] {
+        if self.readers > 0 { &[Goal::Throughput, Goal::Cpu] } else { Goal::ALL }
     }
 
     /// The patterns whose figures decide.
     #[must_use]
     pub fn deciding(&self) -> Vec<PatternKind> {
         match self.by {
-            _ if self.conns > 0 => self.timed(),
+            _ if self.conns > 0 || self.readers > 0 => self.timed(),
             Goal::P50 | Goal::P99 => self.timed(),
             // Who sends at a rate watches the clock in between, and burns a CPU with it.
             Goal::Cpu => vec![PatternKind::PingPong],
@@ -182,6 +195,7 @@ impl Requirements {
             arrivals: Some(Arrivals::Poisson),
             think_ns: self.think_ns,
             conns: self.conns,
+            peers: self.readers,
             ..Load::default()
         };
         load.of(pattern)

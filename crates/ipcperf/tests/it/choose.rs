@@ -172,3 +172,31 @@ fn a_server_with_many_connections_is_chosen_by_requests_that_were_served() {
     assert_eq!(refused.status.code(), Some(2), "{}", refused.stderr);
     assert!(refused.stderr.contains("between 1 and 1024"), "{}", refused.stderr);
 }
+
+#[test]
+fn readers_that_each_get_every_message_are_chosen_for_by_what_was_broadcast() {
+    let sandbox = Sandbox::new();
+    let names = "unix-stream,pipe,udp,eventfd,shm-ring/futex";
+    let words = ["choose", "--readers", "2", "-m", names, "--budget", "4s", "-o", "c.json"];
+    let ended = sandbox.run(&words);
+    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+    is_one_screen(&ended.stdout);
+    let shown = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        " for 64 B to 2 readers",
+        "Ranked by throughput (--by has cpu, too)",
+        "passes no messages (only wake-ups or the latest value): eventfd",
+        "every consumer has to get each of them: udp",
+    ] {
+        assert!(shown.contains(said), "{said}: {shown}");
+    }
+    assert!(!shown.contains("p99"), "{shown}");
+    let document = sandbox.result("c.json");
+    assert_eq!(document["invocation"]["plan"]["requirements"]["readers"], 2);
+    for cell in cells(&document).iter().filter(|cell| cell["mechanism"] != "udp") {
+        assert_eq!((&cell["pattern"], &cell["load"]["peers"]), (&"broadcast".into(), &2.into()));
+        assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
+    }
+    sandbox.refuses(&["choose", "--readers", "2", "--by", "p99"], "so there are no times");
+    sandbox.refuses(&["choose", "--readers", "1000"], "--readers");
+}

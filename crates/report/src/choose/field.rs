@@ -51,6 +51,9 @@ impl Trial {
         match self.pattern {
             PatternKind::Stream => format!("streams of {size}"),
             PatternKind::Serve => format!("requests of {size}{}", load_words(wanted, self.pattern)),
+            PatternKind::Broadcast => {
+                format!("messages of {size}{}", load_words(wanted, self.pattern))
+            }
             pattern => format!("{size}{}", load_words(wanted, pattern)),
         }
     }
@@ -62,6 +65,9 @@ pub(super) fn load_words(wanted: &Requirements, pattern: PatternKind) -> String 
         let conns = text::counted(wanted.conns, "connection");
         let rate = wanted.rate_per_second.map(|rate| format!(" at {}", format_per_second(rate)));
         return format!(" over {conns}{}", rate.unwrap_or_default());
+    }
+    if pattern == PatternKind::Broadcast {
+        return format!(" to {}", text::counted(wanted.readers, "reader"));
     }
     match (pattern, wanted.rate_per_second, wanted.think_ns) {
         (PatternKind::Rate, Some(rate), _) => format!(" at {}", format_per_second(rate)),

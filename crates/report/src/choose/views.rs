@@ -63,6 +63,10 @@ pub(super) fn views(wanted: &Requirements) -> Vec<View> {
             .extend([What::Cpu, What::Rate].map(|what| View { pattern: PatternKind::Serve, what }));
         return views;
     }
+    if wanted.readers > 0 {
+        let of = |what| View { pattern: PatternKind::Broadcast, what };
+        return [What::Rate, What::Cpu].map(of).into();
+    }
     if wanted.rate_per_second.is_some() {
         views.push(View { pattern: PatternKind::PingPong, what: What::Cores });
     }

@@ -564,8 +564,8 @@ fn a_server_is_ranked_among_as_many_connections_with_what_limits_it() {
     let (mut flooded, mut alone) = (sample::served(), sample::served());
     (flooded.cells, alone.cells) = (flooded.cells.split_off(4), vec![alone.cells.remove(0)]);
     for text in [written(&flooded, &wide(80)), written(&alone, &wide(80))] {
-        let is_there = |said: &&str| text.contains(*said);
-        assert_eq!(["CPU/msg", "never halved", "too few samples"].iter().find(is_there), None);
+        let said = ["CPU/msg", "never halved", "too few samples"];
+        assert_eq!(said.into_iter().find(|said| text.contains(said)), None, "{text}");
     }
 }
 
