@@ -344,16 +344,21 @@ impl Client {
                 due.get(*next).map(|due| if room.is_empty() { *give_up + 1 } else { *due })
             }
         };
-        let stall = self.stall.as_ref().map(|one| if one.has_begun { one.to } else { one.from });
+        // Late, it waits for an answer.
+        let stall = self.stall.as_ref().filter(|one| one.has_begun || one.from > now);
+        let stall = stall.map(|one| if one.has_begun { one.to } else { one.from });
         demand.into_iter().chain(stall).min()
     }
 
     /// Begins and ends the time in which nothing is read from the first connection.
     fn stall(&mut self, now: u64) -> Result<(), Failure> {
         let Some(stall) = &mut self.stall else { return Ok(()) };
-        if now >= stall.to {
+        // A client that was kept from its CPU may still wait for the warm-up, whose answers are not timed.
+        let next = self.own.first().and_then(|own| own.under_way.front());
+        let is_timed = next.is_none_or(|departure| departure.is_timed);
+        if stall.has_begun && now >= stall.to {
             self.stall = None;
-        } else if now >= stall.from && !stall.has_begun {
+        } else if now >= stall.from && !stall.has_begun && is_timed {
             // As long as was asked for, however late it begins.
             stall.to = now + (stall.to - stall.from);
             stall.has_begun = true;
