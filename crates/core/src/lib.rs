@@ -29,7 +29,7 @@
 //! | slice length | how far a timed region has come, and whether it goes on |
 //! | bench | measures slices: page, run directory, clock and bounds of a run |
 //! | connection | two sockets that belong together; `connect` makes one for each request, `serve` keeps them |
-//! | style | how the server of `serve` is built: one epoll loop, or a thread or a process for each connection |
+//! | style | how the server of `serve` is built: one epoll loop, one io_uring, or a thread or a process for each connection |
 //! | fan | a pattern with many processes at one end, and all its workers |
 //! | round | every cell of the plan once, in random order |
 //! | message | one transfer in one direction; a round trip is two messages |
