@@ -5,7 +5,7 @@ use crate::port::reach::{Lending, introduce, sweep};
 use ipcperf_core::{Fault, Meet, Port, SetupError, Shape};
 use ipcperf_sys::io::file::fresh::{self, Access, Handle, Mapping};
 use ipcperf_sys::io::memory::turns::Turns;
-use ipcperf_sys::io::peer;
+use ipcperf_sys::io::{errno, peer};
 use std::os::fd::{AsFd, OwnedFd};
 
 /// Files that their maker keeps mapped.
@@ -47,7 +47,11 @@ impl TakingPort {
         let process = peer::open(pid)?;
         let first = numbers.first().copied().unwrap_or(u32::MAX);
         let tried = peer::take(process.as_fd(), first).map(drop);
-        tried.map_err(|code| peer::refused("pidfd_getfd", code))?;
+        tried.map_err(|code| match code {
+            // It is another process that has this number here, not another kernel.
+            errno::EBADF => SetupError::sys("pidfd_getfd", code),
+            code => peer::refused("pidfd_getfd", code).into(),
+        })?;
         let reached = Lending::new(turns, files);
         Ok(Self { reached, process, numbers, largest: shape.size })
     }
