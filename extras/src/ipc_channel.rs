@@ -81,6 +81,8 @@ impl Mechanism for IpcChannel {
 fn accept(end: &mut Attach<'_, NoOptions>) -> Result<Ends, SetupError> {
     let directory = end.wiring.names.pop();
     let directory = directory.ok_or_else(|| SetupError::Protocol("no directory arrived".into()))?;
+    // The library panics where it cannot make its directory.
+    std::fs::read_dir(&directory).map_err(SetupError::io("open the directory of the channel"))?;
     let served = ffi::with_temporary_directory(&directory, IpcOneShotServer::<Ends>::new);
     let (server, name) = served.map_err(SetupError::io("serve a channel"))?;
     end.meet.swap(Wiring { names: vec![name], ..Wiring::default() })?;
