@@ -8,6 +8,7 @@ pub mod boost_queue;
     reason = "libraries in C and C++, and the environment: nothing else here is unsafe"
 )]
 mod ffi;
+pub mod grpc;
 pub mod iceoryx2;
 pub mod ipc_channel;
 mod library;
@@ -23,6 +24,7 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<ipc_channel::IpcChannel>();
     visitor.visit::<iceoryx2::Iceoryx2<false>>();
     visitor.visit::<iceoryx2::Iceoryx2<true>>();
+    visitor.visit::<grpc::GrpcStream>();
     #[cfg(has_zeromq)]
     visitor.visit::<zeromq::ZeroMq>();
     #[cfg(has_boost)]
