@@ -29,7 +29,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 214_500;
+    pub(super) const MARKDOWN_BYTES: usize = 216_500;
 }
 
 /// Folders of Rust that are counted.

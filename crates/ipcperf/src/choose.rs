@@ -27,7 +27,7 @@ use std::time::Duration;
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
   ipcperf choose --conns 16 --rate 20k           for 16 connections to one server
-  ipcperf choose --readers 4                     for 4 readers that each get every message
+  ipcperf choose --consumers 4                     for 4 consumers that each get every message
   ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
   ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
   ipcperf choose --across net,mnt                for processes in two containers
@@ -48,9 +48,9 @@ pub(crate) struct ChooseArgs {
     /// Clients that stay connected to one server, over so many connections, 1 to 1024: 16 [default: one end and one other]
     #[arg(long, value_name = "COUNT")]
     pub(crate) conns: Option<String>,
-    /// Readers that each get every message of one writer, 1 to 64: 4 [default: one end and one other]
+    /// Consumers that each get every message of one producer, 1 to 64: 4 [default: one end and one other]
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["conns", "rate", "think", "p99"])]
-    pub(crate) readers: Option<String>,
+    pub(crate) consumers: Option<String>,
     /// Capabilities that the mechanism must have
     #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
     pub(crate) can: Vec<String>,
@@ -139,7 +139,7 @@ const NEAR: f64 = 0.75;
 fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
     let given: Vec<Goal> = list::words(args.by.as_slice(), "known: p50, p99, cpu, throughput")?;
     let by = match given.as_slice() {
-        [] if args.readers.is_some() => Goal::Throughput,
+        [] if args.consumers.is_some() => Goal::Throughput,
         [] => Goal::default(),
         [one] => *one,
         _ => return Err(Stop::usage("--by takes one metric")),
@@ -164,14 +164,14 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
             ));
         }
     }
-    if let Some(given) = &args.readers {
+    if let Some(given) = &args.consumers {
         load.set(LoadKey::Peers, given).map_err(|error| {
             Stop::usage(
-                loads::refused(LoadKey::Peers, error).to_string().replace("--peers", "--readers"),
+                loads::refused(LoadKey::Peers, error).to_string().replace("--peers", "--consumers"),
             )
         })?;
         if !matches!(by, Goal::Throughput | Goal::Cpu) {
-            let why = "readers answer nothing, so there are no times: --by throughput or cpu";
+            let why = "consumers answer nothing, so there are no times: --by throughput or cpu";
             return Err(Stop::usage(format!("--by {by}: {why}")));
         }
     }
@@ -201,7 +201,7 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         rate_per_second,
         think_ns: load.think_ns,
         conns: load.conns,
-        readers: load.peers,
+        consumers: load.peers,
         placement: places.pop(),
         can: list::words(&args.can, "'ipcperf choose -h' shows the capabilities")?,
         across: list::words(&args.across, "known: net, ipc, mnt, pid, user")?,
@@ -388,7 +388,7 @@ fn cells(
         false => options.clone(),
     };
     // What times are of, what CPU time is of, what throughput is of.
-    let is_of_two = wanted.conns == 0 && wanted.readers == 0;
+    let is_of_two = wanted.conns == 0 && wanted.consumers == 0;
     let explaining: &[PatternKind] = match is_of_two {
         true => &[PatternKind::PingPong, PatternKind::Stream],
         false => &[],
@@ -406,7 +406,7 @@ fn cells(
         has_room
     };
     if !is_of_two {
-        // Who misses a need has no connections, and a server that has some takes no knobs; readers are compared as they are.
+        // Who misses a need has no connections, and a server that has some takes no knobs; consumers are compared as they are.
         return Ok(all);
     }
     let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();

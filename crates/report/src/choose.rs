@@ -415,7 +415,8 @@ impl<'a> Choice<'a> {
             Some(_) => "the choice and what nothing else beats",
             None => "what nothing else beats",
         };
-        let what = if wanted.readers > 0 { "rate and CPU time" } else { "p99, CPU time and rate" };
+        let what =
+            if wanted.consumers > 0 { "rate and CPU time" } else { "p99, CPU time and rate" };
         let title = format!("{size}: {front} in {what}{more}");
         Some(Section::new(title, |body| body.table(table)))
     }

@@ -25,9 +25,9 @@ pub struct Requirements {
     /// Connections of clients that stay connected to one server; 0 where one end talks to one other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conns: u64,
-    /// Readers that each get every message of one writer; 0 where one end talks to one other.
+    /// Consumers that each get every message of one producer; 0 where one end talks to one other.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub readers: u64,
+    pub consumers: u64,
     /// Where the ends run; absent where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
@@ -153,7 +153,7 @@ impl Requirements {
         self.needs().into_iter().filter(|need| !need.is_met(spec)).collect()
     }
 
-    /// The patterns whose times count: requests of connected clients where there are some, messages to readers
+    /// The patterns whose times count: requests of connected clients where there are some, messages to consumers
     /// where there are some, else messages that come at a rate,
     /// and round trips wherever pauses were asked for or no rate was.
     #[must_use]
@@ -161,7 +161,7 @@ impl Requirements {
         if self.conns > 0 {
             return vec![PatternKind::Serve];
         }
-        if self.readers > 0 {
+        if self.consumers > 0 {
             return vec![PatternKind::Broadcast];
         }
         let open = self.rate_per_second.map(|_| PatternKind::Rate);
@@ -172,14 +172,14 @@ impl Requirements {
     /// What can decide: a broadcast has no answers, and so no times.
     #[must_use]
     pub fn goals(&self) -> &'static [Goal] {
-        if self.readers > 0 { &[Goal::Throughput, Goal::Cpu] } else { Goal::ALL }
+        if self.consumers > 0 { &[Goal::Throughput, Goal::Cpu] } else { Goal::ALL }
     }
 
     /// The patterns whose figures decide.
     #[must_use]
     pub fn deciding(&self) -> Vec<PatternKind> {
         match self.by {
-            _ if self.conns > 0 || self.readers > 0 => self.timed(),
+            _ if self.conns > 0 || self.consumers > 0 => self.timed(),
             Goal::P50 | Goal::P99 => self.timed(),
             // Who sends at a rate watches the clock in between, and burns a CPU with it.
             Goal::Cpu => vec![PatternKind::PingPong],
@@ -195,7 +195,7 @@ impl Requirements {
             arrivals: Some(Arrivals::Poisson),
             think_ns: self.think_ns,
             conns: self.conns,
-            peers: self.readers,
+            peers: self.consumers,
             ..Load::default()
         };
         load.of(pattern)

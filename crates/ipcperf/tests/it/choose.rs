@@ -174,16 +174,16 @@ fn a_server_with_many_connections_is_chosen_by_requests_that_were_served() {
 }
 
 #[test]
-fn readers_that_each_get_every_message_are_chosen_for_by_what_was_broadcast() {
+fn consumers_that_each_get_every_message_are_chosen_for_by_what_was_broadcast() {
     let sandbox = Sandbox::new();
     let names = "unix-stream,pipe,udp,eventfd,shm-ring/futex";
-    let words = ["choose", "--readers", "2", "-m", names, "--budget", "4s", "-o", "c.json"];
+    let words = ["choose", "--consumers", "2", "-m", names, "--budget", "4s", "-o", "c.json"];
     let ended = sandbox.run(&words);
     assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
     is_one_screen(&ended.stdout);
     let shown = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        " for 64 B to 2 readers",
+        " for 64 B to 2 consumers",
         "Ranked by throughput (--by has cpu, too)",
         "passes no messages (only wake-ups or the latest value): eventfd",
         "every consumer has to get each of them: udp",
@@ -192,11 +192,11 @@ fn readers_that_each_get_every_message_are_chosen_for_by_what_was_broadcast() {
     }
     assert!(!shown.contains("p99"), "{shown}");
     let document = sandbox.result("c.json");
-    assert_eq!(document["invocation"]["plan"]["requirements"]["readers"], 2);
+    assert_eq!(document["invocation"]["plan"]["requirements"]["consumers"], 2);
     for cell in cells(&document).iter().filter(|cell| cell["mechanism"] != "udp") {
         assert_eq!((&cell["pattern"], &cell["load"]["peers"]), (&"broadcast".into(), &2.into()));
         assert_eq!((&cell["status"], &cell["verified"]), (&"ok".into(), &true.into()), "{cell}");
     }
-    sandbox.refuses(&["choose", "--readers", "2", "--by", "p99"], "so there are no times");
-    sandbox.refuses(&["choose", "--readers", "1000"], "--readers");
+    sandbox.refuses(&["choose", "--consumers", "2", "--by", "p99"], "so there are no times");
+    sandbox.refuses(&["choose", "--consumers", "1000"], "--consumers");
 }

@@ -67,7 +67,7 @@ pub(super) fn load_words(wanted: &Requirements, pattern: PatternKind) -> String 
         return format!(" over {conns}{}", rate.unwrap_or_default());
     }
     if pattern == PatternKind::Broadcast {
-        return format!(" to {}", text::counted(wanted.readers, "reader"));
+        return format!(" to {}", text::counted(wanted.consumers, "consumer"));
     }
     match (pattern, wanted.rate_per_second, wanted.think_ns) {
         (PatternKind::Rate, Some(rate), _) => format!(" at {}", format_per_second(rate)),

@@ -63,7 +63,7 @@ pub(super) fn views(wanted: &Requirements) -> Vec<View> {
             .extend([What::Cpu, What::Rate].map(|what| View { pattern: PatternKind::Serve, what }));
         return views;
     }
-    if wanted.readers > 0 {
+    if wanted.consumers > 0 {
         let of = |what| View { pattern: PatternKind::Broadcast, what };
         return [What::Rate, What::Cpu].map(of).into();
     }
