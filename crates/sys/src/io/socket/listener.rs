@@ -512,11 +512,13 @@ mod tests {
             Site::Unix(Kind::SeqPacket, path("packets")),
         ];
         let loopback = any_port(Ipv4Addr::LOCALHOST.into());
-        for protocol in [Protocol::Tcp, Protocol::Mptcp, Protocol::Sctp] {
+        let protocols =
+            [("tcp", Protocol::Tcp), ("mptcp", Protocol::Mptcp), ("sctp", Protocol::Sctp)];
+        for (name, protocol) in protocols {
             let site = Site::Inet(protocol, loopback);
             match site.probe() {
                 Ok(()) => sites.push(site),
-                Err(missing) => crate::skipped::skipped(&format!("{protocol:?}"), missing),
+                Err(missing) => crate::skipped::skipped(name, missing),
             }
         }
         for site in sites {
