@@ -21,6 +21,10 @@ const LINE: usize = 512;
 const PROGRESS: [usize; 2] = [640, 768];
 const SLOTS: usize = 4096;
 
+/// Beside the number of an answer that the lead of a program notes: it came, and it is wrong. How the program ends after that is
+/// no news.
+pub(crate) const WRONG: u64 = 1 << 63;
+
 /// Slots for samples: 1 M of them (4 MiB) hold a 100 ms slice of operations of 100 ns. Longer slices are folded in
 /// several segments.
 pub const CAPACITY: usize = 1 << 20;

@@ -7,7 +7,7 @@
 use crate::error::not_started;
 use crate::hot::{Plan, Recorder, Tally};
 use crate::job::{Failure, FailureKind, Job, ProgramJob, ProgramReport, SideReport};
-use crate::page::Page;
+use crate::page::{Page, WRONG};
 use crate::protocol::Word;
 use crate::task::WorkerContext;
 use crate::worker;
@@ -363,7 +363,8 @@ impl Watch<'_> {
         while reached.load(Ordering::Acquire) == 0 && Instant::now() < until {
             pause::sleep_ns(1_000_000);
         }
-        if reached.load(Ordering::Acquire) == CLOSED {
+        if reached.load(Ordering::Acquire) & WRONG != 0 {
+            // Closed, or wrong: the lead has noted that before it let go of its end, and says it.
             return;
         }
         let how = match program.wait() {
@@ -384,7 +385,7 @@ impl Watch<'_> {
         }
         match reached.load(Ordering::Acquire) {
             0 | CLOSED => "the last answer".to_owned(),
-            answer => format!("answer {answer}"),
+            answer => format!("answer {}", answer & !WRONG),
         }
     }
 

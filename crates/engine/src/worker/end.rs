@@ -186,7 +186,8 @@ impl<'a> End<'a> {
         };
         let first = (plan.first - 1) / plan.burst + self.recorder.len() * plan.batch + 1;
         let [_, reached] = self.page.progress(Seat::Lead);
-        reached.store(first, Ordering::Release);
+        let is_wrong = matches!(fault, Fault::Corrupt | Fault::Truncated);
+        reached.store(if is_wrong { first | page::WRONG } else { first }, Ordering::Release);
         let answer = match plan.batch {
             1 => format!("answer {first}"),
             batch => format!("one of answers {first} to {}", first + batch - 1),
