@@ -111,7 +111,7 @@ impl<const POLLS: bool> Mechanism for Iceoryx2<POLLS> {
             Seat::Lead => (ping, pong),
             Seat::Follow => (pong, ping),
         };
-        let inlet = Inlet::new(&node, from, end.shape, end.options)?;
+        let inlet = Inlet::new(&node, from, end.options)?;
         // A publisher sends to the subscribers that there are.
         end.meet.swap(Wiring::default())?;
         let outlet = Outlet::new(&node, to, end.shape, end.options)?;
@@ -169,6 +169,9 @@ struct Inlet<const POLLS: bool> {
 }
 
 macro_rules! service {
+    (event $node:expr, $way:expr) => {
+        $node.service_builder(&named($way)?).event().open_or_create().map_err(failed("event"))?
+    };
     ($node:expr, $way:expr, $options:expr) => {
         $node
             .service_builder(&named($way)?)
@@ -201,11 +204,12 @@ impl<const POLLS: bool> Outlet<POLLS> {
             .map_err(failed("publisher"))?;
         let notifier = match POLLS {
             true => None,
-            false => {
-                let event = node.service_builder(&named(way)?).event().open_or_create();
-                let event = event.map_err(failed("event"))?;
-                Some(event.notifier_builder().create().map_err(failed("notifier"))?)
-            }
+            false => Some(
+                service!(event node, way)
+                    .notifier_builder()
+                    .create()
+                    .map_err(failed("notifier"))?,
+            ),
         };
         Ok(Self { publisher, notifier })
     }
@@ -231,7 +235,6 @@ impl<const POLLS: bool> Inlet<POLLS> {
     fn new(
         node: &Node<ipc::Service>,
         way: &str,
-        _: &Shape,
         options: &Iceoryx2Options,
     ) -> Result<Self, SetupError> {
         let subscriber = service!(node, way, options)
@@ -241,11 +244,12 @@ impl<const POLLS: bool> Inlet<POLLS> {
             .map_err(failed("subscriber"))?;
         let listener = match POLLS {
             true => None,
-            false => {
-                let event = node.service_builder(&named(way)?).event().open_or_create();
-                let event = event.map_err(failed("event"))?;
-                Some(event.listener_builder().create().map_err(failed("listener"))?)
-            }
+            false => Some(
+                service!(event node, way)
+                    .listener_builder()
+                    .create()
+                    .map_err(failed("listener"))?,
+            ),
         };
         Ok(Self { subscriber, listener })
     }

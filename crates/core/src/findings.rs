@@ -469,8 +469,8 @@ pub const CLIENT_PORTS: Row = finding(
     "each port waited in TIME_WAIT at the client, which closes first, before it was used again",
     "use shorter slices, a wider net.ipv4.ip_local_port_range, or --closes server",
 );
-pub const CROWDED: Row = finding(
-    "I-CROWDED",
+pub const REFUSED_BEFORE: Row = finding(
+    "I-REFUSED",
     More(0, "connection"),
     "{connections} to a server of serve were refused{}",
     "each was made again before anything was timed",
@@ -520,7 +520,7 @@ pub const ALL: &[Row] = &[
     DEBUGBUILD,
     PORTS,
     CLIENT_PORTS,
-    CROWDED,
+    REFUSED_BEFORE,
     REAPED,
     NEEDS,
     PINNING,

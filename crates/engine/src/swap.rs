@@ -17,7 +17,8 @@ pub use ipcperf_sys::swap::To;
 use ipcperf_sys::swap::{Exchange, Exchanged, Wanted};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::io;
+use std::fs::File;
+use std::io::{self, IsTerminal};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
@@ -112,7 +113,12 @@ pub fn run(
     let job = Job { folder: folder.path().to_owned(), ..job };
     let mut watch = Supervisor::new(Instant::now() + FOR_EVER, Some(interrupts));
     let who = watch.start(NAME, 0).map_err(failed)?;
-    let (input, output, errors) = (io::stdin(), io::stdout(), io::stderr());
+    let (output, errors) = (io::stdout(), io::stderr());
+    // Programs have process groups of their own, and a terminal stops such a group when it reads.
+    let input = match io::stdin().is_terminal() {
+        true => File::open("/dev/null").map_err(failed)?.into(),
+        false => io::stdin().as_fd().try_clone_to_owned().map_err(failed)?,
+    };
     watch
         .assign(who, TASK, &job, &[input.as_fd(), output.as_fd(), errors.as_fd()])
         .map_err(failed)?;

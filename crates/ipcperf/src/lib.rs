@@ -118,7 +118,7 @@ enum Command {
     /// Verify ipcperf on this machine in under a minute: known delays are measured, injected faults are detected
     #[command(after_help = selftest::EXAMPLES)]
     Selftest(selftest::SelftestArgs),
-    /// Run a program with its TCP sockets exchanged for UNIX sockets
+    /// Run a program with its TCP sockets exchanged for UNIX sockets, or UNIX sockets for TCP
     #[command(after_help = swap::EXAMPLES)]
     Swap(swap::SwapArgs),
     /// Print the JSON Schema of a document, or the column types of CSV rows

@@ -114,7 +114,7 @@ impl Listener {
         let Some(pid) = process_of(told.pid) else { return Ok(Received::Nothing) };
         let (id, number, args) = (told.id, i64::from(told.data.nr), told.data.args);
         let call = Call { listener: Rc::clone(&self.0), id, pid, number, args };
-        // Whoever has the number now is the one that made the call only if the call still waits.
+        // The number may be that of another process by now, unless the call still waits.
         Ok(if call.waits() { Received::Call(call) } else { Received::Nothing })
     }
 }

@@ -129,7 +129,7 @@ pub(crate) fn trap(address: u64, trapped: Trapped<'_>) -> io::Result<()> {
     install(&mut [known, others?].concat(), 0).map(drop)
 }
 
-/// A filter that hands these calls to whoever holds its descriptor and lets all others go on.
+/// A filter that hands these calls to the holder of its descriptor and lets all others go on.
 #[derive(Clone, Debug)]
 pub(crate) struct HandsOver(Vec<libc::sock_filter>);
 

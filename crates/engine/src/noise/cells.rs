@@ -396,7 +396,7 @@ pub(super) fn connections(cells: &[Cell]) -> Vec<Finding> {
         .collect();
     if let Some((worst, most)) = crowded.iter().max_by_key(|(_, count)| *count) {
         let words = [counted(*most, "connection"), format!(" in {}", worst.id)];
-        let finding = findings::CROWDED.measured(*most as f64, &[&words[0], &words[1]]);
+        let finding = findings::REFUSED_BEFORE.measured(*most as f64, &[&words[0], &words[1]]);
         list.push(finding.of(crowded.iter().map(|(cell, _)| *cell)));
     }
     let strangers = |cell: &Cell| cell.connect.as_ref()?.server_errors.get(STRANGER).copied();

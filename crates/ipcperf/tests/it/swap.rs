@@ -144,7 +144,7 @@ l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen()
 c = socket.create_connection(l.getsockname())
 u = socket.socket(type=socket.SOCK_DGRAM); u.bind(('127.0.0.1', 0))
 p = socket.socket(socket.AF_UNIX); p.bind('\\0%s' % l.getsockname()[1])
-refused = socket.socket().connect_ex(('127.0.0.1', 1))
+r = socket.socket(); r.bind(('127.0.0.1', 0)); refused = socket.socket().connect_ex(r.getsockname())
 print(domain(l), domain(c), domain(u), domain(p), refused == 111)
 ";
     let Some((_, ended)) = swapped(text, &["--port", "1"]) else { return };

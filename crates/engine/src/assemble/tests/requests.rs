@@ -90,10 +90,10 @@ fn of_a_server_that_keeps_its_connections_failed_requests_and_refused_connection
     let finding = find(&few, "W-REFUSED").expect("seven failed");
     assert!(finding.text.starts_with("7 of 700 requests failed"), "{}", finding.text);
     assert!(finding.remedy.contains("breaks connections"), "{}", finding.remedy);
-    assert!(find(&few, "I-CROWDED").is_none() && find(&few, "E-REFUSED").is_none());
+    assert!(find(&few, "I-REFUSED").is_none() && find(&few, "E-REFUSED").is_none());
     assert!(find(&served(90, 10, 0), "E-REFUSED").is_some());
     let crowded = served(100, 0, 3);
-    let finding = find(&crowded, "I-CROWDED").expect("three were refused");
+    let finding = find(&crowded, "I-REFUSED").expect("three were refused");
     assert!(finding.text.starts_with("3 connections to a server"), "{}", finding.text);
     assert_eq!((finding.value, finding.cells.len()), (Some(3.0), 1));
     assert!(find(&crowded, "W-REFUSED").is_none());
