@@ -67,8 +67,9 @@ impl Watch {
     fn add(&self, call: &Call, socket: &OwnedFd) -> io::Result<()> {
         let number = call.fd();
         let epoll = call.descriptor(self.epoll)?;
-        // Out of the way of the number.
+        // Out of the way of the number: a descriptor cannot be put in its own place either.
         let epoll = rustix::io::fcntl_dupfd_cloexec(epoll, number + 1)?;
+        let socket = rustix::io::fcntl_dupfd_cloexec(socket, number + 1)?;
         let added = || {
             // SAFETY: from here on this thread has a table of descriptors of its own, which ends with it: none that others
             // use is closed. `event` lives through the call.
