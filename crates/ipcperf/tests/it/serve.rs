@@ -155,11 +155,14 @@ fn an_open_loop_that_asks_for_too_much_says_saturated_and_one_that_does_not_has_
 #[test]
 fn the_server_works_as_long_as_it_was_asked_to() {
     let sandbox = Sandbox::new();
-    let words = "-m unix-stream --conns 2 --service 200us,exp:200us --samples 50";
+    // A service of 1 ms is long beside a wake-up, and of 500 exponential ones one in four is answered before it: on a
+    // machine so busy that each takes 0.9 ms more, still one of ten thousand runs has none.
+    let words = "-m unix-stream --conns 2 --service 1ms,exp:1ms --samples 500";
     let document = document(&sandbox, &serve(&sandbox, words, &["--rounds", "1"]));
     let [constant, random] = cells(&document) else { panic!("two cells: {document}") };
-    assert!(figure(&constant["rtt_ns"]["min"]) >= 200e3, "{constant}");
-    assert!(figure(&random["rtt_ns"]["min"]) < 200e3, "some are shorter: {random}");
+    assert!(figure(&constant["rtt_ns"]["min"]) >= 1e6, "{constant}");
+    let least = figure(&random["rtt_ns"]["min"]);
+    assert!(least < 1e6, "some are shorter: {least} of {}", random["rtt_ns"]);
 }
 
 #[test]
