@@ -52,8 +52,8 @@ pub(crate) struct Input {
     kinds: Vec<CoreKind>,
     /// Cells in which a message was not the expected one, with the reason.
     invalid: Vec<(String, String)>,
-    /// How much the rounds of each pipeline of programs differ.
-    pipelines: Vec<f64>,
+    /// How much the rounds of programs differ: of each pipeline, and of each arm that is no cell.
+    programs: Vec<f64>,
     /// For how long the coordinator did not run, and for how long the machine was suspended.
     stood: Duration,
     suspended: Duration,
@@ -117,7 +117,12 @@ impl Input {
                     _ => None,
                 })
                 .collect(),
-            pipelines: findings.pipelines.iter().filter_map(PipelineRun::spread).collect(),
+            programs: findings
+                .pipelines
+                .iter()
+                .filter_map(PipelineRun::spread)
+                .chain(findings.spreads.iter().copied())
+                .collect(),
             stood: findings.stood,
             suspended: findings.suspended,
         }
@@ -281,7 +286,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
         .filter(|cell| cell.status == Status::Ok)
         .filter_map(|cell| Some((cell, spread(cell)?)))
         .collect();
-    let all = spreads.iter().map(|(_, spread)| spread).chain(&input.pipelines);
+    let all = spreads.iter().map(|(_, spread)| spread).chain(&input.programs);
     let typical = median(&all.copied().collect::<Vec<_>>());
     let rows = [
         (SPREAD, typical, NO_SPREAD),
@@ -293,7 +298,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     ];
     let has_cell = cells.iter().any(|cell| cell.status == Status::Ok);
     // That every slice was rejected says something of the machine; that there is none does not.
-    let is_measured = has_cell || !input.pipelines.is_empty() || input.rejected > 0.0;
+    let is_measured = has_cell || !input.programs.is_empty() || input.rejected > 0.0;
     let (grade, causes, unread) = if is_measured {
         let (grade, causes) = graded(&rows);
         (grade, causes, unread(&rows))

@@ -7,10 +7,11 @@ use crate::protocol::Word;
 use crate::supervisor::{Event, Supervisor};
 use crate::task::{TaskError, WorkerContext};
 use ipcperf_sys::control::wait_any;
-use ipcperf_sys::handed::{Listener, Received, hand_over};
+use ipcperf_sys::handed::{Listener, Received, hand_over, price};
 use ipcperf_sys::limits;
 use ipcperf_sys::process::outlive_coordinator;
-use ipcperf_sys::program::{Orphans, Program, exit_status};
+use ipcperf_sys::process_tree::Account;
+use ipcperf_sys::program::{Ended, Orphans, Program, exit_status};
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
 pub use ipcperf_sys::swap::To;
@@ -58,6 +59,8 @@ pub struct Job {
     pub port: Option<u16>,
     /// `accept(2)` tells addresses of IP.
     pub fakes_peers: bool,
+    /// Nothing is exchanged; calls are handed over all the same.
+    pub(crate) is_as_it_is: bool,
     /// Open files of the programs, the soft and the hard limit.
     files: Option<[Option<u64>; 2]>,
     folder: PathBuf,
@@ -74,6 +77,7 @@ impl Job {
             to: To::UnixStream,
             port: None,
             fakes_peers: false,
+            is_as_it_is: false,
             files,
             folder: PathBuf::new(),
         }
@@ -93,6 +97,23 @@ pub struct Swapped {
     pub is_interrupted: bool,
     /// What was exchanged.
     pub exchanged: Exchanged,
+    /// What the filter adds to every call that is not handed over, ns.
+    pub filter_ns: f64,
+    /// Of a client that has ended.
+    pub worked: Option<Worked>,
+}
+
+/// What was seen while a client worked: from its first connection on, or from its start if it makes none, until its end.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Worked {
+    /// ns.
+    pub elapsed_ns: u64,
+    /// CPU time of the server with all that it has started meanwhile, ns.
+    pub server_ns: u64,
+    /// Of the client, likewise.
+    pub client_ns: u64,
+    /// A process of the server was lost before anybody had its account.
+    pub is_incomplete: bool,
 }
 
 /// Runs a job. Each address is told to `listens` as soon as it is another one.
@@ -105,23 +126,38 @@ pub fn run(
     listens: &mut dyn FnMut(&str, &str),
 ) -> Result<Swapped, TaskError> {
     let failed = |error: io::Error| TaskError::Failed(error.to_string());
-    let reason = |failure: Failure| TaskError::Failed(failure.reason);
-    let folder =
-        RunDirectory::create().map_err(|missing| TaskError::Failed(missing.to_string()))?;
-    // Dropped after the watch: what it has left if it was killed.
-    let _orphans = Orphans::adopt().map_err(failed)?;
-    let job = Job { folder: folder.path().to_owned(), ..job };
-    let mut watch = Supervisor::new(Instant::now() + FOR_EVER, Some(interrupts));
-    let who = watch.start(NAME, 0).map_err(failed)?;
     let (output, errors) = (io::stdout(), io::stderr());
     // Programs have process groups of their own, and a terminal stops such a group when it reads.
     let input = match io::stdin().is_terminal() {
         true => File::open("/dev/null").map_err(failed)?.into(),
         false => io::stdin().as_fd().try_clone_to_owned().map_err(failed)?,
     };
-    watch
-        .assign(who, TASK, &job, &[input.as_fd(), output.as_fd(), errors.as_fd()])
-        .map_err(failed)?;
+    let streams = [input.as_fd(), output.as_fd(), errors.as_fd()];
+    watched(job, [streams; 2], Instant::now() + FOR_EVER, interrupts, listens)
+}
+
+/// Runs a job with these standard streams of the program and of the client.
+///
+/// # Errors
+/// As [`run`], or they had not ended by the deadline.
+pub(crate) fn watched(
+    job: Job,
+    streams: [[BorrowedFd<'_>; 3]; 2],
+    deadline: Instant,
+    interrupts: &Interrupts,
+    listens: &mut dyn FnMut(&str, &str),
+) -> Result<Swapped, TaskError> {
+    let failed = |error: io::Error| TaskError::Failed(error.to_string());
+    let reason = |failure: Failure| TaskError::Failed(failure.reason);
+    let folder =
+        RunDirectory::create().map_err(|missing| TaskError::Failed(missing.to_string()))?;
+    // Dropped after the watch: what it has left if it was killed.
+    let _orphans = Orphans::adopt().map_err(failed)?;
+    let job = Job { folder: folder.path().to_owned(), ..job };
+    let mut watch = Supervisor::new(deadline, Some(interrupts));
+    let who = watch.start(NAME, 0).map_err(failed)?;
+    watch.assign(who, TASK, &job, &streams.concat()).map_err(failed)?;
+    let mut is_interrupted = false;
     loop {
         match watch.event().map_err(failed)? {
             Event::Said(_, Word::Failed(failure)) => return Err(TaskError::Failed(failure.reason)),
@@ -134,10 +170,12 @@ pub fn run(
             Event::Died(_, end) => return Err(TaskError::Failed(format!("{NAME} {end}"))),
             // It ends the programs and says how they ended.
             Event::Interrupted => {
+                is_interrupted = true;
                 watch.worker(who).terminate();
                 watch.hurry(2 * GRACE);
             }
-            Event::Deadline => return Err(TaskError::Interrupted),
+            Event::Deadline if is_interrupted => return Err(TaskError::Interrupted),
+            Event::Deadline => return Err(TaskError::Deadline("not done in time".to_owned())),
             Event::Alarm => {}
         }
     }
@@ -154,10 +192,15 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         to: job.to,
         port: job.port,
         fakes_peers: job.fakes_peers,
+        is_as_it_is: job.is_as_it_is,
         folder: job.folder.clone(),
     };
-    let mut here = Here { exchange: Exchange::new(wanted), listeners: Vec::new(), told: 0 };
-    let mut server = here.start(&job.program, &context.fds)?;
+    let exchange = Exchange::new(wanted);
+    let filter_ns = price(&exchange.calls()).map_err(not_installed)?;
+    let mut here = Here { exchange, listeners: Vec::new(), told: 0, accounts: None };
+    let streams = std::mem::take(&mut context.fds);
+    let (of_server, of_client) = streams.split_at(streams.len() / 2);
+    let mut server = here.start(&job.program, of_server)?;
     let mut client: Option<Program> = None;
     // When what has not ended by then is killed.
     let mut ends: Option<Instant> = None;
@@ -165,7 +208,9 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     loop {
         let is_due = !job.client.is_empty() && client.is_none() && ends.is_none();
         if is_due && here.exchange.is_listening() {
-            client = Some(here.start(&job.client, &context.fds)?);
+            let started = here.start(&job.client, of_client)?;
+            here.accounts = Some(Accounts::of(&server, &started));
+            client = Some(started);
         }
         let nap = if here.exchange.is_waiting() || is_due { MOMENT } else { GRACE };
         let until = Instant::now() + nap;
@@ -173,21 +218,28 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         let fixed = fixed.into_iter().flatten();
         let fds: Vec<_> = fixed.chain(here.awaited()).collect();
         let ready = wait_any(&fds, ends.map_or(until, |ends| until.min(ends)))?;
+        let now = Instant::now();
         let has_ended = |at: usize| ready.get(at) == Some(&true);
         let (server_ended, client_ended) = (has_ended(1), client.is_some() && has_ended(2));
         here.answer(context)?;
-        if ends.is_some_and(|ends| Instant::now() > ends) {
+        if ends.is_some_and(|ends| now > ends) {
             server.kill();
             client.iter().for_each(Program::kill);
         }
+        let swapped = |status, worked, here: Here| {
+            let exchanged = here.exchange.exchanged;
+            let swapped = Swapped { status, is_interrupted, exchanged, filter_ns, worked };
+            Ok(serde_json::to_value(swapped)?)
+        };
         if server_ended && client.is_none() {
-            return report(server.wait()?.status, is_interrupted, here);
+            return swapped(server.wait()?.status, None, here);
         }
         if let Some(mut client) = client.take_if(|_| client_ended) {
-            let status = client.wait()?.status;
+            let ended = client.wait()?;
+            let worked = here.accounts.take().map(|accounts| accounts.worked(now, &ended));
             server.terminate();
             here.see_out(&mut server, context)?;
-            return report(status, is_interrupted, here);
+            return swapped(ended.status, worked, here);
         }
         if end.arrived() {
             is_interrupted = true;
@@ -203,9 +255,54 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     }
 }
 
-fn report(status: ExitStatus, is_interrupted: bool, here: Here) -> Result<Value, Failure> {
-    let exchanged = here.exchange.exchanged;
-    Ok(serde_json::to_value(Swapped { status, is_interrupted, exchanged })?)
+/// What server and client have used since the client began.
+struct Accounts {
+    began: Instant,
+    server: Account,
+    client: Account,
+    /// What they had used before, ns.
+    before: [u64; 2],
+    is_connected: bool,
+}
+
+impl Accounts {
+    fn of(server: &Program, client: &Program) -> Self {
+        let (server, client) = (Account::of(server.pid()), Account::of(client.pid()));
+        let mut accounts =
+            Self { began: Instant::now(), server, client, before: [0; 2], is_connected: false };
+        accounts.begin();
+        accounts
+    }
+
+    /// What comes from now on counts.
+    fn begin(&mut self) {
+        self.before = [self.server.read().cpu_ns, self.client.read().cpu_ns];
+        self.began = Instant::now();
+    }
+
+    /// The client connects; the first time it begins.
+    fn connects(&mut self) {
+        if !std::mem::replace(&mut self.is_connected, true) {
+            self.begin();
+        }
+    }
+
+    fn worked(mut self, end: Instant, client: &Ended) -> Worked {
+        let of_client = client.user_ns + client.system_ns;
+        let used = [self.server.read().cpu_ns, of_client];
+        let [server_ns, client_ns] = [0, 1].map(|at| used[at].saturating_sub(self.before[at]));
+        let elapsed_ns = (end - self.began).as_nanos() as u64;
+        Worked { elapsed_ns, server_ns, client_ns, is_incomplete: self.server.is_incomplete() }
+    }
+}
+
+/// Why a filter that hands calls over cannot be had.
+fn not_installed(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::ResourceBusy => TAKEN.to_owned().into(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => TOO_OLD.to_owned().into(),
+        _ => error.into(),
+    }
 }
 
 /// What the watch looks after.
@@ -214,6 +311,8 @@ struct Here {
     listeners: Vec<Listener>,
     /// How many addresses the coordinator knows.
     told: usize,
+    /// Once a client is there.
+    accounts: Option<Accounts>,
 }
 
 impl Here {
@@ -227,13 +326,8 @@ impl Here {
         command.args(arguments).env_remove("IPCPERF_PAD");
         command.stdin(input.try_clone()?).stdout(output.try_clone()?).stderr(errors.try_clone()?);
         let promise = hand_over(&mut command, &self.exchange.calls())?;
-        let program = Program::start(&mut command).map_err(|error| match error.kind() {
-            io::ErrorKind::ResourceBusy => Failure::from(TAKEN.to_owned()),
-            io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => {
-                Failure::from(TOO_OLD.to_owned())
-            }
-            _ => not_started(&format!("'{name}' cannot be started"), &error).into(),
-        })?;
+        let program = Program::start(&mut command)
+            .map_err(|error| not_started(&format!("'{name}' cannot be started"), &error))?;
         self.listeners.push(promise.listener()?);
         Ok(program)
     }
@@ -244,7 +338,15 @@ impl Here {
         let mut at = 0;
         while let Some(listener) = self.listeners.get(at) {
             match listener.receive()? {
-                Received::Call(call) => self.exchange.answer(call)?,
+                Received::Call(call) => {
+                    // Servers connect, too, but not to what they have bound.
+                    if let Some(accounts) = &mut self.accounts
+                        && self.exchange.is_connect(&call)
+                    {
+                        accounts.connects();
+                    }
+                    self.exchange.answer(call)?;
+                }
                 Received::Nothing => at += 1,
                 Received::Over => drop(self.listeners.remove(at)),
             }

@@ -37,6 +37,7 @@ mod measure;
 mod only;
 mod output;
 mod packed;
+mod predict;
 mod progress;
 mod raw;
 mod repeat;
@@ -121,6 +122,9 @@ enum Command {
     /// Run a program with its TCP sockets exchanged for UNIX sockets, or UNIX sockets for TCP
     #[command(after_help = swap::EXAMPLES)]
     Swap(swap::SwapArgs),
+    /// Predict what a server and its client gain from other sockets, by running both ways side by side
+    #[command(after_help = predict::EXAMPLES)]
+    Predict(Box<predict::PredictArgs>),
     /// Print the JSON Schema of a document, or the column types of CSV rows
     #[command(after_help = schema::EXAMPLES)]
     Schema {
@@ -246,6 +250,7 @@ impl Cli {
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
             Command::Swap(args) => swap::run(&args),
+            Command::Predict(args) => predict::run(&args),
             Command::Schema { document } => schema::run(&document),
             Command::Clean => clean::run(),
             Command::Completions { shell } => manual::completions(Args::command(), registry, shell),

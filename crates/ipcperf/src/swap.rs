@@ -18,8 +18,9 @@ pub(crate) const EXAMPLES: &str = "Examples:
 
 The exit code is that of the program, or of the client (128 + N if signal N ended it).";
 
+/// What becomes of sockets.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct SwapArgs {
+pub(crate) struct ExchangeArgs {
     /// What its sockets become: unix-stream in place of TCP, unix-seqpacket for programs that read whole messages, or tcp
     /// (loopback) in place of UNIX sockets
     #[arg(long, value_name = "MECHANISM", default_value = "unix-stream")]
@@ -30,6 +31,12 @@ pub(crate) struct SwapArgs {
     /// Let accept(2) tell addresses of the kind before the exchange; it makes each connection slower
     #[arg(long)]
     fake_peers: bool,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SwapArgs {
+    #[command(flatten)]
+    exchange: ExchangeArgs,
     /// A client, started when the program listens; the program is ended after it
     #[arg(long, value_name = "COMMAND")]
     client: Option<String>,
@@ -45,7 +52,8 @@ const KNOWN: [(&str, To); 3] =
     [("unix-stream", To::UnixStream), ("unix-seqpacket", To::UnixSeqpacket), ("tcp", To::Tcp)];
 
 pub(crate) fn run(args: &SwapArgs) -> Result<ExitCode, Stop> {
-    let job = check(args)?;
+    let client = args.client.as_deref().map(|client| split("--client", client)).transpose()?;
+    let job = args.exchange.job(args.program.clone(), client.unwrap_or_default())?;
     let interrupts = measure::interrupts()?;
     let mut listens =
         |address: &str, path: &str| note(&format!("ipcperf: {address} is {path} now"));
@@ -56,38 +64,50 @@ pub(crate) fn run(args: &SwapArgs) -> Result<ExitCode, Stop> {
     }
 }
 
-fn check(args: &SwapArgs) -> Result<Job, Stop> {
-    let Some((_, to)) = KNOWN.iter().find(|(name, _)| *name == args.to) else {
-        let names = KNOWN.map(|(name, _)| name);
-        let near = nearest(&args.to, names);
-        let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
-        let names = names.join(", ");
-        return Err(Stop::usage(format!("--to {}: sockets become one of {names}{near}", args.to)));
-    };
-    if *to == To::Tcp && args.port.is_some() {
-        return Err(Stop::usage("--port: with --to tcp it is UNIX sockets that are exchanged"));
+/// The words of a program that was given as one argument.
+pub(crate) fn split(flag: &str, command: &str) -> Result<Vec<String>, Stop> {
+    let words = words::split(command).map_err(|why| Stop::usage(format!("{flag}: {why}")))?;
+    if words.is_empty() {
+        return Err(Stop::usage(format!("{flag}: no program")));
     }
-    let client = match &args.client {
-        Some(client) => {
-            words::split(client).map_err(|why| Stop::usage(format!("--client: {why}")))?
-        }
-        None => Vec::new(),
-    };
-    for program in args.program.first().into_iter().chain(client.first()) {
-        if let Some(why) = exec::objection(program) {
-            return Err(Stop::usage(why));
-        }
-        let mode = exec::file_of(program).and_then(|file| file.metadata().ok());
-        if mode.is_some_and(|facts| facts.permissions().mode() & SET_ID != 0) {
-            return Err(Stop::usage(format!(
-                "'{program}' takes the rights of its owner (set-user-ID), which it cannot under a filter; run it as that user"
-            )));
-        }
+    Ok(words)
+}
+
+impl ExchangeArgs {
+    /// What the sockets become, as it was asked for.
+    pub(crate) fn to(&self) -> &str {
+        &self.to
     }
-    let mut job = Job::of(args.program.clone());
-    (job.client, job.to) = (client, *to);
-    (job.port, job.fakes_peers) = (args.port, args.fake_peers);
-    Ok(job)
+
+    /// A program and its client, if there is one, with their sockets exchanged.
+    pub(crate) fn job(&self, program: Vec<String>, client: Vec<String>) -> Result<Job, Stop> {
+        let Some((_, to)) = KNOWN.iter().find(|(name, _)| *name == self.to) else {
+            let names = KNOWN.map(|(name, _)| name);
+            let near = nearest(&self.to, names);
+            let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
+            let (to, names) = (&self.to, names.join(", "));
+            return Err(Stop::usage(format!("--to {to}: sockets become one of {names}{near}")));
+        };
+        if *to == To::Tcp && self.port.is_some() {
+            return Err(Stop::usage("--port: with --to tcp it is UNIX sockets that are exchanged"));
+        }
+        for program in program.first().into_iter().chain(client.first()) {
+            if let Some(why) = exec::objection(program) {
+                return Err(Stop::usage(why));
+            }
+            let mode = exec::file_of(program).and_then(|file| file.metadata().ok());
+            if mode.is_some_and(|facts| facts.permissions().mode() & SET_ID != 0) {
+                return Err(Stop::usage(format!(
+                    "'{program}' takes the rights of its owner (set-user-ID), which it cannot under a filter; run it as \
+                     that user"
+                )));
+            }
+        }
+        let mut job = Job::of(program);
+        (job.client, job.to) = (client, *to);
+        (job.port, job.fakes_peers) = (self.port, self.fake_peers);
+        Ok(job)
+    }
 }
 
 fn counted(times: u64) -> String {
@@ -115,6 +135,12 @@ fn told(swapped: &Swapped) -> ExitCode {
     }
     for (why, times) in &done.left {
         note(&format!("ipcperf: not exchanged, {}: {why}", counted(*times)));
+    }
+    if !done.bound.is_empty() {
+        note(&format!(
+            "ipcperf: the filter adds {:.0} ns to each other system call",
+            swapped.filter_ns.max(0.0)
+        ));
     }
     let status = swapped.status;
     if status.signal().is_some() && !swapped.is_interrupted {

@@ -57,8 +57,8 @@ pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use gate::{Limit, Outcome, Slower};
 pub use history::{CellFigure, CellFigures, Kept, Summary, Trend, kept, summary, trend};
 pub use judge::{
-    Arms, Incomparable, Recorded, Terms, at_once, beside, compare_files, compare_live,
-    factor_names, metric_of, winner,
+    Arms, Incomparable, ProgramFigure, Programs, Recorded, Terms, at_once, beside, compare_files,
+    compare_live, compare_programs, factor_names, metric_of, winner,
 };
 pub use list::{ListRow, list};
 pub use load::{

@@ -95,12 +95,49 @@ pub struct Comparison {
     /// How they are adjusted.
     #[serde(default)]
     pub adjustment: Adjustment,
+    /// Of a client and a server whose sockets were exchanged (`ipcperf predict`): what ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub programs: Option<ExchangedPrograms>,
     /// The cells that both have, in the order of A.
     pub comparisons: Vec<CellComparison>,
     /// Cells that only A has, in words.
     pub only_a: Vec<String>,
     /// Cells that only B has, in words.
     pub only_b: Vec<String>,
+}
+
+/// A client and its server, as they are (A) and with other sockets (B).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExchangedPrograms {
+    /// The command of the server.
+    pub server: String,
+    /// The command of the client.
+    pub client: String,
+    /// How many requests the client makes, if it was said. CPU time is of each of them, else of each unit of the figure,
+    /// else of a whole run of the client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<u64>,
+    /// The expression that found the client's own figure in what it said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figure: Option<String>,
+    /// CPUs that the server used on average while the client worked, of A and of B: medians over rounds.
+    pub server_cpus: [f64; 2],
+    /// CPUs that the client used, likewise.
+    pub client_cpus: [f64; 2],
+    /// CPU time of processes is missing: who started them did not wait for them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cpu_is_incomplete: bool,
+    /// Connections of the client that went another way, in the last round.
+    pub connections: u64,
+    /// Options that the new sockets lack, and how often each was set in the last round and did nothing.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub options: BTreeMap<String, u64>,
+    /// Why sockets were not exchanged, and how many of the last round.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub left: BTreeMap<String, u64>,
+    /// What the filter of both arms adds to each system call that is not handed over, ns: the median over rounds.
+    pub filter_ns: f64,
 }
 
 /// What a live comparison was going to do, as it was said before it began.

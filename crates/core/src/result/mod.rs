@@ -28,7 +28,7 @@ pub use cell::{
 };
 pub use comparison::{
     Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference,
-    FigureComparison, Side,
+    ExchangedPrograms, FigureComparison, Side,
 };
 pub use doctor::{Check, DOCTOR_SCHEMA, Examination, Fitness, Rating};
 pub use environment::{

@@ -91,6 +91,8 @@ pub struct Findings {
     pub cells: Vec<CellRun>,
     /// Programs that nobody here wrote.
     pub pipelines: Vec<PipelineRun>,
+    /// How much the rounds of what is neither a cell nor a pipeline differ: one share for each arm.
+    pub spreads: Vec<f64>,
     /// The clock.
     pub clock: Clock,
     /// Why not the counter.

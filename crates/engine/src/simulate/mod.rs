@@ -443,6 +443,7 @@ impl<'a> Host<'a> {
         Findings {
             cells: self.cells,
             pipelines: Vec::new(),
+            spreads: Vec::new(),
             clock: Clock::counter(),
             fallback: None,
             duration: Duration::from_nanos((self.time.now - 3.6e12) as u64),

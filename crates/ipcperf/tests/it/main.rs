@@ -31,6 +31,7 @@ mod one_cpu;
 mod page;
 mod payload;
 mod pipeline;
+mod predict;
 mod rate;
 mod repeat;
 mod replicate;

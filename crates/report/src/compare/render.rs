@@ -2,8 +2,8 @@
 
 use super::in_a_sentence;
 use super::words::{
-    alone, at_least, basis, beside, briefly, cells, differing, figure, moved, own_reason, paired,
-    ratio, ratio_head, rests_on, shared_reason, tally, verdict,
+    alone, at_least, basis, beside, briefly, cells, differing, figure, heads, moved, own_reason,
+    paired, ratio, ratio_head, rests_on, shared_reason, tally, verdict,
 };
 use crate::csv;
 use crate::judge::times;
@@ -54,7 +54,8 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
     let mut doc = Doc::new(format!("B vs A: {}", tally(&document.comparisons)));
     doc.stopped = document.stopped();
     let [a, b] = [&document.a, &document.b].map(|side| side.names.join(", "));
-    doc.title = format!("ipcperf compare: {b} vs {a}");
+    let command = if document.programs.is_some() { "predict" } else { "compare" };
+    doc.title = format!("ipcperf {command}: {b} vs {a}");
     let body = &mut doc.body;
     body.list(rests_on(document));
     if let Some(chart) = ratios(document) {
@@ -62,14 +63,15 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
     }
     let (shown, left) = shown(document, style);
     let shared = shared_reason(document);
+    let [tail, cpu] = heads(document).map(|(head, _)| head);
     let columns = [
         Column::text("cell"),
         Column::number("A"),
         Column::number("B"),
         Column::number(ratio_head(document)),
         Column::text("verdict"),
-        Column::text("p99"),
-        Column::text("CPU per message"),
+        Column::text(tail),
+        Column::text(cpu),
         Column::text("rests on"),
     ];
     let rows = shown.into_iter().map(|cell| row(document, cell, shared));
@@ -156,8 +158,8 @@ fn row(document: &Comparison, cell: &CellComparison, shared: Option<&str>) -> Ro
         [] => String::new(),
         all => format!("differs: {}", all.join("; ")),
     };
-    let others =
-        beside(cell).map(|(name, other)| (name, other.map(|one| (briefly(document, one), one))));
+    let others = beside(document, cell)
+        .map(|(name, other)| (name, other.map(|one| (briefly(document, one), one))));
     let cells_of_others =
         others.each_ref().map(|(_, other)| other.as_ref().map_or("", |(words, _)| words.as_str()));
     let verdict = Cell::from(Line::new(tone(one.verdict), verdict(document, one)))

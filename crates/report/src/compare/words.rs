@@ -4,7 +4,8 @@ use crate::figures;
 use crate::judge::{between, percent, times};
 use crate::text::{counted, grouped, join};
 use ipcperf_core::result::{
-    Adjustment, CellComparison, Comparison, Design, Difference, FigureComparison, Side,
+    Adjustment, CellComparison, Comparison, Design, Difference, ExchangedPrograms,
+    FigureComparison, Side,
 };
 use std::collections::BTreeMap;
 
@@ -50,6 +51,7 @@ pub(super) fn rests_on(document: &Comparison) -> Vec<String> {
             plan.duration_s
         ));
     }
+    lines.extend(document.programs.iter().flat_map(|programs| of_programs(document, programs)));
     // What is doubted claims nothing, and takes nothing from the others.
     let is_judged = |cell: &&CellComparison| cell.primary.p_adjusted.is_some();
     let judged = document.comparisons.iter().filter(is_judged).count() as u64;
@@ -69,6 +71,86 @@ pub(super) fn rests_on(document: &Comparison) -> Vec<String> {
     lines
         .extend(differing(&document.incomparable).map(|words| format!("Must not differ: {words}")));
     lines.extend(differing(&document.factors).map(|words| format!("Differs: {words}")));
+    lines
+}
+
+/// From this share of one CPU on a program has no time left.
+const BUSY: f64 = 0.9;
+
+/// What keeps programs from doing more, of a server and a client that use so many CPUs.
+fn limit(server: f64, client: f64) -> &'static str {
+    if server.max(client) >= BUSY {
+        if server >= client { "the server limits" } else { "the client limits" }
+    } else if server + client >= BUSY {
+        "they take turns"
+    } else {
+        "both wait for something else"
+    }
+}
+
+/// What CPU time alone makes of the rate: of who limits, or of both where they take turns.
+fn by_cpu_time(document: &Comparison, programs: &ExchangedPrograms) -> Option<f64> {
+    let cell = document.comparisons.first()?;
+    let [server, client] =
+        beside(document, cell).map(|(_, one)| one.map(|one| (one.a_value, one.b_value)));
+    let ((s_a, s_b), (c_a, c_b)) = (server?, client?);
+    let ([s_a, s_b], [c_a, c_b]) = ([s_a?, s_b?], [c_a?, c_b?]);
+    let takes_turns = |at: usize| {
+        let (server, client) = (programs.server_cpus[at], programs.client_cpus[at]);
+        server.max(client) < BUSY && server + client >= BUSY
+    };
+    let is_limited = |at: usize| programs.server_cpus[at].max(programs.client_cpus[at]) >= BUSY;
+    let ratio = if takes_turns(0) && takes_turns(1) {
+        (s_a + c_a) / (s_b + c_b)
+    } else if is_limited(0) && is_limited(1) {
+        s_a.max(c_a) / s_b.max(c_b)
+    } else {
+        return None;
+    };
+    ratio.is_finite().then_some(ratio)
+}
+
+/// What ran, who limits, and what was exchanged.
+fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<String> {
+    let ExchangedPrograms { server_cpus, client_cpus, .. } = programs;
+    let used = |at: usize| {
+        let (server, client) = (server_cpus[at], client_cpus[at]);
+        let limit = limit(server, client);
+        format!("the server used {server:.2} CPUs and the client {client:.2} ({limit})")
+    };
+    let per = match (&programs.requests, &programs.figure) {
+        (Some(_), _) => "CPU time is per request",
+        (None, Some(_)) => "CPU time is per unit of the figure",
+        (None, None) => "CPU time is of a whole run of the client",
+    };
+    let mut lines = vec![
+        format!("Server: {}", programs.server),
+        format!("Client: {}; {per}", programs.client),
+        format!("A: {}; B: {}", used(0), used(1)),
+    ];
+    if let Some(ratio) = by_cpu_time(document, programs) {
+        lines.push(format!("CPU time alone would make B {} as fast as A", times(ratio)));
+    }
+    let connections = counted(programs.connections, "connection");
+    lines.push(format!(
+        "{connections} of each run of B went another way; the filter of both adds {:.0} ns to each other system call",
+        programs.filter_ns.max(0.0)
+    ));
+    if !programs.options.is_empty() {
+        let options = programs.options.iter();
+        let set: Vec<String> =
+            options.map(|(name, count)| format!("{name} {}", counted(*count, "time"))).collect();
+        lines.push(format!(
+            "Set in vain, because the new sockets have no such option: {}",
+            join(&set)
+        ));
+    }
+    for (why, count) in &programs.left {
+        lines.push(format!("Not exchanged, {}: {why}", counted(*count, "time")));
+    }
+    if programs.cpu_is_incomplete {
+        lines.push("CPU time of some processes is missing: nobody waited for them".to_owned());
+    }
     lines
 }
 
@@ -106,22 +188,36 @@ pub(crate) fn differing(
 /// A verdict in a word: CPU time is not slow.
 pub(super) fn word(one: &FigureComparison) -> &'static str {
     match one.verdict {
-        Difference::Slower if one.metric == CPU => "MORE",
-        Difference::Faster if one.metric == CPU => "LESS",
+        Difference::Slower if is_cpu(&one.metric) => "MORE",
+        Difference::Faster if is_cpu(&one.metric) => "LESS",
         verdict => verdict.name(),
     }
 }
 
-/// CPU time as the document calls it.
-const CPU: &str = "cpu_ns_per_message";
+/// CPU time as the document calls it: of both ends of a cell, of a server, of its client.
+const CPU: [&str; 3] = ["cpu_ns_per_message", "server_cpu_ns", "client_cpu_ns"];
 
-/// What the figures beside the primary one are called, in the order of the columns.
-const BESIDE: [(&str, &[&str]); 2] =
-    [("p99", &["rtt_ns.p99", "above_p99"]), ("CPU per message", &[CPU])];
+fn is_cpu(metric: &str) -> bool {
+    CPU.contains(&metric)
+}
+
+/// Figures beside the primary one: what they are called, and their names in the document.
+type Beside = [(&'static str, &'static [&'static str]); 2];
+
+const OF_CELLS: Beside = [("p99", &["rtt_ns.p99", "above_p99"]), ("CPU per message", &[CPU[0]])];
+const OF_PROGRAMS: Beside = [("server CPU", &[CPU[1]]), ("client CPU", &[CPU[2]])];
+
+/// What stands beside the primary figure, in the order of the columns.
+pub(super) fn heads(document: &Comparison) -> Beside {
+    if document.programs.is_some() { OF_PROGRAMS } else { OF_CELLS }
+}
 
 /// The figures beside the primary one, with what they are called; nothing where a cell has none.
-pub(super) fn beside(one: &CellComparison) -> [(&'static str, Option<&FigureComparison>); 2] {
-    BESIDE.map(|(name, metrics)| {
+pub(super) fn beside<'a>(
+    document: &Comparison,
+    one: &'a CellComparison,
+) -> [(&'static str, Option<&'a FigureComparison>); 2] {
+    heads(document).map(|(name, metrics)| {
         let is_it = |figure: &&FigureComparison| metrics.contains(&figure.metric.as_str());
         (name, one.secondary.iter().find(is_it))
     })
@@ -169,7 +265,9 @@ pub(super) fn figure(one: &FigureComparison, value: Option<f64>) -> String {
 /// A figure by the name that it has in the document.
 pub(crate) fn by_metric(metric: &str, value: f64) -> String {
     match metric {
-        "rtt_ns.p50" | "rtt_ns.p99" | CPU => figures::nanos(value),
+        "rtt_ns.p50" | "rtt_ns.p99" | "elapsed_ns" => figures::nanos(value),
+        cpu if is_cpu(cpu) => figures::nanos(value),
+        "figure" => figures::plain(value),
         "above_p99" => figures::share(value),
         "bytes_per_second" => figures::bytes_per_second(value),
         _ => figures::per_second(value),

@@ -56,7 +56,7 @@ impl<'a> Search<'a> {
                 let pair = Pair::of_cells(a, b);
                 let evidence = pair.evidence.filter(|_| pair.doubt.is_none());
                 let certain = |evidence| {
-                    ipcperf_stats::winner(evidence, pair.kind.more_is_better(), asked.most_points)
+                    ipcperf_stats::winner(evidence, pair.figure.more_is_better, asked.most_points)
                 };
                 Some(Point {
                     at: at(a)?,

@@ -3,7 +3,7 @@
 use super::arm::{Arm, Opened};
 use super::fields::{Class, Differences, Incomparable, differences};
 use super::metric::MetricKind;
-use super::pair::{Match, Pair, compare, percent};
+use super::pair::{Figure, Match, Pair, compare, percent};
 use super::session::{count, sessions};
 use crate::load::{LoadError, load_with};
 use crate::once::{Repeatable, run_of};
@@ -186,7 +186,7 @@ impl Frame<'_> {
         Match::of(a.cell, b.cell, pairs.map(|one| self.pair(&a, &b, one)))
     }
 
-    fn pair<'a>(&self, a: &OpenedCell<'a>, b: &OpenedCell<'a>, kind: MetricKind) -> Pair<'a> {
+    fn pair<'a>(&self, a: &OpenedCell<'a>, b: &OpenedCell<'a>, kind: MetricKind) -> Pair {
         let fewest = a.sessions.len().min(b.sessions.len());
         let (of_a, of_b) = (a.figures(kind), b.figures(kind));
         let (a_rounds, b_rounds) = (of_a.concat(), of_b.concat());
@@ -215,8 +215,7 @@ impl Frame<'_> {
             kind.doubt(is_lost, [&a_rounds, &b_rounds], self.disturbed.as_deref())
         });
         Pair {
-            kind,
-            key: &a.cell.key,
+            figure: Figure::of(kind, &a.cell.key),
             evidence: if is_enough {
                 Evidence::separate(&medians(&of_a), &medians(&of_b))
             } else {
@@ -323,6 +322,7 @@ pub fn compare_files<'a>(
         adjustment: terms.adjustment,
         only_a: only(&of_a, &in_b),
         only_b: only(&of_b, &in_a),
+        programs: None,
         comparisons: compare(matches, terms.adjustment),
     })
 }

@@ -4,7 +4,7 @@ use super::arm::{Arm, Opened};
 use super::fields::{Class, Differences, Incomparable, differences};
 use super::files::{Terms, distrust, disturbance};
 use super::metric::MetricKind;
-use super::pair::{Match, Pair, compare};
+use super::pair::{Figure, Match, Pair, compare};
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, Comparison, ComparisonPlan, Design, Origin, ResultSet, Side,
 };
@@ -44,13 +44,12 @@ fn pair<'a>(
     margin: f64,
     doubt: Option<&str>,
     disturbed: Option<&str>,
-) -> Pair<'a> {
+) -> Pair {
     let ([a_rounds, control_rounds, b_rounds], [a, again, b]) = rounds(cells, kind);
     let of_rounds = || kind.objection([&[&cells[0], &cells[1]], &[&cells[2]]]);
     let of_tail = || kind.doubt([a || again, b], [&a_rounds, &b_rounds], disturbed);
     Pair {
-        kind,
-        key: &cells[0].arm.key,
+        figure: Figure::of(kind, &cells[0].arm.key),
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         margin: kind.margin(margin),
         floor: None,
@@ -130,6 +129,7 @@ pub fn compare_live(
         attempt: None,
         family: matches.len() as u64,
         adjustment: terms.adjustment,
+        programs: None,
         comparisons: compare(matches, terms.adjustment),
         only_a: Vec::new(),
         only_b: Vec::new(),

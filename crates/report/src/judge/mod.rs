@@ -9,6 +9,7 @@ mod files;
 mod live;
 mod metric;
 mod pair;
+mod programs;
 mod rank;
 mod rounds;
 mod session;
@@ -31,5 +32,6 @@ pub(crate) use metric::{
     lost_its_rounds,
 };
 pub(crate) use pair::{between, percent, times};
+pub use programs::{ProgramFigure, Programs, compare_programs};
 pub(crate) use rank::{Rank, Ranking, Ratio};
 pub(crate) use rounds::{Operations, lost_too_much, name};

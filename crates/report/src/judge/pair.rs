@@ -25,21 +25,35 @@ const CONTROL: f64 = 0.99;
 pub(crate) struct Match<'a> {
     a: &'a Arm,
     b: &'a Arm,
-    found: Vec<Found<'a>>,
+    found: Vec<Found>,
 }
 
 impl<'a> Match<'a> {
     /// By their primary metric, and then by others.
-    pub(crate) fn of(a: &'a Arm, b: &'a Arm, pairs: impl Iterator<Item = Pair<'a>>) -> Self {
+    pub(crate) fn of(a: &'a Arm, b: &'a Arm, pairs: impl Iterator<Item = Pair>) -> Self {
         Self { a, b, found: pairs.map(Found::of).collect() }
     }
 }
 
+/// What is compared: its name in the document, and of which family of claims it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Figure {
+    pub(crate) name: &'static str,
+    pub(crate) more_is_better: bool,
+    pub(crate) family: usize,
+}
+
+impl Figure {
+    /// A metric of cells like this one.
+    pub(crate) fn of(kind: MetricKind, key: &CellKey) -> Self {
+        let (name, more_is_better) = (kind.name(key), kind.more_is_better());
+        Self { name, more_is_better, family: kind.family() }
+    }
+}
+
 /// One figure of a cell of A and of one of B.
-pub(crate) struct Pair<'a> {
-    pub(crate) kind: MetricKind,
-    /// What the cells are.
-    pub(crate) key: &'a CellKey,
+pub(crate) struct Pair {
+    pub(crate) figure: Figure,
     pub(crate) a_rounds: Vec<f64>,
     pub(crate) b_rounds: Vec<f64>,
     /// A again, of the same rounds; empty where there is none.
@@ -53,17 +67,16 @@ pub(crate) struct Pair<'a> {
     pub(crate) doubt: Option<String>,
 }
 
-impl<'a> Pair<'a> {
+impl Pair {
     /// The primary metric of two cells, in the rounds that count for both.
-    pub(super) fn of_cells(a: &'a Cell, b: &Cell) -> Self {
+    pub(super) fn of_cells(a: &Cell, b: &Cell) -> Self {
         let kind = MetricKind::of(a.key.pattern);
         let (a_rounds, b_rounds) = kind.common(a, b);
         let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
         let timed = || (mode(a) != mode(b)).then(|| "timed in two ways".to_owned());
         let lacks = |cell: &Cell| lacking(cell).map(|why| format!("{}: {why}", name(cell)));
         Self {
-            kind,
-            key: &a.key,
+            figure: Figure::of(kind, &a.key),
             evidence: Evidence::paired(&a_rounds, &b_rounds),
             a_rounds,
             b_rounds,
@@ -101,18 +114,18 @@ fn ends(interval: Interval) -> [f64; 2] {
 }
 
 /// What is known of a pair before it is one of several.
-struct Found<'a> {
-    pair: Pair<'a>,
+struct Found {
+    pair: Pair,
     rule: Rule,
     control: Option<Interval>,
     judgement: Option<Judgement>,
     doubt: Option<String>,
 }
 
-impl<'a> Found<'a> {
-    fn of(pair: Pair<'a>) -> Self {
+impl Found {
+    fn of(pair: Pair) -> Self {
         let floor = pair.floor.as_ref().map_or(0.0, |(floor, _)| *floor);
-        let more_is_better = pair.kind.more_is_better();
+        let more_is_better = pair.figure.more_is_better;
         let rule = Rule { margin: pair.margin.max(floor), more_is_better };
         let control = Evidence::paired(&pair.a_rounds, &pair.control_rounds)
             .and_then(|evidence| evidence.interval(CONTROL));
@@ -162,7 +175,7 @@ impl<'a> Found<'a> {
             paired => vec![paired as u64],
         };
         FigureComparison {
-            metric: pair.kind.name(pair.key).to_owned(),
+            metric: pair.figure.name.to_owned(),
             more_is_better: rule.more_is_better,
             a_value: median(&pair.a_rounds),
             b_value: median(&pair.b_rounds),
@@ -193,9 +206,9 @@ impl<'a> Found<'a> {
 }
 
 /// The verdicts of a family of pairs.
-fn adjusted(found: Vec<Found<'_>>, adjustment: Adjustment) -> Vec<FigureComparison> {
-    let is_judged = |one: &Found<'_>| one.doubt.is_none();
-    let values = |one: &Found<'_>| one.judgement.filter(|_| is_judged(one)).map(|one| one.p);
+fn adjusted(found: Vec<Found>, adjustment: Adjustment) -> Vec<FigureComparison> {
+    let is_judged = |one: &Found| one.doubt.is_none();
+    let values = |one: &Found| one.judgement.filter(|_| is_judged(one)).map(|one| one.p);
     let chances: Vec<f64> = found.iter().filter_map(values).collect();
     let adjust = match adjustment {
         Adjustment::Holm => holm,
@@ -211,18 +224,23 @@ fn adjusted(found: Vec<Found<'_>>, adjustment: Adjustment) -> Vec<FigureComparis
         .collect()
 }
 
+/// The verdict of one figure that is no cell's.
+pub(super) fn alone(pair: Pair) -> Option<FigureComparison> {
+    adjusted(vec![Found::of(pair)], Adjustment::Holm).pop()
+}
+
 /// The verdicts of all cells, one family after the other: what speaks for them, their tails, their CPU time.
 pub(crate) fn compare(matches: Vec<Match<'_>>, adjustment: Adjustment) -> Vec<CellComparison> {
-    let mut families: [Vec<(usize, Found<'_>)>; 3] = Default::default();
+    let mut families: [Vec<(usize, Found)>; 3] = Default::default();
     let mut cells = Vec::new();
     for (at, Match { a, b, found }) in matches.into_iter().enumerate() {
         cells.push((a, b, Vec::new()));
         for one in found {
-            families[one.pair.kind.family()].push((at, one));
+            families[one.pair.figure.family].push((at, one));
         }
     }
     for family in families {
-        let (places, found): (Vec<usize>, Vec<Found<'_>>) = family.into_iter().unzip();
+        let (places, found): (Vec<usize>, Vec<Found>) = family.into_iter().unzip();
         for (at, one) in places.into_iter().zip(adjusted(found, adjustment)) {
             cells[at].2.push(one);
         }
@@ -240,7 +258,7 @@ pub(crate) fn compare(matches: Vec<Match<'_>>, adjustment: Adjustment) -> Vec<Ce
     cells.into_iter().filter_map(told).collect()
 }
 
-fn too_few(pair: &Pair<'_>) -> Option<String> {
+fn too_few(pair: &Pair) -> Option<String> {
     let (a, b) = (pair.a_rounds.len(), pair.b_rounds.len());
     (a.min(b) < FEWEST_ROUNDS).then(|| {
         format!("too few rounds: {a} of A, {b} of B, and an interval needs {FEWEST_ROUNDS}")

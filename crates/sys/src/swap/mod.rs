@@ -73,6 +73,8 @@ pub struct Wanted {
     /// What `accept(2)` tells of a peer is an address of the kind that it had before: each is accepted here, which takes
     /// longer.
     pub fakes_peers: bool,
+    /// Calls are handed over and let go on as they are: what an exchange is held against.
+    pub is_as_it_is: bool,
     /// Where UNIX sockets get their names.
     pub folder: PathBuf,
 }
@@ -128,6 +130,8 @@ pub struct Exchange {
     bound: Vec<Bound>,
     waiting: Vec<Waiting>,
     clients: u32,
+    /// Sockets that would have been exchanged when they were bound, until one of them listens.
+    unchanged: Vec<OwnedFd>,
     /// So far.
     pub exchanged: Exchanged,
 }
@@ -157,6 +161,7 @@ impl Exchange {
             bound: Vec::new(),
             waiting: Vec::new(),
             clients: 0,
+            unchanged: Vec::new(),
             exchanged: Exchanged::default(),
         }
     }
@@ -189,6 +194,7 @@ impl Exchange {
     pub fn answer(&mut self, call: Call) -> io::Result<()> {
         self.exchanged.handed += 1;
         let answer = match call.number {
+            _ if self.wanted.is_as_it_is => self.watch(&call),
             libc::SYS_bind => self.bind(&call),
             libc::SYS_connect => self.connect(&call),
             libc::SYS_setsockopt => Ok(self.set_option(&call)),
@@ -275,6 +281,28 @@ impl Exchange {
     fn left(&mut self, why: impl Into<String>) -> Answer {
         *self.exchanged.left.entry(why.into()).or_default() += 1;
         Answer::GoOn
+    }
+
+    /// Whether a call connects to a name that is exchanged once it is bound.
+    #[must_use]
+    pub fn is_connect(&self, call: &Call) -> bool {
+        let named = || Name::given(call).ok().flatten().is_some_and(|name| self.is_wanted(&name));
+        call.number == libc::SYS_connect && named()
+    }
+
+    /// Remembers what would have been exchanged.
+    fn watch(&mut self, call: &Call) -> io::Result<Answer> {
+        if self.is_connect(call) {
+            self.exchanged.connected += 1;
+        } else if call.number == libc::SYS_bind
+            && Name::given(call)?.is_some_and(|name| self.is_wanted(&name))
+        {
+            let socket = call.descriptor(call.fd())?;
+            if self.is_of_kind(&socket) {
+                self.unchanged.push(socket);
+            }
+        }
+        Ok(Answer::GoOn)
     }
 
     fn bind(&mut self, call: &Call) -> io::Result<Answer> {
@@ -491,9 +519,14 @@ impl Exchange {
         Ok(socket)
     }
 
-    /// Whether anybody can connect to what was exchanged.
-    #[must_use]
-    pub fn is_listening(&self) -> bool {
+    /// Whether anybody can connect to what was exchanged, or would have been. It is asked until it is so.
+    pub fn is_listening(&mut self) -> bool {
+        let accepts = |socket: &OwnedFd| sockopt::socket_acceptconn(socket) == Ok(true);
+        if self.unchanged.iter().any(accepts) {
+            // Held any longer, a socket would outlive its program.
+            self.unchanged.clear();
+            return true;
+        }
         self.bound.iter().any(|bound| bound.place.is_listening())
     }
 }

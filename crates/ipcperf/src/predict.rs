@@ -1,0 +1,262 @@
+//! `predict`: what a server and its client would gain from sockets of another kind, found by giving them some.
+
+use crate::args::{LabelArgs, LookArgs, ProgressArgs};
+use crate::error::Stop;
+use crate::output::{self, Publication, Target};
+use crate::progress::Line;
+use crate::swap::{ExchangeArgs, split};
+use crate::{document, measure, request};
+use ipcperf_core::result::{ComparisonPlan, ExchangedPrograms, Origin, Plan, Status};
+use ipcperf_engine::predict::{self, Predicted, Settings, Work};
+use ipcperf_engine::run::fresh_seed;
+use ipcperf_engine::task::TaskError;
+use ipcperf_report::{
+    ProgramFigure, Programs, Style, compare_programs, comparison, counted, load_comparison,
+};
+use ipcperf_stats::{median, robust_cv};
+use regex_lite::Regex;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf predict --server 'redis-server --port 6380' --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q'
+  ipcperf predict --server 'nginx -c /tmp/n.conf' --client 'wrk -d 1s http://127.0.0.1:8080/' --figure 'Requests/sec: +([0-9.]+)'
+  ipcperf predict --to tcp --server './server s.sock' --client './client s.sock'
+
+A client that makes the same requests in every run needs no --figure: its time tells.";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct PredictArgs {
+    /// The server and its arguments. It is started anew for each run, and ended with SIGTERM
+    #[arg(long, value_name = "COMMAND")]
+    server: String,
+    /// The client and its arguments, started when the server listens; it has to end by itself
+    #[arg(long, value_name = "COMMAND")]
+    client: String,
+    #[command(flatten)]
+    exchange: ExchangeArgs,
+    /// The client's own figure: its first group is a number in what the client prints; the last match counts. More is better,
+    /// and it is per second
+    #[arg(long, value_name = "REGEX")]
+    figure: Option<String>,
+    /// The figure is a time: less is better
+    #[arg(long, requires = "figure")]
+    less_is_better: bool,
+    /// How many requests the client makes in a run, for figures per request
+    #[arg(long, value_name = "N", conflicts_with = "figure", value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+    /// Rounds; each runs both as they are twice and with other sockets once, in random order
+    #[arg(long, value_name = "N", default_value_t = 12)]
+    rounds: u64,
+    /// How long the client may take in one run
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    deadline: String,
+    /// Seed of the random order [default: random, recorded in the result]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Print the plan without running anything
+    #[arg(long)]
+    dry_run: bool,
+    /// Write the comparison to this file (JSON); '-' prints it instead of a table
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    label: LabelArgs,
+    #[command(flatten)]
+    look: LookArgs,
+    #[command(flatten)]
+    progress: ProgressArgs,
+}
+
+/// What is told of a run.
+struct Asked {
+    figure: Option<Regex>,
+    less_is_better: bool,
+    requests: Option<u64>,
+}
+
+pub(crate) fn run(args: &PredictArgs) -> Result<ExitCode, Stop> {
+    let format = output::format(&args.look)?;
+    let origin = args.label.origin()?;
+    let (server, client) = (split("--server", &args.server)?, split("--client", &args.client)?);
+    let words = words(&server, &client);
+    let job = args.exchange.job(server, client)?;
+    let asked = Asked {
+        figure: args.figure.as_deref().map(expression).transpose()?,
+        less_is_better: args.less_is_better,
+        requests: args.requests,
+    };
+    let second = Duration::from_secs(1);
+    let settings = Settings {
+        rounds: request::rounds(args.rounds)?,
+        deadline: request::time("--deadline", &args.deadline, second / 100, second * 3600)?,
+        seed: args.seed.unwrap_or_else(fresh_seed),
+    };
+    let now = jiff::Timestamp::now();
+    let path = args.output.as_deref();
+    if args.dry_run {
+        let rounds = counted(settings.rounds, "round");
+        let (deadline, seed) = (settings.deadline.as_secs_f64(), settings.seed);
+        let head = format!("{rounds} of 3 runs of at most {deadline} s, seed {seed}");
+        return output::lines(
+            [head].into_iter().chain(predict::ARMS.map(|arm| format!("  {words}, {arm}"))),
+        );
+    }
+    let target = path.map(|path| Target::choose(Some(path), &now)).transpose()?;
+    let interrupts = measure::interrupts()?;
+    let line = Line::counting("runs", args.progress.is_silent());
+    let began = Instant::now();
+    let found = predict::run(&job, &settings, &interrupts, &mut |progress| line.show(progress));
+    let Predicted { mut findings, rounds } = found.map_err(|error| match error {
+        TaskError::Interrupted => Stop::interrupted("interrupted"),
+        TaskError::Deadline(why) | TaskError::Failed(why) => Stop::internal(why),
+    })?;
+    let Some(last) = rounds.last().map(|[_, _, b]| b) else {
+        return Err(Stop::interrupted("interrupted before the first round was complete"));
+    };
+    if last.exchanged.bound.is_empty() {
+        return Err(Stop::nothing_ran(nothing(last)));
+    }
+    let figures = asked.figures(&rounds)?;
+    let decides = figures.iter().take(1).flat_map(|figure| &figure.rounds);
+    findings.spreads = decides.filter_map(|rounds| robust_cv(rounds)).collect();
+    let facts = facts(args, &rounds);
+    let plan = ComparisonPlan {
+        rounds: settings.rounds,
+        duration_s: began.elapsed().as_secs_f64(),
+        seed: settings.seed,
+        ..ComparisonPlan::default()
+    };
+    let command = Plan { command: "predict".into(), rounds: settings.rounds, ..Plan::default() };
+    let set = measure::take(command, settings.seed, Origin::default(), &now, || Ok(findings))?;
+    let (from, to) =
+        (if args.exchange.to() == "tcp" { "unix-stream" } else { "tcp" }, args.exchange.to());
+    let [a, b] = [from, to].map(|kind| format!("{kind} {words}"));
+    let programs = Programs { a, b, facts, figures, set: &set };
+    let document = compare_programs(programs, plan);
+    let mut document = document::shareable(document, |text| load_comparison(text).ok());
+    document.origin = origin;
+    let style = output::style(&args.look, false);
+    let publication = Publication {
+        name: "Comparison",
+        target: target.as_ref(),
+        quiet: args.progress.quiet,
+        document: &|out| {
+            comparison(&document, ipcperf_report::Format::Json, &Style::default(), out)
+        },
+        screen: &|out| comparison(&document, format, &style, out),
+    };
+    publication.publish(|| ())?;
+    let ended = measure::worst(set.interrupted, measure::invalid(&set.noise), &[Status::Ok]);
+    Ok(ended.map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// `redis-benchmark on redis-server`.
+fn words(server: &[String], client: &[String]) -> String {
+    let [client, server] = [client, server].map(|words| {
+        let program = words.first().map_or("", String::as_str);
+        Path::new(program).file_name().map_or(program.into(), |name| name.to_string_lossy())
+    });
+    format!("{client} on {server}").replace(char::is_whitespace, "_").replace("_on_", " on ")
+}
+
+fn expression(text: &str) -> Result<Regex, Stop> {
+    let regex = Regex::new(text).map_err(|why| Stop::usage(format!("--figure: {why}")))?;
+    match regex.captures_len() {
+        0 | 1 => Err(Stop::usage(format!(
+            "--figure: '{text}' has no group for the number, like '([0-9.]+) requests'"
+        ))),
+        _ => Ok(regex),
+    }
+}
+
+/// Why nothing was exchanged.
+fn nothing(work: &Work) -> String {
+    let left = work.exchanged.left.keys().next();
+    let why = left.map_or_else(
+        || "the server bound no socket of the kind that is exchanged".to_owned(),
+        Clone::clone,
+    );
+    format!("nothing was exchanged: {why}")
+}
+
+impl Asked {
+    /// What the rounds are compared by.
+    fn figures(&self, rounds: &[[Work; 3]]) -> Result<Vec<ProgramFigure>, Stop> {
+        let of = |name, more_is_better, value: &dyn Fn(&Work) -> Result<f64, Stop>| {
+            let arm = |at: usize| -> Result<Vec<f64>, Stop> {
+                rounds.iter().map(|round| value(&round[at])).collect()
+            };
+            let rounds = [arm(0)?, arm(1)?, arm(2)?];
+            Ok(ProgramFigure { name, more_is_better, rounds })
+        };
+        let elapsed = |work: &Work| work.worked.elapsed_ns.max(1) as f64;
+        let primary =
+            match (&self.figure, self.requests) {
+                (Some(regex), _) => {
+                    of("figure", !self.less_is_better, &|work| figure(regex, &work.output))?
+                }
+                (None, Some(requests)) => of("requests_per_second", true, &|work| {
+                    Ok(requests as f64 / (elapsed(work) / 1e9))
+                })?,
+                (None, None) => of("elapsed_ns", false, &|work| Ok(elapsed(work)))?,
+            };
+        // What the CPU time of a run was used for.
+        let amount = |work: &Work| match (&self.figure, self.requests) {
+            (Some(regex), _) if !self.less_is_better => {
+                figure(regex, &work.output).map(|rate| rate * elapsed(work) / 1e9)
+            }
+            (_, requests) => Ok(requests.map_or(1.0, |requests| requests as f64)),
+        };
+        let server =
+            of("server_cpu_ns", false, &|work| Ok(work.worked.server_ns as f64 / amount(work)?))?;
+        let client =
+            of("client_cpu_ns", false, &|work| Ok(work.worked.client_ns as f64 / amount(work)?))?;
+        Ok(vec![primary, server, client])
+    }
+}
+
+/// The last number that the expression finds.
+fn figure(regex: &Regex, output: &str) -> Result<f64, Stop> {
+    let found = regex.captures_iter(output).last().and_then(|found| found.get(1));
+    let Some(found) = found else {
+        let text = regex.as_str();
+        let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+        return Err(Stop::usage(format!(
+            "--figure: '{text}' finds nothing in what the client printed, which ends with: {last}"
+        )));
+    };
+    let number = found.as_str().replace(',', "").parse::<f64>();
+    number
+        .ok()
+        .filter(|number| number.is_finite() && *number > 0.0)
+        .ok_or_else(|| Stop::usage(format!("--figure: '{}' is no number above 0", found.as_str())))
+}
+
+/// What ran, and what was seen of it.
+fn facts(args: &PredictArgs, rounds: &[[Work; 3]]) -> ExchangedPrograms {
+    let cpus = |arm: usize, used: fn(&Work) -> u64| {
+        let share = |round: &[Work; 3]| {
+            let work = &round[arm];
+            used(work) as f64 / work.worked.elapsed_ns.max(1) as f64
+        };
+        median(&rounds.iter().map(share).collect::<Vec<_>>()).unwrap_or(0.0)
+    };
+    let both = |used: fn(&Work) -> u64| [cpus(0, used), cpus(2, used)];
+    let filter: Vec<f64> = rounds.iter().flatten().map(|work| work.filter_ns).collect();
+    let last = rounds.last().map(|[_, _, b]| b.exchanged.clone()).unwrap_or_default();
+    ExchangedPrograms {
+        server: output::without_home(&args.server),
+        client: output::without_home(&args.client),
+        requests: args.requests,
+        figure: args.figure.clone(),
+        server_cpus: both(|work| work.worked.server_ns),
+        client_cpus: both(|work| work.worked.client_ns),
+        cpu_is_incomplete: rounds.iter().flatten().any(|work| work.worked.is_incomplete),
+        connections: last.connected,
+        options: last.options,
+        left: last.left,
+        filter_ns: median(&filter).unwrap_or(0.0),
+    }
+}

@@ -1,0 +1,92 @@
+//! A client and a server that were measured side by side as they are and with other sockets.
+
+use super::files::distrust;
+use super::pair::{Figure, Pair, alone};
+use ipcperf_core::result::{
+    Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design,
+    ExchangedPrograms, Origin, ResultSet, Side,
+};
+use ipcperf_stats::{Evidence, MARGIN};
+use std::collections::BTreeMap;
+
+/// A figure of programs, round by round: as they are, the same again, and with other sockets.
+#[derive(Clone, Debug)]
+pub struct ProgramFigure {
+    /// As the document calls it.
+    pub name: &'static str,
+    /// More of it is better.
+    pub more_is_better: bool,
+    /// The figures of the rounds.
+    pub rounds: [Vec<f64>; 3],
+}
+
+/// What was measured.
+#[derive(Clone, Debug)]
+pub struct Programs<'a> {
+    /// The programs as they are, in words.
+    pub a: String,
+    /// The programs with other sockets.
+    pub b: String,
+    /// What they are.
+    pub facts: ExchangedPrograms,
+    /// Their figures; the first one decides.
+    pub figures: Vec<ProgramFigure>,
+    /// The machine meanwhile.
+    pub set: &'a ResultSet,
+}
+
+fn pair(figure: &ProgramFigure, doubt: Option<&String>) -> Pair {
+    let [a_rounds, control_rounds, b_rounds] = figure.rounds.clone();
+    Pair {
+        figure: Figure { name: figure.name, more_is_better: figure.more_is_better, family: 0 },
+        evidence: Evidence::paired(&a_rounds, &b_rounds),
+        margin: MARGIN,
+        floor: None,
+        doubt: doubt.cloned(),
+        a_rounds,
+        b_rounds,
+        control_rounds,
+    }
+}
+
+/// Compares programs that were measured side by side.
+#[must_use]
+pub fn compare_programs(programs: Programs<'_>, plan: ComparisonPlan) -> Comparison {
+    let Programs { a, b, facts, figures, set } = programs;
+    let doubt = distrust("this run", &[set]);
+    let mut told = figures.iter().filter_map(|figure| alone(pair(figure, doubt.as_ref())));
+    let side = |name: &String| Side {
+        names: vec![name.clone()],
+        sessions: 1,
+        grades: vec![set.noise.grade.clone()],
+        interrupted: 0,
+        tool: set.tool.clone(),
+    };
+    let (of_a, of_b) = (side(&a), side(&b));
+    let cell = told.next().map(|primary| CellComparison {
+        a,
+        b,
+        primary,
+        secondary: told.collect(),
+        factors: BTreeMap::new(),
+    });
+    Comparison {
+        schema: COMPARISON_SCHEMA.to_owned(),
+        origin: Origin::default(),
+        design: Design::Live,
+        interrupted: set.interrupted,
+        plan: Some(plan),
+        attempt: None,
+        a: of_a,
+        b: of_b,
+        factors: BTreeMap::new(),
+        confounded_by: Vec::new(),
+        incomparable: BTreeMap::new(),
+        family: 1,
+        adjustment: Adjustment::default(),
+        programs: Some(facts),
+        comparisons: cell.into_iter().collect(),
+        only_a: Vec::new(),
+        only_b: Vec::new(),
+    }
+}
