@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 
-/// What is asked of one channel.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+/// What is asked of one channel. Who makes one takes what it does not know from the default, so that it can be told more.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Shape {
     /// Bytes of one message; 0 for wake-up mechanisms.
     pub size: usize,

@@ -4,9 +4,8 @@ use crate::job::Job;
 use crate::registry::Entry;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::{
-    Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Missing, Network,
-    OnClose, OptionSet, Payload, Port, Seat, SetupError, Shape, Spec, Syscalls, Transfers, Wait,
-    options,
+    Attach, BackPressure, Direction, Family, Fault, Limit, Link, Mechanism, Missing, OnClose,
+    OptionSet, Payload, Port, Seat, SetupError, Shape, Spec, Syscalls, Transfers, Wait, options,
 };
 
 options! {
@@ -98,15 +97,7 @@ sample!(Spinning, Spec { variant: Some("spin"), wait: Wait::Spin, default: false
 pub(crate) fn job(key: CellKey) -> Job {
     Job {
         seat: Seat::Lead,
-        shape: Shape {
-            size: key.size(),
-            pattern: key.pattern,
-            nonce: 7,
-            buffer_offset: 0,
-            directory: None,
-            is_apart: false,
-            network: Network::Loopback,
-        },
+        shape: Shape { size: key.size(), pattern: key.pattern, nonce: 7, ..Shape::default() },
         options: OptionSet::default(),
         len: key.size(),
         window: 0,

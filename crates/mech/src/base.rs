@@ -1,7 +1,7 @@
 //! Probes: what each tries, and what a failure means.
 
+use ipcperf_core::errno;
 use ipcperf_core::prelude::*;
-use ipcperf_core::{Network, PatternKind, errno};
 use ipcperf_sys::io::errno as libc_errno;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::{self, Held};
@@ -35,13 +35,9 @@ pub fn trial_where(has_name: bool) -> Result<(Trial, Shape), Missing> {
     let run = has_name.then(RunDirectory::of_trials).transpose()?;
     let trial = Trial { run, _held: held };
     let shape = Shape {
-        size: 0,
-        pattern: PatternKind::PingPong,
         nonce: random::number(),
-        buffer_offset: 0,
         directory: trial.run.as_ref().map(|run| run.path().to_owned()),
-        is_apart: false,
-        network: Network::Loopback,
+        ..Shape::default()
     };
     Ok((trial, shape))
 }

@@ -1,6 +1,6 @@
 //! The broker of a D-Bus channel: a dbus-daemon that serves this channel alone.
 
-use ipcperf_core::{Guard, Link, Missing, PatternKind, SetupError, Shape};
+use ipcperf_core::{Guard, Link, Missing, SetupError, Shape};
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::program::Program;
 use ipcperf_sys::rundir::RunDirectory;
@@ -19,11 +19,9 @@ pub(crate) fn try_one() -> Result<(), Missing> {
     let _held = signals::hold();
     let directory = RunDirectory::of_trials()?;
     let shape = Shape {
-        size: 0,
-        pattern: PatternKind::PingPong,
         nonce: random::number(),
-        buffer_offset: 0,
         directory: Some(directory.path().to_owned()),
+        ..Shape::default()
     };
     serve(&shape).map(drop).map_err(|error| {
         let what = format!("{DAEMON} is not installed, or cannot be started: {error}");

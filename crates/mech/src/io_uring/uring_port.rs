@@ -188,7 +188,7 @@ impl<D: Drive> Port for UringPort<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_core::{Network, PatternKind};
+    use ipcperf_core::PatternKind;
     use ipcperf_sys::io::pipe;
     use ipcperf_sys::io::uring::Enter;
 
@@ -198,15 +198,7 @@ mod tests {
         let tries = (0..=REFUSALS).map(|_| goes_on(errno::ECANCELED, &mut refusals));
         assert_eq!(tries.filter(Result::is_ok).count(), REFUSALS as usize);
 
-        let shape = Shape {
-            size: 8,
-            pattern: PatternKind::Stream,
-            nonce: 1,
-            buffer_offset: 0,
-            directory: None,
-            is_apart: false,
-            network: Network::Loopback,
-        };
+        let shape = Shape { size: 8, pattern: PatternKind::Stream, nonce: 1, ..Shape::default() };
         let pipe::Pair { read, write } = pipe::pair().expect("a pipe");
         let port = UringPort::<Enter>::of_pipes(read, write, Buffers::Plain, &shape);
         let mut port = match port {

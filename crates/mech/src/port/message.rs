@@ -199,7 +199,6 @@ impl<C: Carrier, W: Wait> Port for MessagePort<C, W> {
 mod tests {
     use super::*;
     use crate::wait::Spin;
-    use ipcperf_core::{Network, PatternKind};
     use ipcperf_sys::io::socket::Kind;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::{Arc, mpsc};
@@ -207,15 +206,7 @@ mod tests {
 
     #[test]
     fn an_end_is_never_told_ahead_of_the_last_message() {
-        let shape = Shape {
-            size: 64,
-            pattern: PatternKind::PingPong,
-            nonce: 1,
-            buffer_offset: 0,
-            directory: None,
-            is_apart: false,
-            network: Network::Loopback,
-        };
+        let shape = Shape { size: 64, nonce: 1, ..Shape::default() };
         let port = |socket| MessagePort::<Packets, Spin>::of_socket(socket, &shape);
         // The moment between the two looks of the kernel is short, so the receiver looks all the time: without the second
         // look of the port, one in some thousand of these ended early.

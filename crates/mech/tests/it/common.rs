@@ -1,8 +1,8 @@
 //! A channel of any mechanism between two threads of one process.
 
 use ipcperf_core::{
-    Attach, Fault, KnobValue, Link, Mechanism, Meet, Network, OptionSet, Options, PatternKind,
-    Payload, Port, Seat, SetupError, Shape, Wiring,
+    Attach, Fault, KnobValue, Link, Mechanism, Meet, OptionSet, Options, Payload, Port, Seat,
+    SetupError, Shape, Wiring,
 };
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -48,12 +48,10 @@ pub(crate) fn shape(directory: &Path, size: usize) -> Shape {
     static NONCE: AtomicU64 = AtomicU64::new(0x5eed_0000);
     Shape {
         size,
-        pattern: PatternKind::PingPong,
         nonce: NONCE.fetch_add(1, Ordering::Relaxed),
         buffer_offset: 192,
         directory: Some(directory.to_owned()),
-        is_apart: false,
-        network: Network::Loopback,
+        ..Shape::default()
     }
 }
 
