@@ -58,9 +58,12 @@ impl<P: Port> FanLoops for P {
     }
 }
 
-/// The ends of channels that lose nothing: all of them at the producer of a broadcast, its own at a consumer; of an object for
-/// all one at each.
-pub(super) struct Channels(pub(super) Vec<Box<dyn DynPort>>);
+/// The ends of channels: all of them at the producer of a broadcast, its own at a consumer; of an object for all one at each.
+pub(super) struct Channels {
+    pub(super) ports: Vec<Box<dyn DynPort>>,
+    /// A consumer sees the newest message alone; nothing else is lost.
+    pub(super) drops: bool,
+}
 
 impl FanLoops for Channels {
     fn run(
@@ -72,16 +75,19 @@ impl FanLoops for Channels {
         rows: &mut Recorder<'_>,
         calls: &mut Recorder<'_>,
     ) -> Result<Tally, Fault> {
-        let ports = self.0.iter_mut().map(|port| Erased::<false>(&mut **port));
+        let ports = self.ports.iter_mut().map(|port| Erased::<false>(&mut **port));
         let mut ports: Vec<_> = ports.collect();
         match ports.as_mut_slice() {
+            [own] if role.is_peer && self.drops => {
+                broadcast::follow_newest(own, clock, plan, work, rows, calls)
+            }
             [own] if role.is_peer => broadcast::follow(own, clock, plan, work, rows, calls),
             all => broadcast::lead(all, clock, plan, work, rows),
         }
     }
 
     fn expect(&mut self, part: Part) {
-        for port in &mut self.0 {
+        for port in &mut self.ports {
             Port::expect(&mut Erased::<false>(&mut **port), part);
         }
     }

@@ -64,7 +64,9 @@ fn channels_objection(entry: &Entry, size: usize, crowded: bool) -> Option<Missi
             "wake-ups that a consumer has not taken yet become one, so that it cannot get each of them",
             "",
         )
-    } else if spec.back_pressure != BackPressure::Blocks || entry.is_lossy {
+    } else if entry.to_each.is_none()
+        && (spec.back_pressure != BackPressure::Blocks || entry.is_lossy)
+    {
         let how = "a mechanism that makes the sender wait";
         ("it may lose messages, and every consumer has to get each of them", how)
     } else if entry.meets {

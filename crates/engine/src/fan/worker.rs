@@ -70,7 +70,8 @@ fn channels(
 ) -> Result<Channels, Failure> {
     if let Some(to_each) = entry.to_each {
         let consumer = part.is_peer().then_some(part.number);
-        return Ok(Channels(vec![(to_each.attach)(part.job.end(first, context), consumer)?]));
+        let port = (to_each.attach)(part.job.end(first, context), consumer)?;
+        return Ok(Channels { ports: vec![port], drops: entry.is_lossy });
     }
     let own = if part.is_peer() { part.number..part.number + 1 } else { 0..part.peers() };
     let (mut first, mut ports) = (Some(first), Vec::new());
@@ -84,7 +85,7 @@ fn channels(
         let end = Attach { wiring, seat: part.job.seat, shape: &shape, options, meet: context };
         ports.push(entry.attach(end)?);
     }
-    Ok(Channels(ports))
+    Ok(Channels { ports, drops: false })
 }
 
 /// One phase with what it consumed.

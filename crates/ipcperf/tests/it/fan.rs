@@ -106,7 +106,6 @@ fn every_consumer_of_a_broadcast_gets_every_message_or_it_says_why_not() {
     let can = ["pipe", "fifo", "unix-stream", "unix-seqpacket", "posix-mq", "tcp", "shm-ring"];
     let cannot = [
         ("udp", "it may lose messages"),
-        ("seqlock", "it may lose messages"),
         ("eventfd", "become one"),
         ("process-vm", "name each other's process"),
         ("null", "moves nothing"),
@@ -143,6 +142,23 @@ fn every_consumer_of_a_broadcast_gets_every_message_or_it_says_why_not() {
     let measured = |cell: &&Value| cell["status"] == "ok";
     assert!(cells(&document).iter().filter(measured).count() >= 10, "{shown}");
     assert!(shown.contains("every message to several consumers"), "{shown}");
+}
+
+/// The newest message alone is there for a consumer, which knows how many it has missed.
+#[test]
+fn who_may_miss_messages_of_a_broadcast_says_how_many() {
+    let words = ["-p", "broadcast", "-m", "seqlock", "-s", "64", "--touch", "full"];
+    let more = ["--peers", "1", "--place", "free,same-cpu"];
+    let (document, shown) = measured(&[&words[..], &more].concat());
+    let [free, shared] = cells(&document) else { panic!("two cells: {shown}") };
+    assert!(shared["reason"].as_str().is_some_and(|why| why.contains("cannot share")), "{shared}");
+    if free["status"] == "unavailable" {
+        assert!(free["reason"].as_str().is_some_and(|why| why.contains("CPU")), "{free}");
+        return;
+    }
+    assert_eq!(free["status"], "ok", "{free}");
+    // What was sent has come or is counted as missed.
+    check(free);
 }
 
 #[test]

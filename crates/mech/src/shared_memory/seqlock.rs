@@ -3,8 +3,8 @@
 use crate::budget;
 use crate::port::patience::Patience;
 use crate::shared_memory::{SHARED_MEMORY, memory};
-use ipcperf_core::Exchange;
 use ipcperf_core::prelude::*;
+use ipcperf_core::{Exchange, ToEach};
 use ipcperf_sys::io::Buffer;
 use ipcperf_sys::io::memory::segment::Kind;
 use ipcperf_sys::io::memory::seqlock::{self, Cells, Look};
@@ -43,6 +43,11 @@ impl Mechanism for SeqLock {
     };
     type Options = NoOptions;
     type Port = SeqLockPort;
+    // Consumers write nothing, so any number can read the cell of the lead.
+    const TO_EACH: Option<ToEach<NoOptions>> = Some(ToEach {
+        open: |shape, _, options| Self::open(shape, options),
+        attach: |end, _| Ok(Box::new(Self::attach(end)?)),
+    });
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         seqlock::create(1, None, "ipcperf-trial").map(drop).map_err(crate::missing)

@@ -1,6 +1,6 @@
 //! The loops of a fan over messages that were written down before.
 
-use super::super::{Recorder, Stamp, Work, fan_in, fan_out};
+use super::super::{Recorder, Stamp, Work, broadcast, fan_in, fan_out};
 use super::*;
 use ipcperf_core::{Fault, Port};
 use ipcperf_sys::clock::Clock;
@@ -112,6 +112,30 @@ fn what_a_lossy_mechanism_drops_is_counted_exactly() {
     let mut slow = script(&IN_ORDER);
     slow.insert(3, None);
     assert_eq!(consumed::<true>(&slow).expect("all came").0.lost, 0);
+}
+
+#[test]
+fn who_sees_the_newest_message_alone_counts_what_it_missed() {
+    let plan = Plan { count: 10, ..PLAN };
+    let follow = |numbers: &[Option<u64>]| {
+        let coming = numbers.iter().copied().collect();
+        let mut port = Script::<true> { coming, sent: Vec::new() };
+        let slots: Vec<_> = (0..40).map(|_| AtomicU32::new(0)).collect();
+        let (rows, calls) = slots.split_at(20);
+        let [mut rows, mut calls] = [Recorder::new(rows), Recorder::new(calls)];
+        broadcast::follow_newest(&mut port, Clock::monotonic(), plan, WORK, &mut rows, &mut calls)
+    };
+    // 7 to 16 come; 6 is still there from before, and waits in vain mean nothing.
+    let tally =
+        follow(&[Some(6), None, Some(8), Some(9), None, Some(12), Some(16)]).expect("whole");
+    assert_eq!((tally.received, tally.lost), (4, 6));
+    assert_eq!((tally.sum, tally.xor), (8 + 9 + 12 + 16, 8 ^ 9 ^ 12 ^ 16));
+    let every: Vec<_> = (7..17).map(Some).collect();
+    assert_eq!(follow(&every).map(|tally| (tally.received, tally.lost)), Ok((10, 0)));
+    for wrong in [[Some(9), Some(8)], [Some(9), Some(9)], [Some(9), Some(17)]] {
+        assert_eq!(follow(&wrong).map(drop), Err(Fault::Corrupt), "{wrong:?}");
+    }
+    assert_eq!(follow(&[Some(9)]).map(drop), Err(Fault::Closed), "the last one never came");
 }
 
 #[test]
