@@ -20,9 +20,14 @@ pub(crate) fn descriptors_and_mappings(scene: &Scene<'_>) -> Result<(), Trouble>
             let mut script = Script::default().exchange(Batch::new(1, Sizes::List(vec![size]), 0));
             let is_counted = cycle == WARM_UP || cycle == WARM_UP + cycles;
             if is_counted {
-                script = script.both(Step::Census);
+                // A library whose peer is gone looks for it, by a descriptor more or less.
+                script = script.both(Step::Census).both(Step::Hold);
             }
             pair.open(size, script)?;
+            if is_counted {
+                pair.wait("both to be counted", |ends| ends.iter().all(|end| end.is_holding))?;
+                pair.go_both()?;
+            }
             let seen = pair.done()?;
             pair.close();
             if is_counted {
