@@ -10,7 +10,13 @@ struct Library {
     package: &'static str,
 }
 
-const LIBRARIES: [Library; 2] = [
+const LIBRARIES: [Library; 3] = [
+    Library {
+        cfg: "has_nng",
+        header: "nng/protocol/pair0/pair.h",
+        linked: Some("nng"),
+        package: "libnng-dev",
+    },
     Library { cfg: "has_zeromq", header: "zmq.h", linked: Some("zmq"), package: "libzmq3-dev" },
     Library {
         cfg: "has_boost",

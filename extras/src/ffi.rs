@@ -35,7 +35,7 @@ pub(crate) fn initialised(
 }
 
 /// A text for C; one with a zero inside ends there.
-#[cfg(any(has_boost, has_zeromq))]
+#[cfg(any(has_boost, has_nng, has_zeromq))]
 fn text(text: &str) -> std::ffi::CString {
     let bytes: Vec<u8> = text.bytes().take_while(|byte| *byte != 0).collect();
     std::ffi::CString::new(bytes).unwrap_or_default()
@@ -204,6 +204,138 @@ pub(crate) mod zeromq {
             while done(unsafe { zmq_ctx_term(self.context) }) == Err(ipcperf_sys::io::errno::EINTR)
             {
             }
+        }
+    }
+}
+
+/// `nng.h` of nng 1.
+#[cfg(has_nng)]
+pub(crate) mod nng {
+    use super::text;
+    use ipcperf_sys::io::errno;
+    use std::ffi::{c_char, c_int, c_void};
+    use std::ptr::{NonNull, null_mut};
+
+    const NNG_FLAG_NONBLOCK: c_int = 2;
+
+    /// `nng_socket`.
+    #[derive(Clone, Copy)]
+    #[repr(C)]
+    struct Id(u32);
+
+    unsafe extern "C" {
+        fn nng_pair0_open(socket: *mut Id) -> c_int;
+        fn nng_close(socket: Id) -> c_int;
+        fn nng_socket_set_int(socket: Id, name: *const c_char, value: c_int) -> c_int;
+        fn nng_socket_set_size(socket: Id, name: *const c_char, value: usize) -> c_int;
+        fn nng_listen(socket: Id, url: *const c_char, listener: *mut c_void, flags: c_int)
+        -> c_int;
+        fn nng_dial(socket: Id, url: *const c_char, dialer: *mut c_void, flags: c_int) -> c_int;
+        fn nng_send(socket: Id, data: *mut c_void, len: usize, flags: c_int) -> c_int;
+        fn nng_recvmsg(socket: Id, message: *mut *mut c_void, flags: c_int) -> c_int;
+        fn nng_msg_body(message: *mut c_void) -> *mut c_void;
+        fn nng_msg_len(message: *const c_void) -> usize;
+        fn nng_msg_free(message: *mut c_void);
+    }
+
+    /// The error of `errno` that one of `nng_errno_enum` is.
+    fn done(code: c_int) -> Result<(), i32> {
+        const NNG_ESYSERR: c_int = 0x1000_0000;
+        match code {
+            0 => Ok(()),
+            1 => Err(errno::EINTR),
+            6 => Err(errno::ECONNREFUSED),
+            7 | 31 => Err(errno::EPIPE),
+            8 => Err(errno::EAGAIN),
+            17 => Err(errno::EMSGSIZE),
+            18 | 19 => Err(errno::ECONNRESET),
+            system if system & NNG_ESYSERR != 0 => Err(system & !NNG_ESYSERR),
+            _ => Err(errno::EINVAL),
+        }
+    }
+
+    /// A message as the library holds it; none before the first.
+    #[derive(Default)]
+    pub(crate) struct Message(Option<NonNull<c_void>>);
+
+    impl Message {
+        /// Its bytes.
+        pub(crate) fn bytes(&self) -> &[u8] {
+            let Some(message) = self.0 else { return &[] };
+            // SAFETY: a message that was received.
+            let (body, len) =
+                unsafe { (nng_msg_body(message.as_ptr()), nng_msg_len(message.as_ptr())) };
+            if len == 0 {
+                return &[];
+            }
+            // SAFETY: so many bytes there are the message's until it is freed, which borrows it.
+            unsafe { std::slice::from_raw_parts(body.cast(), len) }
+        }
+    }
+
+    impl Drop for Message {
+        fn drop(&mut self) {
+            if let Some(message) = self.0 {
+                // SAFETY: a message that was received, for the last time.
+                unsafe { nng_msg_free(message.as_ptr()) };
+            }
+        }
+    }
+
+    /// A socket.
+    pub(crate) struct Socket(Id);
+
+    impl Socket {
+        /// A socket of `pair`, version 0, at each end of which so many messages may wait. Threads are started.
+        pub(crate) fn pair(waiting: i32) -> Result<Self, i32> {
+            let mut id = Id(0);
+            // SAFETY: room for a socket.
+            done(unsafe { nng_pair0_open(&raw mut id) })?;
+            let own = Self(id);
+            for name in [c"send-buffer", c"recv-buffer"] {
+                // SAFETY: a socket, and a text that ends.
+                done(unsafe { nng_socket_set_int(id, name.as_ptr(), waiting) })?;
+            }
+            // SAFETY: as above; 0 is no limit.
+            done(unsafe { nng_socket_set_size(id, c"recv-size-max".as_ptr(), 0) })?;
+            Ok(own)
+        }
+
+        /// Waits for a peer at an address.
+        pub(crate) fn listen(&self, address: &str) -> Result<(), i32> {
+            // SAFETY: a socket and a text that ends; nobody asks for the listener.
+            done(unsafe { nng_listen(self.0, text(address).as_ptr(), null_mut(), 0) })
+        }
+
+        /// Connects to the peer there.
+        pub(crate) fn dial(&self, address: &str) -> Result<(), i32> {
+            // SAFETY: as above.
+            done(unsafe { nng_dial(self.0, text(address).as_ptr(), null_mut(), 0) })
+        }
+
+        /// Sends a message; with `waits` off at once or not at all (`EAGAIN`).
+        pub(crate) fn send(&self, message: &[u8], waits: bool) -> Result<(), i32> {
+            let flags = if waits { 0 } else { NNG_FLAG_NONBLOCK };
+            let data = message.as_ptr().cast_mut().cast();
+            // SAFETY: a socket, and live bytes, which are copied and not written.
+            done(unsafe { nng_send(self.0, data, message.len(), flags) })
+        }
+
+        /// Receives a message in place of what `message` was; with `waits` off if there is one (`EAGAIN`).
+        pub(crate) fn receive(&self, message: &mut Message, waits: bool) -> Result<(), i32> {
+            let flags = if waits { 0 } else { NNG_FLAG_NONBLOCK };
+            let mut came = null_mut();
+            // SAFETY: a socket, and room for an address.
+            done(unsafe { nng_recvmsg(self.0, &raw mut came, flags) })?;
+            *message = Message(NonNull::new(came));
+            Ok(())
+        }
+    }
+
+    impl Drop for Socket {
+        fn drop(&mut self) {
+            // SAFETY: a socket, for the last time.
+            unsafe { nng_close(self.0) };
         }
     }
 }

@@ -12,6 +12,10 @@ pub mod grpc;
 pub mod iceoryx2;
 pub mod ipc_channel;
 mod library;
+#[cfg(has_nng)]
+pub mod nng;
+#[cfg(any(has_nng, has_zeromq))]
+pub mod pair;
 pub mod tokio;
 #[cfg(has_zeromq)]
 pub mod zeromq;
@@ -25,6 +29,8 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<iceoryx2::Iceoryx2<false>>();
     visitor.visit::<iceoryx2::Iceoryx2<true>>();
     visitor.visit::<grpc::GrpcStream>();
+    #[cfg(has_nng)]
+    visitor.visit::<nng::Nng>();
     #[cfg(has_zeromq)]
     visitor.visit::<zeromq::ZeroMq>();
     #[cfg(has_boost)]

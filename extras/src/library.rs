@@ -3,6 +3,7 @@
 use ipcperf_core::prelude::*;
 use ipcperf_sys::affinity;
 use ipcperf_sys::io::socket::{self, Kind};
+use std::path::Path;
 
 /// Facts of most libraries: messages whose memory is made for each, and an end that is announced.
 pub(crate) const LIBRARY: Spec = Spec {
@@ -31,4 +32,10 @@ pub(crate) fn start<T>(
 /// Whether a pair of UNIX sockets can be had, which is what these libraries stand on.
 pub(crate) fn has_unix(kind: Kind) -> Result<(), Missing> {
     socket::pair(kind).map(drop).map_err(ipcperf_mech::missing)
+}
+
+/// Where sockets of messaging libraries meet.
+#[cfg(any(has_nng, has_zeromq))]
+pub(crate) fn address(path: &Path) -> String {
+    format!("ipc://{}", path.display())
 }

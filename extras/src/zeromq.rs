@@ -1,14 +1,12 @@
 //! ZeroMQ: a pair of sockets over `ipc://`, by the C library of the system.
 
 use crate::ffi::zeromq::{Message, Socket};
-use crate::library::{LIBRARY, THREADS, has_unix, start};
+use crate::library::{LIBRARY, THREADS, address, has_unix, start};
+use crate::pair::{Pair, PairPort, Word};
 use ipcperf_core::prelude::*;
-use ipcperf_mech::port::fault;
+use ipcperf_sys::io::errno;
 use ipcperf_sys::io::names::Unlink;
 use ipcperf_sys::io::socket::Kind;
-use ipcperf_sys::io::{Buffer, errno};
-use std::path::Path;
-use std::time::{Duration, Instant};
 
 ipcperf_core::options! {
     /// Knobs of ZeroMQ.
@@ -65,7 +63,7 @@ impl Mechanism for ZeroMq {
         ..LIBRARY
     };
     type Options = ZeroMqOptions;
-    type Port = ZeroMqPort;
+    type Port = PairPort<Sockets>;
 
     fn probe(_: &ZeroMqOptions) -> Result<(), Missing> {
         has_unix(Kind::Stream)
@@ -79,7 +77,7 @@ impl Mechanism for ZeroMq {
         Ok(Link::default().guarded(Unlink::new(shape.path("zeromq")?)))
     }
 
-    fn attach(mut end: Attach<'_, ZeroMqOptions>) -> Result<ZeroMqPort, SetupError> {
+    fn attach(mut end: Attach<'_, ZeroMqOptions>) -> Result<PairPort<Sockets>, SetupError> {
         let hwm = end.options.waiting(end.shape.size);
         end.effective("hwm", hwm);
         end.effective("threads", &end.options.threads);
@@ -96,141 +94,67 @@ impl Mechanism for ZeroMq {
         if end.seat == Seat::Lead {
             socket.connect(&address).map_err(|code| failed("zmq_connect", code))?;
         }
-        let buffer = Buffer::new(end.shape.size, end.shape.buffer_offset)?;
-        Ok(ZeroMqPort {
-            socket,
-            message: Message::default(),
-            buffer,
-            is_held: false,
-            has_ended: false,
-            awaits: false,
-        })
+        let pair = Sockets { socket, message: Message::default(), word: None };
+        PairPort::new(pair, end.shape)
     }
 }
 
-fn address(path: &Path) -> String {
-    format!("ipc://{}", path.display())
-}
-
-/// One end: a socket, the message that came last, and the memory that a message is written in.
-pub struct ZeroMqPort {
-    socket: Socket,
-    message: Message,
-    buffer: Buffer,
-    /// The message was received and not shown yet.
-    is_held: bool,
-    /// The peer has finished.
-    has_ended: bool,
-    /// This end has finished, and has not heard that its peer has read all.
-    awaits: bool,
-}
-
-/// Makes a call until nothing interrupts it.
-fn whole<T>(mut call: impl FnMut() -> Result<T, i32>) -> Result<T, Fault> {
-    loop {
-        match call() {
-            Err(errno::EINTR) => {}
-            done => return done.map_err(fault),
-        }
-    }
-}
-
-impl ZeroMqPort {
-    /// Takes note of what its peer says in a message of two parts, of which the first was received.
-    fn hear(&mut self) -> Result<(), Fault> {
-        let is_end = self.message.bytes().is_empty();
-        whole(|| self.socket.receive(&mut self.message))?;
-        if is_end {
-            self.has_ended = true;
-            // A peer that is gone need not know.
-            if self.socket.try_send(READ, true).is_ok() {
-                whole(|| self.socket.send(&[], false))?;
-            }
-        } else {
-            self.awaits = false;
-        }
-        Ok(())
-    }
-}
-
-impl Port for ZeroMqPort {
-    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
-        let out = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
-        fill(out);
-        whole(|| self.socket.send(out, false))
-    }
-
-    fn recv<T>(
-        &mut self,
-        len: usize,
-        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        while !self.has_ended {
-            if !std::mem::take(&mut self.is_held) {
-                whole(|| self.socket.receive(&mut self.message))?;
-            }
-            if !self.message.has_more() {
-                let message = self.message.bytes();
-                return if message.len() == len { take(message) } else { Err(Fault::Truncated) };
-            }
-            self.hear()?;
-        }
-        Err(Fault::Closed)
-    }
-
-    fn finish(&mut self) -> Result<(), Fault> {
-        let began = Instant::now();
-        loop {
-            match self.socket.try_send(&[], true) {
-                Ok(()) => break,
-                Err(errno::EAGAIN) => {}
-                Err(errno::EINTR) => continue,
-                Err(code) => return Err(fault(code)),
-            }
-            // There is no room, or nobody: a peer that has finished may be gone, and need not know.
-            if self.has_ended || began.elapsed() > LINGER {
-                return Ok(());
-            }
-            if !self.is_held && self.socket.try_receive(&mut self.message).is_ok() {
-                self.is_held = !self.message.has_more();
-                if !self.is_held {
-                    self.hear()?;
-                }
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        whole(|| self.socket.send(&[], false))?;
-        self.awaits = true;
-        Ok(())
-    }
-}
-
-/// The first part of what tells a peer that all was read up to its end.
+/// The first part of what tells a peer that all was read up to its end; that of an end is empty.
 const READ: &[u8] = b"read";
 
-/// How long an end that finishes waits for room, and then for its peer to read.
-const LINGER: Duration = Duration::from_secs(30);
+/// A socket and what came last: words are messages of two parts.
+pub struct Sockets {
+    socket: Socket,
+    message: Message,
+    word: Option<Word>,
+}
 
-/// The same where the peer has finished too, and may be gone.
-const SHORT: Duration = Duration::from_secs(1);
-
-impl Drop for ZeroMqPort {
-    fn drop(&mut self) {
-        let began = Instant::now();
-        while self.awaits && began.elapsed() < if self.has_ended { SHORT } else { LINGER } {
-            match self.socket.try_receive(&mut self.message) {
-                Ok(()) if self.message.has_more() => {
-                    if self.hear().is_err() {
-                        return;
-                    }
+impl Sockets {
+    /// Takes the second part of what was received, if it has one.
+    fn complete(&mut self) -> Result<(), i32> {
+        self.word = None;
+        if self.message.has_more() {
+            let word = if self.message.bytes().is_empty() { Word::End } else { Word::Read };
+            while let Err(code) = self.socket.receive(&mut self.message) {
+                if code != errno::EINTR {
+                    return Err(code);
                 }
-                // What comes while nobody waits for it any more.
-                Ok(()) => {}
-                Err(errno::EAGAIN | errno::EINTR) => {
-                    std::thread::sleep(Duration::from_micros(200));
-                }
-                Err(_) => return,
             }
+            self.word = Some(word);
         }
+        Ok(())
+    }
+}
+
+impl Pair for Sockets {
+    const FORGETS: bool = false;
+
+    fn send(&mut self, message: &[u8]) -> Result<(), i32> {
+        self.socket.send(message, false)
+    }
+
+    fn try_tell(&mut self, word: Word) -> Result<(), i32> {
+        self.socket.try_send(if word == Word::End { &[] } else { READ }, true)?;
+        // There is room for all parts of what has begun.
+        while self.socket.send(&[], false) == Err(errno::EINTR) {}
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<(), i32> {
+        self.socket.receive(&mut self.message)?;
+        self.complete()
+    }
+
+    fn try_receive(&mut self) -> Result<(), i32> {
+        self.socket.try_receive(&mut self.message)?;
+        self.complete()
+    }
+
+    fn word(&self) -> Option<Word> {
+        self.word
+    }
+
+    fn message(&mut self) -> &[u8] {
+        self.message.bytes()
     }
 }
