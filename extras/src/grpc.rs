@@ -1,15 +1,17 @@
-//! gRPC by tonic over a UNIX socket: one call, which has a stream of messages each way.
+//! gRPC by tonic over a UNIX socket: one call, which has a stream of messages each way, or a call for each message.
 
 use crate::library::LIBRARY;
 use ::tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use ::tokio::net::UnixStream;
 use ::tokio::runtime::{Builder, Runtime};
-use ::tokio::sync::{Notify, mpsc};
+use ::tokio::sync::{Notify, mpsc, oneshot};
+use ::tokio::task::JoinHandle;
 use hyper_util::rt::TokioIo;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::Buffer;
 use ipcperf_sys::io::socket::{self, Kind};
 use prost::Message as _;
+use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::io::{self, IoSlice};
 use std::os::fd::OwnedFd;
@@ -27,45 +29,60 @@ use tonic::transport::{Channel, Endpoint, Server};
 use tonic::{Code, Request, Response, Status, Streaming};
 use tonic_prost::ProstCodec;
 
+/// What holds of both.
+const GRPC: Spec = Spec {
+    name: "grpc",
+    wait: Wait::Epoll,
+    manual: &["unix(7)", "epoll(7)"],
+    payload: Payload::Message { max: None },
+    direction: Direction::TwoWay,
+    reach: Reach::Named,
+    // The descriptors of a pair are handed over.
+    shares: Namespaces::NONE,
+    shares_by_name: Namespaces::MNT,
+    producers: Peers::One,
+    consumers: Peers::One,
+    on_death: OnClose::Told,
+    on_restart: OnRestart::Reopens,
+    // Into the library's memory, encoded, into the kernel, out of it, into a message.
+    copies: 5,
+    needs: &["CONFIG_UNIX"],
+    over: Some("unix-stream/epoll"),
+    ..LIBRARY
+};
+
+const RUNTIME: &str = "Both ends run in a runtime of one thread, which a call enters anew; a server that has several hands work over \
+                       between them.";
+const KERNEL: &str = "A send returns when the kernel has the message, and not, as in a program, when the library has it: nothing gathers.";
+const LIMIT: &str =
+    "By default tonic refuses to receive a message beyond 4 MiB; here the limit is raised.";
+
+fn tried() -> Result<(), Missing> {
+    let tried = socket::pair(Kind::Stream).and_then(|_| runtime());
+    tried.map(drop).map_err(ipcperf_mech::missing)
+}
+
+fn pair() -> Result<Link, SetupError> {
+    let (lead, follow) = socket::pair(Kind::Stream)?;
+    Ok(Link::of_fds([lead], [follow]))
+}
+
 /// Messages of both ends in one call, which lasts as long as the channel.
 #[derive(Debug)]
 pub struct GrpcStream;
 
 impl Mechanism for GrpcStream {
     const SPEC: &'static Spec = &Spec {
-        name: "grpc",
         variant: Some("stream"),
-        wait: Wait::Epoll,
         summary: "One call of gRPC with a stream of messages each way, by tonic over a UNIX socket; an end sleeps in epoll_wait.",
-        manual: &["unix(7)", "epoll(7)"],
-        pitfalls: &[
-            "Both ends run in a runtime of one thread, which a call enters anew; a server that has several hands work over \
-             between them.",
-            "A send returns when the kernel has the message, and not, as in a program, when the library has it: nothing gathers.",
-            "By default tonic refuses to receive a message beyond 4 MiB; here the limit is raised.",
-        ],
-        payload: Payload::Message { max: None },
-        direction: Direction::TwoWay,
-        reach: Reach::Named,
-        // The descriptors of a pair are handed over.
-        shares: Namespaces::NONE,
-        shares_by_name: Namespaces::MNT,
-        producers: Peers::One,
-        consumers: Peers::One,
-        on_death: OnClose::Told,
-        on_restart: OnRestart::Reopens,
-        // Into the library's memory, encoded, into the kernel, out of it, into a message.
-        copies: 5,
-        needs: &["CONFIG_UNIX"],
-        over: Some("unix-stream/epoll"),
-        ..LIBRARY
+        pitfalls: &[RUNTIME, KERNEL, LIMIT],
+        ..GRPC
     };
     type Options = NoOptions;
     type Port = GrpcStreamPort;
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
-        let tried = socket::pair(Kind::Stream).and_then(|_| runtime());
-        tried.map(drop).map_err(ipcperf_mech::missing)
+        tried()
     }
 
     fn lends(_: &NoOptions) -> [Lends; 2] {
@@ -73,8 +90,7 @@ impl Mechanism for GrpcStream {
     }
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        let (lead, follow) = socket::pair(Kind::Stream)?;
-        Ok(Link::of_fds([lead], [follow]))
+        pair()
     }
 
     fn attach(mut end: Attach<'_, NoOptions>) -> Result<GrpcStreamPort, SetupError> {
@@ -84,6 +100,54 @@ impl Mechanism for GrpcStream {
             Seat::Follow => side.follow()?,
         };
         Ok(GrpcStreamPort { sender: Some(sender), received, side })
+    }
+}
+
+/// A call for each message of the lead, which the follow answers.
+#[derive(Debug)]
+pub struct GrpcUnary;
+
+impl Mechanism for GrpcUnary {
+    const SPEC: &'static Spec = &Spec {
+        variant: Some("unary"),
+        default: false,
+        summary: "A call of gRPC for each message, answered by the next one back, by tonic over a UNIX socket; an end sleeps in \
+                  epoll_wait.",
+        pitfalls: &[
+            RUNTIME,
+            "Each call has headers and trailers of its own, each way, beside its message.",
+            "The server cannot send unasked: what it sends is the answer to the oldest call.",
+            LIMIT,
+        ],
+        exchange: Transfers::Calls,
+        ..GRPC
+    };
+    type Options = NoOptions;
+    type Port = GrpcUnaryPort;
+
+    fn probe(_: &NoOptions) -> Result<(), Missing> {
+        tried()
+    }
+
+    fn lends(_: &NoOptions) -> [Lends; 2] {
+        [Lends::Buffer, Lends::Place]
+    }
+
+    fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
+        pair()
+    }
+
+    fn attach(mut end: Attach<'_, NoOptions>) -> Result<GrpcUnaryPort, SetupError> {
+        let mut side = Side::new(&mut end)?;
+        let calls = match end.seat {
+            Seat::Lead => Calls::Made { client: Some(side.client()?), waiting: VecDeque::new() },
+            Seat::Follow => {
+                let (to, received) = mpsc::unbounded_channel();
+                side.serve(Unary(to));
+                Calls::Answered { received, waiting: VecDeque::new(), count: 0 }
+            }
+        };
+        Ok(GrpcUnaryPort { calls, side })
     }
 }
 
@@ -284,6 +348,135 @@ impl Port for GrpcStreamPort {
     }
 }
 
+/// A message that was received, and where its answer goes.
+type Call = (Packet, oneshot::Sender<Packet>);
+
+/// The service with a call for each message.
+#[derive(Clone)]
+struct Unary(mpsc::UnboundedSender<Call>);
+
+impl tonic::server::UnaryService<Packet> for Unary {
+    type Response = Packet;
+    type Future = BoxFuture<Response<Packet>, Status>;
+
+    fn call(&mut self, request: Request<Packet>) -> Self::Future {
+        let (to, answer) = oneshot::channel();
+        let accepted = self.0.send((request.into_inner(), to));
+        Box::pin(async move {
+            let ended = || Status::unavailable("the server has finished");
+            accepted.map_err(|_| ended())?;
+            answer.await.map(Response::new).map_err(|_| ended())
+        })
+    }
+}
+
+impl Service<http::Request<Body>> for Unary {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        let service = self.clone();
+        Box::pin(async move {
+            let mut server =
+                tonic::server::Grpc::new(codec()).max_decoding_message_size(usize::MAX);
+            Ok(server.unary(service, request).await)
+        })
+    }
+}
+
+/// The calls that have no answer yet, the oldest first.
+enum Calls {
+    Made {
+        /// Until this end has finished.
+        client: Option<tonic::client::Grpc<Channel>>,
+        waiting: VecDeque<JoinHandle<Result<Packet, Status>>>,
+    },
+    Answered {
+        received: mpsc::UnboundedReceiver<Call>,
+        waiting: VecDeque<oneshot::Sender<Packet>>,
+        /// How many have come.
+        count: u64,
+    },
+}
+
+/// One end of a connection: the lead calls, the follow answers.
+pub struct GrpcUnaryPort {
+    // Dropped before the runtime that it lives in.
+    calls: Calls,
+    side: Side,
+}
+
+impl Port for GrpcUnaryPort {
+    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
+        let packet = self.side.packet(len, fill)?;
+        let Side { runtime, written, due, .. } = &mut self.side;
+        *due += encoded(&packet);
+        match &mut self.calls {
+            Calls::Made { client, waiting } => {
+                let mut client = client.clone().ok_or(Fault::Closed)?;
+                waiting.push_back(runtime.spawn(async move {
+                    client.ready().await.map_err(|error| Status::from_error(error.into()))?;
+                    let answer = client.unary(Request::new(packet), path(), codec()).await?;
+                    Ok(answer.into_inner())
+                }));
+            }
+            Calls::Answered { waiting, .. } => {
+                let answer = waiting.pop_front().ok_or(Fault::Closed)?;
+                answer.send(packet).map_err(|_| Fault::Closed)?;
+            }
+        }
+        runtime.block_on(written.until(|wire| &wire.data, *due))
+    }
+
+    fn recv<T>(
+        &mut self,
+        len: usize,
+        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        let Side { runtime, written, .. } = &self.side;
+        let packet = match &mut self.calls {
+            Calls::Made { waiting, .. } => match waiting.pop_front() {
+                Some(call) => match runtime.block_on(call) {
+                    Ok(answered) => answered.map_err(|status| refused(&status))?,
+                    Err(_) => return Err(Fault::Closed),
+                },
+                // Nothing can come but the end.
+                None => return Err(runtime.block_on(written.end())),
+            },
+            Calls::Answered { received, waiting, count } => {
+                let (packet, answer) = runtime.block_on(received.recv()).ok_or(Fault::Closed)?;
+                waiting.push_back(answer);
+                *count += 1;
+                packet
+            }
+        };
+        if packet.body.len() == len { take(&packet.body) } else { Err(Fault::Truncated) }
+    }
+
+    fn finish(&mut self) -> Result<(), Fault> {
+        let Side { runtime, written, .. } = &self.side;
+        // A peer that is gone need not know.
+        match &mut self.calls {
+            Calls::Made { client, waiting } => {
+                waiting.drain(..).for_each(|call| call.abort());
+                *client = None;
+                runtime.block_on(written.end());
+            }
+            Calls::Answered { received, waiting, count } => {
+                received.close();
+                waiting.clear();
+                let _ = runtime.block_on(written.until(|wire| &wire.ends, *count));
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What a side has written: nothing of tonic says when a message has left the process.
 #[derive(Default)]
 struct Written {
@@ -307,6 +500,14 @@ impl Written {
             self.changed.notified().await;
         }
         Ok(())
+    }
+
+    /// Waits until the connection is over.
+    async fn end(&self) -> Fault {
+        while !self.is_lost.load(Ordering::Relaxed) {
+            self.changed.notified().await;
+        }
+        Fault::Closed
     }
 }
 

@@ -29,6 +29,7 @@ pub fn visit_all(visitor: &mut impl Visitor) {
     visitor.visit::<iceoryx2::Iceoryx2<false>>();
     visitor.visit::<iceoryx2::Iceoryx2<true>>();
     visitor.visit::<grpc::GrpcStream>();
+    visitor.visit::<grpc::GrpcUnary>();
     #[cfg(has_nng)]
     visitor.visit::<nng::Nng>();
     #[cfg(has_zeromq)]

@@ -8,7 +8,9 @@ use crate::entry::Entry;
 use crate::scene::{Scene, Trouble};
 use crate::script::{Script, Step};
 use crate::task::Task;
-use ipcperf_core::{BackPressure, Family, Memory, OnClose, OptionSet, Payload, Syscalls};
+use ipcperf_core::{
+    BackPressure, Family, Memory, OnClose, OptionSet, Payload, Syscalls, Transfers,
+};
 use ipcperf_engine::job::Failure;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::task::WorkerContext;
@@ -47,7 +49,7 @@ pub(crate) const CASES: &[Case] = &[
     case("C02", "sizes", payload, data::sizes),
     case("C03", "ordering", floor, data::ordering),
     case("C04", "no_loss_no_duplicate_no_invention", floor, data::no_loss),
-    case("C05", "boundaries", payload, boundaries::boundaries),
+    case("C05", "boundaries", unasked_payload, boundaries::boundaries),
     case("C06", "smallest_buffers", knobs, data::smallest_buffers),
     case("C06", "short_transfers", short, calls::short_transfers),
     case("C07", "back_pressure", back_pressure, pressure::back_pressure),
@@ -129,6 +131,16 @@ fn payload(entry: &Entry) -> Option<String> {
     floor(entry).or_else(|| is_wake.then(|| "payload: wake, one size only".into()))
 }
 
+/// Cases in which one end sends, and the other merely receives.
+fn unasked(entry: &Entry) -> Option<String> {
+    let is_call = entry.spec().exchange == Transfers::Calls;
+    is_call.then(|| "exchange: calls, nothing goes without an answer".into())
+}
+
+fn unasked_payload(entry: &Entry) -> Option<String> {
+    payload(entry).or_else(|| unasked(entry))
+}
+
 fn knobs(entry: &Entry) -> Option<String> {
     floor(entry).or_else(|| entry.smallest().is_none().then(|| "knobs: none is a number".into()))
 }
@@ -165,12 +177,14 @@ fn any_knob(entry: &Entry) -> Option<String> {
 
 fn back_pressure(entry: &Entry) -> Option<String> {
     let none = entry.spec().back_pressure == BackPressure::None;
-    floor(entry).or_else(|| none.then(|| "back_pressure: none".into()))
+    floor(entry).or_else(|| none.then(|| "back_pressure: none".into())).or_else(|| unasked(entry))
 }
 
 fn on_close(entry: &Entry) -> Option<String> {
     let undetected = entry.spec().on_close == OnClose::Undetected;
-    floor(entry).or_else(|| undetected.then(|| "on_close: undetected".into()))
+    floor(entry)
+        .or_else(|| undetected.then(|| "on_close: undetected".into()))
+        .or_else(|| unasked(entry))
 }
 
 fn limit(entry: &Entry) -> Option<String> {

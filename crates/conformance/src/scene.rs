@@ -3,8 +3,8 @@
 use crate::census::Descriptors;
 use crate::entry::Entry;
 use crate::payload::Random;
-use crate::script::{Batch, Seen, Sizes};
-use ipcperf_core::OptionSet;
+use crate::script::{Batch, Script, Seen, Sizes};
+use ipcperf_core::{OptionSet, Seat, Transfers};
 use ipcperf_sys::affinity;
 use ipcperf_sys::rundir::RunDirectory;
 use std::cell::RefCell;
@@ -96,6 +96,20 @@ impl<'a> Scene<'a> {
     /// Random sizes from `low` to `high` that both ends know.
     pub(crate) fn sizes(&self, low: usize, high: usize) -> Sizes {
         Sizes::Random { seed: self.draw(), low, high }
+    }
+
+    /// Whether each message needs an answer before the next: then nothing goes unasked.
+    pub(crate) fn calls(&self) -> bool {
+        self.entry.spec().exchange == Transfers::Calls
+    }
+
+    /// One end sends and the other receives, or where nothing goes unasked answers each.
+    pub(crate) fn flow(&self, script: Script, from: Seat, batch: Batch) -> Script {
+        if self.calls() {
+            script.exchange(Batch { window: 0, ..batch })
+        } else {
+            script.send(from, batch)
+        }
     }
 
     /// A batch within the window that the mechanism declares for messages of up to `largest` bytes.

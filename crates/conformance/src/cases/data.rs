@@ -52,13 +52,14 @@ fn exchange(pair: &mut Pair<'_>, largest: usize, sizes: Vec<usize>) -> Result<()
     mirror(&seen)
 }
 
-/// C03: 100,000 numbered messages one way and 10,000 the other.
+/// C03: 100,000 numbered messages one way and 10,000 the other; of calls a tenth, each of which goes both ways.
 pub(crate) fn ordering(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let size = scene.size(8, &options);
     let batch = |count| scene.batch(count, Sizes::List(vec![size]), size);
-    let script =
-        Script::default().send(Seat::Lead, batch(100_000)).send(Seat::Follow, batch(10_000));
+    let tenth = if scene.calls() { 10 } else { 1 };
+    let script = scene.flow(Script::default(), Seat::Lead, batch(100_000 / tenth));
+    let script = scene.flow(script, Seat::Follow, batch(10_000 / tenth));
     let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(size, script)?;
     mirror(&pair.done()?)
@@ -69,7 +70,8 @@ pub(crate) fn no_loss(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let largest = scene.size(4096, &options);
     let batch = || scene.batch(5000, scene.sizes(largest.min(1), largest), largest);
-    let script = Script::default().send(Seat::Lead, batch()).send(Seat::Follow, batch());
+    let script = scene.flow(Script::default(), Seat::Lead, batch());
+    let script = scene.flow(script, Seat::Follow, batch());
     let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(largest, script)?;
     mirror(&pair.done()?)
@@ -88,9 +90,8 @@ pub(crate) fn smallest_buffers(scene: &Scene<'_>) -> Result<(), Trouble> {
         let sizes = scene.sizes(largest.div_ceil(2), largest);
         Batch::new(count, sizes, window)
     };
-    let script = Script::default()
-        .exchange(batch(4))
-        .send(Seat::Lead, batch(8))
-        .send(Seat::Follow, batch(8));
+    let script = Script::default().exchange(batch(4));
+    let script = scene.flow(script, Seat::Lead, batch(8));
+    let script = scene.flow(script, Seat::Follow, batch(8));
     mirror(&scene.play(&options, largest, script)?)
 }

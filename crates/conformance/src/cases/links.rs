@@ -20,7 +20,7 @@ pub(crate) fn isolation(scene: &Scene<'_>) -> Result<(), Trouble> {
     // and none waits for room meanwhile.
     let is_together = !scene.entry.spec().wait.burns_cpu();
     let waiting = match scene.entry.window(size, &options) {
-        _ if !is_together => 1,
+        _ if !is_together || scene.calls() => 1,
         0 => WAITING,
         window => WAITING.min(window),
     };
@@ -69,7 +69,8 @@ pub(crate) fn reuse(scene: &Scene<'_>) -> Result<(), Trouble> {
         for link in 0..SEQUENCE[index.min(1)] {
             let size = scene.size([64, 4096, 1][link % 3], options);
             let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);
-            let from = Seat::BOTH[link % 2];
+            // A server has nothing to send unasked.
+            let from = if scene.calls() { Seat::Lead } else { Seat::BOTH[link % 2] };
             let script = Script::default()
                 .exchange(batch(5))
                 .both(Step::Hold)

@@ -31,13 +31,13 @@ fn interrupted(scene: &Scene<'_>, trips: u64) -> Result<u64, Trouble> {
     let options = OptionSet::default();
     let (small, large) = (scene.size(64, &options), scene.size(LARGE.0, &options));
     let flow = || scene.batch(LARGE.1, Sizes::List(vec![large]), large);
-    let script = Script::default()
-        .both(Step::Interruptible)
-        .both(Step::Hold)
-        .exchange(Batch::new(trips, Sizes::List(vec![small]), 0))
-        .send(Seat::Lead, flow())
-        .send(Seat::Follow, flow())
-        .both(Step::Interruptions);
+    let script = Script::default().both(Step::Interruptible).both(Step::Hold).exchange(Batch::new(
+        trips,
+        Sizes::List(vec![small]),
+        0,
+    ));
+    let script = scene.flow(script, Seat::Lead, flow());
+    let script = scene.flow(script, Seat::Follow, flow()).both(Step::Interruptions);
     let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(large, script)?;
     pair.attached()?;
