@@ -1,7 +1,9 @@
 //! Programs whose TCP sockets become UNIX sockets: they go on as before, and their data takes the other way.
 
-use crate::common::{Ended, Sandbox, can_run, wait_for};
+use crate::common::{Ended, Sandbox, can_run, skipped, wait_for};
+use crate::container::without;
 use crate::watch::signal;
+use ipcperf_sys::seccomp::Refusal;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
@@ -154,6 +156,24 @@ print(domain(l), domain(c), domain(u), domain(p), refused == 111)
     let Some((_, ended)) = swapped(text, &[]) else { return };
     let told = format!("{UNIX} {UNIX} {INET} {UNIX} True");
     assert_eq!(ended.stdout.trim(), told, "{}", ended.stderr);
+}
+
+/// Where the watch may not look at programs they go on as they are, and it says why.
+#[test]
+fn a_sandbox_without_the_calls_for_it_keeps_the_sockets() {
+    if let Err(error) = without(&[], Refusal::NotPermitted, || ()) {
+        return skipped("seccomp", error);
+    }
+    for call in [libc::SYS_pidfd_getfd, libc::SYS_process_vm_readv] {
+        let Some(sandbox) = script(&[("program", BOTH)]) else { return };
+        let words = ["swap", "--", "python3", "program.py"];
+        let run = || sandbox.run(&words);
+        let ended = without(&[call], Refusal::NotPermitted, run).expect("a filter");
+        assert!(ended.status.success(), "{call}: {}", ended.stderr);
+        assert_eq!(ended.stdout.trim(), format!("{INET} {INET} {INET} True True"), "{call}");
+        assert!(ended.stderr.contains("nothing was exchanged"), "{call}: {}", ended.stderr);
+        assert!(ended.stderr.contains("Operation not permitted"), "{call}: {}", ended.stderr);
+    }
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
     let used = |at: usize| {
         let (server, client) = (server_cpus[at], client_cpus[at]);
         let limit = limit(server, client);
-        format!("the server used {server:.2} CPUs and the client {client:.2} ({limit})")
+        format!("server {server:.2} and client {client:.2} ({limit})")
     };
     let per = match (&programs.requests, &programs.figure) {
         (Some(_), _) => "CPU time is per request",
@@ -126,7 +126,7 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
     let mut lines = vec![
         format!("Server: {}", programs.server),
         format!("Client: {}; {per}", programs.client),
-        format!("A: {}; B: {}", used(0), used(1)),
+        format!("CPUs used by A: {}; by B: {}", used(0), used(1)),
     ];
     if let Some(ratio) = by_cpu_time(document, programs) {
         lines.push(format!("CPU time alone would make B {} as fast as A", times(ratio)));
@@ -228,6 +228,10 @@ pub(super) fn briefly(document: &Comparison, one: &FigureComparison) -> String {
     let (ratio, verdict) = (ratio(one), verdict(document, one));
     match one.metric.as_str() {
         "above_p99" => format!("of A exceeded {ratio} as often: {verdict}"),
+        _ if document.programs.is_some() => {
+            let [a, b] = [one.a_value, one.b_value].map(|value| figure(one, value));
+            format!("{a} -> {b}, {ratio} {verdict}")
+        }
         _ => format!("{ratio} {verdict}"),
     }
 }
