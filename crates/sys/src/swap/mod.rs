@@ -6,10 +6,12 @@
 
 mod held;
 mod name;
+mod place;
 
 use crate::handed::Call;
 use held::{State, exchange};
 use name::Name;
+use place::Place;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
@@ -17,13 +19,10 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::fmt;
 use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -90,13 +89,6 @@ struct Bound {
     place: Place,
     /// The name is taken as long as this lives.
     _holder: OwnedFd,
-}
-
-/// Where a listener is that was exchanged.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Place {
-    Path(PathBuf),
-    Port(SocketAddr),
 }
 
 /// What a socket is that was exchanged.
@@ -530,82 +522,6 @@ impl Exchange {
         self.bound.iter().any(|bound| bound.place.is_listening())
     }
 }
-
-impl fmt::Display for Place {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Path(path) => write!(out, "{}", path.display()),
-            Self::Port(address) => write!(out, "{address}"),
-        }
-    }
-}
-
-impl Place {
-    fn of(name: &SocketAddrAny) -> Option<Self> {
-        if let Ok(address) = SocketAddr::try_from(name.clone()) {
-            return Some(Self::Port(address));
-        }
-        let name = SocketAddrUnix::try_from(name.clone()).ok()?;
-        Some(Self::Path(OsStr::from_bytes(name.path_bytes()?).into()))
-    }
-
-    /// Whether somebody listens there.
-    fn is_listening(&self) -> bool {
-        match self {
-            Self::Path(_) => self.sockets("/proc/net/unix", |words| words[3] == ACCEPTS),
-            Self::Port(_) => self.sockets("/proc/net/tcp", |words| words[3] == LISTENS),
-        }
-    }
-
-    /// Whether a socket that is bound to it is still open, listening or not.
-    fn is_there(&self) -> bool {
-        match self {
-            // One that was accepted has the name of its listener.
-            Self::Path(_) => self.sockets("/proc/net/unix", |words| words[5] != CONNECTED),
-            // None of those that hold it lets another one in.
-            Self::Port(address) => {
-                let trial = net::socket_with(
-                    AddressFamily::INET,
-                    SocketType::STREAM,
-                    SocketFlags::CLOEXEC,
-                    None,
-                );
-                trial.is_ok_and(|trial| net::bind(&trial, address).is_err())
-            }
-        }
-    }
-
-    /// Whether one of the sockets that are bound to it is so: `Num RefCount Protocol Flags Type St Inode Path` of UNIX sockets,
-    /// and `sl local_address rem_address st` of those of TCP.
-    fn sockets(&self, file: &str, is_so: impl Fn(&[&str]) -> bool) -> bool {
-        let name = match self {
-            Self::Path(path) => format!(" {}", path.display()),
-            // In the order of the bytes of this machine, as 32 bits.
-            Self::Port(address) => match address.ip() {
-                IpAddr::V4(ip) => {
-                    let ip = u32::from_ne_bytes(ip.octets());
-                    format!(" {ip:08X}:{:04X} ", address.port())
-                }
-                IpAddr::V6(_) => return false,
-            },
-        };
-        let all = fs::read_to_string(file).unwrap_or_default();
-        let has_name = |line: &&str| match self {
-            Self::Path(_) => line.ends_with(&name),
-            Self::Port(_) => line.contains(&name),
-        };
-        all.lines().filter(has_name).any(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            words.len() > 6 && is_so(&words)
-        })
-    }
-}
-
-/// `__SO_ACCEPTCON` and `SS_CONNECTED` (`linux/net.h`), as `/proc/net/unix` writes them, and `TCP_LISTEN`
-/// (`net/tcp_states.h`).
-const ACCEPTS: &str = "00010000";
-const CONNECTED: &str = "03";
-const LISTENS: &str = "0A";
 
 /// A socket of ours that takes a program's name, as that would, with the name that it got.
 fn held(call: &Call, socket: &OwnedFd, name: &Name) -> Result<(OwnedFd, Name), Errno> {
