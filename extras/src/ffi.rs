@@ -54,8 +54,8 @@ pub(crate) mod zeromq {
     const ZMQ_SNDMORE: c_int = 2;
     const ZMQ_DONTWAIT: c_int = 1;
 
-    /// How long a socket that is closed goes on sending, ms.
-    const LINGER: c_int = 30_000;
+    /// How long a socket that is closed goes on sending its last word, ms.
+    const LINGER: c_int = 100;
 
     /// `zmq_msg_t`.
     #[repr(C, align(8))]

@@ -95,8 +95,6 @@ pub struct Sockets {
 }
 
 impl Pair for Sockets {
-    const FORGETS: bool = true;
-
     fn send(&mut self, message: &[u8]) -> Result<(), i32> {
         self.socket.send(message, true)
     }

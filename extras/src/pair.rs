@@ -1,5 +1,5 @@
-//! One end of a pair of sockets of a library that tells nothing of a peer that closes, and may lose what is under way then:
-//! an end here says that it ends, and waits until its peer has read.
+//! One end of a pair of sockets of a library that tells nothing of a peer that closes, and loses what that has not read by
+//! then: an end here says that it ends, and waits until its peer has read.
 
 use ipcperf_core::prelude::*;
 use ipcperf_mech::port::fault;
@@ -17,9 +17,6 @@ pub enum Word {
 
 /// A socket of a pair. Errors are those of `errno`, of which `EINTR` means to try again.
 pub trait Pair {
-    /// What was sent and is not with the peer yet is lost when the socket is closed.
-    const FORGETS: bool;
-
     /// Copies a message to the library, and waits where there is no room.
     fn send(&mut self, message: &[u8]) -> Result<(), i32>;
     /// Says a word, at once or not at all (`EAGAIN`).
@@ -131,14 +128,14 @@ const LINGER: Duration = Duration::from_secs(30);
 /// The same where the peer has finished too, and may be gone, or this end is let go of as it is.
 const SHORT: Duration = Duration::from_millis(500);
 
-/// What a socket that forgets is given for its last word, which nobody answers.
+/// What a socket is given for its last word, which nobody answers.
 const PARTING: Duration = Duration::from_millis(5);
 
 impl<P: Pair> Drop for PairPort<P> {
     fn drop(&mut self) {
         let (began, has_finished) = (Instant::now(), self.awaits);
         let limit = if has_finished { LINGER } else { SHORT };
-        let mut is_untold = P::FORGETS && !has_finished;
+        let mut is_untold = !has_finished;
         while (self.awaits || is_untold)
             && began.elapsed() < if self.has_ended { SHORT } else { limit }
         {
@@ -159,7 +156,7 @@ impl<P: Pair> Drop for PairPort<P> {
             }
         }
         // The answer to what the peer told last is under way.
-        if P::FORGETS && self.has_ended {
+        if self.has_ended {
             std::thread::sleep(PARTING);
         }
     }

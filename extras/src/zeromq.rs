@@ -127,8 +127,6 @@ impl Sockets {
 }
 
 impl Pair for Sockets {
-    const FORGETS: bool = false;
-
     fn send(&mut self, message: &[u8]) -> Result<(), i32> {
         self.socket.send(message, false)
     }
