@@ -43,7 +43,7 @@ pub(crate) fn descriptors_and_mappings(scene: &Scene<'_>) -> Result<(), Trouble>
 }
 
 fn census(seen: &[Seen]) -> Descriptors {
-    seen.last().and_then(|seen| seen.census.clone()).unwrap_or_default()
+    seen.iter().find_map(|seen| seen.census.clone()).unwrap_or_default()
 }
 
 fn compare(
