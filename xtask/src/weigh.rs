@@ -29,7 +29,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 221_000;
+    pub(super) const MARKDOWN_BYTES: usize = 222_000;
 }
 
 /// Folders of Rust that are counted.
