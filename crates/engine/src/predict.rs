@@ -105,7 +105,8 @@ impl Measure for Run<'_> {
             Err(TaskError::Deadline(_)) => {
                 let limit = self.settings.deadline.as_secs_f64();
                 return Err(TaskError::Deadline(format!(
-                    "{name}: the client had not ended after {limit} s; --deadline allows more"
+                    "{name}: not done after {limit} s: the server has to listen by then and the client to end by itself; \
+                     --deadline allows more"
                 )));
             }
             Err(TaskError::Failed(why)) => return Err(TaskError::Failed(format!("{name}: {why}"))),

@@ -156,9 +156,12 @@ pub(crate) fn run(args: &PredictArgs) -> Result<ExitCode, Stop> {
 fn words(server: &[String], client: &[String]) -> String {
     let [client, server] = [client, server].map(|words| {
         let program = words.first().map_or("", String::as_str);
-        Path::new(program).file_name().map_or(program.into(), |name| name.to_string_lossy())
+        let name = Path::new(program).file_name();
+        let name = name.map_or(program.into(), |name| name.to_string_lossy());
+        // Blanks part words from each other.
+        name.replace(char::is_whitespace, "_")
     });
-    format!("{client} on {server}").replace(char::is_whitespace, "_").replace("_on_", " on ")
+    format!("{client} on {server}")
 }
 
 fn expression(text: &str) -> Result<Regex, Stop> {

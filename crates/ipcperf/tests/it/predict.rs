@@ -108,7 +108,7 @@ fn programs_that_come_to_nothing_say_why() {
         ),
         ("python3 client.py", &["--figure", "requests"], 2, "has no group for the number"),
         ("python3 client.py", &["--figure", "(["], 2, "--figure: "),
-        ("python3 client.py", &["--port", "1"], 1, "the client had not ended"),
+        ("python3 client.py", &["--port", "1"], 1, "the server has to listen by then"),
         ("no-such-client", &[], 2, "no program 'no-such-client' in PATH"),
         ("python3 client.py", &["--to", "unix"], 2, "sockets become one of"),
     ] {
