@@ -70,8 +70,9 @@ impl<R: Route> Mechanism for Dbus<R> {
         payload: Payload::up_to(64 << 20, "the D-Bus specification: an array has up to 64 MiB"),
         direction: Direction::TwoWay,
         reach: if R::IS_BUS { Reach::Named } else { Reach::Related },
-        shares: if R::IS_BUS { Namespaces::MNT } else { Namespaces::NONE },
-        shares_by_name: if R::IS_BUS { Namespaces::MNT } else { Namespaces::NONE },
+        // zbus asks for the process at the other end of a socket, which has no number in another PID namespace.
+        shares: if R::IS_BUS { Namespaces::MNT } else { Namespaces::PID },
+        shares_by_name: if R::IS_BUS { Namespaces::MNT } else { Namespaces::PID },
         producers: if R::IS_BUS { Peers::Many } else { Peers::One },
         consumers: if R::IS_BUS { Peers::Many } else { Peers::One },
         back_pressure: BackPressure::Blocks,
