@@ -2,6 +2,7 @@
 
 use crate::common::{Sandbox, cells, is_here, list, skipped, text, valid, wait_for};
 use crate::container::without;
+use crate::interruption::nothing_is_left;
 use crate::schemas::RESULT_SCHEMA;
 use crate::strangers::Somebody;
 use crate::watch::{Objects, elsewhere, signal, workers};
@@ -186,9 +187,7 @@ fn an_end_killed_in_namespaces_of_its_own_leaves_nothing() {
             wait_for("the end of all workers", || workers(&sandbox).is_empty().then_some(()));
         }
     }
-    sandbox.done(&["clean"]);
-    sandbox.leaves_nothing();
-    assert_eq!(Objects::now().since(&before).ours(), 0);
+    nothing_is_left(&sandbox, &before);
 }
 
 /// Those calls by which namespaces are entered, each the last one of the process that makes it.
