@@ -44,7 +44,7 @@ pub(crate) struct PredictArgs {
     #[arg(long, requires = "figure")]
     less_is_better: bool,
     /// How many requests the client makes in a run, for figures per request
-    #[arg(long, value_name = "N", conflicts_with = "figure", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
     /// Rounds; each runs both as they are twice and with other sockets once, in random order
     #[arg(long, value_name = "N", default_value_t = 12)]
@@ -206,11 +206,12 @@ impl Asked {
                 (None, None) => of("elapsed_ns", false, &|work| Ok(elapsed(work)))?,
             };
         // What the CPU time of a run was used for.
-        let amount = |work: &Work| match (&self.figure, self.requests) {
-            (Some(regex), _) if !self.less_is_better => {
+        let amount = |work: &Work| match (self.requests, &self.figure) {
+            (Some(requests), _) => Ok(requests as f64),
+            (None, Some(regex)) if !self.less_is_better => {
                 figure(regex, &work.output).map(|rate| rate * elapsed(work) / 1e9)
             }
-            (_, requests) => Ok(requests.map_or(1.0, |requests| requests as f64)),
+            _ => Ok(1.0),
         };
         let server =
             of("server_cpu_ns", false, &|work| Ok(work.worked.server_ns as f64 / amount(work)?))?;

@@ -77,9 +77,11 @@ fn what_a_server_gains_is_found_with_what_it_saves() {
             (&"server_cpu_ns".into(), &"client_cpu_ns".into())
         );
         assert!(ratio(server) < 0.8, "{server}");
-        // 200 ms in a run, 4 ms for each request.
+        // 200 ms in a run, 4 ms for each request. How many there were is known but to the client where it tells its rate.
         let least = if metric == "elapsed_ns" { 200e6 } else { 4e6 };
-        assert!(server["a_value"].as_f64().is_some_and(|ns| ns >= 0.9 * least), "{server}");
+        let is_known = metric != "figure";
+        let value = server["a_value"].as_f64().expect("a figure");
+        assert!(!is_known || value >= 0.9 * least, "{server}");
         assert_eq!(found["programs"]["connections"], 2);
         // Read again, it says the same.
         let shown = sandbox.run(&["report", "p.json"]);
