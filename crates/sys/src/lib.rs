@@ -25,6 +25,7 @@ pub mod program;
 pub mod pulse;
 pub mod qos;
 pub mod random;
+pub mod record;
 pub mod rundir;
 pub mod seccomp;
 pub mod shm;

@@ -10,6 +10,7 @@ mod follow;
 
 pub(crate) use calls::MEMORY;
 pub use calls::{name, transfer};
+pub(crate) use follow::Returned;
 pub use follow::{Follow, Followed};
 
 use crate::io::raw;
@@ -72,7 +73,7 @@ impl Tally {
 
 /// What `PTRACE_GET_SYSCALL_INFO` writes at the entry of a call (`struct ptrace_syscall_info`, `linux/ptrace.h`).
 #[repr(C)]
-#[derive(Default)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Info {
     op: u8,
     pad: [u8; 3],
@@ -87,6 +88,8 @@ struct Info {
 /// declares.
 const GET_INFO: usize = 0x420e;
 const AT_ENTRY: u8 = 1;
+/// `PTRACE_SYSCALL_INFO_EXIT`, where the result is in the place of the number.
+const AT_EXIT: u8 = 2;
 /// What a process stops with at a system call, by `PTRACE_O_TRACESYSGOOD`.
 const STOP_AT_CALL: i32 = libc::SIGTRAP | 0x80;
 
@@ -316,10 +319,21 @@ fn request(what: usize, pid: libc::pid_t, address: usize, data: usize) -> io::Re
 
 /// The call a stopped process is about to make; `None` if it comes back from one.
 fn entry(pid: libc::pid_t) -> io::Result<Option<Info>> {
+    let info = info(pid)?;
+    Ok((info.op == AT_ENTRY).then_some(info))
+}
+
+/// The result of the call from which a stopped process comes back.
+fn returned(pid: libc::pid_t) -> io::Result<Option<i64>> {
+    let info = info(pid)?;
+    Ok((info.op == AT_EXIT).then_some(info.number.cast_signed()))
+}
+
+fn info(pid: libc::pid_t) -> io::Result<Info> {
     let mut info = Info::default();
     let at = std::ptr::from_mut(&mut info) as usize;
     request(GET_INFO, pid, size_of::<Info>(), at)?;
-    Ok((info.op == AT_ENTRY).then_some(info))
+    Ok(info)
 }
 
 /// Why a process has stopped, if it has. One that has ended is left to its parent.

@@ -4,7 +4,7 @@
 //! As in the parent module. Between `fork` and `exec` the child makes system calls and nothing else: no allocation, no
 //! lock.
 
-use super::{entry, request};
+use super::{Info, entry, request, returned};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,7 +24,6 @@ const OURS: i32 = libc::__WALL | libc::__WNOTHREAD;
 
 /// Programs under observation, children of this process. The thread that started them is the one that may go on.
 /// Dropping it kills and reaps all that is left of them.
-#[derive(Debug)]
 pub struct Follow {
     /// Readable when one has changed its state.
     signals: OwnedFd,
@@ -33,6 +32,30 @@ pub struct Follow {
     tasks: BTreeMap<libc::pid_t, usize>,
     /// Tasks that have stopped before it was known whose they are.
     early: BTreeSet<libc::pid_t>,
+    /// Is told of every call that returns, where somebody asked for it.
+    watch: Option<Watch>,
+    /// The call that each task is in, and when it was entered, ns of the monotonic clock.
+    entered: BTreeMap<libc::pid_t, (Info, u64)>,
+}
+
+/// Takes a call that has returned, while its thread is stopped.
+type Watch = Box<dyn FnMut(Returned)>;
+
+/// A call that has returned.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Returned {
+    pub(crate) thread: u32,
+    pub(crate) number: i64,
+    pub(crate) arguments: [u64; 6],
+    pub(crate) result: i64,
+    pub(crate) begun: u64,
+    pub(crate) ended: u64,
+}
+
+impl std::fmt::Debug for Follow {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Follow").field("programs", &self.programs).finish_non_exhaustive()
+    }
 }
 
 /// A program and what it has called, its processes and threads included.
@@ -53,8 +76,21 @@ impl Follow {
     /// The kernel's.
     pub fn new() -> io::Result<Self> {
         let signals = crate::signals::descriptor(&[libc::SIGCHLD])?;
-        let (tasks, early) = (BTreeMap::new(), BTreeSet::new());
-        Ok(Self { signals, programs: Vec::new(), tasks, early })
+        Ok(Self {
+            signals,
+            programs: Vec::new(),
+            tasks: BTreeMap::new(),
+            early: BTreeSet::new(),
+            watch: None,
+            entered: BTreeMap::new(),
+        })
+    }
+
+    /// The same; every call that returns is told of.
+    pub(crate) fn watched(watch: Watch) -> io::Result<Self> {
+        let mut follow = Self::new()?;
+        follow.watch = Some(watch);
+        Ok(follow)
     }
 
     /// Starts a program. Its calls count from the moment it is loaded.
@@ -147,11 +183,10 @@ impl Follow {
         let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
         let mut passed = 0;
         match (signal, event) {
-            (_, 0) if signal == libc::SIGTRAP | 0x80 => {
-                if let (Some(info), Some(program)) = (entry(pid)?, self.programs.get_mut(owner)) {
-                    *program.calls.entry(info.number.cast_signed()).or_default() += 1;
-                }
-            }
+            (_, 0) if signal == libc::SIGTRAP | 0x80 => match entry(pid)? {
+                Some(info) => self.enters(pid, owner, info),
+                None => self.returns(pid)?,
+            },
             (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => {
                 let made = message(pid)?;
                 self.tasks.insert(made, owner);
@@ -173,6 +208,38 @@ impl Follow {
         }
         resume(pid, passed)
     }
+
+    fn enters(&mut self, pid: libc::pid_t, owner: usize, info: Info) {
+        if let Some(program) = self.programs.get_mut(owner) {
+            *program.calls.entry(info.number.cast_signed()).or_default() += 1;
+        }
+        if self.watch.is_some() {
+            self.entered.insert(pid, (info, now()));
+        }
+    }
+
+    fn returns(&mut self, pid: libc::pid_t) -> io::Result<()> {
+        let Some(watch) = &mut self.watch else { return Ok(()) };
+        let (Some((info, begun)), Some(result)) = (self.entered.remove(&pid), returned(pid)?)
+        else {
+            return Ok(());
+        };
+        watch(Returned {
+            thread: pid.cast_unsigned(),
+            number: info.number.cast_signed(),
+            arguments: info.arguments,
+            result,
+            begun,
+            ended: now(),
+        });
+        Ok(())
+    }
+}
+
+/// ns of the monotonic clock.
+fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
 }
 
 impl Drop for Follow {
