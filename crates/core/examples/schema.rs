@@ -1,10 +1,11 @@
 //! Prints the JSON Schema of the document that the argument names: `result`, `mechanisms`, `replication`, `comparison`,
-//! `doctor` or `selftest`. `cargo xtask docs` keeps what it prints in `crates/ipcperf/schema/`. `keys` prints the keys of a result as
+//! `profile`, `doctor` or `selftest`. `cargo xtask docs` keeps what it prints in `crates/ipcperf/schema/`. `keys` prints the keys of a result as
 //! docs/RESULTS.md lists them.
 
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, Comparison, DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList,
-    REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA, SELFTEST_SCHEMA, SelfTest,
+    PROFILE_SCHEMA, Profile, REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA, SELFTEST_SCHEMA,
+    SelfTest,
 };
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
@@ -20,10 +21,12 @@ fn main() -> Result<(), Error> {
         "mechanisms" => schema::<MechanismList>(MECHANISMS_SCHEMA),
         "replication" => schema::<Replication>(REPLICATION_SCHEMA),
         "comparison" => schema::<Comparison>(COMPARISON_SCHEMA),
+        "profile" => schema::<Profile>(PROFILE_SCHEMA),
         "doctor" => schema::<Examination>(DOCTOR_SCHEMA),
         "selftest" => schema::<SelfTest>(SELFTEST_SCHEMA),
         _ => {
-            let known = "result, mechanisms, replication, comparison, doctor, selftest or keys?";
+            let known =
+                "result, mechanisms, replication, comparison, profile, doctor, selftest or keys?";
             return Err(Error::other(known));
         }
     };

@@ -27,6 +27,7 @@ mod panics;
 pub mod plan;
 pub mod predict;
 pub mod protocol;
+pub mod record;
 pub mod registry;
 pub mod run;
 pub mod serve;

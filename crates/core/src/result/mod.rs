@@ -17,6 +17,7 @@ mod metric;
 mod origin;
 mod pattern;
 mod pipeline;
+mod profile;
 mod reading;
 mod replication;
 mod requirements;
@@ -45,6 +46,10 @@ pub use pattern::{
 };
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
+};
+pub use profile::{
+    ChannelNeed, Exchange, PROFILE_SCHEMA, Profile, RecordedBy, RecordedChannel, RecordedProgram,
+    RecordedSize, RecordedTime, SharedMapping,
 };
 pub use reading::{read, read_cells};
 pub use replication::{

@@ -1,0 +1,99 @@
+//! What was heard, in its order, and who is who in it.
+
+use ipcperf_sys::record::{Act, Call, Heard, Object};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Calls that are kept: 800 MB at the most.
+const MOST: usize = 10_000_000;
+
+/// Everything that was heard.
+#[derive(Debug, Default)]
+pub(super) struct Log {
+    pub(super) calls: Vec<Call>,
+    pub(super) objects: HashMap<u64, Object>,
+    /// Names of programs by process.
+    names: HashMap<u32, String>,
+    /// Ports of this machine on which somebody listens.
+    pub(super) listening: BTreeSet<u16>,
+    /// Processes of which nothing is heard: our own.
+    pub(super) ignored: Option<u32>,
+    /// A program listens.
+    pub(super) has_listener: bool,
+    /// Processes of ours that are no program yet: what they do is our own doing.
+    unborn: HashSet<u32>,
+    /// POSIX queues.
+    queues: BTreeSet<u64>,
+}
+
+impl Log {
+    pub(super) fn hear(&mut self, heard: Heard) {
+        match heard {
+            Heard::Call(call)
+                if Some(call.process) == self.ignored || self.unborn.contains(&call.process) => {}
+            Heard::Call(call) => {
+                self.has_listener |= call.act() == Act::Listened;
+                if call.is_of_queue() {
+                    self.queues.insert(call.object);
+                }
+                if !self.is_full() {
+                    self.calls.push(call);
+                }
+            }
+            Heard::Object(object) => {
+                if object.listens {
+                    self.listening.insert(object.ports[0]);
+                }
+                // Of a socket that was connected since, the last word counts.
+                let known = self.objects.entry(object.id).or_insert_with(|| object.clone());
+                if known.kind != object.kind || object.pair[1] != 0 {
+                    *known = object;
+                }
+            }
+            Heard::Fork { parent, child } if Some(parent) == self.ignored => {
+                self.unborn.insert(child);
+            }
+            Heard::Fork { parent, child } => {
+                if let Some(name) = self.names.get(&parent).cloned() {
+                    self.names.entry(child).or_insert(name);
+                }
+            }
+            Heard::Program { process, name } => {
+                self.unborn.remove(&process);
+                self.name(process, name);
+            }
+        }
+    }
+
+    pub(super) fn name(&mut self, process: u32, name: String) {
+        self.names.insert(process, name);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.calls.len() >= MOST
+    }
+
+    /// The program of a process.
+    pub(super) fn program(&self, process: u32) -> &str {
+        self.names.get(&process).map_or("?", String::as_str)
+    }
+
+    /// Processes that were heard of.
+    pub(super) fn processes(&self) -> impl Iterator<Item = u32> {
+        self.names.keys().copied().filter(|process| Some(*process) != self.ignored)
+    }
+
+    /// The kind of what calls are about, as channels are called; `None` for what is none.
+    pub(super) fn kind(&self, object: u64) -> Option<&'static str> {
+        let queue = self.queues.contains(&object).then_some("posix-mq");
+        self.objects.get(&object)?.channel().or(queue)
+    }
+
+    /// What was there and is not seen.
+    pub(super) fn unseen(&self) -> BTreeMap<String, u64> {
+        let mut unseen = BTreeMap::new();
+        for what in self.calls.iter().filter_map(Call::hides) {
+            *unseen.entry(what.to_owned()).or_default() += 1;
+        }
+        unseen
+    }
+}

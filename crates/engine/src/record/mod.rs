@@ -1,0 +1,311 @@
+//! Programs of others are recorded while they run: who talks to whom, with what sizes, how often.
+
+mod channels;
+mod log;
+
+use crate::error::not_started;
+use crate::task::TaskError;
+use ipcperf_core::result::{RecordedBy, RecordedChannel, RecordedProgram, SharedMapping};
+use ipcperf_sys::control::wait_any;
+use ipcperf_sys::process::{describe_end, exists};
+use ipcperf_sys::program::{Orphans, Program};
+use ipcperf_sys::record::{Kernel, Shared, Traced, descendants, listening_ports, program_of};
+use ipcperf_sys::signals::Interrupts;
+use log::Log;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, IsTerminal};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a program may take to end once it is asked to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Between two looks at the events. The ring has room for half a second of the busiest programs.
+const MOMENT: Duration = Duration::from_millis(5);
+
+/// Between two looks at what the programs have mapped.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What is to be recorded.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// A program and its arguments; none if processes are given.
+    pub program: Vec<String>,
+    /// Another one that starts once the first listens; at its end the first is ended.
+    pub client: Vec<String>,
+    /// Processes that run already.
+    pub processes: Vec<u32>,
+    /// At most so long.
+    pub during: Option<Duration>,
+    /// In this way; otherwise by the best one there is.
+    pub by: Option<RecordedBy>,
+}
+
+/// What was recorded.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// How.
+    pub by: RecordedBy,
+    /// Why not by programs in the kernel.
+    pub why: Option<String>,
+    /// How the program ended; with a client, how that did; `None` of processes that run on.
+    pub status: Option<ExitStatus>,
+    /// It was asked to end.
+    pub is_interrupted: bool,
+    /// No more calls were kept.
+    pub is_full: bool,
+    /// For how long.
+    pub elapsed: Duration,
+    /// How many calls.
+    pub calls: u64,
+    /// How many events were lost.
+    pub lost: u64,
+    /// What recording added to a call, ns.
+    pub price_ns: Option<f64>,
+    /// The programs.
+    pub programs: Vec<RecordedProgram>,
+    /// What they said to each other.
+    pub channels: Vec<RecordedChannel>,
+    /// What memory they share.
+    pub shared: Vec<SharedMapping>,
+    /// What was not seen.
+    pub unseen: BTreeMap<String, u64>,
+}
+
+/// Where calls are heard from, and what runs.
+enum Source {
+    Kernel(Kernel, Vec<Running>),
+    Traced(Traced),
+}
+
+/// A program, and how it ended if it has.
+struct Running(Program, Option<ExitStatus>);
+
+impl Running {
+    fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
+        if self.1.is_none() && wait_any(&[self.0.pidfd()], Instant::now())?.contains(&true) {
+            self.1 = Some(self.0.wait()?.status);
+        }
+        Ok(self.1)
+    }
+}
+
+/// Records until the programs have ended, the time is over, or somebody interrupts.
+///
+/// # Errors
+/// A program cannot be started, or nothing can be recorded here.
+pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskError> {
+    let failed = |error: io::Error| TaskError::Failed(error.to_string());
+    // Dropped last: whatever the programs have left behind.
+    let _orphans = Orphans::adopt().map_err(failed)?;
+    let (mut source, why, price_ns) = source(wanted)?;
+    let mut log = Log::default();
+    log.listening = listening_ports();
+    log.ignored = Some(std::process::id());
+    let began = Instant::now();
+    if let Source::Kernel(kernel, _) = &source {
+        for process in wanted.processes.iter().flat_map(|root| descendants(*root)) {
+            if let Some(name) = program_of(process) {
+                log.name(process, name);
+                kernel.add(process).map_err(failed)?;
+            }
+        }
+    }
+    if !wanted.program.is_empty() {
+        source.start(&wanted.program)?;
+    }
+    let mut shared = Shared::default();
+    let (mut looked, mut ends) = (None, None);
+    let (mut is_interrupted, mut has_client) = (false, false);
+    let status = loop {
+        source.take(&mut log).map_err(failed)?;
+        let now = Instant::now();
+        if looked.is_none_or(|looked| now - looked > LOOK) {
+            log.processes().for_each(|process| shared.look(process));
+            looked = Some(now);
+        }
+        if log.has_listener && !has_client && !wanted.client.is_empty() && ends.is_none() {
+            source.start(&wanted.client)?;
+            has_client = true;
+        }
+        let ended = source.ended().map_err(failed)?;
+        let [first, last] = [ended.first(), ended.get(1)].map(|one| one.copied().flatten());
+        let is_late = ends.is_some_and(|ends| now > ends);
+        match (first, last) {
+            // The client is done, and so is its server.
+            (server, Some(client)) if has_client && (server.is_some() || is_late) => {
+                break Some(client);
+            }
+            (Some(status), _) if !has_client && !wanted.client.is_empty() && ends.is_none() => {
+                return Err(TaskError::Failed(format!(
+                    "the program ended before it listened, so that its client did not begin: it {}",
+                    describe_end(status)
+                )));
+            }
+            (Some(status), _) if !has_client => break Some(status),
+            _ if is_late => break last.or(first),
+            _ => {}
+        }
+        let client_is_done = has_client && last.is_some();
+        let is_over = wanted.during.is_some_and(|during| began.elapsed() > during);
+        is_interrupted |= interrupts.arrived();
+        let is_done = is_over || is_interrupted || log.is_full();
+        if is_done && wanted.program.is_empty() {
+            break None;
+        }
+        // A client without its server ends by itself or not at all.
+        if ends.is_none() && (is_done || client_is_done || has_client && first.is_some()) {
+            if is_done || client_is_done {
+                source.terminate();
+            }
+            ends = Some(now + GRACE);
+        }
+        if wanted.program.is_empty() && !is_alive(wanted) {
+            break None;
+        }
+        source.nap(interrupts).map_err(failed)?;
+    };
+    source.take(&mut log).map_err(failed)?;
+    let (by, lost) = match &source {
+        Source::Kernel(kernel, _) => (RecordedBy::Bpf, kernel.lost().map_err(failed)?),
+        Source::Traced(_) => (RecordedBy::Ptrace, 0),
+    };
+    let elapsed = began.elapsed();
+    drop(source);
+    Ok(Recorded {
+        by,
+        why,
+        status,
+        is_interrupted,
+        is_full: log.is_full(),
+        elapsed,
+        calls: log.calls.len() as u64,
+        lost,
+        price_ns,
+        programs: channels::programs(&log),
+        channels: channels::channels(&log),
+        shared: mappings(&shared, &log),
+        unseen: log.unseen(),
+    })
+}
+
+/// Whether one of the given processes is still there.
+fn is_alive(wanted: &Wanted) -> bool {
+    wanted.processes.iter().any(|process| exists(*process))
+}
+
+/// The best way there is, and why it is not the first.
+fn source(wanted: &Wanted) -> Result<(Source, Option<String>, Option<f64>), TaskError> {
+    let mut why = None;
+    if wanted.by != Some(RecordedBy::Ptrace) {
+        let kernel = Kernel::new().and_then(|mut kernel| {
+            let price = kernel.price()?;
+            Ok((kernel, price))
+        });
+        match kernel {
+            Ok((kernel, price)) => {
+                return Ok((Source::Kernel(kernel, Vec::new()), None, Some(price)));
+            }
+            Err(error) if wanted.by.is_some() => return Err(TaskError::Failed(error.to_string())),
+            Err(error) => why = Some(error.to_string()),
+        }
+    }
+    if !wanted.processes.is_empty() {
+        let because = why.map(|why| format!(": {why}")).unwrap_or_default();
+        return Err(TaskError::Failed(format!(
+            "processes that run already are recorded by programs in the kernel alone{because}"
+        )));
+    }
+    let traced = Traced::new().map_err(|error| TaskError::Failed(error.to_string()))?;
+    Ok((Source::Traced(traced), why, None))
+}
+
+impl Source {
+    fn start(&mut self, words: &[String]) -> Result<(), TaskError> {
+        let Some((name, arguments)) = words.split_first() else { return Ok(()) };
+        let mut command = Command::new(name);
+        command.args(arguments).env_remove("IPCPERF_PAD");
+        // It has a process group of its own, and a terminal stops such a group when it reads.
+        if io::stdin().is_terminal() {
+            command.stdin(Stdio::null());
+        }
+        let started = match self {
+            Self::Kernel(kernel, programs) => {
+                // What a recorded process makes is recorded before it runs. What this one does itself is not kept.
+                let own = std::process::id();
+                let program = kernel.add(own).and_then(|()| Program::start(&mut command));
+                let program = program.and_then(|program| kernel.remove(own).map(|()| program));
+                program.map(|program| programs.push(Running(program, None)))
+            }
+            Self::Traced(traced) => traced.start(&mut command),
+        };
+        started.map_err(|error| match error.kind() {
+            io::ErrorKind::PermissionDenied if matches!(self, Self::Traced(_)) => {
+                TaskError::Failed("ptrace is refused here; allow it to this user".to_owned())
+            }
+            _ => TaskError::Failed(
+                not_started(&format!("'{name}' cannot be started"), &error).to_string(),
+            ),
+        })
+    }
+
+    fn take(&mut self, log: &mut Log) -> io::Result<()> {
+        match self {
+            Self::Kernel(kernel, _) => {
+                kernel.take(&mut |heard| log.hear(heard));
+                Ok(())
+            }
+            Self::Traced(traced) => traced.take(&mut |heard| log.hear(heard)),
+        }
+    }
+
+    /// How each program has ended, if it has.
+    fn ended(&mut self) -> io::Result<Vec<Option<ExitStatus>>> {
+        match self {
+            Self::Kernel(_, programs) => programs.iter_mut().map(Running::ended).collect(),
+            Self::Traced(traced) => Ok(traced.programs().into_iter().map(|(_, end)| end).collect()),
+        }
+    }
+
+    fn terminate(&self) {
+        match self {
+            Self::Kernel(_, programs) => programs.iter().for_each(|running| running.0.terminate()),
+            Self::Traced(traced) => traced.terminate(),
+        }
+    }
+
+    /// Until something may have happened.
+    fn nap(&self, interrupts: &Interrupts) -> io::Result<()> {
+        let mut fds = vec![interrupts.fd()];
+        match self {
+            Self::Kernel(_, programs) => {
+                let running = programs.iter().filter(|running| running.1.is_none());
+                fds.extend(running.map(|running| running.0.pidfd()));
+            }
+            Self::Traced(traced) => fds.push(traced.fd()),
+        }
+        wait_any(&fds, Instant::now() + MOMENT).map(drop)
+    }
+}
+
+/// Who shares how much memory, those with most first.
+fn mappings(shared: &Shared, log: &Log) -> Vec<SharedMapping> {
+    let mut all: BTreeMap<&BTreeSet<u32>, u64> = BTreeMap::new();
+    for (processes, bytes) in shared.between() {
+        *all.entry(processes).or_default() += bytes;
+    }
+    let mut found: Vec<_> = all
+        .into_iter()
+        .map(|(processes, bytes)| {
+            let programs: BTreeSet<_> =
+                processes.iter().map(|process| log.program(*process)).collect();
+            SharedMapping {
+                programs: programs.into_iter().map(str::to_owned).collect(),
+                processes: processes.len() as u64,
+                bytes,
+            }
+        })
+        .collect();
+    found.sort_by_key(|mapping| std::cmp::Reverse(mapping.bytes));
+    found
+}
