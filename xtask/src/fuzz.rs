@@ -45,7 +45,7 @@ const LONGEST: &str = "-max_len=16384";
 /// Targets whose inputs are, for the most part, changes of a document. A change is found without what libFuzzer is told of
 /// compared values and keeps of rare edges: keeping it took 40 % of the time of whole documents (118 executions a second with
 /// it, 190 without), telling it 45 % of what was left. Messages: 7,800 with both, 17,700 with neither.
-const DOCUMENTS: [&str; 5] = ["comparison", "message", "replication", "result", "text"];
+const DOCUMENTS: [&str; 6] = ["comparison", "message", "profile", "replication", "result", "text"];
 /// Longest input that `--keep` takes into the repository.
 const LONGEST_KEPT: &str = "-max_len=2048";
 

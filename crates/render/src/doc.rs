@@ -119,6 +119,8 @@ pub enum Picture {
     Strip(svg::Strip),
     /// A figure for each pair.
     Matrix(svg::Matrix),
+    /// Channels between names.
+    Flow(svg::Flow),
 }
 
 /// Rows under heads.
@@ -486,6 +488,7 @@ impl Picture {
             Self::Plane(plane) => plane.inline(),
             Self::Strip(strip) => strip.inline(),
             Self::Matrix(matrix) => matrix.inline(),
+            Self::Flow(flow) => flow.inline(),
         }
     }
 }

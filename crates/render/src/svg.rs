@@ -9,10 +9,12 @@
 use crate::text;
 use std::fmt::Write;
 
+mod flow;
 mod matrix;
 mod plane;
 mod strip;
 
+pub use flow::{Flow, FlowLink};
 pub use matrix::Matrix;
 pub use plane::{Axis, Mark, Plane, Spot, Trace};
 pub use strip::{Strip, StripRow, spark};

@@ -32,6 +32,7 @@ mod once;
 mod overview;
 mod pictures;
 mod pipelines;
+mod profile;
 mod reference;
 mod replication;
 mod result;
@@ -62,10 +63,11 @@ pub use judge::{
 };
 pub use list::{ListRow, list};
 pub use load::{
-    LoadError, is_comparison, is_document, is_replication, load, load_comparison, load_replication,
-    run_key,
+    LoadError, is_comparison, is_document, is_profile, is_replication, load, load_comparison,
+    load_profile, load_replication, run_key,
 };
 pub use once::{Repeatable, once};
+pub use profile::profile;
 pub use reference::reference;
 pub use replication::{across, plots, replication};
 pub use selftest::selftest;

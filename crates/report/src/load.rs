@@ -2,8 +2,8 @@
 
 use crate::text;
 use ipcperf_core::result::{
-    COMPARISON_SCHEMA, Comparison, NO_SCHEMA, REPLICATION_SCHEMA, Replication, ResultSet, SCHEMA,
-    check_schema, read,
+    COMPARISON_SCHEMA, Comparison, NO_SCHEMA, PROFILE_SCHEMA, Profile, REPLICATION_SCHEMA,
+    Replication, ResultSet, SCHEMA, check_schema, read,
 };
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
@@ -99,6 +99,12 @@ pub fn is_comparison(text: &str) -> bool {
     is_of(text, COMPARISON_SCHEMA)
 }
 
+/// Whether a text says that it is a profile of this major version.
+#[must_use]
+pub fn is_profile(text: &str) -> bool {
+    is_of(text, PROFILE_SCHEMA)
+}
+
 fn is_of(text: &str, kind: &str) -> bool {
     schema(text).ok().flatten().is_some_and(|found| {
         found == kind || found.strip_prefix(kind).is_some_and(|minor| minor.starts_with('.'))
@@ -124,6 +130,14 @@ pub fn load_replication(text: &str) -> Result<Replication, LoadError> {
 /// # Errors
 /// A key is missing or mistyped.
 pub fn load_comparison(text: &str) -> Result<Comparison, LoadError> {
+    serde_json::from_str(text).map_err(|error| refused(&error, text))
+}
+
+/// Reads a profile.
+///
+/// # Errors
+/// A key is missing or mistyped.
+pub fn load_profile(text: &str) -> Result<Profile, LoadError> {
     serde_json::from_str(text).map_err(|error| refused(&error, text))
 }
 

@@ -1,6 +1,6 @@
 //! What every screen, page and Markdown begins with of a document that was stopped before its plan was done.
 
-use ipcperf_core::result::{Comparison, Replication, ResultSet, Side};
+use ipcperf_core::result::{Comparison, Profile, Replication, ResultSet, Side};
 
 /// A document that may have been stopped.
 pub(crate) trait Stopped {
@@ -44,6 +44,12 @@ impl Stopped for Comparison {
             let sides = stopped.join(" and ");
             format!("INTERRUPTED before their plan was done: the runs of {sides}.")
         })
+    }
+}
+
+impl Stopped for Profile {
+    fn stopped(&self) -> Option<String> {
+        self.interrupted.then(|| "INTERRUPTED: what follows was recorded until then.".to_owned())
     }
 }
 

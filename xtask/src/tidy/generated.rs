@@ -15,12 +15,13 @@ const OF_THE_PRODUCT: [(&str, &[&str]); 2] = [
 ];
 
 /// Names and major versions of the documents that have a JSON Schema.
-const SCHEMAS: [(&str, u32); 6] = [
+const SCHEMAS: [(&str, u32); 7] = [
     ("result", 2),
     ("mechanisms", 1),
     ("replication", 1),
     ("doctor", 1),
     ("selftest", 1),
+    ("profile", 1),
     ("comparison", 1),
 ];
 

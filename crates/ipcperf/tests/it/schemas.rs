@@ -8,5 +8,6 @@ pub(crate) const REPLICATION_SCHEMA: &str =
 pub(crate) const DOCTOR_SCHEMA: &str = include_str!("../../schema/ipcperf.doctor-1.schema.json");
 pub(crate) const SELFTEST_SCHEMA: &str =
     include_str!("../../schema/ipcperf.selftest-1.schema.json");
+pub(crate) const PROFILE_SCHEMA: &str = include_str!("../../schema/ipcperf.profile-1.schema.json");
 pub(crate) const COMPARISON_SCHEMA: &str =
     include_str!("../../schema/ipcperf.comparison-1.schema.json");
