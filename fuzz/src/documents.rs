@@ -1,6 +1,6 @@
 //! Documents: what is read is shown in every format, soundly, and written again as it was.
 
-use crate::edits::{self, COMPARISON, REPLICATION, RESULTS};
+use crate::edits::{self, COMPARISON, PROFILE, REPLICATION, RESULTS};
 use crate::soundness::{self, check, written};
 use ipcperf::Registry;
 use ipcperf_core::result::{Comparison, Replication, ResultSet};
@@ -32,6 +32,7 @@ static OLD_REPLICATIONS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     bases
 });
 static OLD_COMPARISON: LazyLock<Value> = LazyLock::new(|| edits::document(COMPARISON));
+static OLD_PROFILE: LazyLock<Value> = LazyLock::new(|| edits::document(PROFILE));
 
 fn spec(name: &str) -> Option<&'static ipcperf_core::Spec> {
     REGISTRY.find(name).map(|entry| entry.spec)
@@ -57,7 +58,8 @@ fn loaded<T>(read: Result<T, LoadError>) -> Option<T> {
 /// A changed document or any text, as what it says it is. It is read or refused; how it is shown is what the other targets
 /// try.
 pub fn text(bytes: &[u8]) {
-    let bases = BASES.iter().chain(OLD_REPLICATIONS.iter()).chain([&*OLD_COMPARISON]);
+    let bases =
+        BASES.iter().chain(OLD_REPLICATIONS.iter()).chain([&*OLD_COMPARISON, &*OLD_PROFILE]);
     let changed = edits::broken(bases, bytes);
     let text = changed.map_or_else(|| String::from_utf8_lossy(bytes), Cow::from);
     let _ = ipcperf_report::summary(&text);
@@ -68,6 +70,10 @@ pub fn text(bytes: &[u8]) {
     } else if ipcperf_report::is_comparison(&text) {
         if let Some(document) = loaded(ipcperf_report::load_comparison(&text)) {
             comes_back(&document, ipcperf_report::load_comparison);
+        }
+    } else if ipcperf_report::is_profile(&text) {
+        if let Some(document) = loaded(ipcperf_report::load_profile(&text)) {
+            comes_back(&document, ipcperf_report::load_profile);
         }
     } else if let Some(set) = loaded(ipcperf_report::load(&text)) {
         assert!(ipcperf_report::is_document(&text), "what is read is a document");
@@ -94,6 +100,16 @@ pub fn replication(bytes: &[u8]) {
     if let Some(document) = loaded(ipcperf_report::load_replication(&text)) {
         show_replication(&document, format, &[style]);
     }
+}
+
+/// A changed profile.
+pub fn profile(bytes: &[u8]) {
+    let Some((format, style, changes)) = choice(bytes) else { return };
+    let text = edits::edited(&OLD_PROFILE, changes).to_string();
+    let Some(document) = loaded(ipcperf_report::load_profile(&text)) else { return };
+    comes_back(&document, ipcperf_report::load_profile);
+    let shown = written(|out| ipcperf_report::profile(&document, format, &style, out));
+    check(&shown, format, &style);
 }
 
 /// A changed comparison, or that of two changed results.

@@ -18,6 +18,7 @@ pub const RESULTS: [&str; 7] = [
 pub const REPLICATION: &str =
     include_str!("../../crates/report/src/replication/fixtures/marhubi.json");
 pub const COMPARISON: &str = include_str!("../documents/comparison.json");
+pub const PROFILE: &str = include_str!("../documents/profile.json");
 
 /// What would end a script, a comment, an attribute, a section, a cell or a line, turn the text around, ring a bell, open a
 /// tag, or be a formula.
@@ -43,7 +44,7 @@ static TEXTS: LazyLock<Vec<String>> = LazyLock::new(|| {
         }
     }
     let mut words = BTreeSet::new();
-    for text in RESULTS.iter().chain([&REPLICATION, &COMPARISON]) {
+    for text in RESULTS.iter().chain([&REPLICATION, &COMPARISON, &PROFILE]) {
         collect(&document(text), &mut words);
     }
     HOSTILE.iter().map(|text| (*text).to_owned()).chain(words).collect()

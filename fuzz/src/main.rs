@@ -29,6 +29,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("result", documents::result),
     ("replication", documents::replication),
     ("comparison", documents::comparison),
+    ("profile", documents::profile),
     ("message", messages::check),
     ("procfs", procfs::check),
 ];

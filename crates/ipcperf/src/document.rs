@@ -3,10 +3,10 @@
 use crate::args::{IfDone, OutputArgs};
 use crate::error::{Stop, note};
 use crate::{kept, output};
-use ipcperf_core::result::{Comparison, Replication, ResultSet};
+use ipcperf_core::result::{Comparison, Profile, Replication, ResultSet};
 use ipcperf_report::{
-    LoadError, Recorded, Repeatable, beside, is_comparison, is_replication, load_comparison,
-    load_replication,
+    LoadError, Recorded, Repeatable, beside, is_comparison, is_profile, is_replication,
+    load_comparison, load_profile, load_replication,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -95,6 +95,7 @@ pub(crate) enum Document {
     Result(Box<ResultSet>),
     Replication(Box<Replication>),
     Comparison(Box<Comparison>),
+    Profile(Box<Profile>),
 }
 
 impl Document {
@@ -103,6 +104,8 @@ impl Document {
             Self::Replication(Box::new(load_replication(text)?))
         } else if is_comparison(text) {
             Self::Comparison(Box::new(load_comparison(text)?))
+        } else if is_profile(text) {
+            Self::Profile(Box::new(load_profile(text)?))
         } else {
             Self::Result(Box::new(load(text)?))
         })
@@ -127,6 +130,7 @@ pub(crate) fn done(command: &str, args: &OutputArgs) -> Result<Option<Document>,
         }
         Document::Replication(document) => ("replicate", document.interrupted, &document.origin),
         Document::Comparison(document) => ("compare", document.interrupted, &document.origin),
+        Document::Profile(document) => ("record", document.interrupted, &document.origin),
     };
     let shown = path.display();
     let in_the_way = |what: String| {

@@ -40,6 +40,7 @@ mod packed;
 mod predict;
 mod progress;
 mod raw;
+mod record;
 mod repeat;
 mod replicate;
 mod report;
@@ -125,10 +126,13 @@ enum Command {
     /// Predict what a server and its client gain from other sockets, by running both ways side by side
     #[command(after_help = predict::EXAMPLES)]
     Predict(Box<predict::PredictArgs>),
+    /// Record who talks to whom among running programs: sizes, requests, calls and times
+    #[command(after_help = record::EXAMPLES)]
+    Record(Box<record::RecordArgs>),
     /// Print the JSON Schema of a document, or the column types of CSV rows
     #[command(after_help = schema::EXAMPLES)]
     Schema {
-        /// The document: result, comparison, replication, mechanisms, doctor, selftest; or CSV rows, as DuckDB's column
+        /// The document: result, comparison, replication, profile, mechanisms, doctor, selftest; or CSV rows, as DuckDB's column
         /// types: rows (of cells), rows-rounds, rows-runs
         #[arg(default_value = "result")]
         document: String,
@@ -251,6 +255,7 @@ impl Cli {
             Command::Selftest(args) => selftest::run(registry, &args),
             Command::Swap(args) => swap::run(&args),
             Command::Predict(args) => predict::run(&args),
+            Command::Record(args) => record::run(&args),
             Command::Schema { document } => schema::run(&document),
             Command::Clean => clean::run(),
             Command::Completions { shell } => manual::completions(Args::command(), registry, shell),

@@ -178,6 +178,7 @@ impl Show<'_> {
             Document::Comparison(document) => {
                 ipcperf_report::comparison(document, *format, style, out)
             }
+            Document::Profile(document) => ipcperf_report::profile(document, *format, style, out),
             Document::Result(set) => {
                 let full = style.full || only::is_some(&args.only);
                 let style = Style { full, top: args.only.top, ..*style };

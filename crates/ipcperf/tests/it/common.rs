@@ -247,6 +247,7 @@ pub(crate) fn schema_of(text: &str) -> Option<&'static str> {
         ("ipcperf.result/", RESULT_SCHEMA),
         ("ipcperf.replication/", crate::schemas::REPLICATION_SCHEMA),
         ("ipcperf.comparison/", crate::schemas::COMPARISON_SCHEMA),
+        ("ipcperf.profile/", crate::schemas::PROFILE_SCHEMA),
     ];
     let kind = document["schema"].as_str()?;
     kinds.into_iter().find(|(name, _)| kind.starts_with(name)).map(|(_, schema)| schema)

@@ -33,6 +33,7 @@ mod payload;
 mod pipeline;
 mod predict;
 mod rate;
+mod record;
 mod repeat;
 mod replicate;
 mod restart;

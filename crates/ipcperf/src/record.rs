@@ -1,0 +1,139 @@
+//! `record`: who talks to whom among programs that run, and what it would take to put something else in between.
+
+use crate::args::{LabelArgs, LookArgs, ProgressArgs};
+use crate::error::{Code, Stop, note};
+use crate::exec;
+use crate::output::{self, Publication, Target};
+use crate::swap::split;
+use crate::{measure, request};
+use ipcperf_core::result::{Origin, PROFILE_SCHEMA, Profile, RecordedBy};
+use ipcperf_engine::host;
+use ipcperf_engine::record::{self, Recorded, Wanted};
+use ipcperf_engine::task::TaskError;
+use ipcperf_report::{Format, Style, profile};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf record --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q' -- redis-server --port 6380
+  ipcperf record -o profile.json -- sh -c 'seq 1000000 | sort | tail -1'
+  ipcperf record --pid 4711 --for 10s
+
+Sizes, counts and times are kept, and programs by name: nothing that was sent, no argument, no address, no user.
+The exit code is that of the program, or of the client (128 + N if signal N ended it).";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Way {
+    /// Programs in the kernel: cheap, needs CAP_BPF and CAP_PERFMON
+    Bpf,
+    /// Stops at each call: for whoever has no rights; times are stretched
+    Ptrace,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct RecordArgs {
+    /// A client, started when the program listens; the program is ended after it
+    #[arg(long, value_name = "COMMAND", requires = "program")]
+    client: Option<String>,
+    /// Record this process, which runs already, and what it starts (repeatable). It runs on afterwards
+    #[arg(long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Vec<u32>,
+    /// End after this time, and end the program [default: when the program ends]
+    #[arg(long = "for", value_name = "TIME", required_unless_present = "program")]
+    during: Option<String>,
+    /// How calls are seen [default: bpf, or ptrace where that is not allowed]
+    #[arg(long, value_enum)]
+    with: Option<Way>,
+    /// Write the profile to this file (JSON); '-' prints it instead of a table
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    label: LabelArgs,
+    #[command(flatten)]
+    look: LookArgs,
+    #[command(flatten)]
+    progress: ProgressArgs,
+    /// The program and its arguments
+    #[arg(required_unless_present = "pid", trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<String>,
+}
+
+pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Stop> {
+    let format = output::format(&args.look)?;
+    let origin = args.label.origin()?;
+    let client = args.client.as_deref().map(|client| split("--client", client)).transpose()?;
+    let second = Duration::from_secs(1);
+    let during = args.during.as_deref();
+    let during = during.map(|text| request::time("--for", text, second / 100, second * 3600));
+    let wanted = Wanted {
+        program: args.program.clone(),
+        client: client.unwrap_or_default(),
+        processes: args.pid.clone(),
+        during: during.transpose()?,
+        by: args.with.map(|way| match way {
+            Way::Bpf => RecordedBy::Bpf,
+            Way::Ptrace => RecordedBy::Ptrace,
+        }),
+    };
+    for program in wanted.program.first().into_iter().chain(wanted.client.first()) {
+        if let Some(why) = exec::objection(program) {
+            return Err(Stop::usage(why));
+        }
+    }
+    if let Some(pid) = args.pid.iter().find(|pid| !ipcperf_sys::process::exists(**pid)) {
+        return Err(Stop::usage(format!("--pid {pid}: there is no such process")));
+    }
+    let now = jiff::Timestamp::now();
+    let target = args.output.as_deref().map(|path| Target::choose(Some(path), &now)).transpose()?;
+    let interrupts = measure::interrupts()?;
+    let recorded = record::run(&wanted, &interrupts).map_err(|error| match error {
+        TaskError::Interrupted => Stop::interrupted("interrupted"),
+        TaskError::Deadline(why) | TaskError::Failed(why) => Stop::nothing_ran(why),
+    })?;
+    if let Some(why) = &recorded.why {
+        note(&format!("ipcperf: recorded by ptrace, which stretches times: {why}"));
+    }
+    let (status, is_interrupted) = (recorded.status, recorded.is_interrupted);
+    let document = document(recorded, origin, &now);
+    let style = output::style(&args.look, false);
+    let publication = Publication {
+        name: "Profile",
+        target: target.as_ref(),
+        quiet: args.progress.quiet,
+        document: &|out| profile(&document, Format::Json, &Style::default(), out),
+        screen: &|out| profile(&document, format, &style, out),
+    };
+    publication.publish(|| ())?;
+    Ok(match status {
+        _ if is_interrupted => Code::Interrupted.into(),
+        // It was ended by us when its time was over.
+        Some(status) if wanted.during.is_none() => match (status.code(), status.signal()) {
+            (Some(code), _) => ExitCode::from(code as u8),
+            (None, signal) => ExitCode::from((128 + signal.unwrap_or(0)) as u8),
+        },
+        _ => ExitCode::SUCCESS,
+    })
+}
+
+fn document(recorded: Recorded, origin: Origin, began: &jiff::Timestamp) -> Profile {
+    Profile {
+        schema: PROFILE_SCHEMA.to_owned(),
+        origin,
+        tool: crate::build::tool(),
+        kernel: host::kernel(),
+        started_utc: began.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        duration_s: recorded.elapsed.as_secs_f64(),
+        by: recorded.by,
+        interrupted: recorded.is_interrupted,
+        is_full: recorded.is_full,
+        calls: recorded.calls,
+        lost: recorded.lost,
+        price_ns: recorded.price_ns,
+        programs: recorded.programs,
+        channels: recorded.channels,
+        shared: recorded.shared,
+        unseen: recorded.unseen,
+    }
+}

@@ -1,0 +1,269 @@
+//! Programs that are recorded: every request with its sizes, by whichever way, and nothing of what was sent.
+
+use crate::common::{Ended, Sandbox, can_run, list, skipped, text, valid, wait_for};
+use crate::schemas::PROFILE_SCHEMA;
+use crate::strangers::Somebody;
+use crate::watch::{processes, signal};
+use ipcperf_sys::record::Kernel;
+use serde_json::Value;
+use std::fs;
+use std::process::{Command, Stdio};
+
+/// Answers questions of 17 bytes with 5, over TCP or a UNIX socket, until it is ended.
+const SERVER: &str = "
+import socket, sys, threading
+if 'unix' in sys.argv: l = socket.socket(socket.AF_UNIX); l.bind('secret-folder/talk.sock')
+else: l = socket.socket(); l.bind(('127.0.0.1', 0)); open('port', 'w').write(str(l.getsockname()[1]))
+l.listen()
+def serve(a):
+    while True:
+        d = b''
+        while len(d) < 17:
+            more = a.recv(17 - len(d))
+            if not more: return
+            d += more
+        a.sendall(d[:5])
+while True: threading.Thread(target=serve, args=(l.accept()[0],), daemon=True).start()
+";
+
+/// Makes 20 requests over each of 3 connections.
+const CLIENT: &str = "
+import socket, sys, time
+if 'stays' in sys.argv: open('waits', 'w').close(); time.sleep(100)
+for _ in range(3):
+    if 'unix' in sys.argv: c = socket.socket(socket.AF_UNIX); c.connect('secret-folder/talk.sock')
+    else: c = socket.create_connection(('127.0.0.1', int(open('port').read())))
+    for _ in range(20): c.sendall(b'secret-payload-17'); assert c.recv(5, socket.MSG_WAITALL) == b'secre'
+    c.close()
+if 'fails' in sys.argv: sys.exit(7)
+";
+
+/// The ways of recording that this machine allows.
+fn ways() -> Vec<&'static str> {
+    let mut ways = vec!["ptrace"];
+    match Kernel::new() {
+        Ok(_) => ways.push("bpf"),
+        Err(error) => skipped("bpf", error),
+    }
+    ways
+}
+
+fn sandbox(texts: &[(&str, &str)]) -> Option<Sandbox> {
+    if !can_run("python3", &["--version"]) {
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    for (name, text) in texts {
+        fs::write(sandbox.home().join(name), text).expect("a script");
+    }
+    fs::create_dir(sandbox.home().join("secret-folder")).expect("a folder");
+    Some(sandbox)
+}
+
+/// The profile that was written, and its channels of this kind.
+fn recorded(sandbox: &Sandbox, kind: &str) -> (Value, Vec<Value>) {
+    let profile = valid(PROFILE_SCHEMA, &sandbox.read("p.json").expect("written"));
+    assert_eq!(profile["lost"], 0, "{profile}");
+    let of = list(&profile, "channels").iter().filter(|channel| channel["kind"] == kind);
+    let of = of.cloned().collect();
+    (profile, of)
+}
+
+fn run(sandbox: &Sandbox, way: &str, client: &str, words: &[&str]) -> Ended {
+    let options = ["record", "--with", way, "-o", "p.json", "--client", client, "--"];
+    sandbox.run(&[&options[..], words].concat())
+}
+
+#[test]
+fn every_request_is_seen_with_its_sizes() {
+    let Some(sandbox) = sandbox(&[("server.py", SERVER), ("client.py", CLIENT)]) else { return };
+    for way in ways() {
+        for kind in ["tcp", "unix-stream"] {
+            let more = if kind == "tcp" { "tcp" } else { "unix" };
+            let client = format!("python3 client.py {more} secret-argument");
+            let server = ["python3", "server.py", more, "secret-argument"];
+            let ended = run(&sandbox, way, &client, &server);
+            assert_eq!(ended.status.code(), Some(0), "{way} {kind}: {}", ended.stderr);
+            let (profile, channels) = recorded(&sandbox, kind);
+            let [channel] = &channels[..] else { panic!("{way} {kind}: {channels:#?}") };
+            let size = serde_json::json!([{"question": 17, "answer": 5, "count": 60}]);
+            assert_eq!(channel["sizes"], size, "{way}: {channel:#}");
+            assert_eq!(
+                [&channel["requests"], &channel["connections"]],
+                [60, 3],
+                "{way}: {channel:#}"
+            );
+            assert_eq!([&channel["unanswered"], &channel["most_in_flight"]], [0, 1], "{channel:#}");
+            assert_eq!(channel["exchange"], "closed");
+            assert_eq!(profile["by"], way);
+            let port = || sandbox.read("port").expect("it was written");
+            let name = if kind == "tcp" { port() } else { "talk.sock".to_owned() };
+            assert_eq!(text(channel, "name"), name);
+            for calls in ["asker_calls", "answerer_calls"] {
+                let sends = channel[calls]["sendto"].as_f64();
+                assert!(sends.is_some_and(|each| (0.9..1.1).contains(&each)), "{channel:#}");
+            }
+            assert!(channel["response"]["p50_ns"].as_u64() > channel["service"]["p50_ns"].as_u64());
+            // Nothing that was sent, no argument, no folder, no address.
+            let document = profile.to_string();
+            let home = sandbox.home().display().to_string();
+            for secret in ["secret", "127.0.0.1", "server.py", "root", &home] {
+                assert!(!document.contains(secret), "{way} {kind}: {secret} in {document}");
+            }
+            let shown = sandbox.run(&["report", "p.json"]).stdout;
+            assert!(shown.contains("17 B > 5 B") && shown.contains(&name), "{shown}");
+            if kind == "unix-stream" {
+                fs::remove_file(sandbox.home().join("secret-folder/talk.sock"))
+                    .expect("it is there");
+            }
+        }
+    }
+    sandbox.leaves_nothing();
+}
+
+/// A parent and a child over two pipes, a pair of sockets, a queue in memory and a counter.
+const FAMILY: &str = "
+import array, os, socket, sys
+a, b = socket.socketpair(); r1, w1 = os.pipe(); r2, w2 = os.pipe(); r3, w3 = os.pipe()
+s, t = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+if os.fork() == 0:
+    for end in (a, s): end.close()
+    for _ in range(30): os.write(w2, os.read(r1, 100) * 2)
+    for _ in range(10): os.read(r3, 23)
+    t.recvmsg(9, 99); t.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12); t.send(b'yes')
+    while b.recv(100): pass
+    b.sendall(b'bye'); os._exit(0)
+for _ in range(30): os.write(w1, b'y' * 9); os.read(r2, 100)
+for _ in range(10): os.write(w3, b'z' * 23)
+s.sendmsg([b'take it'], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array('i', [0]))]); s.recv(9)
+a.sendall(b'q' * 1000); a.shutdown(socket.SHUT_WR); a.recv(100)
+os.wait()
+";
+
+#[test]
+fn channels_between_relatives_are_told_apart_with_what_they_need() {
+    let Some(sandbox) = sandbox(&[("family.py", FAMILY)]) else { return };
+    for way in ways() {
+        let words = ["record", "--with", way, "-o", "p.json", "--", "python3", "family.py"];
+        let ended = sandbox.run(&words);
+        assert_eq!(ended.status.code(), Some(0), "{way}: {}", ended.stderr);
+        let (_, pipes) = recorded(&sandbox, "pipe");
+        let with = |size: u64| {
+            let mut of = pipes.iter().filter(|pipe| pipe["sizes"][0]["question"] == size);
+            of.next().unwrap_or_else(|| panic!("{way} {size}: {pipes:#?}"))
+        };
+        let pair = serde_json::json!([{"question": 9, "answer": 18, "count": 30}]);
+        assert_eq!(with(9)["sizes"], pair, "{way}: {pipes:#?}");
+        let single = serde_json::json!([{"question": 23, "answer": 0, "count": 10}]);
+        assert_eq!((&with(23)["sizes"], &with(23)["exchange"]), (&single, &"one-way".into()));
+        let (_, sockets) = recorded(&sandbox, "unix-seqpacket");
+        let [channel] = &sockets[..] else { panic!("{way}: {sockets:#?}") };
+        let needs = serde_json::json!(["descriptors", "credentials"]);
+        assert_eq!((&channel["needs"], &channel["bytes_asked"]), (&needs, &7.into()), "{way}");
+        let (_, sockets) = recorded(&sandbox, "unix-stream");
+        let [channel] = &sockets[..] else { panic!("{way}: {sockets:#?}") };
+        let needs = serde_json::json!(["half-close"]);
+        assert_eq!((&channel["needs"], &channel["bytes_asked"]), (&needs, &1000.into()), "{way}");
+        assert_eq!(channel["bytes_answered"], 3, "{way}: {channel:#}");
+    }
+    sandbox.leaves_nothing();
+}
+
+#[test]
+fn a_process_that_runs_already_is_recorded_and_runs_on() {
+    let Some(sandbox) = sandbox(&[("server.py", SERVER)]) else { return };
+    if !ways().contains(&"bpf") {
+        return;
+    }
+    let mut server = Command::new("python3");
+    let server = server.arg("server.py").current_dir(sandbox.home()).stdin(Stdio::null());
+    let mut server = server.spawn().expect("it could be run");
+    let port = wait_for("the server", || sandbox.read("port").ok().filter(|port| !port.is_empty()));
+    let pid = server.id().to_string();
+    let running =
+        sandbox.start(&["record", "--pid", &pid, "--for", "1500ms", "-q", "-o", "p.json"]);
+    let asks = || {
+        let stream = std::net::TcpStream::connect(("127.0.0.1", port.parse().expect("a port")));
+        let mut stream = stream.expect("it listens");
+        std::io::Write::write_all(&mut stream, &[1; 17]).expect("it reads");
+        let mut answer = [0; 5];
+        std::io::Read::read_exact(&mut stream, &mut answer).expect("it answers");
+    };
+    let mut running = running;
+    while running.child.try_wait().expect("our own child").is_none() {
+        asks();
+    }
+    let ended = running.end();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    asks();
+    assert!(server.try_wait().expect("our own child").is_none(), "it runs on");
+    server.kill().expect("our own child");
+    server.wait().expect("our own child");
+    let (_, channels) = recorded(&sandbox, "tcp");
+    let [channel] = &channels[..] else { panic!("{channels:#?}") };
+    assert_eq!(text(channel, "name"), port);
+    let known = (&channel["sizes"][0]["question"], &channel["sizes"][0]["answer"]);
+    assert_eq!(known, (&17.into(), &5.into()), "{channel:#}");
+    assert_eq!(channel.get("asks"), None, "nobody knows who asked: {channel:#}");
+    sandbox.leaves_nothing();
+}
+
+#[test]
+fn whoever_has_no_rights_records_by_ptrace_and_is_told_which_are_missing() {
+    let Some(somebody) = Somebody::new() else { return };
+    let ended =
+        somebody.run(&[], &["record", "-o", "p.json", "--", "sh", "-c", "echo hello | cat"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("CAP_BPF and CAP_PERFMON"), "{}", ended.stderr);
+    let (profile, pipes) = recorded(&somebody.sandbox, "pipe");
+    assert_eq!(profile["by"], "ptrace");
+    assert!(pipes.iter().any(|pipe| pipe["bytes_asked"] == 6), "{pipes:#?}");
+    let ended = somebody.run(&[], &["record", "--with", "bpf", "--", "true"]);
+    assert_eq!(ended.status.code(), Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("CAP_BPF and CAP_PERFMON"), "{}", ended.stderr);
+    somebody.leave();
+}
+
+#[test]
+fn what_cannot_be_recorded_says_why_and_programs_keep_their_exit_codes() {
+    let Some(sandbox) = sandbox(&[("server.py", SERVER), ("client.py", CLIENT)]) else { return };
+    let own = std::process::id().to_string();
+    for (words, code, part) in [
+        (&["--pid", "4194305", "--for", "1s"][..], 2, "there is no such process"),
+        (&["--pid", &own], 2, "--for <TIME>"),
+        (&["--for", "1s"], 2, "<PROGRAM>"),
+        (&["--pid", &own, "--for", "1s", "--with", "ptrace"], 3, "by programs in the kernel alone"),
+        (&["--", "no-such-program"], 2, "no program 'no-such-program' in PATH"),
+        (&["--client", "no-such-client", "--", "true"], 2, "no program 'no-such-client' in PATH"),
+        (&["--for", "1", "--", "true"], 2, "--for"),
+        (&["--with", "ptrace", "--", "sh", "-c", "exit 3"], 3, "No two processes"),
+        (&["--with", "ptrace", "--", "sh", "-c", "kill -9 $$"], 137, "No two processes"),
+    ] {
+        let ended = sandbox.run(&[&["record"], words].concat());
+        assert_eq!(ended.status.code(), Some(code), "{words:?}: {}", ended.stderr);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(said.contains(part), "{words:?}: {said}");
+    }
+    let ended = run(&sandbox, "ptrace", "python3 client.py fails", &["python3", "server.py"]);
+    assert_eq!(ended.status.code(), Some(7), "{}", ended.stderr);
+    sandbox.leaves_nothing();
+}
+
+#[test]
+fn an_interrupt_ends_what_is_recorded_and_keeps_the_profile() {
+    let Some(sandbox) = sandbox(&[("server.py", SERVER), ("client.py", CLIENT)]) else { return };
+    for way in ways() {
+        let client = "python3 client.py stays";
+        let words = ["record", "--with", way, "-o", "p.json", "--client", client, "--"];
+        let running = sandbox.start(&[&words[..], &["python3", "server.py"]].concat());
+        wait_for("the client", || sandbox.read("waits").ok());
+        signal("INT", running.child.id());
+        let ended = running.end();
+        assert_eq!(ended.status.code(), Some(130), "{way}: {}", ended.stderr);
+        let (profile, _) = recorded(&sandbox, "tcp");
+        assert_eq!(profile["interrupted"], true);
+        wait_for("the end of all", || processes(&sandbox).is_empty().then_some(()));
+        fs::remove_file(sandbox.home().join("waits")).expect("it is there");
+    }
+    sandbox.leaves_nothing();
+}
