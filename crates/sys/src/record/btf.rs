@@ -32,6 +32,8 @@ pub(super) struct Types<'a> {
     at: Vec<usize>,
     names: usize,
     structures: HashMap<&'a [u8], usize>,
+    /// Names that types have beside their own.
+    synonyms: HashMap<&'a [u8], u32>,
 }
 
 /// Structures within structures that are looked through.
@@ -44,7 +46,13 @@ impl<'a> Types<'a> {
         if half(0)? != MAGIC {
             return None;
         }
-        let mut types = Self { bytes, at: vec![usize::MAX], names: 0, structures: HashMap::new() };
+        let mut types = Self {
+            bytes,
+            at: vec![usize::MAX],
+            names: 0,
+            structures: HashMap::new(),
+            synonyms: HashMap::new(),
+        };
         let [header, begin, length, names] =
             [4, 8, 12, 16].map(|at| types.word(at).map(|word| word as usize));
         types.names = header? + names?;
@@ -55,6 +63,9 @@ impl<'a> Types<'a> {
             let count = (info & 0xffff) as usize;
             if info >> 24 & 0x1f == kind::STRUCT {
                 types.structures.entry(types.name(name)?).or_insert(types.at.len());
+            }
+            if info >> 24 & 0x1f == kind::TYPEDEF {
+                types.synonyms.entry(types.name(name)?).or_insert(types.at.len() as u32);
             }
             types.at.push(at);
             at += 12
@@ -85,6 +96,18 @@ impl<'a> Types<'a> {
         };
         found().ok_or_else(|| {
             let what = format!("this kernel does not say where {structure}.{path} is");
+            io::Error::new(io::ErrorKind::Unsupported, what)
+        })
+    }
+
+    /// The number of a type by a name that it has beside its own.
+    ///
+    /// # Errors
+    /// This kernel has none of that name.
+    pub(super) fn synonym(&self, name: &str) -> io::Result<u32> {
+        let found = self.synonyms.get(name.as_bytes()).copied();
+        found.ok_or_else(|| {
+            let what = format!("this kernel has no type {name}");
             io::Error::new(io::ErrorKind::Unsupported, what)
         })
     }

@@ -18,7 +18,7 @@ mod function {
     pub(super) const TIME: i32 = 5;
     pub(super) const TASK_NUMBERS: i32 = 14;
     pub(super) const TASK_NAME: i32 = 16;
-    pub(super) const TASK: i32 = 35;
+    pub(super) const TASK: i32 = 158;
     pub(super) const READ_USER: i32 = 112;
     pub(super) const READ: i32 = 113;
     pub(super) const READ_TEXT: i32 = 115;
@@ -72,22 +72,20 @@ pub(super) mod event {
     pub(in super::super) const TASK_SIZE: i32 = 40;
 }
 
-/// Where `pt_regs` (`asm/ptrace.h`) has the number and arguments of a call that returns: what to read of it, its length, and
-/// to where on the stack; and where the parts are then.
+/// Where `pt_regs` (`asm/ptrace.h`) has the number and the first four arguments of a call that returns.
 #[cfg(target_arch = "x86_64")]
 mod saved {
-    pub(super) const READ: &[(i32, i32, i16)] = &[(56, 72, -96)];
-    pub(super) const NUMBER: i16 = -32;
-    pub(super) const ARGUMENTS: [i16; 4] = [-40, -48, -56, -96];
+    pub(super) const NUMBER: i16 = 120;
+    pub(super) const ARGUMENTS: [i16; 4] = [112, 104, 96, 56];
 }
 #[cfg(not(target_arch = "x86_64"))]
 mod saved {
-    pub(super) const READ: &[(i32, i32, i16)] = &[(8, 24, -96), (272, 16, -72)];
-    pub(super) const NUMBER: i16 = -64;
-    pub(super) const ARGUMENTS: [i16; 4] = [-72, -96, -88, -80];
+    pub(super) const NUMBER: i16 = 280;
+    pub(super) const ARGUMENTS: [i16; 4] = [272, 8, 16, 24];
 }
 
-// Places on the stack beside what is saved there.
+// Places on the stack.
+const ARGUMENTS: [i16; 4] = [-32, -40, -48, -56];
 const SCRATCH: i16 = -8;
 const KEY: i16 = -16;
 const RESULT: i16 = -24;
@@ -284,11 +282,12 @@ pub(super) fn exit(maps: &Maps, places: &Places) -> Vec<u64> {
     code.only_recorded(maps, end);
     code.load(Long, R8, R6, 8);
     code.store(Long, Frame, RESULT, R8);
-    code.load(Long, R8, R6, 0);
-    for (from, size, to) in saved::READ {
-        code.read_to((Frame, i32::from(*to)), *size, (R8, *from), function::READ);
+    code.load(Long, R6, R6, 0);
+    for (from, to) in saved::ARGUMENTS.into_iter().zip(ARGUMENTS) {
+        code.load(Long, R1, R6, from);
+        code.store(Long, Frame, to, R1);
     }
-    code.load(Word, R8, Frame, saved::NUMBER);
+    code.load(Word, R8, R6, saved::NUMBER);
     code.jump_if(When::Above, R8, CALLS - 1, end);
     code.store(Word, Frame, KEY, R8);
     code.class(maps, end);
@@ -310,7 +309,7 @@ pub(super) fn exit(maps: &Maps, places: &Places) -> Vec<u64> {
         code.load(Long, R1, Frame, from);
         code.store(Long, R6, to, R1);
     }
-    for (to, from) in [40, 48, 56, 64].into_iter().zip(saved::ARGUMENTS) {
+    for (to, from) in [40, 48, 56, 64].into_iter().zip(ARGUMENTS) {
         code.load(Long, R1, Frame, from);
         code.store(Long, R6, to, R1);
     }
@@ -338,7 +337,7 @@ fn header(code: &mut Assembler) {
     let none = code.label();
     code.only_class(class::HEADER, none);
     // struct msghdr: 56 bytes, the length of what goes with it at 40, where it is at 32 (socket(2)).
-    code.load(Long, R8, Frame, saved::ARGUMENTS[1]);
+    code.load(Long, R8, Frame, ARGUMENTS[1]);
     code.read_to((Frame, HEADER.into()), 56, (R8, 0), function::READ_USER);
     code.jump_if(When::NotEqual, R0, 0, none);
     code.load(Long, R1, Frame, HEADER + 40);
@@ -378,16 +377,16 @@ fn name(code: &mut Assembler, maps: &Maps) {
 fn identity(code: &mut Assembler, places: &Places, none: Label) {
     let (found, by_private) = (code.label(), code.label());
     code.only_class(class::DESCRIPTOR, none);
+    // The kernel knows the types up to the array, and reads them without a call.
     code.call(function::TASK);
-    code.copy(R8, R0);
-    code.follow(R8, (R8, places.files), none);
-    code.follow(R8, (R8, places.table), none);
-    code.read_to((Frame, SCRATCH.into()), 4, (R8, places.most), function::READ);
-    code.load(Word, R2, Frame, SCRATCH);
-    code.load(Word, R1, Frame, saved::ARGUMENTS[0]);
+    code.load(Long, R8, R0, places.files as i16);
+    code.jump_if(When::Equal, R8, 0, none);
+    code.load(Long, R8, R8, places.table as i16);
+    code.jump_if(When::Equal, R8, 0, none);
+    code.load(Word, R2, R8, places.most as i16);
+    code.load(Word, R1, Frame, ARGUMENTS[0]);
     code.jump_if_not_below(R1, R2, none);
-    code.follow(R8, (R8, places.array), none);
-    code.load(Word, R1, Frame, saved::ARGUMENTS[0]);
+    code.load(Long, R8, R8, places.array as i16);
     code.shift_left(R1, 3);
     code.add_register(R8, R1);
     code.follow(R8, (R8, 0), none);
