@@ -106,8 +106,18 @@ struct Connection {
     answerer: Option<End>,
 }
 
-/// What makes connections one channel: kind, name, who asks, who answers.
-type Key = (String, String, Option<String>, Option<String>);
+impl Connection {
+    /// Whether data moved both ways.
+    fn is_mutual(&self) -> bool {
+        let back = |end: &Option<End>, is_out: bool| {
+            end.iter().flat_map(|end| &end.moves).any(|one| one.is_out == is_out)
+        };
+        back(&self.asker, false) || back(&self.answerer, true)
+    }
+}
+
+/// What makes connections one channel: kind, name, who asks, who answers, and whether data moves both ways.
+type Key = (String, String, Option<String>, Option<String>, bool);
 
 /// All channels that moved data between two processes, or to one that was not recorded.
 pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
@@ -120,7 +130,8 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
             continue;
         }
         let [asks, answers] = processes.map(|one| one.map(|one| log.program(one).to_owned()));
-        groups.entry((kind.to_owned(), name, asks, answers)).or_default().push(connection);
+        let key = (kind.to_owned(), name, asks, answers, connection.is_mutual());
+        groups.entry(key).or_default().push(connection);
     }
     let mut channels: Vec<_> =
         groups.into_iter().map(|(key, connections)| channel(log, key, &connections)).collect();
@@ -269,12 +280,11 @@ fn joined(
 }
 
 fn channel(log: &Log, key: Key, connections: &[Connection]) -> RecordedChannel {
-    let (kind, name, asks, answers) = key;
+    let (kind, name, asks, answers, is_mutual) = key;
     let mut all: Vec<Turn> = Vec::new();
     let (mut response, mut service, mut think) = (Vec::new(), Vec::new(), Vec::new());
     let mut unanswered = 0;
     let mut bytes = [0, 0];
-    let mut is_mutual = false;
     let mut needs = BTreeSet::new();
     for connection in connections {
         let [asker, answerer] = [&connection.asker, &connection.answerer];
@@ -285,7 +295,6 @@ fn channel(log: &Log, key: Key, connections: &[Connection]) -> RecordedChannel {
         };
         for one in &seen {
             bytes[usize::from(!one.is_out)] += one.bytes;
-            is_mutual |= !one.is_out;
         }
         let mut whole = turns(&seen, true);
         unanswered += whole.iter().filter(|turn| turn.answer == 0).count() as u64;

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_secs(5);
 
 /// Between two looks at the events. The ring has room for half a second of the busiest programs.
-const MOMENT: Duration = Duration::from_millis(5);
+const MOMENT: Duration = Duration::from_millis(20);
 
 /// Between two looks at what the programs have mapped.
 const LOOK: Duration = Duration::from_millis(200);

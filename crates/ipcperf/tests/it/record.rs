@@ -222,6 +222,15 @@ fn whoever_has_no_rights_records_by_ptrace_and_is_told_which_are_missing() {
     assert_eq!(ended.status.code(), Some(3), "{}", ended.stderr);
     assert!(ended.stderr.contains("CAP_BPF and CAP_PERFMON"), "{}", ended.stderr);
     somebody.leave();
+    // Numbers of processes are others within a PID namespace.
+    let sandbox = Sandbox::new();
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--pid", "--fork", "--mount-proc", env!("CARGO_BIN_EXE_ipcperf")]);
+    let words = ["record", "-o", "p.json", "--", "sh", "-c", "echo hello | cat"];
+    let ended = sandbox.spawn(sandbox.surround(unshare, &words)).end();
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert!(ended.stderr.contains("this is another PID namespace"), "{}", ended.stderr);
+    assert_eq!(recorded(&sandbox, "pipe").0["by"], "ptrace");
 }
 
 #[test]
