@@ -1,9 +1,9 @@
-//! Gates of a run: `--fail-if`, `--max-noise`. What they find ends in an exit code of its own.
+//! Gates: `--fail-if` and `--max-noise` of a run, `--fail-on` of a comparison. What they find ends in an exit code of its own.
 
 use crate::args::GateArgs;
 use crate::error::{Code, Stop, note};
-use ipcperf_core::result::ResultSet;
-use ipcperf_report::{Limit, Outcome};
+use ipcperf_core::result::{Comparison, ResultSet};
+use ipcperf_report::{Limit, Outcome, Slower};
 
 /// Grades that a limit can name, best first.
 const GRADES: [&str; 4] = ["A", "B", "C", "D"];
@@ -63,6 +63,21 @@ impl Gates {
 }
 
 /// Prints why a gate did not pass; the code that it ends in.
+/// The gates of `--fail-on`.
+pub(crate) fn slower(texts: &[String]) -> Result<Vec<Slower>, Stop> {
+    let gate = |text: &String| {
+        text.parse::<Slower>().map_err(|error| Stop::usage(format!("--fail-on: {error}")))
+    };
+    texts.iter().map(gate).collect()
+}
+
+/// What they come to of a comparison: a failure before doubt.
+pub(crate) fn outcome(gates: &[Slower], document: &Comparison) -> Option<Code> {
+    let outcomes = gates.iter().map(|gate| tell("--fail-on", gate.check(document), Code::Slower));
+    let codes: Vec<Code> = outcomes.flatten().collect();
+    codes.iter().find(|code| **code == Code::Slower).or(codes.first()).copied()
+}
+
 pub(crate) fn tell(gate: &str, outcome: Outcome, failed: Code) -> Option<Code> {
     let (words, code, reasons) = match outcome {
         Outcome::Passed => return None,

@@ -5,7 +5,7 @@ use crate::error::Stop;
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
 use crate::swap::{ExchangeArgs, split};
-use crate::{document, measure, request};
+use crate::{document, gates, measure, request};
 use ipcperf_core::result::{ComparisonPlan, ExchangedPrograms, Origin, Plan, Status};
 use ipcperf_engine::predict::{self, Predicted, Settings, Work};
 use ipcperf_engine::run::fresh_seed;
@@ -55,6 +55,9 @@ pub(crate) struct PredictArgs {
     /// Seed of the random order [default: random, recorded in the result]
     #[arg(long)]
     seed: Option<u64>,
+    /// Exit 6 if it would certainly be slower by more than this, 9 if undecided (repeatable): slower:5%
+    #[arg(long, value_name = "slower:SHARE")]
+    fail_on: Vec<String>,
     /// Print the plan without running anything
     #[arg(long)]
     dry_run: bool,
@@ -79,6 +82,7 @@ struct Asked {
 pub(crate) fn run(args: &PredictArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
+    let gates = gates::slower(&args.fail_on)?;
     let (server, client) = (split("--server", &args.server)?, split("--client", &args.client)?);
     let words = words(&server, &client);
     let job = args.exchange.job(server, client)?;
@@ -149,7 +153,7 @@ pub(crate) fn run(args: &PredictArgs) -> Result<ExitCode, Stop> {
     };
     publication.publish(|| ())?;
     let ended = measure::worst(set.interrupted, measure::invalid(&set.noise), &[Status::Ok]);
-    Ok(ended.map_or(ExitCode::SUCCESS, ExitCode::from))
+    Ok(ended.or(gates::outcome(&gates, &document)).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 /// `redis-benchmark on redis-server`.

@@ -159,7 +159,7 @@ fn picture(document: &Profile) -> Option<Chart> {
         FlowLink {
             from: who(channel.asks.as_ref()),
             to: who(channel.answers.as_ref()),
-            words: format!("{}, {}", over(channel), figures::size(bytes)),
+            words: format!("{}, {} B", over(channel), grouped(bytes)),
             weight: bytes as f64,
         }
     };
@@ -167,8 +167,9 @@ fn picture(document: &Profile) -> Option<Chart> {
     let links = drawn.iter().map(link).collect();
     Some(Chart {
         title: label.clone(),
-        note: "Who asks is at the left. A line is the wider the more bytes moved both ways."
-            .to_owned(),
+        note:
+            "Who asks or sends is at the left. A line is the wider the more bytes moved both ways."
+                .to_owned(),
         picture: Some(Picture::Flow(Flow { label, links })),
         ..Chart::default()
     })
@@ -178,7 +179,7 @@ fn channels(document: &Profile) -> Table {
     let times = if document.by == RecordedBy::Ptrace { " (stretched)" } else { "" };
     let head = |head: &str| format!("{head}{times}");
     let columns = [
-        Column::text("").place(Place::Above),
+        Column::text("channel").place(Place::Above),
         Column::number("requests"),
         Column::text("question > answer")
             .legend("bytes of a question and of its answer, with how many there were of several"),
@@ -219,7 +220,24 @@ fn channels(document: &Profile) -> Table {
             needs(&channel.needs),
         ])
     });
-    Table { label: "Channels".to_owned(), flexible: 2, ..Table::new(columns, rows) }
+    // What no channel has is no column.
+    let rows: Vec<Row> = rows.collect();
+    let is_known = |at: usize| {
+        rows.iter().any(|row| {
+            let text = row.cells.get(at).map(|cell| cell.text(""));
+            text.is_some_and(|text| !text.is_empty() && text != NONE)
+        })
+    };
+    let known: Vec<bool> = (0..columns.len()).map(is_known).collect();
+    let only = |at: &usize| known.get(*at).copied().unwrap_or(false);
+    let columns = (0..).zip(columns).filter(|(at, _)| only(at)).map(|(_, column)| column);
+    let rows = rows.into_iter().map(|row| {
+        let cells = (0..).zip(row.cells).filter(|(at, _)| only(at)).map(|(_, cell)| cell);
+        Row { cells: cells.collect(), ..Row::default() }
+    });
+    // The sizes, which give way first.
+    let flexible = (0..2).filter(|at| only(at)).count();
+    Table { label: "Channels".to_owned(), flexible, ..Table::new(columns, rows) }
 }
 
 fn both(time: RecordedTime) -> String {

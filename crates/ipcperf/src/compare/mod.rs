@@ -8,15 +8,14 @@ mod rounds;
 
 use crate::args::CompareArgs;
 use crate::document::{self, recorded, same};
-use crate::error::{Code, Stop, note, unknown};
-use crate::gates::tell;
+use crate::error::{Stop, note, unknown};
 use crate::output::{self, Publication, Target};
-use crate::request;
+use crate::{gates, request};
 use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{
-    Format, Recorded, Slower, Style, Terms, at_once, compare_files, comparison, factor_names,
+    Format, Recorded, Style, Terms, at_once, compare_files, comparison, factor_names,
     load_comparison, once,
 };
 use ipcperf_stats::MARGIN;
@@ -43,10 +42,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
         force: args.force,
         adjustment: if args.explore { Adjustment::BenjaminiHochberg } else { Adjustment::Holm },
     };
-    let gate = |text: &String| {
-        text.parse::<Slower>().map_err(|error| Stop::usage(format!("--fail-on: {error}")))
-    };
-    let gates = args.fail_on.iter().map(gate).collect::<Result<Vec<Slower>, Stop>>()?;
+    let gates = gates::slower(&args.fail_on)?;
     let origin = args.label.origin()?;
     let target = match args.output.as_deref() {
         Some(path) => Some(Target::choose(Some(path), &jiff::Timestamp::now())?),
@@ -82,9 +78,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
         screen: &|out| comparison(&document, format, &style, out),
     };
     publication.publish(|| ())?;
-    let outcomes = gates.iter().map(|gate| tell("--fail-on", gate.check(&document), Code::Slower));
-    let codes: Vec<Code> = outcomes.flatten().collect();
-    let gate = codes.iter().find(|code| **code == Code::Slower).or(codes.first()).copied();
+    let gate = gates::outcome(&gates, &document);
     Ok(ended.or(gate).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 

@@ -113,6 +113,9 @@ fn programs_that_come_to_nothing_say_why() {
         ("python3 client.py", &["--port", "1"], 1, "the server has to listen by then"),
         ("no-such-client", &[], 2, "no program 'no-such-client' in PATH"),
         ("python3 client.py", &["--to", "unix"], 2, "sockets become one of"),
+        ("python3 client.py", &["--fail-on", "faster:5%"], 2, "--fail-on: "),
+        // One round decides nothing.
+        ("python3 client.py", &["--fail-on", "slower:5%"], 9, "--fail-on cannot tell: "),
     ] {
         let deadline = if more.contains(&"1") { &["--deadline", "1s"][..] } else { &[] };
         let ended = with(client, &[more, deadline].concat());

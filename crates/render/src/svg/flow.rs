@@ -60,7 +60,7 @@ impl Flow {
             ));
             let words = text::clip(&link.words, room(right - left), true);
             let middle = f64::midpoint(left, right) - wide(&words, 12.0) / 2.0;
-            canvas.words("quiet halo", [middle.max(left), y - 7.0], "", &words);
+            canvas.words("quiet halo", [middle.max(left), y - height / 2.0 - 5.0], "", &words);
         }
         canvas.text + "</svg>\n"
     }
