@@ -116,7 +116,10 @@ impl Connection {
     }
 }
 
-/// What makes connections one channel: kind, name, who asks, who answers, and whether data moves both ways.
+/// Kinds of which one object has both ends.
+const SIDED: [&str; 4] = ["pipe", "fifo", "eventfd", "posix-mq"];
+
+/// What makes connections one channel: kind, name, who asks, who answers, and whether it may have answers.
 type Key = (String, String, Option<String>, Option<String>, bool);
 
 /// All channels that moved data between two processes, or to one that was not recorded.
@@ -130,7 +133,9 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
             continue;
         }
         let [asks, answers] = processes.map(|one| one.map(|one| log.program(one).to_owned()));
-        let key = (kind.to_owned(), name, asks, answers, connection.is_mutual());
+        // Single pipes are no channel with pairs of them; a socket that was seen for a moment is one with others.
+        let is_pair = !SIDED.contains(&kind) || connection.is_mutual();
+        let key = (kind.to_owned(), name, asks, answers, is_pair);
         groups.entry(key).or_default().push(connection);
     }
     let mut channels: Vec<_> =
@@ -280,7 +285,8 @@ fn joined(
 }
 
 fn channel(log: &Log, key: Key, connections: &[Connection]) -> RecordedChannel {
-    let (kind, name, asks, answers, is_mutual) = key;
+    let (kind, name, asks, answers, is_pair) = key;
+    let is_mutual = is_pair && connections.iter().any(Connection::is_mutual);
     let mut all: Vec<Turn> = Vec::new();
     let (mut response, mut service, mut think) = (Vec::new(), Vec::new(), Vec::new());
     let mut unanswered = 0;

@@ -169,6 +169,48 @@ fn channels_between_relatives_are_told_apart_with_what_they_need() {
     sandbox.leaves_nothing();
 }
 
+/// What ipcperf itself measures, by mechanism: the pairs of its workers exchange 64 bytes both ways, or wake each other.
+#[test]
+fn mechanisms_are_seen_as_what_they_are() {
+    let sandbox = Sandbox::new();
+    let seen =
+        ["pipe", "fifo", "posix-mq", "unix-stream", "unix-dgram", "unix-seqpacket", "tcp", "udp"];
+    let hidden = [("sysv-mq", "System V queues"), ("process-vm", "process_vm_readv")];
+    let names = seen.iter().copied().chain(["eventfd"]).chain(hidden.map(|(name, _)| name));
+    let mechanisms = names.collect::<Vec<_>>().join(",");
+    let measures = ["run", "-q", "-m", &mechanisms, "--place", "same-cpu", "-o", "r.json"];
+    let measures =
+        [&measures[..], &["--rounds", "1", "--slice", "5ms", "--warmup", "1ms"]].concat();
+    for way in ways() {
+        let words = ["record", "--with", way, "-o", "p.json", "--", env!("CARGO_BIN_EXE_ipcperf")];
+        let ended = sandbox.run(&[&words[..], &measures].concat());
+        assert_eq!(ended.status.code(), Some(0), "{way}: {}", ended.stderr);
+        let result =
+            valid(crate::schemas::RESULT_SCHEMA, &sandbox.read("r.json").expect("written"));
+        let is_there = |name: &str| {
+            let mut cells = crate::common::cells(&result).iter();
+            cells.any(|cell| cell["mechanism"] == name && cell["status"] == "ok")
+        };
+        let (profile, _) = recorded(&sandbox, "");
+        let channels = list(&profile, "channels");
+        for name in seen.into_iter().chain(["eventfd"]).filter(|name| is_there(name)) {
+            let size = if name == "eventfd" { 8 } else { 64 };
+            let is_its = |channel: &&Value| {
+                let first = &channel["sizes"][0];
+                channel["kind"] == name && first["question"] == size && first["answer"] == size
+            };
+            let channel = channels.iter().find(is_its);
+            let channel = channel.unwrap_or_else(|| panic!("{way} {name}: {channels:#?}"));
+            assert_eq!(channel["exchange"], "closed", "{way}: {channel:#}");
+        }
+        for (name, part) in hidden.into_iter().filter(|(name, _)| is_there(name)) {
+            let unseen = profile["unseen"].as_object().expect("an object");
+            assert!(unseen.keys().any(|what| what.starts_with(part)), "{way} {name}: {unseen:?}");
+        }
+    }
+    sandbox.leaves_nothing();
+}
+
 #[test]
 fn a_process_that_runs_already_is_recorded_and_runs_on() {
     let Some(sandbox) = sandbox(&[("server.py", SERVER)]) else { return };

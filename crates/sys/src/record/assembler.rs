@@ -80,6 +80,10 @@ impl Assembler {
         self.push(0x57, to as u8, 0, 0, value);
     }
 
+    pub(super) fn exclusive_or(&mut self, to: Register, from: Register) {
+        self.push(0xaf, to as u8, from as u8, 0, 0);
+    }
+
     pub(super) fn shift_left(&mut self, to: Register, bits: i32) {
         self.push(0x67, to as u8, 0, 0, bits);
     }

@@ -192,7 +192,9 @@ fn class_of(number: i64, does: Does) -> u8 {
     let descriptor = if does.has_descriptor() { class::DESCRIPTOR } else { 0 };
     let header = if number == libc::SYS_sendmsg { class::HEADER } else { 0 };
     let program = if does == Does::Executes { class::PROGRAM } else { 0 };
-    class::RECORDED | descriptor | header | program
+    let is_data = matches!(does, Does::Reads | Does::Writes | Does::Passes | Does::Batches);
+    let data = if is_data { class::DATA } else { 0 };
+    class::RECORDED | descriptor | header | program | data
 }
 
 /// `bpf(2)`.

@@ -55,6 +55,8 @@ pub(super) mod class {
     pub(in super::super) const HEADER: u8 = 4;
     /// It gives the process another program.
     pub(in super::super) const PROGRAM: u8 = 8;
+    /// It moves data: its socket is what it will be.
+    pub(in super::super) const DATA: u8 = 16;
 }
 
 /// Calls have numbers below this one.
@@ -93,6 +95,7 @@ const BEGUN: i16 = -104;
 const FILE: i16 = -112;
 const OBJECT: i16 = -120;
 const MODE: i16 = -128;
+const CLASS: i16 = -136;
 const HEADER: i16 = -192;
 
 /// `S_IFMT`, `S_IFSOCK`, `S_IFIFO` (`inode(7)`).
@@ -114,6 +117,7 @@ pub(super) struct Places {
     entry_name: (i32, i32),
     number: i32,
     mode: i32,
+    system: i32,
     socket: i32,
     family: i32,
     state: i32,
@@ -148,6 +152,7 @@ impl Places {
             entry_name: (at("file", "f_path.dentry")?, at("dentry", "d_name.name")?),
             number: at("inode", "i_ino")?,
             mode: at("inode", "i_mode")?,
+            system: at("inode", "i_sb")?,
             socket: at("socket", "sk")?,
             family: at("sock_common", "skc_family")?,
             state: at("sock_common", "skc_state")?,
@@ -291,6 +296,7 @@ pub(super) fn exit(maps: &Maps, places: &Places) -> Vec<u64> {
     code.jump_if(When::Above, R8, CALLS - 1, end);
     code.store(Word, Frame, KEY, R8);
     code.class(maps, end);
+    code.store(Long, Frame, CLASS, R9);
     // When it began: 0 if nobody saw it.
     code.store_value(Long, Frame, BEGUN, 0);
     code.store(Long, Frame, KEY, R7);
@@ -373,9 +379,10 @@ fn name(code: &mut Assembler, maps: &Maps) {
 }
 
 /// What the descriptor stands for: its number, mode and file on the stack; or a jump. Sockets and pipes are known by inode,
-/// everything else by what the kernel keeps for it, since many share an inode.
+/// everything else by what the kernel keeps for it, since many share an inode; both together with the file system, since
+/// each numbers its own.
 fn identity(code: &mut Assembler, places: &Places, none: Label) {
-    let (found, by_private) = (code.label(), code.label());
+    let (found, by_private, mixed) = (code.label(), code.label(), code.label());
     code.only_class(class::DESCRIPTOR, none);
     // The kernel knows the types up to the array, and reads them without a call.
     code.call(function::TASK);
@@ -401,9 +408,22 @@ fn identity(code: &mut Assembler, places: &Places, none: Label) {
     code.jump_if(When::NotEqual, R1, PIPES, by_private);
     code.jump(found);
     code.here(by_private);
-    code.follow(R9, (R8, places.private), found);
-    code.store(Long, Frame, OBJECT, R9);
+    code.load(Long, R8, Frame, FILE);
+    code.read_to((Frame, SCRATCH.into()), 8, (R8, places.private), function::READ);
+    code.load(Long, R1, Frame, SCRATCH);
+    code.jump_if(When::Equal, R1, 0, found);
+    code.store(Long, Frame, OBJECT, R1);
     code.here(found);
+    code.follow(R9, (R9, places.system), mixed);
+    code.shift_left(R9, 20);
+    code.load(Long, R1, Frame, OBJECT);
+    code.exclusive_or(R1, R9);
+    // A file system gives numbers of inodes again, to files of other kinds as well.
+    code.load(Long, R9, Frame, MODE);
+    code.shift_left(R9, 40);
+    code.exclusive_or(R1, R9);
+    code.store(Long, Frame, OBJECT, R1);
+    code.here(mixed);
 }
 
 /// The object itself, unless it was told of.
@@ -464,9 +484,11 @@ fn introduction(code: &mut Assembler, maps: &Maps, places: &Places, end: Label) 
     code.load(Half, R1, R6, 48);
     code.store(Long, Frame, BEGUN, R1);
     code.here(mark);
-    // Sockets of datagrams need no peer.
+    // Sockets of datagrams need no peer: they have none yet, or never.
     code.load(Half, R1, R6, 36);
     code.jump_if(When::NotEqual, R1, libc::SOCK_DGRAM, settled);
+    code.load(Long, R9, Frame, CLASS);
+    code.only_class(class::DATA, settled);
     code.store_value(Long, Frame, BEGUN, 1);
     code.here(settled);
     code.jump(named);

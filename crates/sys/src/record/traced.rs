@@ -98,7 +98,7 @@ impl Look {
         }
         let [a, b, c, d, ..] = call.arguments;
         let object = match does.has_descriptor() {
-            true => self.object(process, a as u32 as i32).unwrap_or(0),
+            true => self.object(process, a as u32 as i32, does).unwrap_or(0),
             false => 0,
         };
         self.tell(Heard::Call(Call {
@@ -119,18 +119,16 @@ impl Look {
     }
 
     /// The object of a descriptor; it is told of until all is known.
-    fn object(&mut self, process: u32, fd: i32) -> Option<u64> {
+    fn object(&mut self, process: u32, fd: i32, does: Does) -> Option<u64> {
         let link = format!("/proc/{process}/fd/{fd}");
         let facts = fs::metadata(&link).ok()?;
-        let id = match facts.mode() & libc::S_IFMT {
-            libc::S_IFSOCK | libc::S_IFIFO => facts.ino(),
-            _ => other_id(process, fd, &facts),
-        };
+        let id = id_of(process, fd, &facts);
         if self.known.contains(&id) {
             return Some(id);
         }
         let path = fs::read_link(&link).unwrap_or_default();
         let path = path.to_string_lossy();
+        let path = path.strip_suffix(" (deleted)").unwrap_or(&path);
         let last = path.strip_prefix("anon_inode:").or_else(|| path.rsplit('/').next());
         let mut object = Object {
             id,
@@ -151,7 +149,14 @@ impl Look {
             }
             libc::S_IFSOCK => {
                 object.name.clear();
-                is_settled = socket(process, fd, &mut object).unwrap_or(true);
+                // Sockets of datagrams have no peer yet, or never.
+                let is_data = matches!(does, Does::Reads | Does::Writes | Does::Batches);
+                is_settled = socket(process, fd, facts.ino(), &mut object).unwrap_or(true);
+                is_settled |= is_data
+                    && matches!(
+                        object.kind,
+                        Kind::Unix(libc::SOCK_DGRAM) | Kind::Internet(libc::SOCK_DGRAM, _)
+                    );
             }
             _ => {}
         }
@@ -169,13 +174,20 @@ fn process_of(thread: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
-/// Anonymous files share an inode: counters are known by the number that the kernel gives each.
-fn other_id(process: u32, fd: i32, facts: &fs::Metadata) -> u64 {
-    let told = fs::read_to_string(format!("/proc/{process}/fdinfo/{fd}")).unwrap_or_default();
-    let counter = told.lines().find_map(|line| line.strip_prefix("eventfd-id:"));
+/// One number for one object. Anonymous files share an inode: counters are known by the number that the kernel gives each.
+fn id_of(process: u32, fd: i32, facts: &fs::Metadata) -> u64 {
+    let has_inode = matches!(facts.mode() & libc::S_IFMT, libc::S_IFSOCK | libc::S_IFIFO);
+    let told = if has_inode {
+        None
+    } else {
+        fs::read_to_string(format!("/proc/{process}/fdinfo/{fd}")).ok()
+    };
+    let counter =
+        told.iter().flat_map(|told| told.lines()).find_map(|line| line.strip_prefix("eventfd-id:"));
     let mut hasher = DefaultHasher::new();
-    (facts.dev(), facts.ino(), counter).hash(&mut hasher);
-    hasher.finish() | 1 << 63
+    // A file system gives numbers of inodes again, to files of other kinds as well.
+    (facts.dev(), facts.ino(), facts.mode(), counter).hash(&mut hasher);
+    hasher.finish() | 1
 }
 
 /// What else goes with a message: as [`Call::control`].
@@ -208,20 +220,19 @@ fn read(process: u32, at: u64, length: usize) -> Option<Vec<u8>> {
 }
 
 /// Fills in what a socket is; whether that is all there will be.
-fn socket(process: u32, fd: i32, object: &mut Object) -> io::Result<bool> {
+fn socket(process: u32, fd: i32, inode: u64, object: &mut Object) -> io::Result<bool> {
     let pid = Pid::from_raw(process.cast_signed()).ok_or(io::ErrorKind::InvalidInput)?;
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let socket: OwnedFd = pidfd_getfd(pidfd, fd, PidfdGetfdFlags::empty())?;
     let sort = sockopt::socket_type(&socket)?.as_raw() as i32;
-    let is_datagram = sort == SocketType::DGRAM.as_raw() as i32;
     object.listens = sockopt::socket_acceptconn(&socket)?;
     let own = rustix::net::getsockname(&socket)?;
     let peer = rustix::net::getpeername(&socket).ok().flatten();
     match sockopt::socket_domain(&socket)? {
         AddressFamily::UNIX => {
             object.kind = Kind::Unix(sort);
-            let other = peer_inode(object.id as u32)?.unwrap_or(0);
-            object.pair = [object.id.into(), other.into()];
+            let other = peer_inode(inode as u32)?.unwrap_or(0);
+            object.pair = [inode.into(), other.into()];
             let name = |address: Option<rustix::net::SocketAddrAny>| {
                 let address = rustix::net::SocketAddrUnix::try_from(address?).ok()?;
                 let path = address.path().map(|path| path.to_string_lossy().into_owned());
@@ -234,7 +245,7 @@ fn socket(process: u32, fd: i32, object: &mut Object) -> io::Result<bool> {
             let own = name(Some(own));
             object.owns_name = own.is_some();
             object.name = own.or_else(|| name(peer)).unwrap_or_default();
-            Ok(other != 0 || is_datagram)
+            Ok(other != 0)
         }
         family @ (AddressFamily::INET | AddressFamily::INET6) => {
             object.kind = Kind::Internet(sort, if family == AddressFamily::INET { 4 } else { 6 });
@@ -253,7 +264,7 @@ fn socket(process: u32, fd: i32, object: &mut Object) -> io::Result<bool> {
             if other.is_some() {
                 object.pair = [half([&own, &other]), half([&other, &own])];
             }
-            Ok(other.is_some() || is_datagram)
+            Ok(other.is_some())
         }
         // The kernel is at the other end.
         AddressFamily::NETLINK => Ok(true),
