@@ -38,10 +38,10 @@ pub(crate) struct RecordArgs {
     #[arg(long, value_name = "COMMAND", requires = "program")]
     client: Option<String>,
     /// Record this process, which runs already, and what it starts (repeatable). It runs on afterwards
-    #[arg(long, value_name = "PID", conflicts_with = "program", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "PID", conflicts_with = "program", requires = "during", value_parser = clap::value_parser!(u32).range(1..))]
     pid: Vec<u32>,
     /// End after this time, and end the program [default: when the program ends]
-    #[arg(long = "for", value_name = "TIME", required_unless_present = "program")]
+    #[arg(long = "for", value_name = "TIME")]
     during: Option<String>,
     /// How calls are seen [default: bpf, or ptrace where that is not allowed]
     #[arg(long, value_enum)]

@@ -122,7 +122,7 @@ fn about(document: &Profile) -> Vec<Line> {
         RecordedBy::Bpf => "by programs in the kernel",
         RecordedBy::Ptrace => "by ptrace",
     };
-    let mut lines = vec![Line::from(format!("{calls} of {seconds}, recorded {how}"))];
+    let mut lines = vec![Line::from(format!("{calls} in {seconds}, recorded {how}"))];
     if document.lost > 0 {
         let lost = counted(document.lost, "event");
         let words =

@@ -138,7 +138,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
             }
             (Some(status), _) if !has_client && !wanted.client.is_empty() && ends.is_none() => {
                 return Err(TaskError::Failed(format!(
-                    "the program ended before it listened, so that its client did not begin: it {}",
+                    "the program ended before it listened, so that its client did not begin ({})",
                     describe_end(status)
                 )));
             }

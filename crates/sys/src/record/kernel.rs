@@ -87,18 +87,7 @@ impl Kernel {
     /// `PermissionDenied` without `CAP_BPF` and `CAP_PERFMON`, `Unsupported` in another PID namespace than the first, and where
     /// this kernel has not what they need.
     pub fn new() -> io::Result<Self> {
-        let namespace = fs::read_link("/proc/self/ns/pid")?;
-        if namespace.as_os_str() != FIRST_PIDS {
-            let why = "programs in the kernel know processes by the numbers of the host, and this is another PID namespace";
-            return Err(io::Error::new(ErrorKind::Unsupported, why));
-        }
         let bare_ns = call_ns()?;
-        let types = fs::read(TYPES).map_err(|error| {
-            let why = format!("this kernel does not describe its types at {TYPES} ({error})");
-            io::Error::new(ErrorKind::Unsupported, why)
-        })?;
-        let types = Types::read(&types).ok_or(ErrorKind::InvalidData)?;
-        let places = Places::of(&types)?;
         let maps = Maps {
             processes: map(HASH, 4, 4, MOST)?,
             calls: map(ARRAY, 4, 1, CALLS.cast_unsigned())?,
@@ -107,6 +96,17 @@ impl Kernel {
             lost: map(ARRAY, 4, 8, 1)?,
             events: map(RING, 0, 0, RING_SIZE)?,
         };
+        let namespace = fs::read_link("/proc/self/ns/pid")?;
+        if namespace.as_os_str() != FIRST_PIDS {
+            let why = "programs in the kernel know processes by the numbers of the host, and this is another PID namespace";
+            return Err(io::Error::new(ErrorKind::Unsupported, why));
+        }
+        let types = fs::read(TYPES).map_err(|error| {
+            let why = format!("this kernel does not describe its types at {TYPES} ({error})");
+            io::Error::new(ErrorKind::Unsupported, why)
+        })?;
+        let types = Types::read(&types).ok_or(ErrorKind::InvalidData)?;
+        let places = Places::of(&types)?;
         for number in 0..CALLS {
             if let Some(does) = does(number.into()) {
                 update(&maps.calls, &number.to_ne_bytes(), &[class_of(number.into(), does)])?;
@@ -495,7 +495,9 @@ mod tests {
     /// Everything that this process does meanwhile, or nothing where the rights are missing.
     fn recorded(job: impl FnOnce()) -> Option<Vec<Heard>> {
         let mut kernel = match Kernel::new() {
-            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            Err(error)
+                if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::Unsupported) =>
+            {
                 crate::skipped::skipped("bpf", error);
                 return None;
             }
