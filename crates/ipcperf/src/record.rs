@@ -4,14 +4,13 @@ use crate::args::{LabelArgs, LookArgs, ProgressArgs};
 use crate::error::{Code, Stop, note};
 use crate::exec;
 use crate::output::{self, Publication, Target};
-use crate::swap::split;
+use crate::swap::{exit_code, split};
 use crate::{measure, request};
 use ipcperf_core::result::{Origin, PROFILE_SCHEMA, Profile, RecordedBy};
 use ipcperf_engine::host;
 use ipcperf_engine::record::{self, Recorded, Wanted};
 use ipcperf_engine::task::TaskError;
 use ipcperf_report::{Format, Style, profile};
-use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -28,7 +27,7 @@ The exit code is that of the program, or of the client (128 + N if signal N ende
 enum Way {
     /// Programs in the kernel: cheap, needs CAP_BPF and CAP_PERFMON
     Bpf,
-    /// Stops at each call: for whoever has no rights; times are stretched
+    /// Stops the programs at each call: needs no rights, stretches times
     Ptrace,
 }
 
@@ -109,10 +108,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Stop> {
     Ok(match status {
         _ if is_interrupted => Code::Interrupted.into(),
         // It was ended by us when its time was over.
-        Some(status) if wanted.during.is_none() => match (status.code(), status.signal()) {
-            (Some(code), _) => ExitCode::from(code as u8),
-            (None, signal) => ExitCode::from((128 + signal.unwrap_or(0)) as u8),
-        },
+        Some(status) if wanted.during.is_none() => exit_code(status),
         _ => ExitCode::SUCCESS,
     })
 }

@@ -9,7 +9,7 @@ use ipcperf_engine::task::TaskError;
 use ipcperf_sys::process::describe_end;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf swap --to unix-stream -- redis-server --port 6379
@@ -146,6 +146,11 @@ fn told(swapped: &Swapped) -> ExitCode {
     if status.signal().is_some() && !swapped.is_interrupted {
         note(&format!("ipcperf: the program {}", describe_end(status)));
     }
+    exit_code(status)
+}
+
+/// The exit code of a program that ended so.
+pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     match (status.code(), status.signal()) {
         (Some(code), _) => ExitCode::from(code as u8),
         (None, Some(signal)) => ExitCode::from((128 + signal) as u8),

@@ -10,7 +10,7 @@ use ipcperf_core::result::{
 };
 use ipcperf_sys::record::{Act, Call, Kind};
 use ipcperf_sys::trace::name;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
 /// Sizes that are listed.
 const SIZES: usize = 8;
@@ -119,11 +119,18 @@ impl Connection {
 /// Kinds of which one object has both ends.
 const SIDED: [&str; 4] = ["pipe", "fifo", "eventfd", "posix-mq"];
 
+/// When the calls of each thread ended, and their numbers, in their order.
+type Threads = HashMap<u32, Vec<(u64, i64)>>;
+
 /// What makes connections one channel: kind, name, who asks, who answers, and whether it may have answers.
 type Key = (String, String, Option<String>, Option<String>, bool);
 
 /// All channels that moved data between two processes, or to one that was not recorded.
 pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
+    let mut threads = Threads::new();
+    for call in &log.calls {
+        threads.entry(call.thread).or_default().push((call.ended, call.number));
+    }
     let mut groups: BTreeMap<Key, Vec<Connection>> = BTreeMap::new();
     for (kind, name, connection) in connections(log) {
         let ends = [&connection.asker, &connection.answerer];
@@ -139,7 +146,7 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
         groups.entry(key).or_default().push(connection);
     }
     let mut channels: Vec<_> =
-        groups.into_iter().map(|(key, connections)| channel(log, key, &connections)).collect();
+        groups.into_iter().map(|(key, connections)| channel(&threads, key, &connections)).collect();
     channels.sort_by_key(|one| std::cmp::Reverse(one.bytes_asked + one.bytes_answered));
     channels
 }
@@ -260,17 +267,24 @@ fn joined(
 ) -> impl Iterator<Item = (&'static str, String, Connection)> {
     let mut left: Vec<Option<(&'static str, String, Connection)>> =
         pipes.into_iter().map(Some).collect();
-    let between = |one: &Connection| {
-        Some((one.asker.as_ref()?.process()?, one.answerer.as_ref()?.process()?))
+    let between = |(kind, _, one): &(&'static str, String, Connection)| {
+        Some((*kind, one.asker.as_ref()?.process()?, one.answerer.as_ref()?.process()?))
     };
+    // By kind, writer and reader; the first ones are taken first.
+    let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for (at, pipe) in left.iter().enumerate() {
+        if let Some(key) = pipe.as_ref().and_then(between) {
+            waiting.entry(key).or_default().push_back(at);
+        }
+    }
     for at in 0..left.len() {
-        let Some((kind, _, there)) = &left[at] else { continue };
-        let (kind, Some((a, b))) = (*kind, between(there)) else { continue };
-        let back = (at + 1..left.len()).find(|other| {
-            left[*other]
-                .as_ref()
-                .is_some_and(|(of, _, one)| *of == kind && between(one) == Some((b, a)) && a != b)
-        });
+        let key = left[at].as_ref().and_then(between);
+        let Some((kind, a, b)) = key.filter(|(_, a, b)| a != b) else { continue };
+        let Some(others) = waiting.get_mut(&(kind, b, a)) else { continue };
+        while others.front().is_some_and(|other| *other <= at) {
+            others.pop_front();
+        }
+        let back = others.pop_front();
         let Some((.., back)) = back.and_then(|back| left[back].take()) else { continue };
         let Some((.., there)) = left[at].as_mut() else { continue };
         let merge = |one: &mut Option<End>, other: Option<End>| {
@@ -284,7 +298,7 @@ fn joined(
     left.into_iter().flatten()
 }
 
-fn channel(log: &Log, key: Key, connections: &[Connection]) -> RecordedChannel {
+fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedChannel {
     let (kind, name, asks, answers, is_pair) = key;
     let is_mutual = is_pair && connections.iter().any(Connection::is_mutual);
     let mut all: Vec<Turn> = Vec::new();
@@ -336,7 +350,7 @@ fn channel(log: &Log, key: Key, connections: &[Connection]) -> RecordedChannel {
     };
     let flight = connections.iter().any(|one| one.asker.is_some()).then(|| in_flight(&all));
     let of = |end: fn(&Connection) -> &Option<End>| {
-        calls_each(log, connections.iter().filter_map(|one| end(one).as_ref()), requests)
+        calls_each(threads, connections.iter().filter_map(|one| end(one).as_ref()), requests)
     };
     RecordedChannel {
         kind,
@@ -412,7 +426,7 @@ fn time(mut values: Vec<u64>) -> Option<RecordedTime> {
 
 /// Calls of the threads that had to do with these ends, while they did, for each request.
 fn calls_each<'a>(
-    log: &Log,
+    threads: &Threads,
     ends: impl Iterator<Item = &'a End>,
     requests: u64,
 ) -> BTreeMap<String, f64> {
@@ -422,10 +436,13 @@ fn calls_each<'a>(
         *span = (span.0.min(one.begun), span.1.max(one.ended));
     }
     let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
-    let within = log.calls.iter().filter(|call| {
-        spans.get(&call.thread).is_some_and(|(begin, end)| (*begin..=*end).contains(&call.ended))
-    });
-    within.for_each(|call| *counts.entry(call.number).or_default() += 1);
+    for (thread, (begin, end)) in spans {
+        let calls = threads.get(&thread).map_or(&[][..], Vec::as_slice);
+        let first = calls.partition_point(|(ended, _)| *ended < begin);
+        for (_, number) in calls[first..].iter().take_while(|(ended, _)| *ended <= end) {
+            *counts.entry(*number).or_default() += 1;
+        }
+    }
     let each = |count: u64| count as f64 / requests.max(1) as f64;
     // Less than one in a thousand requests has to do with something else.
     let counts = counts.into_iter().map(|(number, count)| (name(number), each(count)));

@@ -3,8 +3,8 @@
 use ipcperf_sys::record::{Act, Call, Heard, Object};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Calls that are kept: 800 MB at the most.
-const MOST: usize = 10_000_000;
+/// Calls that are kept: 370 MB at the most, at 88 bytes each.
+const MOST: usize = 1 << 22;
 
 /// Everything that was heard.
 #[derive(Debug, Default)]
@@ -19,8 +19,8 @@ pub(super) struct Log {
     pub(super) ignored: Option<u32>,
     /// A program listens.
     pub(super) has_listener: bool,
-    /// Processes of ours that are no program yet: what they do is our own doing.
-    unborn: HashSet<u32>,
+    /// Children that have not loaded their program yet: until then they run code of ipcperf.
+    unloaded: HashSet<u32>,
     /// POSIX queues.
     queues: BTreeSet<u64>,
 }
@@ -29,7 +29,7 @@ impl Log {
     pub(super) fn hear(&mut self, heard: Heard) {
         match heard {
             Heard::Call(call)
-                if Some(call.process) == self.ignored || self.unborn.contains(&call.process) => {}
+                if Some(call.process) == self.ignored || self.unloaded.contains(&call.process) => {}
             Heard::Call(call) => {
                 self.has_listener |= call.act() == Act::Listened;
                 if call.is_of_queue() {
@@ -50,7 +50,7 @@ impl Log {
                 }
             }
             Heard::Fork { parent, child } if Some(parent) == self.ignored => {
-                self.unborn.insert(child);
+                self.unloaded.insert(child);
             }
             Heard::Fork { parent, child } => {
                 if let Some(name) = self.names.get(&parent).cloned() {
@@ -58,7 +58,7 @@ impl Log {
                 }
             }
             Heard::Program { process, name } => {
-                self.unborn.remove(&process);
+                self.unloaded.remove(&process);
                 self.name(process, name);
             }
         }

@@ -1,4 +1,4 @@
-//! What system calls do, for whoever looks on.
+//! What system calls do, as far as their number, arguments and result tell.
 
 use super::{Call, Kind, Object};
 

@@ -147,7 +147,7 @@ impl Kernel {
         unsafe { bpf(MAP_DELETE, &attribute) }.map(drop)
     }
 
-    /// Tells all that has happened since the last time, in its order. Whoever asks too seldom loses some.
+    /// Tells all that has happened since the last time, in its order. Asked too seldom, it loses some.
     pub fn take(&mut self, hear: &mut dyn FnMut(Heard)) {
         self.ring.take(&mut |event| {
             if let Some(heard) = heard(event) {

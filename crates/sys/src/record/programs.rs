@@ -26,7 +26,7 @@ mod function {
     pub(super) const SUBMIT: i32 = 132;
 }
 
-/// Whoever reads looks by itself: it need not be woken (`BPF_RB_NO_WAKEUP`).
+/// The reader polls: it need not be woken (`BPF_RB_NO_WAKEUP`).
 const UNANNOUNCED: i32 = 1;
 
 /// Maps that the programs and this process share.
@@ -467,7 +467,7 @@ fn introduction(code: &mut Assembler, maps: &Maps, places: &Places, end: Label) 
     code.follow(R8, (R9, places.address), no_name);
     code.jump(with_name);
     code.here(no_name);
-    // Whoever was accepted has its listener's name; who connected has its peer's.
+    // An accepted socket has the name of its listener; for one that connected the name of its peer is told.
     code.follow(R9, (R9, places.peer), mark);
     code.follow(R8, (R9, places.address), mark);
     code.store_value(Byte, R6, 35, 1);

@@ -1,4 +1,4 @@
-//! The same by `ptrace(2)`, for whoever has no rights: every call stops its thread twice, and what its descriptor stands for
+//! The same by `ptrace(2)`, which needs no rights: every call stops its thread twice, and what its descriptor stands for
 //! is looked up while it is stopped.
 
 use super::{Call, Does, Heard, Kind, Object, does};
