@@ -8,7 +8,7 @@ use super::log::Log;
 use ipcperf_core::result::{
     ChannelNeed, Exchange, RecordedChannel, RecordedProgram, RecordedSize, RecordedTime,
 };
-use ipcperf_sys::record::{Act, Call, Kind};
+use ipcperf_sys::record::{Act, Call, Kind, Object};
 use ipcperf_sys::trace::name;
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
@@ -20,20 +20,21 @@ const MOSTLY: f64 = 0.95;
 
 /// Data that moved at an end.
 #[derive(Clone, Copy, Debug)]
-struct Move {
+pub(super) struct Move {
     at: u64,
     /// When the call was entered and when it returned, ns.
-    begun: u64,
-    ended: u64,
-    bytes: u64,
-    is_out: bool,
-    thread: u32,
+    pub(super) begun: u64,
+    pub(super) ended: u64,
+    pub(super) bytes: u64,
+    pub(super) is_out: bool,
+    pub(super) thread: u32,
+    pub(super) process: u32,
 }
 
 /// One end of a connection, or a pipe with both.
 #[derive(Debug, Default)]
-struct End {
-    moves: Vec<Move>,
+pub(super) struct End {
+    pub(super) moves: Vec<Move>,
     /// Processes with the number of their transfers.
     processes: BTreeMap<u32, u64>,
     connects: bool,
@@ -42,7 +43,7 @@ struct End {
 
 impl End {
     /// The process with most transfers.
-    fn process(&self) -> Option<u32> {
+    pub(super) fn process(&self) -> Option<u32> {
         self.processes.iter().max_by_key(|(_, count)| **count).map(|(process, _)| *process)
     }
 
@@ -101,9 +102,9 @@ fn turns(moves: &[Move], asks: bool) -> Vec<Turn> {
 
 /// A connection: what either end did. Of some only one end is known.
 #[derive(Debug, Default)]
-struct Connection {
-    asker: Option<End>,
-    answerer: Option<End>,
+pub(super) struct Connection {
+    pub(super) asker: Option<End>,
+    pub(super) answerer: Option<End>,
 }
 
 impl Connection {
@@ -172,7 +173,8 @@ fn ends(log: &Log) -> HashMap<(u64, bool), End> {
         *end.processes.entry(call.process).or_default() += 1;
         let begun = if call.begun == 0 { call.ended } else { call.begun };
         let at = if is_out { begun } else { call.ended };
-        end.moves.push(Move { at, begun, ended: call.ended, bytes, is_out, thread: call.thread });
+        let (ended, thread, process) = (call.ended, call.thread, call.process);
+        end.moves.push(Move { at, begun, ended, bytes, is_out, thread, process });
     }
     ends.values_mut().for_each(End::sort);
     ends
@@ -183,15 +185,16 @@ fn has_sides(log: &Log, object: u64) -> bool {
     matches!(log.objects.get(&object).map(|one| &one.kind), Some(Kind::Pipe | Kind::Other))
 }
 
-fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> {
+pub(super) fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> {
     let mut ends = ends(log);
     let mut ids: Vec<(u64, bool)> =
         ends.iter().filter(|(_, end)| !end.moves.is_empty()).map(|(id, _)| *id).collect();
     ids.sort_by_key(|id| (ends[id].span(), *id));
+    let pairs = pairs(log);
     let mut by_number: HashMap<u128, Vec<u64>> = HashMap::new();
     for (object, _) in &ids {
-        if let Some([own, _]) = log.objects.get(object).map(|one| one.pair) {
-            by_number.entry(own).or_default().push(*object);
+        if let Some([own, _]) = pairs.get(object) {
+            by_number.entry(*own).or_default().push(*object);
         }
     }
     let mut found = Vec::new();
@@ -214,12 +217,11 @@ fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> {
             continue;
         }
         // A reused pair of addresses has several: the one that was there at the time.
-        let peers = by_number.get(&facts.pair[1]).into_iter().flatten();
+        let [own, number] = pairs.get(&object).copied().unwrap_or_default();
+        let peers = by_number.get(&number).into_iter().flatten();
         let peer = peers
-            .filter(|peer| {
-                facts.pair[1] != 0 && **peer != object && ends.contains_key(&(**peer, false))
-            })
-            .filter(|peer| log.objects.get(*peer).is_some_and(|one| one.pair[1] == facts.pair[0]))
+            .filter(|peer| number != 0 && **peer != object && ends.contains_key(&(**peer, false)))
+            .filter(|peer| pairs.get(*peer).is_some_and(|pair| pair[1] == own))
             .min_by_key(|peer| ends[&(**peer, false)].span().0.abs_diff(end.span().0))
             .copied();
         let other = peer.and_then(|peer| ends.remove(&(peer, false)));
@@ -236,6 +238,21 @@ fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> {
     }
     found.extend(joined(pipes));
     found
+}
+
+/// The number of each socket, and that of its peer. Of a connection that was accepted late and ended soon, one end may have been
+/// seen while it had no peer yet and not again before it had none any more; the other end knows.
+fn pairs(log: &Log) -> HashMap<u64, [u128; 2]> {
+    let known = |pair: [u128; 2]| pair[0] != 0 && pair[1] != 0;
+    let all = || log.objects.values();
+    let told: HashMap<u128, u128> =
+        all().filter(|one| known(one.pair)).map(|one| (one.pair[1], one.pair[0])).collect();
+    let pair = |one: &Object| match one.pair {
+        // Several can send to one socket of datagrams.
+        [own, 0] if !one.has_datagrams() => [own, told.get(&own).copied().unwrap_or(0)],
+        pair => pair,
+    };
+    all().map(|one| (one.id, pair(one))).collect()
 }
 
 /// Whether this end is the one that asks.
@@ -478,7 +495,7 @@ pub(super) fn programs(log: &Log) -> Vec<RecordedProgram> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_sys::record::{Heard, Object};
+    use ipcperf_sys::record::Heard;
 
     /// `read` and `write` of every architecture.
     const READ: i64 = if cfg!(target_arch = "x86_64") { 0 } else { 63 };
@@ -565,6 +582,14 @@ mod tests {
         let mean = channel.in_flight.expect("there were some");
         assert!((mean - 200.0 / 150.0).abs() < 1e-9, "{mean}");
         assert_eq!((channel.exchange, channel.think), (Exchange::Closed, None));
+    }
+
+    #[test]
+    fn an_end_that_was_never_seen_with_its_peer_is_known_by_the_other() {
+        let moves = [(1, 10, 100, 5), (2, 20, 110, -5), (2, 20, 120, 3), (1, 10, 130, -3)];
+        let channel = one(&log([socket(10, 0), socket(20, 10)], &moves));
+        assert_eq!(channel.sizes, [RecordedSize { question: 5, answer: 3, count: 1 }]);
+        assert_eq!((channel.asks.as_deref(), channel.answers.as_deref()), (Some("p1"), Some("p2")));
     }
 
     #[test]

@@ -40,7 +40,8 @@ pub fn does(number: i64) -> Option<Does> {
     match number {
         libc::SYS_accept | libc::SYS_dup2 => return Some(Does::Uses),
         libc::SYS_epoll_wait | libc::SYS_poll | libc::SYS_select => return Some(Does::Waits),
-        libc::SYS_pipe => return Some(Does::Other),
+        libc::SYS_pipe | libc::SYS_fork | libc::SYS_vfork => return Some(Does::Other),
+        libc::SYS_time => return Some(Does::Other),
         _ => {}
     }
     Some(match number {
@@ -77,6 +78,7 @@ pub fn does(number: i64) -> Option<Does> {
         libc::SYS_sched_setaffinity | libc::SYS_clock_gettime | libc::SYS_gettimeofday => {
             Does::Other
         }
+        libc::SYS_clone | libc::SYS_clone3 | libc::SYS_wait4 | libc::SYS_waitid => Does::Other,
         _ => return None,
     })
 }
@@ -121,6 +123,11 @@ impl Call {
         match does(self.number) {
             // A message that stays where it is comes again.
             Some(Does::Reads) if self.result > 0 && !self.is_peek() => Act::Read(bytes),
+            // What tee copies stays where it is, and splice names the source first.
+            Some(Does::Passes) if self.number == libc::SYS_tee => Act::Other,
+            Some(Does::Passes) if self.result > 0 && self.number == libc::SYS_splice => {
+                Act::Read(bytes)
+            }
             Some(Does::Writes | Does::Passes) if self.result > 0 => Act::Wrote(bytes),
             Some(Does::Sends) if self.result == 0 => Act::Wrote(self.arguments[2]),
             // Nobody finishes a non-blocking one.
@@ -188,6 +195,12 @@ impl Call {
 }
 
 impl Object {
+    /// It is a socket of datagrams.
+    #[must_use]
+    pub fn has_datagrams(&self) -> bool {
+        matches!(self.kind, Kind::Unix(libc::SOCK_DGRAM) | Kind::Internet(libc::SOCK_DGRAM, _))
+    }
+
     /// What it is called where programs talk over it; `None` if it is for something else.
     #[must_use]
     pub fn channel(&self) -> Option<&'static str> {
