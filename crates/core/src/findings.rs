@@ -4,8 +4,10 @@
 
 #![expect(missing_docs, reason = "the sentence of a row says what it is")]
 
+mod audit;
 mod checks;
 
+pub use audit::*;
 pub use checks::*;
 
 use crate::result::{Check, Finding, Rating};
@@ -66,6 +68,8 @@ pub struct Row {
     pub code: &'static str,
     /// What `ipcperf doctor` examines; empty for findings of a run.
     pub subject: &'static str,
+    /// It is found in somebody's benchmark, by `ipcperf audit`.
+    pub is_of_audit: bool,
     /// What its value must pass.
     pub limit: Limit,
     sentence: &'static str,
@@ -80,7 +84,16 @@ const fn finding(
     consequence: &'static str,
     remedy: &'static str,
 ) -> Row {
-    Row { code, subject: "", limit, sentence, consequence, remedy }
+    Row { code, subject: "", is_of_audit: false, limit, sentence, consequence, remedy }
+}
+
+const fn of_benchmark(
+    code: &'static str,
+    sentence: &'static str,
+    consequence: &'static str,
+    remedy: &'static str,
+) -> Row {
+    Row { is_of_audit: true, ..finding(code, Without, sentence, consequence, remedy) }
 }
 
 const fn check(
@@ -90,7 +103,7 @@ const fn check(
     consequence: &'static str,
     remedy: &'static str,
 ) -> Row {
-    Row { code, subject, limit: Without, sentence, consequence, remedy }
+    Row { subject, ..finding(code, Without, sentence, consequence, remedy) }
 }
 
 /// A text whose braces contain these words, or what they contain in general.
@@ -522,6 +535,19 @@ pub const ALL: &[Row] = &[
     CLIENT_PORTS,
     REFUSED_BEFORE,
     REAPED,
+    OWN_BYTES,
+    SETUP_TIMED,
+    TEARDOWN_TIMED,
+    LATE_WAIT,
+    UNTIMED_WAIT,
+    NOT_AWAITED,
+    UNREAD,
+    OTHER_SIZE,
+    ONE_PROCESS,
+    UNEQUAL_CALLS,
+    SHARED_CPU,
+    NOT_PINNED,
+    NOT_TOUCHED,
     NEEDS,
     PINNING,
     DIRECTORY,

@@ -10,6 +10,7 @@
 //! Workers are re-executions of the current program, so they know its mechanisms too.
 
 mod args;
+mod audit;
 mod build;
 mod choose;
 mod clean;
@@ -129,6 +130,9 @@ enum Command {
     /// Record who talks to whom among running programs: sizes, requests, calls and times
     #[command(after_help = record::EXAMPLES)]
     Record(Box<record::RecordArgs>),
+    /// Audit a benchmark of other people: what it times, what it includes, and what is wrong with it
+    #[command(after_help = audit::EXAMPLES)]
+    Audit(Box<audit::AuditArgs>),
     /// Print the JSON Schema of a document, or the column types of CSV rows
     #[command(after_help = schema::EXAMPLES)]
     Schema {
@@ -256,6 +260,7 @@ impl Cli {
             Command::Swap(args) => swap::run(&args),
             Command::Predict(args) => predict::run(&args),
             Command::Record(args) => record::run(&args),
+            Command::Audit(args) => audit::run(&args),
             Command::Schema { document } => schema::run(&document),
             Command::Clean => clean::run(),
             Command::Completions { shell } => manual::completions(Args::command(), registry, shell),

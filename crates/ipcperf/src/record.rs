@@ -12,7 +12,7 @@ use ipcperf_engine::record::{self, Recorded, Wanted};
 use ipcperf_engine::task::TaskError;
 use ipcperf_report::{Format, Style, profile};
 use std::path::PathBuf;
-use std::process::ExitCode;
+use std::process::{ExitCode, ExitStatus};
 use std::time::Duration;
 
 pub(crate) const EXAMPLES: &str = "Examples:
@@ -31,20 +31,15 @@ enum Way {
     Ptrace,
 }
 
+/// A client, a time, and what becomes of the profile.
 #[derive(Clone, Debug, clap::Args)]
-pub(crate) struct RecordArgs {
+pub(crate) struct KeptArgs {
     /// A client, started when the program listens; the program is ended after it
     #[arg(long, value_name = "COMMAND", requires = "program")]
     client: Option<String>,
-    /// Record this process, which runs already, and what it starts (repeatable). It runs on afterwards
-    #[arg(long, value_name = "PID", conflicts_with = "program", requires = "during", value_parser = clap::value_parser!(u32).range(1..))]
-    pid: Vec<u32>,
     /// End after this time, and end the program [default: when the program ends]
     #[arg(long = "for", value_name = "TIME")]
     during: Option<String>,
-    /// How calls are seen [default: bpf, or ptrace where that is not allowed]
-    #[arg(long, value_enum)]
-    with: Option<Way>,
     /// Write the profile to this file (JSON); '-' prints it instead of a table
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -54,63 +49,85 @@ pub(crate) struct RecordArgs {
     look: LookArgs,
     #[command(flatten)]
     progress: ProgressArgs,
+}
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct RecordArgs {
+    /// Record this process, which runs already, and what it starts (repeatable). It runs on afterwards
+    #[arg(long, value_name = "PID", conflicts_with = "program", requires = "during", value_parser = clap::value_parser!(u32).range(1..))]
+    pid: Vec<u32>,
+    /// How calls are seen [default: bpf, or ptrace where that is not allowed]
+    #[arg(long, value_enum)]
+    with: Option<Way>,
+    #[command(flatten)]
+    kept: KeptArgs,
     /// The program and its arguments
     #[arg(required_unless_present = "pid", trailing_var_arg = true, allow_hyphen_values = true)]
     program: Vec<String>,
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Stop> {
-    let format = output::format(&args.look)?;
-    let origin = args.label.origin()?;
-    let client = args.client.as_deref().map(|client| split("--client", client)).transpose()?;
-    let second = Duration::from_secs(1);
-    let during = args.during.as_deref();
-    let during = during.map(|text| request::time("--for", text, second / 100, second * 3600));
-    let wanted = Wanted {
-        program: args.program.clone(),
-        client: client.unwrap_or_default(),
-        processes: args.pid.clone(),
-        during: during.transpose()?,
-        by: args.with.map(|way| match way {
-            Way::Bpf => RecordedBy::Bpf,
-            Way::Ptrace => RecordedBy::Ptrace,
-        }),
-    };
-    for program in wanted.program.first().into_iter().chain(wanted.client.first()) {
-        if let Some(why) = exec::objection(program) {
-            return Err(Stop::usage(why));
-        }
-    }
     if let Some(pid) = args.pid.iter().find(|pid| !ipcperf_sys::process::exists(**pid)) {
         return Err(Stop::usage(format!("--pid {pid}: there is no such process")));
     }
-    let now = jiff::Timestamp::now();
-    let target = args.output.as_deref().map(|path| Target::choose(Some(path), &now)).transpose()?;
-    let interrupts = measure::interrupts()?;
-    let recorded = record::run(&wanted, &interrupts).map_err(|error| match error {
-        TaskError::Interrupted => Stop::interrupted("interrupted"),
-        TaskError::Deadline(why) | TaskError::Failed(why) => Stop::nothing_ran(why),
-    })?;
-    if let Some(why) = &recorded.why {
-        note(&format!("ipcperf: recorded by ptrace, which stretches times: {why}"));
-    }
-    let (status, is_interrupted) = (recorded.status, recorded.is_interrupted);
-    let document = document(recorded, origin, &now);
-    let style = output::style(&args.look, false);
-    let publication = Publication {
-        name: "Profile",
-        target: target.as_ref(),
-        quiet: args.progress.quiet,
-        document: &|out| profile(&document, Format::Json, &Style::default(), out),
-        screen: &|out| profile(&document, format, &style, out),
-    };
-    publication.publish(|| ())?;
+    let by = args.with.map(|way| match way {
+        Way::Bpf => RecordedBy::Bpf,
+        Way::Ptrace => RecordedBy::Ptrace,
+    });
+    let wanted = Wanted { processes: args.pid.clone(), by, ..args.kept.wanted(&args.program)? };
+    let (profile, status) = args.kept.record(&wanted)?;
     Ok(match status {
-        _ if is_interrupted => Code::Interrupted.into(),
+        _ if profile.interrupted => Code::Interrupted.into(),
         // It was ended by us when its time was over.
         Some(status) if wanted.during.is_none() => exit_code(status),
         _ => ExitCode::SUCCESS,
     })
+}
+
+impl KeptArgs {
+    /// Programs to record.
+    pub(crate) fn wanted(&self, program: &[String]) -> Result<Wanted, Stop> {
+        let client = self.client.as_deref().map(|client| split("--client", client)).transpose()?;
+        let second = Duration::from_secs(1);
+        let during = self.during.as_deref();
+        let during = during.map(|text| request::time("--for", text, second / 100, second * 3600));
+        let (program, client) = (program.to_vec(), client.unwrap_or_default());
+        for program in program.first().into_iter().chain(client.first()) {
+            if let Some(why) = exec::objection(program) {
+                return Err(Stop::usage(why));
+            }
+        }
+        Ok(Wanted { program, client, during: during.transpose()?, ..Wanted::default() })
+    }
+
+    /// Records, shows and keeps it. With it comes how the program ended.
+    pub(crate) fn record(&self, wanted: &Wanted) -> Result<(Profile, Option<ExitStatus>), Stop> {
+        let format = output::format(&self.look)?;
+        let origin = self.label.origin()?;
+        let now = jiff::Timestamp::now();
+        let path = self.output.as_deref();
+        let target = path.map(|path| Target::choose(Some(path), &now)).transpose()?;
+        let interrupts = measure::interrupts()?;
+        let recorded = record::run(wanted, &interrupts).map_err(|error| match error {
+            TaskError::Interrupted => Stop::interrupted("interrupted"),
+            TaskError::Deadline(why) | TaskError::Failed(why) => Stop::nothing_ran(why),
+        })?;
+        if let Some(why) = &recorded.why {
+            note(&format!("ipcperf: recorded by ptrace, which stretches times: {why}"));
+        }
+        let status = recorded.status;
+        let document = document(recorded, origin, &now);
+        let style = output::style(&self.look, false);
+        let publication = Publication {
+            name: if document.audit.is_some() { "Audit" } else { "Profile" },
+            target: target.as_ref(),
+            quiet: self.progress.quiet,
+            document: &|out| profile(&document, Format::Json, &Style::default(), out),
+            screen: &|out| profile(&document, format, &style, out),
+        };
+        publication.publish(|| ())?;
+        Ok((document, status))
+    }
 }
 
 fn document(recorded: Recorded, origin: Origin, began: &jiff::Timestamp) -> Profile {
@@ -131,5 +148,6 @@ fn document(recorded: Recorded, origin: Origin, began: &jiff::Timestamp) -> Prof
         channels: recorded.channels,
         shared: recorded.shared,
         unseen: recorded.unseen,
+        audit: recorded.audit,
     }
 }

@@ -8,6 +8,7 @@
 
 mod advice;
 mod answers;
+mod audit;
 mod bars;
 mod calls;
 mod chapters;

@@ -1,5 +1,6 @@
-//! What `record` saw, for people and programs: who talked to whom, how much and how often.
+//! What `record` or `audit` saw, for people and programs: who talked to whom, how much and how often.
 
+use crate::audit;
 use crate::csv;
 use crate::figures::{self, NONE};
 use crate::stopped::Stopped;
@@ -62,11 +63,16 @@ const SIZES: usize = 3;
 const CALLS: usize = 6;
 
 fn doc(document: &Profile) -> Doc {
-    let mut doc = Doc::new(headline(document));
-    doc.title = "ipcperf record".to_owned();
+    let audit = document.audit.as_ref();
+    let mut doc = Doc::new(audit.map_or_else(|| headline(document), audit::headline));
+    doc.title = audit.map_or("ipcperf record", |_| "ipcperf audit").to_owned();
     doc.stopped = document.stopped();
     let body = &mut doc.body;
-    body.list(about(document));
+    let timed = audit.into_iter().flat_map(audit::timed);
+    body.list(about(document).into_iter().chain(timed).collect::<Vec<_>>());
+    if let Some(audit) = audit {
+        audit::findings(audit, body);
+    }
     if let Some(chart) = picture(document) {
         body.chart(chart);
     }
@@ -321,7 +327,10 @@ pub(crate) mod tests {
     use crate::schemas::PROFILE_SCHEMA;
     use crate::testing::schema::is_described;
     use crate::testing::to_text;
-    use ipcperf_core::result::{Kernel, Origin, RecordedProgram, SharedMapping, Tool};
+    use ipcperf_core::findings;
+    use ipcperf_core::result::{
+        Audit, Finding, Kernel, Origin, RecordedProgram, SharedMapping, TimedMessages, Tool,
+    };
 
     fn channel(asks: &str, exchange: Exchange, sizes: &[(u64, u64, u64)]) -> RecordedChannel {
         let time = |p50_ns| RecordedTime { p50_ns, p90_ns: 2 * p50_ns, p99_ns: 3 * p50_ns };
@@ -382,6 +391,7 @@ pub(crate) mod tests {
                 bytes: 149_520_384,
             }],
             unseen: BTreeMap::from([("io_uring: what it transfers".into(), 7)]),
+            audit: None,
         }
     }
 
@@ -407,6 +417,49 @@ pub(crate) mod tests {
             serde_json::from_str(&shown(&sample(), Format::Json)).expect("JSON");
         is_described(PROFILE_SCHEMA, &document);
         assert!(shown(&sample(), Format::Html).contains("Who talks to whom</title>"));
+    }
+
+    #[test]
+    fn an_audit_begins_with_what_was_found_and_says_what_was_looked_for() {
+        let mut one = Profile { by: RecordedBy::Ptrace, price_ns: None, ..sample() };
+        let channel = "client > server over tcp 6379".to_owned();
+        let found = |finding: Finding| Finding { cells: vec![channel.clone()], ..finding };
+        let all = [
+            found(
+                findings::LATE_WAIT.found(&["socat waits 501 ms in pselect6 after its last byte"]),
+            ),
+            found(
+                findings::NOT_PINNED.found(&["either end of socat > cat over pipe may use 2 CPUs"]),
+            ),
+        ];
+        one.audit = Some(Audit {
+            messages: 1988,
+            findings: all.to_vec(),
+            passed: vec!["E-OWN-BYTES".into(), "E-UNREAD".into()],
+            unchecked: BTreeMap::from([("E-OTHER-SIZE".into(), "--size was not given".into())]),
+            timed: vec![TimedMessages {
+                channel,
+                program: "date".into(),
+                spans: 1,
+                messages: 1988,
+                of: 1988,
+            }],
+        });
+        insta::assert_snapshot!(shown(&one, Format::Table));
+        let document = serde_json::from_str(&shown(&one, Format::Json)).expect("JSON");
+        is_described(PROFILE_SCHEMA, &document);
+        let mut begins = |findings: &[Finding], messages| {
+            let audit = one.audit.as_mut().expect("it is one");
+            (audit.findings, audit.messages) = (findings.to_vec(), messages);
+            shown(&one, Format::Table).lines().next().map(str::to_owned)
+        };
+        assert_eq!(begins(&all, 20).as_deref(), Some("1 fault and 1 doubt in 20 messages"));
+        assert_eq!(begins(&all[..1], 20).as_deref(), Some("1 fault in 20 messages"));
+        assert_eq!(begins(&all[1..], 1).as_deref(), Some("No fault, but 1 doubt in 1 message"));
+        assert_eq!(begins(&[], 20).as_deref(), Some("No fault found in 20 messages"));
+        let nothing =
+            "Nothing to audit: no two ends exchanged 10 messages in calls that can be seen";
+        assert_eq!(begins(&[], 0).as_deref(), Some(nothing));
     }
 
     #[test]

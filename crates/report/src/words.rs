@@ -214,7 +214,11 @@ const WORDS: &[Word] = &[
 
 /// What a finding or check means, as a word of its own.
 fn of_finding(row: &findings::Row) -> Word {
-    let kind = if row.subject.is_empty() { Kind::Finding } else { Kind::Machine };
+    let kind = match row.subject {
+        "" if row.is_of_audit => Kind::Benchmark,
+        "" => Kind::Finding,
+        _ => Kind::Machine,
+    };
     let (meaning, advice) = (Cow::Owned(row.meaning()), Cow::Owned(row.advice()));
     Word { name: row.name(), kind, meaning, advice }
 }

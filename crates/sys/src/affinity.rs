@@ -22,10 +22,18 @@ const LONGEST: usize = (1 << 20) / WORD;
 /// # Errors
 /// The kernel's.
 pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    cpus_of(0)
+}
+
+/// CPUs that a thread may use, ascending; 0 is the calling one.
+///
+/// # Errors
+/// The kernel's: `ESRCH` if it is gone.
+pub(crate) fn cpus_of(thread: u32) -> io::Result<Vec<usize>> {
     allowed(|mask| {
-        let address = mask.as_mut_ptr() as usize;
+        let (thread, address) = (thread as usize, mask.as_mut_ptr() as usize);
         // SAFETY: the kernel writes at most so many bytes of integers to live ones.
-        unsafe { raw::call3(libc::SYS_sched_getaffinity, 0, size_of_val(mask), address) }
+        unsafe { raw::call3(libc::SYS_sched_getaffinity, thread, size_of_val(mask), address) }
     })
 }
 

@@ -10,8 +10,8 @@ mod follow;
 
 pub(crate) use calls::MEMORY;
 pub use calls::{name, transfer};
-pub(crate) use follow::Returned;
 pub use follow::{Follow, Followed};
+pub(crate) use follow::{Returned, Seen};
 
 use crate::io::raw;
 use crate::signals;

@@ -48,8 +48,8 @@ pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
 };
 pub use profile::{
-    ChannelNeed, Exchange, PROFILE_SCHEMA, Profile, RecordedBy, RecordedChannel, RecordedProgram,
-    RecordedSize, RecordedTime, SharedMapping,
+    Audit, ChannelNeed, Exchange, PROFILE_SCHEMA, Profile, RecordedBy, RecordedChannel,
+    RecordedProgram, RecordedSize, RecordedTime, SharedMapping, TimedMessages,
 };
 pub use reading::{read, read_cells};
 pub use replication::{

@@ -1,9 +1,9 @@
-//! The profile document: who talked to whom while `ipcperf record` looked on.
+//! The profile document: who talked to whom while `ipcperf record` or `ipcperf audit` looked on.
 //!
 //! Schema `ipcperf.profile/1`. The same conventions as the result document. It holds no byte that was sent, no argument, no
 //! address and no user: programs by name, sockets by the last part of their path or by their port.
 
-use super::{Kernel, Origin, Tool};
+use super::{Finding, Kernel, Origin, Tool};
 use crate::names::names;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -87,6 +87,41 @@ pub struct Profile {
     pub shared: Vec<SharedMapping>,
     /// What was not seen: what it is, and how many calls show that it was there.
     pub unseen: BTreeMap<String, u64>,
+    /// What is wrong with the programs as a benchmark, if `ipcperf audit` looked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<Audit>,
+}
+
+/// What `ipcperf audit` says of a benchmark.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Audit {
+    /// Messages of the channels that were examined: of those with most, down to a tenth of them.
+    pub messages: u64,
+    /// What was found, faults first. `cells` are channels.
+    pub findings: Vec<Finding>,
+    /// Codes of what was looked for and not found.
+    pub passed: Vec<String>,
+    /// Codes of what could not be looked for, each with the reason.
+    pub unchecked: BTreeMap<String, String>,
+    /// What was timed, as far as clocks were read around messages.
+    pub timed: Vec<TimedMessages>,
+}
+
+/// Messages between two looks at a clock.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimedMessages {
+    /// The channel.
+    pub channel: String,
+    /// The program that read the clock.
+    pub program: String,
+    /// From one look to the next: one span, or one for each few messages.
+    pub spans: u64,
+    /// Messages of the channel within them.
+    pub messages: u64,
+    /// All messages of the channel.
+    pub of: u64,
 }
 
 /// Processes of one name.

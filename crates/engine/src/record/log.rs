@@ -21,6 +21,10 @@ pub(super) struct Log {
     pub(super) has_listener: bool,
     /// Children that have not loaded their program yet: until then they run code of ipcperf.
     unloaded: HashSet<u32>,
+    /// The CPUs that threads may use that moved data, where that is looked at.
+    pub(super) cpus: HashMap<u32, Vec<usize>>,
+    /// The process that made each one.
+    pub(super) parents: HashMap<u32, u32>,
     /// POSIX queues.
     queues: BTreeSet<u64>,
 }
@@ -53,9 +57,13 @@ impl Log {
                 self.unloaded.insert(child);
             }
             Heard::Fork { parent, child } => {
+                self.parents.insert(child, parent);
                 if let Some(name) = self.names.get(&parent).cloned() {
                     self.names.entry(child).or_insert(name);
                 }
+            }
+            Heard::Placed { thread, cpus } => {
+                self.cpus.insert(thread, cpus);
             }
             Heard::Program { process, name } => {
                 self.unloaded.remove(&process);

@@ -1,11 +1,12 @@
 //! Programs of others are recorded while they run: who talks to whom, with what sizes, how often.
 
+mod audit;
 mod channels;
 mod log;
 
 use crate::error::not_started;
 use crate::task::TaskError;
-use ipcperf_core::result::{RecordedBy, RecordedChannel, RecordedProgram, SharedMapping};
+use ipcperf_core::result::{Audit, RecordedBy, RecordedChannel, RecordedProgram, SharedMapping};
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::process::{describe_end, exists};
 use ipcperf_sys::program::{Orphans, Program};
@@ -39,6 +40,15 @@ pub struct Wanted {
     pub during: Option<Duration>,
     /// In this way; otherwise by the best one there is.
     pub by: Option<RecordedBy>,
+    /// Examine it as a benchmark.
+    pub audit: Option<Audited>,
+}
+
+/// What is known of a benchmark that is examined.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Audited {
+    /// The size of its messages.
+    pub size: Option<u64>,
 }
 
 /// What was recorded.
@@ -70,6 +80,8 @@ pub struct Recorded {
     pub shared: Vec<SharedMapping>,
     /// What was not seen.
     pub unseen: BTreeMap<String, u64>,
+    /// What is wrong with it as a benchmark, if that was asked.
+    pub audit: Option<Audit>,
 }
 
 /// Where calls are heard from, and what runs.
@@ -116,7 +128,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
     }
     let mut shared = Shared::default();
     let (mut looked, mut ends) = (None, None);
-    let (mut is_interrupted, mut has_client) = (false, false);
+    let (mut is_interrupted, mut is_over, mut has_client) = (false, false, false);
     let status = loop {
         source.take(&mut log).map_err(failed)?;
         let now = Instant::now();
@@ -147,7 +159,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
             _ => {}
         }
         let client_is_done = has_client && last.is_some();
-        let is_over = wanted.during.is_some_and(|during| began.elapsed() > during);
+        is_over = wanted.during.is_some_and(|during| began.elapsed() > during);
         is_interrupted |= interrupts.arrived();
         let is_done = is_over || is_interrupted || log.is_full();
         if is_done && wanted.program.is_empty() {
@@ -172,6 +184,8 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
     };
     let elapsed = began.elapsed();
     drop(source);
+    let is_cut = is_interrupted || log.is_full() || is_over;
+    let audit = wanted.audit.map(|audited| audit::audit(&log, audited.size, is_cut));
     Ok(Recorded {
         by,
         why,
@@ -186,6 +200,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
         channels: channels::channels(&log),
         shared: mappings(&shared, &log),
         unseen: log.unseen(),
+        audit,
     })
 }
 
@@ -216,7 +231,8 @@ fn source(wanted: &Wanted) -> Result<(Source, Option<String>, Option<f64>), Task
             "processes that run already are recorded by programs in the kernel alone{because}"
         )));
     }
-    let traced = Traced::new().map_err(|error| TaskError::Failed(error.to_string()))?;
+    let traced = Traced::new(wanted.audit.is_some())
+        .map_err(|error| TaskError::Failed(error.to_string()))?;
     Ok((Source::Traced(traced), why, None))
 }
 

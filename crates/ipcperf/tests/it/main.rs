@@ -3,6 +3,7 @@
 mod common;
 mod watch;
 
+mod audit;
 mod calls;
 mod choose;
 mod closed_output;

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 pub(crate) enum Kind {
     Mark,
     Finding,
+    /// Something that `ipcperf audit` finds.
+    Benchmark,
     /// Something that `ipcperf doctor` checks; as a finding of a result its code starts with `W-` or `I-`.
     Machine,
     Grade,
@@ -25,9 +27,10 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Mark,
         Self::Finding,
+        Self::Benchmark,
         Self::Machine,
         Self::Grade,
         Self::Difference,
@@ -43,6 +46,7 @@ impl Kind {
         match self {
             Self::Mark => ("a mark in tables", "Marks in tables"),
             Self::Finding => ("a finding of a run", "Findings of a run"),
+            Self::Benchmark => ("a finding about a benchmark", "Findings about benchmarks (audit)"),
             Self::Machine => ("a finding about the machine", "Findings about the machine (doctor)"),
             Self::Grade => ("a noise grade", "Noise grades"),
             Self::Difference => ("a verdict of compare", "Verdicts of compare"),

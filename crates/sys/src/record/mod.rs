@@ -6,11 +6,13 @@ mod btf;
 mod calls;
 mod kernel;
 mod programs;
+mod purpose;
 mod shared;
 mod traced;
 
 pub use calls::{Act, Does, does};
 pub use kernel::Kernel;
+pub use purpose::WAITING;
 pub use shared::{Shared, descendants, listening_ports, program_of};
 pub use traced::Traced;
 
@@ -84,6 +86,13 @@ pub enum Heard {
         parent: u32,
         /// The other.
         child: u32,
+    },
+    /// A thread that moves data may use these CPUs.
+    Placed {
+        /// The thread.
+        thread: u32,
+        /// Ascending.
+        cpus: Vec<usize>,
     },
     /// A process runs another program.
     Program {

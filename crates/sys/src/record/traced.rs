@@ -2,7 +2,8 @@
 //! is looked up while it is stopped.
 
 use super::{Call, Does, Heard, Kind, Object, does};
-use crate::trace::{Follow, Returned};
+use crate::affinity;
+use crate::trace::{Follow, Returned, Seen};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use std::cell::RefCell;
@@ -23,14 +24,21 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// Nothing yet.
+    /// Nothing yet. Where it is to be `closely`, looks at clocks are calls, too, and the CPUs that threads may use are told of.
     ///
     /// # Errors
     /// The kernel's.
-    pub fn new() -> io::Result<Self> {
+    pub fn new(closely: bool) -> io::Result<Self> {
         let heard = Rc::new(RefCell::new(Vec::new()));
-        let mut look = Look { heard: Rc::clone(&heard), ..Look::default() };
-        let follow = Follow::watched(Box::new(move |call| look.take(&call)))?;
+        let mut look = Look { heard: Rc::clone(&heard), closely, ..Look::default() };
+        let watch = move |seen| match seen {
+            Seen::Returned(call) => look.take(&call),
+            Seen::Made { thread, child } => {
+                let parent = look.process(thread);
+                look.tell(Heard::Fork { parent, child });
+            }
+        };
+        let follow = Follow::watched(Box::new(watch), closely)?;
         Ok(Self { follow, heard })
     }
 
@@ -83,15 +91,16 @@ struct Look {
     named: HashSet<u32>,
     /// Objects of which all is known.
     known: HashSet<u64>,
+    /// The CPUs of threads are wanted.
+    closely: bool,
+    /// Those that each thread had when it last moved data.
+    cpus: HashMap<u32, Vec<usize>>,
 }
 
 impl Look {
     fn take(&mut self, call: &Returned) {
         let Some(does) = does(call.number) else { return };
-        let process = *self
-            .processes
-            .entry(call.thread)
-            .or_insert_with(|| process_of(call.thread).unwrap_or(call.thread));
+        let process = self.process(call.thread);
         if does == Does::Executes && call.result == 0 || self.named.insert(process) {
             let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
             self.tell(Heard::Program { process, name: name.trim_end().to_owned() });
@@ -101,6 +110,9 @@ impl Look {
             true => self.object(process, a as u32 as i32, does).unwrap_or(0),
             false => 0,
         };
+        if self.closely && matches!(does, Does::Reads | Does::Writes | Does::Sends) {
+            self.look_at_cpus(call.thread);
+        }
         self.tell(Heard::Call(Call {
             number: call.number,
             process,
@@ -112,6 +124,19 @@ impl Look {
             object,
             control: if call.number == libc::SYS_sendmsg { control(process, b) } else { 0 },
         }));
+    }
+
+    fn process(&mut self, thread: u32) -> u32 {
+        *self.processes.entry(thread).or_insert_with(|| process_of(thread).unwrap_or(thread))
+    }
+
+    /// Tells where a thread may run, if that has changed.
+    fn look_at_cpus(&mut self, thread: u32) {
+        let Ok(cpus) = affinity::cpus_of(thread) else { return };
+        if self.cpus.get(&thread) != Some(&cpus) {
+            self.cpus.insert(thread, cpus.clone());
+            self.tell(Heard::Placed { thread, cpus });
+        }
     }
 
     fn tell(&self, heard: Heard) {
@@ -152,11 +177,7 @@ impl Look {
                 // Sockets of datagrams have no peer yet, or never.
                 let is_data = matches!(does, Does::Reads | Does::Writes | Does::Batches);
                 is_settled = socket(process, fd, facts.ino(), &mut object).unwrap_or(true);
-                is_settled |= is_data
-                    && matches!(
-                        object.kind,
-                        Kind::Unix(libc::SOCK_DGRAM) | Kind::Internet(libc::SOCK_DGRAM, _)
-                    );
+                is_settled |= is_data && object.has_datagrams();
             }
             _ => {}
         }

@@ -4,7 +4,7 @@
 //! As in the parent module. Between `fork` and `exec` the child makes system calls and nothing else: no allocation, no
 //! lock.
 
-use super::{Info, entry, request, returned};
+use super::{Info, entry, info, request, returned};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -19,6 +19,9 @@ const OPTIONS: usize = (libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEEXEC
     | libc::PTRACE_O_EXITKILL) as usize;
 
+/// A thread was made, not a process.
+const CLONE: i32 = libc::PTRACE_EVENT_CLONE;
+
 /// Whatever this thread has started or traces, and nothing of other threads.
 const OURS: i32 = libc::__WALL | libc::__WNOTHREAD;
 
@@ -32,14 +35,25 @@ pub struct Follow {
     tasks: BTreeMap<libc::pid_t, usize>,
     /// Tasks that have stopped before it was known whose they are.
     early: BTreeSet<libc::pid_t>,
-    /// Is told of every call that returns, where somebody asked for it.
+    /// Is told of what happens, where somebody asked for it.
     watch: Option<Watch>,
+    /// Programs read clocks by calls.
+    clocks_are_calls: bool,
     /// The call that each task is in, and when it was entered, ns of the monotonic clock.
     entered: BTreeMap<libc::pid_t, (Info, u64)>,
 }
 
-/// Takes a call that has returned, while its thread is stopped.
-type Watch = Box<dyn FnMut(Returned)>;
+/// Takes what happened, while the thread that did it is stopped.
+type Watch = Box<dyn FnMut(Seen)>;
+
+/// What a program did.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Seen {
+    /// A call has returned.
+    Returned(Returned),
+    /// A thread has made a process.
+    Made { thread: u32, child: u32 },
+}
 
 /// A call that has returned.
 #[derive(Clone, Copy, Debug)]
@@ -82,14 +96,16 @@ impl Follow {
             tasks: BTreeMap::new(),
             early: BTreeSet::new(),
             watch: None,
+            clocks_are_calls: false,
             entered: BTreeMap::new(),
         })
     }
 
-    /// The same; every call that returns is told of.
-    pub(crate) fn watched(watch: Watch) -> io::Result<Self> {
+    /// The same; every call that returns is told of. Where `clocks_are_calls`, so is every look at a clock that would be read
+    /// without one: programs do not get the code for that (the vDSO).
+    pub(crate) fn watched(watch: Watch, clocks_are_calls: bool) -> io::Result<Self> {
         let mut follow = Self::new()?;
-        follow.watch = Some(watch);
+        (follow.watch, follow.clocks_are_calls) = (Some(watch), clocks_are_calls);
         Ok(follow)
     }
 
@@ -122,6 +138,7 @@ impl Follow {
             return self.take_in(pid, status);
         }
         request(libc::PTRACE_SETOPTIONS as usize, pid, 0, OPTIONS)?;
+        self.loaded(pid)?;
         request(libc::PTRACE_SYSCALL as usize, pid, 0, 0).map(drop)
     }
 
@@ -187,9 +204,13 @@ impl Follow {
                 Some(info) => self.enters(pid, owner, info),
                 None => self.returns(pid)?,
             },
-            (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => {
+            (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | CLONE) => {
                 let made = message(pid)?;
                 self.tasks.insert(made, owner);
+                if let Some(watch) = self.watch.as_mut().filter(|_| event != CLONE) {
+                    let (thread, child) = (pid.cast_unsigned(), made.cast_unsigned());
+                    watch(Seen::Made { thread, child });
+                }
                 if self.early.remove(&made) {
                     resume(made, 0)?;
                 }
@@ -200,6 +221,7 @@ impl Follow {
                 if old != pid {
                     self.tasks.remove(&old);
                 }
+                self.loaded(pid)?;
             }
             // A task that was made begins with this stop, which nobody has sent.
             (libc::SIGSTOP, 0) => {}
@@ -224,16 +246,58 @@ impl Follow {
         else {
             return Ok(());
         };
-        watch(Returned {
+        watch(Seen::Returned(Returned {
             thread: pid.cast_unsigned(),
             number: info.number.cast_signed(),
             arguments: info.arguments,
             result,
             begun,
             ended: now(),
-        });
+        }));
         Ok(())
     }
+
+    /// A program was loaded, and has not begun.
+    fn loaded(&self, pid: libc::pid_t) -> io::Result<()> {
+        if self.clocks_are_calls { hide_clocks(pid) } else { Ok(()) }
+    }
+}
+
+/// Takes the address of the vDSO from what the kernel tells a program at its start (`getauxval(3)`): its stack begins with
+/// the number of arguments, the arguments, a zero, the environment, a zero, and pairs of a type and a value.
+fn hide_clocks(pid: libc::pid_t) -> io::Result<()> {
+    /// `__AUDIT_ARCH_64BIT` (`linux/audit.h`).
+    const IS_64_BIT: u32 = 0x8000_0000;
+    const WORD: u64 = size_of::<u64>() as u64;
+    let Info { arch, stack: mut at, .. } = info(pid)?;
+    // Calls of 32-bit programs are not understood either.
+    if arch & IS_64_BIT == 0 {
+        return Ok(());
+    }
+    at += WORD * (peek(pid, at)?.saturating_add(2));
+    while peek(pid, at)? != 0 {
+        at += WORD;
+    }
+    at += WORD;
+    loop {
+        match peek(pid, at)? {
+            libc::AT_NULL => return Ok(()),
+            libc::AT_SYSINFO_EHDR => {
+                let nothing = libc::AT_IGNORE as usize;
+                request(libc::PTRACE_POKEDATA as usize, pid, at as usize, nothing)?;
+            }
+            _ => {}
+        }
+        at += 2 * WORD;
+    }
+}
+
+/// A word of the memory of a stopped process.
+fn peek(pid: libc::pid_t, at: u64) -> io::Result<u64> {
+    let mut word = 0_u64;
+    let into = std::ptr::from_mut(&mut word) as usize;
+    request(libc::PTRACE_PEEKDATA as usize, pid, at as usize, into)?;
+    Ok(word)
 }
 
 /// ns of the monotonic clock.

@@ -1,0 +1,49 @@
+//! `audit`: what is wrong with a benchmark of others, as far as its calls tell.
+
+use crate::error::{Code, Stop};
+use crate::record::KeptArgs;
+use crate::swap::exit_code;
+use ipcperf_core::result::{RecordedBy, Severity};
+use ipcperf_core::units;
+use ipcperf_engine::record::{Audited, Wanted};
+use std::process::ExitCode;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf audit -- perf bench sched pipe -l 2000
+  ipcperf audit --size 100 -- ./my-benchmark --messages 500
+  ipcperf audit --client 'sockperf ping-pong -i 127.0.0.1 -t 1' -- sockperf server
+
+The benchmark is stopped at each call: let it exchange a few hundred messages. Exit code: that of the benchmark if it
+failed, 5 if a fault (E-...) was found, 3 if there was nothing to examine, else 0.";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct AuditArgs {
+    /// The size that each message should have
+    #[arg(short, long, value_name = "SIZE")]
+    size: Option<String>,
+    #[command(flatten)]
+    kept: KeptArgs,
+    /// The benchmark and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    program: Vec<String>,
+}
+
+pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode, Stop> {
+    let size = args.size.as_deref().map(units::bytes).transpose();
+    let size = size.map_err(|error| Stop::usage(format!("--size: {error}")))?;
+    let wanted = Wanted {
+        by: Some(RecordedBy::Ptrace),
+        audit: Some(Audited { size }),
+        ..args.kept.wanted(&args.program)?
+    };
+    let (profile, status) = args.kept.record(&wanted)?;
+    let audit = profile.audit.unwrap_or_default();
+    let has_fault = audit.findings.iter().any(|finding| finding.severity == Severity::Error);
+    Ok(match status {
+        _ if profile.interrupted => Code::Interrupted.into(),
+        Some(status) if wanted.during.is_none() && !status.success() => exit_code(status),
+        _ if has_fault => Code::Invalid.into(),
+        _ if audit.messages == 0 => Code::NothingRan.into(),
+        _ => ExitCode::SUCCESS,
+    })
+}

@@ -1,0 +1,182 @@
+//! Benchmarks of others that are audited: each planted fault is found by its evidence, and clean twins have none.
+
+use crate::common::{Ended, Sandbox, can_run, list, skipped, text, valid};
+use crate::schemas::PROFILE_SCHEMA;
+use crate::watch::processes;
+use ipcperf_sys::affinity::allowed_cpus;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// The same benchmark in several languages.
+const BENCHMARKS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/fixtures/audit");
+
+/// A sandbox with a benchmark, built if it has to be; `None` without its tools or without two CPUs.
+fn with(tool: &str, trial: &str, file: &str, build: &[&str]) -> Option<Sandbox> {
+    if !can_run(tool, &[trial]) {
+        return None;
+    }
+    if allowed_cpus().expect("they are readable").len() < 2 {
+        skipped("two CPUs", "this process may use one");
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    fs::copy(Path::new(BENCHMARKS).join(file), sandbox.home().join(file)).expect("a benchmark");
+    if !build.is_empty() {
+        let mut command = Command::new(tool);
+        command.args(build).current_dir(sandbox.home()).env("GO111MODULE", "off");
+        command.env("GOCACHE", sandbox.temporary().join("go"));
+        let built = command.output().expect("it was tried before");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let _ = fs::remove_dir_all(sandbox.temporary().join("go"));
+    }
+    Some(sandbox)
+}
+
+fn in_c() -> Option<Sandbox> {
+    let build = ["-O1", "-Wall", "-Werror", "-pthread", "-o", "benchmark", "benchmark.c"];
+    with("cc", "--version", "benchmark.c", &build)
+}
+
+/// Audits a benchmark that may use two CPUs.
+fn audit(sandbox: &Sandbox, words: &[&str]) -> Ended {
+    let cpus = allowed_cpus().expect("they are readable");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ipcperf"));
+    command.env("CPUS", format!("{},{}", cpus[0], cpus[1]));
+    let words = [&["audit", "-o", "a.json"], words].concat();
+    let ended = sandbox.spawn(sandbox.surround(command, &words)).end();
+    assert!(processes(sandbox).is_empty(), "{words:?}: {:?}", processes(sandbox));
+    ended
+}
+
+fn codes(audit: &Value, of: &str) -> BTreeSet<String> {
+    let named = |one: &Value| one.as_str().unwrap_or_else(|| text(one, "code")).to_owned();
+    list(audit, of).iter().map(named).collect()
+}
+
+/// The audit that was written, and the codes of what was found.
+fn found(sandbox: &Sandbox) -> (Value, BTreeSet<String>) {
+    let profile = valid(PROFILE_SCHEMA, &sandbox.read("a.json").expect("written"));
+    let audit = profile["audit"].clone();
+    let codes = codes(&audit, "findings");
+    (audit, codes)
+}
+
+/// What is found of each fault over each channel, in the languages that have it.
+fn check(sandbox: &Sandbox, program: &[&str], cases: &[(&str, &str, &[&str])]) {
+    for (fault, channel, expected) in cases {
+        let ended = audit(sandbox, &[&["--"], program, &[fault, channel]].concat());
+        let (audit, codes) = found(sandbox);
+        let expected: BTreeSet<String> = expected.iter().map(|&code| code.to_owned()).collect();
+        assert_eq!(codes, expected, "{program:?} {fault} {channel}: {audit:#}");
+        let has_fault = expected.iter().any(|code| code.starts_with('E'));
+        let code = if has_fault { 5 } else { 0 };
+        assert_eq!(ended.status.code(), Some(code), "{fault} {channel}: {}", ended.stderr);
+        let timed = list(&audit, "timed").first().expect("it reads a clock");
+        assert_eq!(timed["spans"], 1, "{program:?} {fault} {channel}: {audit:#}");
+    }
+    sandbox.leaves_nothing();
+}
+
+const CLEAN: [(&str, &str, &[&str]); 3] =
+    [("none", "pipe", &[]), ("none", "socket", &[]), ("none", "both", &[])];
+
+/// Over what can be seen in every language.
+const FAULTS: [(&str, &str, &[&str]); 6] = [
+    ("own-bytes", "socket", &["E-OWN-BYTES"]),
+    ("set-up", "socket", &["E-SETUP-TIMED"]),
+    ("tear-down", "pipe", &["E-TEARDOWN-TIMED"]),
+    ("unequal", "both", &["W-UNEQUAL-CALLS"]),
+    ("shared-cpu", "socket", &["W-SHARED-CPU"]),
+    ("not-pinned", "pipe", &["W-NOT-PINNED"]),
+];
+
+/// Where the runtime has no say in who reads a clock and which thread does what.
+const MORE: [(&str, &str, &[&str]); 5] = [
+    ("none", "one-way", &[]),
+    ("one-process", "pipe", &["W-ONE-PROCESS", "W-NOT-PINNED"]),
+    ("late-wait", "one-way", &["E-LATE-WAIT", "E-TEARDOWN-TIMED"]),
+    ("not-awaited", "one-way", &["E-NOT-AWAITED"]),
+    ("unread", "one-way", &["E-UNREAD"]),
+];
+
+#[test]
+fn faults_in_c_are_found_and_a_clean_benchmark_has_none() {
+    let Some(sandbox) = in_c() else { return };
+    for cases in [&CLEAN[..], &FAULTS, &MORE] {
+        check(&sandbox, &["./benchmark"], cases);
+    }
+    let only_here: [(&str, &str, &[&str]); 4] = [
+        ("none", "connections", &[]),
+        ("unequal", "connections", &["W-UNEQUAL-CALLS"]),
+        ("short-writes", "one-way", &["E-OTHER-SIZE"]),
+        ("not-touched", "one-way", &["W-NOT-TOUCHED"]),
+    ];
+    check(&sandbox, &["./benchmark"], &only_here);
+}
+
+#[test]
+fn faults_in_python_are_found_and_a_clean_benchmark_has_none() {
+    let Some(sandbox) = with("python3", "--version", "benchmark.py", &[]) else { return };
+    for cases in [&CLEAN[..], &FAULTS, &MORE] {
+        check(&sandbox, &["python3", "benchmark.py"], cases);
+    }
+}
+
+#[test]
+fn faults_in_go_are_found_and_a_clean_benchmark_has_none() {
+    let build = ["build", "-o", "benchmark", "benchmark.go"];
+    let Some(sandbox) = with("go", "version", "benchmark.go", &build) else { return };
+    for cases in [&CLEAN[..], &FAULTS] {
+        check(&sandbox, &["./benchmark"], cases);
+    }
+}
+
+/// As in a published study: the clock is read by `date`, so that both programs start and end in between.
+#[test]
+fn a_script_that_reads_the_clock_times_all_that_its_programs_need() {
+    let Some(sandbox) = in_c() else { return };
+    let script = "start=$(date +%s%N); ./benchmark $0 send | ./benchmark $0 receive; end=$(date +%s%N); echo $start $end";
+    for (fault, more) in [("none", None), ("late-wait", Some("E-LATE-WAIT"))] {
+        let ended = audit(&sandbox, &["--", "sh", "-c", script, fault]);
+        let expected = ["E-SETUP-TIMED", "E-TEARDOWN-TIMED"].into_iter().chain(more);
+        let (audit, codes) = found(&sandbox);
+        assert_eq!(codes, expected.map(str::to_owned).collect(), "{fault}: {audit:#}");
+        assert_eq!(ended.status.code(), Some(5), "{}", ended.stderr);
+        assert_eq!(list(&audit, "timed")[0]["program"], "sh");
+    }
+    let ended = sandbox.run(&["report", "a.json"]);
+    for part in ["benchmark waits ", " in poll after its last byte", "execve 2"] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+}
+
+#[test]
+fn sizes_are_those_that_were_asked_for_and_bad_requests_are_refused() {
+    let Some(sandbox) = in_c() else { return };
+    let clean = ["--", "./benchmark", "none", "pipe"];
+    let ended = audit(&sandbox, &[&["--size", "64"], &clean[..]].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert!(codes(&found(&sandbox).0, "passed").contains("E-OTHER-SIZE"));
+    assert!(ended.stdout.contains("No fault found in 402 messages"), "{}", ended.stdout);
+    let ended = audit(&sandbox, &[&["--size", "1K"], &clean[..]].concat());
+    assert_eq!(ended.status.code(), Some(5), "{}", ended.stderr);
+    let said = "402 of 402 writes over pipe had 64 B, and 0 the 1,024 B that were asked for";
+    assert!(text(&list(&found(&sandbox).0, "findings")[0], "text").contains(said));
+    for (words, code, part) in [
+        (&["--", "sh", "-c", "echo nothing"][..], 3, "Nothing to audit"),
+        (&["--", "sh", "-c", "exit 9"], 9, "Nothing to audit"),
+        (&["--", "no-such-benchmark"], 2, "no program 'no-such-benchmark' in PATH"),
+        (&["--size", "many", "--", "true"], 2, "--size: 'many' is not a size"),
+        (&["--client", "true"], 2, "<PROGRAM>"),
+        (&[], 2, "<PROGRAM>"),
+    ] {
+        let ended = audit(&sandbox, words);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.status.code(), Some(code), "{words:?}: {said}");
+        assert!(said.contains(part), "{words:?}: {said}");
+    }
+    sandbox.leaves_nothing();
+}

@@ -1,0 +1,68 @@
+//! What `audit` found in a benchmark, for people: before the channels that it looked at.
+
+use crate::table::finding_words;
+use crate::text::counted;
+use ipcperf_core::result::{Audit, Finding, Severity};
+use ipcperf_core::units::grouped;
+use ipcperf_render::doc::{Blocks, Line, Tone};
+
+/// What it comes to, in a sentence.
+pub(crate) fn headline(audit: &Audit) -> String {
+    if audit.messages == 0 {
+        return "Nothing to audit: no two ends exchanged 10 messages in calls that can be seen"
+            .to_owned();
+    }
+    let count = |severity| {
+        audit.findings.iter().filter(|finding| finding.severity == severity).count() as u64
+    };
+    let [faults, doubts] = [count(Severity::Error), count(Severity::Warning)];
+    let messages = counted(audit.messages, "message");
+    match (faults, doubts) {
+        (0, 0) => format!("No fault found in {messages}"),
+        (0, doubts) => format!("No fault, but {} in {messages}", counted(doubts, "doubt")),
+        (faults, 0) => format!("{} in {messages}", counted(faults, "fault")),
+        (faults, doubts) => {
+            format!("{} and {} in {messages}", counted(faults, "fault"), counted(doubts, "doubt"))
+        }
+    }
+}
+
+/// What was timed, as far as that was seen.
+pub(crate) fn timed(audit: &Audit) -> impl Iterator<Item = Line> + '_ {
+    audit.timed.iter().map(|one| {
+        let spans = match one.spans {
+            1 => "in one span".to_owned(),
+            many => format!("in {}", counted(many, "span")),
+        };
+        Line::from(format!(
+            "{} times {} of {} of {} {spans}",
+            one.program,
+            grouped(one.messages),
+            counted(one.of, "message"),
+            one.channel,
+        ))
+    })
+}
+
+/// Findings, then what was looked for in vain, then what could not be looked for.
+pub(crate) fn findings(audit: &Audit, body: &mut Blocks) {
+    if audit.messages == 0 {
+        return;
+    }
+    let line = |finding: &Finding| {
+        let tone = match finding.severity {
+            Severity::Error => Tone::Bad,
+            Severity::Warning => Tone::Doubt,
+            Severity::Info => Tone::Plain,
+        };
+        Line::new(tone, finding_words(finding, 1))
+    };
+    body.list(audit.findings.iter().map(line).collect::<Vec<_>>());
+    if !audit.passed.is_empty() {
+        body.say(Tone::Plain, format!("Looked for and not found: {}.", audit.passed.join(", ")));
+    }
+    if !audit.unchecked.is_empty() {
+        let unchecked = audit.unchecked.iter().map(|(code, why)| format!("{code}: {why}"));
+        body.section("Not looked for", |body| body.list(unchecked.collect::<Vec<_>>()));
+    }
+}
