@@ -286,7 +286,7 @@ fn measure(
     if args.plan.dry_run {
         return Ok((experiment.print(&args.output)?, None));
     }
-    let (code, set) = experiment.carry_out(registry, &args.output, &gates)?;
+    let (code, set) = experiment.carry_out(registry, &args.output, &gates, |_| ())?;
     Ok((code, Some(set)))
 }
 

@@ -130,11 +130,15 @@ pub(crate) fn run(
         let cells = next_point(&looked, |at| rounded(axis, at)).map(|at| search.cells(at));
         cells.and_then(Result::ok).map(Vec::from).unwrap_or_default()
     };
-    let (seed, output, raw) = (settings.seed, &args.output, raw.as_deref());
-    measure::record(plan, seed, registry, output, raw, gates, |interrupts, progress| {
-        run::search(cells, &settings, Some(interrupts), progress, &mut next)
-    })
-    .map(|(code, _)| code)
+    let shown = measure::Shown { registry, args: &args.output, raw: raw.as_deref(), gates };
+    let run = measure::record(
+        plan,
+        settings.seed,
+        &shown,
+        |interrupts, progress| run::search(cells, &settings, Some(interrupts), progress, &mut next),
+        |_| (),
+    );
+    run.map(|(code, _)| code)
 }
 
 /// Where to look first, in ascending order.

@@ -43,6 +43,7 @@ mod progress;
 mod raw;
 mod record;
 mod repeat;
+mod replay;
 mod replicate;
 mod report;
 mod request;
@@ -130,6 +131,9 @@ enum Command {
     /// Record who talks to whom among running programs: sizes, requests, calls and times
     #[command(after_help = record::EXAMPLES)]
     Record(Box<record::RecordArgs>),
+    /// Replay the recorded requests of a server and its clients over other mechanisms, by ends of ours
+    #[command(after_help = replay::EXAMPLES)]
+    Replay(Box<replay::ReplayArgs>),
     /// Audit a benchmark of other people: what it times, what it includes, and what is wrong with it
     #[command(after_help = audit::EXAMPLES)]
     Audit(Box<audit::AuditArgs>),
@@ -258,8 +262,9 @@ impl Cli {
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
             Command::Swap(args) => swap::run(&args),
-            Command::Predict(args) => predict::run(&args),
+            Command::Predict(args) => predict::run(registry, &args),
             Command::Record(args) => record::run(&args),
+            Command::Replay(args) => replay::run(registry, &args),
             Command::Audit(args) => audit::run(&args),
             Command::Schema { document } => schema::run(&document),
             Command::Clean => clean::run(),

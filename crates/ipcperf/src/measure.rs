@@ -180,7 +180,7 @@ impl Experiment {
         if dry_run {
             self.print(args)
         } else {
-            self.carry_out(registry, args, gates).map(|(code, _)| code)
+            self.carry_out(registry, args, gates, |_| ()).map(|(code, _)| code)
         }
     }
 
@@ -282,20 +282,26 @@ impl Experiment {
         kinds.chain(reasons).chain(["Every cell by its name: -v".to_owned()]).collect()
     }
 
-    /// Measures all of it; how the program ends, and what came out.
+    /// Measures all of it; how the program ends, and what came out, to which `amend` may add.
     pub(crate) fn carry_out(
         self,
         registry: &Registry,
         args: &OutputArgs,
         gates: &Gates,
+        amend: impl FnOnce(&mut ResultSet),
     ) -> Result<(ExitCode, ResultSet), Stop> {
         let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
         let Self { cells, settings, requirements, raw, .. } = self;
         let plan = Plan { requirements, ..plan };
         let raw = raw.as_deref();
-        record(plan, settings.seed, registry, args, raw, gates, |interrupts, progress| {
-            run::run(cells, &settings, Some(interrupts), progress)
-        })
+        let shown = Shown { registry, args, raw, gates };
+        record(
+            plan,
+            settings.seed,
+            &shown,
+            |interrupts, progress| run::run(cells, &settings, Some(interrupts), progress),
+            amend,
+        )
     }
 }
 
@@ -384,16 +390,24 @@ pub(crate) fn take(
     Ok(shareable(set, |text| result::read(text).ok()))
 }
 
-/// Measures, writes the document, shows the result.
+/// How a result is written and shown, and what it has to meet.
+pub(crate) struct Shown<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) args: &'a OutputArgs,
+    /// The file that every operation is written to, if there is one.
+    pub(crate) raw: Option<&'a Path>,
+    pub(crate) gates: &'a Gates,
+}
+
+/// Measures, writes the document, to which `amend` may add, and shows the result.
 pub(crate) fn record(
     plan: Plan,
     seed: u64,
-    registry: &Registry,
-    args: &OutputArgs,
-    raw: Option<&Path>,
-    gates: &Gates,
+    shown: &Shown<'_>,
     measure: impl FnOnce(&Interrupts, &mut dyn FnMut(run::Progress<'_>)) -> io::Result<run::Findings>,
+    amend: impl FnOnce(&mut ResultSet),
 ) -> Result<(ExitCode, ResultSet), Stop> {
+    let Shown { registry, args, raw, gates } = *shown;
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
     if let Some(Document::Result(set)) = document::done(&plan.command, args)? {
@@ -409,11 +423,12 @@ pub(crate) fn record(
     let line = Line::new(expected, args.progress.is_silent());
     let mut show = |progress: run::Progress<'_>| line.show(progress);
     let mut kept_one_by_one = (Vec::new(), 1.0);
-    let set = take(plan, seed, origin, &started, || {
+    let mut set = take(plan, seed, origin, &started, || {
         let mut found = measure(&interrupts, &mut show)?;
         kept_one_by_one = found.take_kept();
         Ok(found)
     })?;
+    amend(&mut set);
     let target = target.of(set.interrupted);
     let keep = || {
         keeper

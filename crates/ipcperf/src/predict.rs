@@ -1,13 +1,15 @@
 //! `predict`: what a server and its client would gain from sockets of another kind, found by giving them some.
 
-use crate::args::{LabelArgs, LookArgs, ProgressArgs};
+use crate::args::{LabelArgs, LookArgs, OutputArgs, ProgressArgs, TableArgs};
 use crate::error::Stop;
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
+use crate::replay::{ChannelArgs, Wanted, replay};
 use crate::swap::{ExchangeArgs, split};
 use crate::{document, gates, measure, request};
 use ipcperf_core::result::{ComparisonPlan, ExchangedPrograms, Origin, Plan, Status};
 use ipcperf_engine::predict::{self, Predicted, Settings, Work};
+use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_engine::task::TaskError;
 use ipcperf_report::{
@@ -22,18 +24,25 @@ use std::time::{Duration, Instant};
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf predict --server 'redis-server --port 6380' --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q'
   ipcperf predict --server 'nginx -c /tmp/n.conf' --client 'wrk -d 1s http://127.0.0.1:8080/' --figure 'Requests/sec: +([0-9.]+)'
+  ipcperf predict p.json --to unix-seqpacket
   ipcperf predict --to tcp --server './server s.sock' --client './client s.sock'
 
 A client that makes the same requests in every run needs no --figure: its time tells.";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PredictArgs {
+    /// A profile ('ipcperf record -o FILE'), where the programs are not at hand: its requests are replayed by ends of ours, as
+    /// 'ipcperf replay' does
+    #[arg(conflicts_with_all = ["server", "client", "port", "fake_peers", "figure", "requests", "deadline", "seed", "fail_on"])]
+    profile: Option<PathBuf>,
     /// The server and its arguments. It is started anew for each run, and ended with SIGTERM
-    #[arg(long, value_name = "COMMAND")]
-    server: String,
+    #[arg(long, value_name = "COMMAND", required_unless_present = "profile")]
+    server: Option<String>,
     /// The client and its arguments, started when the server listens; it has to end by itself
-    #[arg(long, value_name = "COMMAND")]
-    client: String,
+    #[arg(long, value_name = "COMMAND", required_unless_present = "profile")]
+    client: Option<String>,
+    #[command(flatten)]
+    channel: ChannelArgs,
     #[command(flatten)]
     exchange: ExchangeArgs,
     /// The client's own figure: its first group is a number in what the client prints; the last match counts. More is better,
@@ -79,11 +88,16 @@ struct Asked {
     requests: Option<u64>,
 }
 
-pub(crate) fn run(args: &PredictArgs) -> Result<ExitCode, Stop> {
+pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
+    if let Some(profile) = &args.profile {
+        return of_profile(registry, profile, args);
+    }
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
     let gates = gates::slower(&args.fail_on)?;
-    let (server, client) = (split("--server", &args.server)?, split("--client", &args.client)?);
+    let given = |command: &Option<String>| command.clone().unwrap_or_default();
+    let (server, client) =
+        (split("--server", &given(&args.server))?, split("--client", &given(&args.client))?);
     let words = words(&server, &client);
     let job = args.exchange.job(server, client)?;
     let asked = Asked {
@@ -154,6 +168,28 @@ pub(crate) fn run(args: &PredictArgs) -> Result<ExitCode, Stop> {
     publication.publish(|| ())?;
     let ended = measure::worst(set.interrupted, measure::invalid(&set.noise), &[Status::Ok]);
     Ok(ended.or(gates::outcome(&gates, &document)).map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// By a replay over the recorded mechanism and this one.
+fn of_profile(registry: &Registry, profile: &Path, args: &PredictArgs) -> Result<ExitCode, Stop> {
+    let mechanisms = [args.exchange.to().to_owned()];
+    let wanted = Wanted {
+        profile,
+        mechanisms: &mechanisms,
+        channel: &args.channel,
+        rounds: args.rounds,
+        dry_run: args.dry_run,
+    };
+    let output = OutputArgs {
+        output: args.output.clone(),
+        if_done: None,
+        keep: None,
+        label: args.label.clone(),
+        look: args.look.clone(),
+        tables: TableArgs::default(),
+        progress: args.progress.clone(),
+    };
+    replay(registry, &wanted, &output)
 }
 
 /// `redis-benchmark on redis-server`.
@@ -255,8 +291,8 @@ fn facts(args: &PredictArgs, rounds: &[[Work; 3]]) -> ExchangedPrograms {
     let filter: Vec<f64> = rounds.iter().flatten().map(|work| work.filter_ns).collect();
     let last = rounds.last().map(|[_, _, b]| b.exchanged.clone()).unwrap_or_default();
     ExchangedPrograms {
-        server: output::without_home(&args.server),
-        client: output::without_home(&args.client),
+        server: args.server.as_deref().map(output::without_home).unwrap_or_default(),
+        client: args.client.as_deref().map(output::without_home).unwrap_or_default(),
         requests: args.requests,
         figure: args.figure.clone(),
         server_cpus: both(|work| work.worked.server_ns),

@@ -83,14 +83,16 @@ fn doc(document: &Profile) -> Doc {
             Column::text("program"),
             Column::number("processes"),
             Column::number("threads"),
+            Column::number("CPU"),
             Column::text("calls"),
         ];
         let rows = document.programs.iter().map(|one| {
             let calls = one.calls.iter().map(|(name, count)| (name.as_str(), *count as f64));
             let (processes, threads) = (one.processes.to_string(), one.threads.to_string());
-            Row::new([one.name.clone(), processes, threads, most(calls)])
+            let cpu = figures::or_none(one.cpu_ns, |ns| figures::nanos(ns as f64));
+            Row::new([one.name.clone(), processes, threads, cpu, most(calls)])
         });
-        body.table(Table { flexible: 3, ..Table::new(columns, rows) });
+        body.table(Table { flexible: 4, ..Table::new(columns, rows) });
     });
     doc
 }
@@ -351,6 +353,7 @@ pub(crate) mod tests {
             sizes: sizes.iter().map(size).collect(),
             other_sizes: 3,
             in_flight: mutual.then_some(10.55),
+            span_ns: mutual.then_some(2_600_000_000),
             most_in_flight: mutual.then_some(16),
             response: mutual.then(|| time(549_982)),
             service: mutual.then(|| time(10_000)),
@@ -379,6 +382,7 @@ pub(crate) mod tests {
                 name: "client".into(),
                 processes: 1,
                 threads: 2,
+                cpu_ns: Some(300_000_000),
                 calls: BTreeMap::from([("write".into(), 50_001)]),
             }],
             channels: vec![

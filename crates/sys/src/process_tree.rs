@@ -156,6 +156,12 @@ fn threads(pid: u32) -> Vec<u32> {
     numbers(&format!("/proc/{pid}/task"))
 }
 
+/// CPU time of a process so far, ns; `None` if there is no such process.
+#[must_use]
+pub fn cpu_ns(pid: u32) -> Option<u64> {
+    process(pid).map(|process| process.own_ns)
+}
+
 fn process(pid: u32) -> Option<Process> {
     let stat = text(&format!("/proc/{pid}/stat"))?;
     // The name before it may contain anything.

@@ -134,6 +134,9 @@ pub struct RecordedProgram {
     pub processes: u64,
     /// How many threads made calls.
     pub threads: u64,
+    /// Their CPU time while recorded, ns; with a client, from its start to its end. It includes what recording added.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_ns: Option<u64>,
     /// Calls by name.
     pub calls: BTreeMap<String, u64>,
 }
@@ -171,6 +174,9 @@ pub struct RecordedChannel {
     /// Requests in flight on average, over all connections.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_flight: Option<f64>,
+    /// From the begin of the first question to the end of the last answer, as askers see them, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span_ns: Option<u64>,
     /// At most so many at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_in_flight: Option<u64>,

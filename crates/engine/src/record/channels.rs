@@ -4,6 +4,7 @@
 //! begins, a read when it ends. Writes that follow one another are one question, reads that follow it are its answer; at the
 //! end that answers it is the other way round.
 
+use super::cpu::Cpu;
 use super::log::Log;
 use ipcperf_core::result::{
     ChannelNeed, Exchange, RecordedChannel, RecordedProgram, RecordedSize, RecordedTime,
@@ -382,8 +383,9 @@ fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedC
         bytes_answered: bytes[1],
         sizes,
         other_sizes,
-        in_flight: flight.flatten().map(|(mean, _)| mean),
-        most_in_flight: flight.flatten().map(|(_, most)| most),
+        in_flight: flight.flatten().map(|flight| flight.mean),
+        span_ns: flight.flatten().map(|flight| flight.span_ns),
+        most_in_flight: flight.flatten().map(|flight| flight.most),
         response: time(response),
         service: time(service),
         think: time(think),
@@ -415,8 +417,15 @@ fn frequent(pairs: impl Iterator<Item = (u64, u64)>) -> (Vec<RecordedSize>, u64)
     (sizes, others)
 }
 
-/// Requests in flight: on average while there were any, and at most.
-fn in_flight(turns: &[Turn]) -> Option<(f64, u64)> {
+/// Requests in flight: on average from the first to the last, how long that was, and at most.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    mean: f64,
+    span_ns: u64,
+    most: u64,
+}
+
+fn in_flight(turns: &[Turn]) -> Option<InFlight> {
     let (mut most, mut now) = (0_u64, 0_u64);
     let begins = turns.iter().map(|turn| (turn.begun, true));
     let mut edges: Vec<_> = begins.chain(turns.iter().map(|turn| (turn.ended, false))).collect();
@@ -428,7 +437,8 @@ fn in_flight(turns: &[Turn]) -> Option<(f64, u64)> {
     }
     let (first, last) = (edges.first()?.0, edges.last()?.0);
     let spent: u64 = turns.iter().map(|turn| turn.ended.saturating_sub(turn.begun)).sum();
-    Some((spent as f64 / (last - first).max(1) as f64, most))
+    let span_ns = last - first;
+    Some(InFlight { mean: spent as f64 / span_ns.max(1) as f64, span_ns, most })
 }
 
 fn time(mut values: Vec<u64>) -> Option<RecordedTime> {
@@ -466,8 +476,8 @@ fn calls_each<'a>(
     counts.filter(|(_, each)| requests > 0 && *each >= 0.001).collect()
 }
 
-/// What each program called.
-pub(super) fn programs(log: &Log) -> Vec<RecordedProgram> {
+/// What each program called, and the CPU time of its processes.
+pub(super) fn programs(log: &Log, cpu: &Cpu) -> Vec<RecordedProgram> {
     let mut found: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
     for call in &log.calls {
         found.entry(log.program(call.process)).or_default().push(call);
@@ -477,13 +487,14 @@ pub(super) fn programs(log: &Log) -> Vec<RecordedProgram> {
         for call in &all {
             *calls.entry(call.number).or_default() += 1;
         }
-        let different = |of: fn(&Call) -> u32| {
-            all.iter().map(|call| of(call)).collect::<BTreeSet<_>>().len() as u64
-        };
+        let different =
+            |of: fn(&Call) -> u32| all.iter().map(|call| of(call)).collect::<BTreeSet<_>>();
+        let processes = different(|call| call.process);
         RecordedProgram {
             name: program.to_owned(),
-            processes: different(|call| call.process),
-            threads: different(|call| call.thread),
+            cpu_ns: cpu.of(&processes),
+            processes: processes.len() as u64,
+            threads: different(|call| call.thread).len() as u64,
             calls: calls.into_iter().map(|(number, count)| (name(number), count)).collect(),
         }
     };

@@ -2,10 +2,12 @@
 
 mod audit;
 mod channels;
+mod cpu;
 mod log;
 
 use crate::error::not_started;
 use crate::task::TaskError;
+use cpu::Cpu;
 use ipcperf_core::result::{Audit, RecordedBy, RecordedChannel, RecordedProgram, SharedMapping};
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::process::{describe_end, exists};
@@ -126,7 +128,9 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
     if !wanted.program.is_empty() {
         source.start(&wanted.program)?;
     }
-    let mut shared = Shared::default();
+    let (mut shared, mut cpu) = (Shared::default(), Cpu::default());
+    log.processes().for_each(|process| cpu.look(process));
+    cpu.begin();
     let (mut looked, mut ends) = (None, None);
     let (mut is_interrupted, mut is_over, mut has_client) = (false, false, false);
     let status = loop {
@@ -134,9 +138,15 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
         let now = Instant::now();
         if looked.is_none_or(|looked| now - looked > LOOK) {
             log.processes().for_each(|process| shared.look(process));
+            // What the server does once its client is done is not for it.
+            if ends.is_none() {
+                log.processes().for_each(|process| cpu.look(process));
+            }
             looked = Some(now);
         }
         if log.has_listener && !has_client && !wanted.client.is_empty() && ends.is_none() {
+            log.processes().for_each(|process| cpu.look(process));
+            cpu.begin();
             source.start(&wanted.client)?;
             has_client = true;
         }
@@ -167,6 +177,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
         }
         // A client without its server ends by itself or not at all.
         if ends.is_none() && (is_done || client_is_done || has_client && first.is_some()) {
+            log.processes().for_each(|process| cpu.look(process));
             if is_done || client_is_done {
                 source.terminate();
             }
@@ -196,7 +207,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
         calls: log.calls.len() as u64,
         lost,
         price_ns,
-        programs: channels::programs(&log),
+        programs: channels::programs(&log, &cpu),
         channels: channels::channels(&log),
         shared: mappings(&shared, &log),
         unseen: log.unseen(),

@@ -36,11 +36,15 @@ pub(crate) fn run(
         return print(&plans, &settings, &args.output);
     }
     let plan = Plan { command: "run".into(), rounds, ..Plan::default() };
-    let (seed, output) = (settings.seed, &args.output);
-    measure::record(plan, seed, registry, output, None, gates, |interrupts, progress| {
-        exec::run(plans, &settings, Some(interrupts), progress)
-    })
-    .map(|(code, _)| code)
+    let shown = measure::Shown { registry, args: &args.output, raw: None, gates };
+    let run = measure::record(
+        plan,
+        settings.seed,
+        &shown,
+        |interrupts, progress| exec::run(plans, &settings, Some(interrupts), progress),
+        |_| (),
+    );
+    run.map(|(code, _)| code)
 }
 
 /// What is to be run, and how, whether there are such programs or not.

@@ -36,6 +36,7 @@ mod predict;
 mod rate;
 mod record;
 mod repeat;
+mod replay;
 mod replicate;
 mod restart;
 mod rows;

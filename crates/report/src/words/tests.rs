@@ -36,6 +36,7 @@ fn every_row_of_the_table_of_findings_is_listed_and_raised() {
     assert_eq!(rows.len(), findings::ALL.len(), "{rows:?}");
     let mut engine = String::new();
     code(&folder.join("engine/src"), &mut engine);
+    code(&folder.join("ipcperf/src"), &mut engine);
     let is_end = |sign: char| !sign.is_ascii_alphanumeric() && sign != '_';
     let raised = engine.split("findings::").skip(1).filter_map(|rest| rest.split(is_end).next());
     let raised: BTreeSet<&str> = raised.collect();
