@@ -20,16 +20,16 @@ struct Count {
 
 /// The most of each count. Only a new feature raises them, by what it takes; its commit says so.
 mod ceiling {
-    pub(super) const CODE_LINES: usize = 82_800;
-    pub(super) const TEST_LINES: usize = 39_800;
-    pub(super) const TOKENS: usize = 856_500;
+    pub(super) const CODE_LINES: usize = 84_400;
+    pub(super) const TEST_LINES: usize = 40_200;
+    pub(super) const TOKENS: usize = 873_500;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     pub(super) const ROUND_LOOPS: usize = 1;
     pub(super) const JUDGES: usize = 0;
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 226_500;
+    pub(super) const MARKDOWN_BYTES: usize = 227_500;
 }
 
 /// Folders of Rust that are counted.

@@ -187,7 +187,7 @@ fn of_profile(registry: &Registry, profile: &Path, args: &PredictArgs) -> Result
         label: args.label.clone(),
         look: args.look.clone(),
         tables: TableArgs::default(),
-        progress: args.progress.clone(),
+        progress: args.progress,
     };
     replay(registry, &wanted, &output)
 }

@@ -16,7 +16,7 @@ use ipcperf_core::{Capability, Placement, Spec, findings};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Settings, fresh_seed};
-use ipcperf_stats::Evidence;
+use ipcperf_stats::ratio_estimate;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -109,7 +109,7 @@ pub(crate) fn replay(
     let own = recorded.channel.kind.as_str();
     let mut names = vec![own];
     for name in wanted.mechanisms.iter().filter(|name| *name != own) {
-        match recorded.lacks(&request::one(registry, name)?.entry.spec) {
+        match recorded.lacks(request::one(registry, name)?.entry.spec) {
             Some(what) => note(&format!("ipcperf: {name} is left out: {what}")),
             None => names.push(name),
         }
@@ -310,13 +310,11 @@ fn ratio(a: &Cell, b: &Cell) -> Option<String> {
             .map(|round| (round.round, round.messages as f64 / round.elapsed_ns.max(1.0)))
             .collect()
     };
-    let (a, of_b) = (rates(a), rates(b));
-    let pairs = a.iter().filter_map(|(round, a)| Some((*a, *of_b.get(round)?)));
-    let (a, of_b): (Vec<f64>, Vec<f64>) = pairs.unzip();
-    let evidence = Evidence::paired(&a, &of_b)?;
-    let interval = evidence.interval(0.95)?;
-    let (low, high) = (interval.low, interval.high);
-    Some(format!("{:.2} [{low:.2}, {high:.2}] ({})", evidence.ratio(), b.key.mechanism))
+    let (ours, theirs) = (rates(a), rates(b));
+    let ratios = ours.iter().filter_map(|(round, ours)| Some(theirs.get(round)? / ours));
+    let ratio = ratio_estimate(&ratios.collect::<Vec<_>>())?;
+    let [low, high] = ratio.ci95.map(|interval| [interval.low, interval.high])?;
+    Some(format!("{:.2} [{low:.2}, {high:.2}] ({})", ratio.value, b.key.mechanism))
 }
 
 /// The channel that was asked for, or that with most requests.

@@ -1,8 +1,9 @@
 //! The rules. Each one takes everything that was seen, and says what it has found, or why it cannot look.
 
+use super::group::{FEW, Group};
 use super::timed::{Timed, ancestors, calls_within};
-use super::{Examined, FEW, Group};
 use crate::record::channels::Move;
+use crate::record::log::Log;
 use ipcperf_core::findings::{self, Row};
 use ipcperf_core::result::{Audit, Finding};
 use ipcperf_core::units::{counted, format_nanos, grouped};
@@ -27,6 +28,17 @@ const DIFFERENCE: f64 = 0.5;
 
 /// Less often than this for each message is hardly ever.
 const RARELY: f64 = 0.1;
+
+/// What rules look at.
+pub(super) struct Examined<'a> {
+    pub(super) log: &'a Log,
+    pub(super) groups: Vec<Group>,
+    pub(super) timed: Vec<Timed>,
+    /// The size of a message that was asked for.
+    pub(super) size: Option<u64>,
+    /// Programs were ended from outside, or not all calls were kept.
+    pub(super) is_cut: bool,
+}
 
 /// What a rule has found, or why it could not look.
 type Said = Result<Vec<Finding>, &'static str>;
@@ -245,47 +257,59 @@ fn teardown(examined: &Examined<'_>) -> Said {
     Ok(found)
 }
 
+/// An end: when its last byte moved, over which channel, and what is timed of all its channels.
+#[derive(Default)]
+struct Last<'a> {
+    at: u64,
+    channel: Option<&'a Group>,
+    spans: Vec<(u64, u64)>,
+    waits: Vec<&'a Call>,
+}
+
 fn late_wait(examined: &Examined<'_>) -> Said {
-    let mut found = Vec::new();
-    let mut seen = BTreeSet::new();
+    let mut ends: BTreeMap<u32, Last<'_>> = BTreeMap::new();
     for (at, group) in examined.groups.iter().enumerate() {
         let timed = examined.timed.iter().filter(|timed| timed.group == at);
         let spans: Vec<(u64, u64)> = timed.flat_map(|timed| timed.spans.iter().copied()).collect();
         for (process, moves) in &group.processes {
-            let Some(last) = moves.last().map(|one| one.ended) else { continue };
-            let waits = calls_within(examined.log, (last, u64::MAX)).filter(|call| {
-                let long = call.ended.saturating_sub(call.begun) >= LONG;
-                call.process == *process && call.begun >= last && long && call.timed_out()
-            });
-            let waits: Vec<&Call> = waits.collect();
-            let is_timed = |call: &&&Call| {
-                let within = |span: &(u64, u64)| {
-                    call.ended.min(span.1).saturating_sub(call.begun.max(span.0))
-                };
-                spans.iter().map(within).sum::<u64>() >= LONG
-            };
-            let (row, wait) = match waits.iter().find(is_timed) {
-                Some(wait) => (findings::LATE_WAIT, wait),
-                // Whoever times it from outside does so to its end.
-                None if spans.is_empty() => match waits.first() {
-                    Some(wait) => (findings::UNTIMED_WAIT, wait),
-                    None => continue,
-                },
-                None => continue,
-            };
-            // A program between two channels waits once for both.
-            if waits.len() <= ONCE && seen.insert((*process, wait.begun)) {
-                let words = format!(
-                    "{} waits {} in {} after its last byte, until the time is over",
-                    examined.log.program(*process),
-                    format_nanos((wait.ended - wait.begun) as f64),
-                    name(wait.number),
-                );
-                found.push(of(group, row.found(&[&words])));
+            let end = ends.entry(*process).or_default();
+            end.spans.extend(&spans);
+            let last = moves.last().map_or(0, |one| one.ended);
+            if last >= end.at {
+                (end.at, end.channel) = (last, Some(group));
             }
         }
     }
-    Ok(found)
+    for call in examined.log.calls.iter().filter(|call| call.timed_out()) {
+        if let Some(end) = ends.get_mut(&call.process)
+            && call.begun >= end.at
+            && call.ended.saturating_sub(call.begun) >= LONG
+        {
+            end.waits.push(call);
+        }
+    }
+    let said = |(process, end): (u32, Last<'_>)| {
+        let is_timed = |call: &&&Call| {
+            let within =
+                |span: &(u64, u64)| call.ended.min(span.1).saturating_sub(call.begun.max(span.0));
+            end.spans.iter().map(within).sum::<u64>() >= LONG
+        };
+        let (row, wait) = match (end.waits.iter().find(is_timed), end.waits.first()) {
+            (Some(wait), _) => (findings::LATE_WAIT, wait),
+            // Whoever times it from outside does so to its end.
+            (None, Some(wait)) if end.spans.is_empty() => (findings::UNTIMED_WAIT, wait),
+            _ => return None,
+        };
+        let words = format!(
+            "{} waits {} in {} after its last byte, until the time is over",
+            examined.log.program(process),
+            format_nanos((wait.ended - wait.begun) as f64),
+            name(wait.number),
+        );
+        let channel = end.channel.filter(|_| end.waits.len() <= ONCE)?;
+        Some(of(channel, row.found(&[&words])))
+    };
+    Ok(ends.into_iter().filter_map(said).collect())
 }
 
 fn not_awaited(examined: &Examined<'_>) -> Said {

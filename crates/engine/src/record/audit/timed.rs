@@ -1,7 +1,7 @@
 //! What a benchmark times: messages between two looks at a clock.
 
 use super::super::log::Log;
-use super::{FEW, Group};
+use super::group::{FEW, Group};
 use ipcperf_sys::record::Call;
 use std::collections::{BTreeMap, HashSet};
 

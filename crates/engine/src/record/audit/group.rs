@@ -1,0 +1,73 @@
+//! The channels that are examined: those with most messages.
+
+use super::super::channels::{Connection, End, Move, connections};
+use super::super::log::Log;
+use std::collections::BTreeMap;
+
+/// A channel with fewer messages than this is no benchmark.
+pub(super) const FEW: usize = 10;
+
+/// Nor is one with less than this share of the messages of the largest.
+const SMALL: f64 = 0.1;
+
+/// All connections of one kind between two programs, as in a profile.
+pub(super) struct Group {
+    /// `client > server over tcp 6379`.
+    pub(super) name: String,
+    pub(super) kind: &'static str,
+    pub(super) connections: Vec<Connection>,
+    /// Whatever was written, in the order of time.
+    pub(super) writes: Vec<Move>,
+    /// Everything that moved, by process.
+    pub(super) processes: BTreeMap<u32, Vec<Move>>,
+}
+
+impl Group {
+    fn ends(&self) -> impl Iterator<Item = &End> {
+        self.connections.iter().flat_map(|one| [&one.asker, &one.answerer]).flatten()
+    }
+
+    /// From the first byte to the last, ns.
+    pub(super) fn span(&self) -> (u64, u64) {
+        let all = || self.processes.values().flatten();
+        let first = all().map(|one| one.begun).min().unwrap_or(0);
+        (first, all().map(|one| one.ended).max().unwrap_or(0))
+    }
+}
+
+/// The channels with most messages, in the order of time.
+pub(super) fn groups(log: &Log) -> Vec<Group> {
+    let mut found: BTreeMap<String, Group> = BTreeMap::new();
+    for (kind, name, connection) in connections(log) {
+        let ends = [&connection.asker, &connection.answerer];
+        // What goes to a terminal or to a program that was not recorded is no part of it.
+        let [Some(a), Some(b)] = ends.map(|end| end.as_ref().and_then(End::process)) else {
+            continue;
+        };
+        let over = format!("{kind} {name}");
+        let name = format!("{} > {} over {}", log.program(a), log.program(b), over.trim_end());
+        let group = found.entry(name.clone()).or_insert_with(|| Group {
+            name,
+            kind,
+            connections: Vec::new(),
+            writes: Vec::new(),
+            processes: BTreeMap::new(),
+        });
+        group.connections.push(connection);
+    }
+    let mut groups: Vec<Group> = found.into_values().collect();
+    for group in &mut groups {
+        let all: Vec<Move> = group.ends().flat_map(|end| &end.moves).copied().collect();
+        group.writes = all.iter().filter(|one| one.is_out).copied().collect();
+        group.writes.sort_by_key(|one| one.begun);
+        for one in all {
+            group.processes.entry(one.process).or_default().push(one);
+        }
+        group.processes.values_mut().for_each(|all| all.sort_by_key(|one| one.ended));
+    }
+    let most = groups.iter().map(|group| group.writes.len()).max().unwrap_or(0);
+    let least = FEW.max((most as f64 * SMALL) as usize);
+    groups.retain(|group| group.writes.len() >= least);
+    groups.sort_by_cached_key(Group::span);
+    groups
+}
