@@ -1,6 +1,6 @@
 //! What `audit` found in a benchmark, for people: before the channels that it looked at.
 
-use crate::table::finding_words;
+use crate::table::finding_text;
 use crate::text::counted;
 use ipcperf_core::result::{Audit, Finding, Severity};
 use ipcperf_core::units::grouped;
@@ -50,12 +50,12 @@ pub(crate) fn findings(audit: &Audit, body: &mut Blocks) {
         return;
     }
     let line = |finding: &Finding| {
-        let tone = match finding.severity {
-            Severity::Error => Tone::Bad,
-            Severity::Warning => Tone::Doubt,
-            Severity::Info => Tone::Plain,
+        let (tone, kind) = match finding.severity {
+            Severity::Error => (Tone::Bad, "fault"),
+            Severity::Warning => (Tone::Doubt, "doubt"),
+            Severity::Info => (Tone::Plain, "note"),
         };
-        Line::new(tone, finding_words(finding, 1))
+        Line::new(tone, format!("{kind} {}", finding_text(finding, 1)))
     };
     body.list(audit.findings.iter().map(line).collect::<Vec<_>>());
     if !audit.passed.is_empty() {

@@ -201,7 +201,12 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
         Severity::Warning => "warning",
         Severity::Info => "note",
     };
-    format!("{severity} {}: {}{}", finding.code, said(finding, count), remedy(finding))
+    format!("{severity} {}", finding_text(finding, count))
+}
+
+/// `W-STEAL: text (3 more like it). Remedy: remedy.`
+pub(crate) fn finding_text(finding: &Finding, count: usize) -> String {
+    format!("{}: {}{}", finding.code, said(finding, count), remedy(finding))
 }
 
 /// `Noise grade D: steal 9.1 % (A is quiet, F is too noisy to compare; not known: load, speed).`

@@ -28,7 +28,7 @@ impl Call {
     /// It waited for something, and that came.
     #[must_use]
     pub fn awaited(&self) -> bool {
-        self.result >= 0 && (self.waits() || self.reaps())
+        self.reaped() || self.result >= 0 && self.waits()
     }
 
     /// It waited until a time that the program had set.
@@ -44,10 +44,14 @@ impl Call {
         does(self.number) == Some(Does::Waits)
     }
 
-    /// It waits for the end of another process.
+    /// It waited for the end of another process, and that came.
     #[must_use]
-    pub fn reaps(&self) -> bool {
-        [libc::SYS_wait4, libc::SYS_waitid].contains(&self.number)
+    pub fn reaped(&self) -> bool {
+        match self.number {
+            libc::SYS_wait4 => self.result > 0,
+            libc::SYS_waitid => self.result == 0,
+            _ => false,
+        }
     }
 
     /// It ends a descriptor or a direction.

@@ -140,7 +140,7 @@ fn carried(group: &Group) -> Carried {
 fn own_bytes(examined: &Examined<'_>) -> Said {
     Ok(each(examined, |group| {
         let Carried { messages, same_thread, .. } = carried(group);
-        let who = group.processes.keys().next()?;
+        let (who, _) = group.processes.iter().max_by_key(|(_, moves)| moves.len())?;
         (same_thread as f64 >= MOSTLY * messages as f64).then(|| {
             let (own, all) = (grouped(same_thread as u64), times(messages, "message"));
             let who = examined.log.program(*who);
@@ -239,8 +239,7 @@ fn teardown(examined: &Examined<'_>) -> Said {
         let Some(last) = moves.filter(|ended| *ended < span.1).max() else { continue };
         let has_many = group.connections.len() * 2 >= group.writes.len();
         let ends = |call: &&Call| {
-            let reaps = call.reaps() && call.result > 0;
-            call.process == timed.process && (reaps || call.closes() && !has_many)
+            call.process == timed.process && (call.reaped() || call.closes() && !has_many)
         };
         let calls: Vec<&Call> = calls_within(examined.log, (last, span.1)).filter(ends).collect();
         if !calls.is_empty() {
@@ -294,6 +293,8 @@ fn late_wait(examined: &Examined<'_>) -> Said {
                 |span: &(u64, u64)| call.ended.min(span.1).saturating_sub(call.begun.max(span.0));
             end.spans.iter().map(within).sum::<u64>() >= LONG
         };
+        // What happens often is how the program works.
+        let channel = end.channel.filter(|_| end.waits.len() <= ONCE)?;
         let (row, wait) = match (end.waits.iter().find(is_timed), end.waits.first()) {
             (Some(wait), _) => (findings::LATE_WAIT, wait),
             // Whoever times it from outside does so to its end.
@@ -306,7 +307,6 @@ fn late_wait(examined: &Examined<'_>) -> Said {
             format_nanos((wait.ended - wait.begun) as f64),
             name(wait.number),
         );
-        let channel = end.channel.filter(|_| end.waits.len() <= ONCE)?;
         Some(of(channel, row.found(&[&words])))
     };
     Ok(ends.into_iter().filter_map(said).collect())
