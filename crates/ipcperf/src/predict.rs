@@ -1,21 +1,27 @@
 //! `predict`: what a server and its client would gain from sockets of another kind, found by giving them some.
 
 use crate::args::{LabelArgs, LookArgs, OutputArgs, ProgressArgs, TableArgs};
-use crate::error::Stop;
+use crate::error::{Stop, note};
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
 use crate::replay::{ChannelArgs, Wanted, replay};
 use crate::swap::{ExchangeArgs, split};
 use crate::{document, gates, measure, request};
-use ipcperf_core::result::{ComparisonPlan, ExchangedPrograms, Origin, Plan, Status};
+use ipcperf_core::result::{
+    ComparisonPlan, Exchange, ExchangedPrograms, Origin, Plan, RecordedChannel, Status,
+};
 use ipcperf_engine::predict::{self, Predicted, Settings, Work};
+use ipcperf_engine::record;
 use ipcperf_engine::registry::Registry;
+
 use ipcperf_engine::run::fresh_seed;
+use ipcperf_engine::swap::Job;
 use ipcperf_engine::task::TaskError;
 use ipcperf_report::{
     ProgramFigure, Programs, Style, compare_programs, comparison, counted, load_comparison,
 };
 use ipcperf_stats::{median, robust_cv};
+use ipcperf_sys::signals::Interrupts;
 use regex_lite::Regex;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -27,7 +33,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf predict p.json --to unix-seqpacket
   ipcperf predict --to tcp --server './server s.sock' --client './client s.sock'
 
-A client that makes the same requests in every run needs no --figure: its time tells.";
+A client that makes the same requests in every run needs no --figure: its time tells. How many it makes is seen in a run
+that is recorded first, where questions and answers alternate.";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PredictArgs {
@@ -52,7 +59,8 @@ pub(crate) struct PredictArgs {
     /// The figure is a time: less is better
     #[arg(long, requires = "figure")]
     less_is_better: bool,
-    /// How many requests the client makes in a run, for figures per request
+    /// How many requests the client makes in a run, for figures per request [default: as many as are seen in a run that is
+    /// recorded first]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
     /// Rounds; each runs both as they are twice and with other sockets once, in random order
@@ -100,7 +108,7 @@ pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, S
         (split("--server", &given(&args.server))?, split("--client", &given(&args.client))?);
     let words = words(&server, &client);
     let job = args.exchange.job(server, client)?;
-    let asked = Asked {
+    let mut asked = Asked {
         figure: args.figure.as_deref().map(expression).transpose()?,
         less_is_better: args.less_is_better,
         requests: args.requests,
@@ -123,6 +131,15 @@ pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, S
     }
     let target = path.map(|path| Target::choose(Some(path), &now)).transpose()?;
     let interrupts = measure::interrupts()?;
+    if asked.figure.is_none() && asked.requests.is_none() {
+        asked.requests = recorded(&job, settings.deadline, &interrupts)?;
+        if let Some(requests) = asked.requests.filter(|_| !args.progress.quiet) {
+            let made = counted(requests, "request");
+            note(&format!(
+                "The client made {made} in a run that was recorded; --requests tells another number"
+            ));
+        }
+    }
     let line = Line::counting("runs", args.progress.is_silent());
     let began = Instant::now();
     let found = predict::run(&job, &settings, &interrupts, &mut |progress| line.show(progress));
@@ -139,7 +156,7 @@ pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, S
     let figures = asked.figures(&rounds)?;
     let decides = figures.iter().take(1).flat_map(|figure| &figure.rounds);
     findings.spreads = decides.filter_map(|rounds| robust_cv(rounds)).collect();
-    let facts = facts(args, &rounds);
+    let facts = facts(args, asked.requests, &rounds);
     let plan = ComparisonPlan {
         rounds: settings.rounds,
         duration_s: began.elapsed().as_secs_f64(),
@@ -168,6 +185,29 @@ pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, S
     publication.publish(|| ())?;
     let ended = measure::worst(set.interrupted, measure::invalid(&set.noise), &[Status::Ok]);
     Ok(ended.or(gates::outcome(&gates, &document)).map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// How many requests the client makes: those of the channel with most of them, in a run of both that is recorded. `None` where
+/// questions and answers do not alternate, or nothing can be recorded.
+fn recorded(job: &Job, deadline: Duration, interrupts: &Interrupts) -> Result<Option<u64>, Stop> {
+    let wanted = record::Wanted {
+        program: job.program.clone(),
+        client: job.client.clone(),
+        during: Some(deadline),
+        is_silent: true,
+        ..record::Wanted::default()
+    };
+    // What is wrong with the programs the first round says.
+    let Ok(recorded) = record::run(&wanted, interrupts) else { return Ok(None) };
+    if recorded.is_interrupted {
+        return Err(Stop::interrupted("interrupted before the first round was complete"));
+    }
+    let is_whole = recorded.lost == 0 && recorded.status.is_some_and(|status| status.success());
+    let is_mutual = |one: &&RecordedChannel| {
+        one.exchange == Exchange::Closed && one.asks.is_some() && one.answers.is_some()
+    };
+    let channels = recorded.channels.iter().filter(is_mutual).filter(|_| is_whole);
+    Ok(channels.map(|one| one.requests).max())
 }
 
 /// By a replay over the recorded mechanism and this one.
@@ -279,7 +319,7 @@ fn figure(regex: &Regex, output: &str) -> Result<f64, Stop> {
 }
 
 /// What ran, and what was seen of it.
-fn facts(args: &PredictArgs, rounds: &[[Work; 3]]) -> ExchangedPrograms {
+fn facts(args: &PredictArgs, requests: Option<u64>, rounds: &[[Work; 3]]) -> ExchangedPrograms {
     let cpus = |arm: usize, used: fn(&Work) -> u64| {
         let share = |round: &[Work; 3]| {
             let work = &round[arm];
@@ -293,7 +333,7 @@ fn facts(args: &PredictArgs, rounds: &[[Work; 3]]) -> ExchangedPrograms {
     ExchangedPrograms {
         server: args.server.as_deref().map(output::without_home).unwrap_or_default(),
         client: args.client.as_deref().map(output::without_home).unwrap_or_default(),
-        requests: args.requests,
+        requests,
         figure: args.figure.clone(),
         server_cpus: both(|work| work.worked.server_ns),
         client_cpus: both(|work| work.worked.client_ns),

@@ -2,7 +2,7 @@
 
 use crate::table::finding_text;
 use crate::text::counted;
-use ipcperf_core::result::{Audit, Finding, Severity};
+use ipcperf_core::result::{Audit, Finding, Severity, TimedMessages};
 use ipcperf_core::units::grouped;
 use ipcperf_render::doc::{Blocks, Line, Tone};
 
@@ -30,17 +30,15 @@ pub(crate) fn headline(audit: &Audit) -> String {
 /// What was timed, as far as that was seen.
 pub(crate) fn timed(audit: &Audit) -> impl Iterator<Item = Line> + '_ {
     audit.timed.iter().map(|one| {
-        let spans = match one.spans {
-            1 => "in one span".to_owned(),
-            many => format!("in {}", counted(many, "span")),
-        };
-        Line::from(format!(
-            "{} times {} of {} of {} {spans}",
-            one.program,
-            grouped(one.messages),
-            counted(one.of, "message"),
-            one.channel,
-        ))
+        let TimedMessages { channel, program, .. } = one;
+        let messages = format!("{} of {}", grouped(one.messages), counted(one.of, "message"));
+        Line::from(match one.spans {
+            1 => format!("{program} times {messages} of {channel} in one span"),
+            spans => format!(
+                "{program} reads a clock between {messages} of {channel}, in {}",
+                counted(spans, "span")
+            ),
+        })
     })
 }
 

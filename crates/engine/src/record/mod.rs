@@ -44,6 +44,8 @@ pub struct Wanted {
     pub by: Option<RecordedBy>,
     /// Examine it as a benchmark.
     pub audit: Option<Audited>,
+    /// Nothing that the programs print is shown.
+    pub is_silent: bool,
 }
 
 /// What is known of a benchmark that is examined.
@@ -126,7 +128,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
         }
     }
     if !wanted.program.is_empty() {
-        source.start(&wanted.program)?;
+        source.start(&wanted.program, wanted.is_silent)?;
     }
     let (mut shared, mut cpu) = (Shared::default(), Cpu::default());
     log.processes().for_each(|process| cpu.look(process));
@@ -147,7 +149,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
         if log.has_listener && !has_client && !wanted.client.is_empty() && ends.is_none() {
             log.processes().for_each(|process| cpu.look(process));
             cpu.begin();
-            source.start(&wanted.client)?;
+            source.start(&wanted.client, wanted.is_silent)?;
             has_client = true;
         }
         let ended = source.ended().map_err(failed)?;
@@ -248,13 +250,16 @@ fn source(wanted: &Wanted) -> Result<(Source, Option<String>, Option<f64>), Task
 }
 
 impl Source {
-    fn start(&mut self, words: &[String]) -> Result<(), TaskError> {
+    fn start(&mut self, words: &[String], is_silent: bool) -> Result<(), TaskError> {
         let Some((name, arguments)) = words.split_first() else { return Ok(()) };
         let mut command = Command::new(name);
         command.args(arguments).env_remove("IPCPERF_PAD");
         // It has a process group of its own, and a terminal stops such a group when it reads.
         if io::stdin().is_terminal() {
             command.stdin(Stdio::null());
+        }
+        if is_silent {
+            command.stdout(Stdio::null()).stderr(Stdio::null());
         }
         let started = match self {
             Self::Kernel(kernel, programs) => {

@@ -134,6 +134,20 @@ fn faults_in_go_are_found_and_a_clean_benchmark_has_none() {
     }
 }
 
+#[test]
+fn what_is_set_up_is_not_looked_for_where_each_message_is_timed_by_itself() {
+    let Some(sandbox) = in_c() else { return };
+    let ended = audit(&sandbox, &["--", "./benchmark", "each", "pipe"]);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let (audit, codes) = found(&sandbox);
+    assert_eq!(codes, BTreeSet::new(), "{audit:#}");
+    assert_eq!(list(&audit, "timed")[0]["spans"], 201, "{audit:#}");
+    for code in ["E-SETUP-TIMED", "E-TEARDOWN-TIMED"] {
+        assert!(text(&audit["unchecked"], code).contains("between single messages"), "{audit:#}");
+    }
+    assert!(ended.stdout.contains("reads a clock between 402 of 402 messages"), "{}", ended.stdout);
+}
+
 /// As in a published study: the clock is read by `date`, so that both programs start and end in between.
 #[test]
 fn a_script_that_reads_the_clock_times_all_that_its_programs_need() {

@@ -28,13 +28,20 @@ if 'fails' in sys.argv: sys.exit('no such key')
 if 'stays' in sys.argv: open('waits', 'w').close(); time.sleep(100)
 for _ in range(2):
     c = socket.create_connection(('127.0.0.1', int(open('port').read())))
-    for _ in range(25): c.sendall(b'question'); assert c.recv(100) == b'QUESTION'
+    for _ in range(25):
+        if 'pieces' in sys.argv: c.sendall(b'ques'); time.sleep(0.0005)
+        c.sendall(b'tion' if 'pieces' in sys.argv else b'question')
+        assert c.recv(8, socket.MSG_WAITALL) == b'QUESTION'
     c.close()
 print('about 1 of 2'); print('made %.1f requests/s' % (50 / (time.monotonic() - begin)))
 ";
 
 const PROGRAMS: [&str; 5] =
     ["predict", "--server", "python3 server.py", "--client", "python3 client.py"];
+
+/// Of a client whose questions are several calls each nobody knows how many it has.
+const IN_PIECES: [&str; 5] =
+    ["predict", "--server", "python3 server.py", "--client", "python3 client.py pieces"];
 
 fn sandbox() -> Option<Sandbox> {
     if !can_run("python3", &["--version"]) {
@@ -55,12 +62,13 @@ fn ratio(figure: &Value) -> f64 {
 fn what_a_server_gains_is_found_with_what_it_saves() {
     let Some(sandbox) = sandbox() else { return };
     let figure = ["--figure", "made ([0-9.]+) requests"];
-    for (more, metric) in [
-        (&[][..], "elapsed_ns"),
-        (&["--requests", "50"], "requests_per_second"),
-        (&figure, "figure"),
+    for (programs, more, metric, requests) in [
+        (PROGRAMS, &[][..], "requests_per_second", Some(50)),
+        (IN_PIECES, &[], "elapsed_ns", None),
+        (IN_PIECES, &["--requests", "50"], "requests_per_second", Some(50)),
+        (PROGRAMS, &figure, "figure", None),
     ] {
-        let words = [&PROGRAMS[..], more, &["--rounds", "2", "--no-progress", "-o", "p.json"]];
+        let words = [&programs[..], more, &["--rounds", "2", "--no-progress", "-o", "p.json"]];
         let ended = sandbox.run(&words.concat());
         assert_eq!(ended.status.code(), Some(0), "{more:?}: {}", ended.stderr);
         let told = "unix-stream or tcp is faster (python3 on python3)";
@@ -68,6 +76,7 @@ fn what_a_server_gains_is_found_with_what_it_saves() {
         let found = valid(COMPARISON_SCHEMA, &sandbox.read("p.json").expect("written"));
         let one = &found["comparisons"][0];
         assert_eq!(one["metric"], metric);
+        assert_eq!(found["programs"]["requests"].as_u64(), requests);
         let gain = if metric == "elapsed_ns" { 1.0 / ratio(one) } else { ratio(one) };
         assert!(gain > 1.2, "{one}");
         let beside = one["secondary"].as_array().expect("figures");

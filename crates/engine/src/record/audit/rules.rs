@@ -180,8 +180,12 @@ fn timed<'a>(examined: &'a Examined<'_>) -> Result<&'a [Timed], &'static str> {
 fn whole<'a>(
     examined: &'a Examined<'_>,
 ) -> Result<impl Iterator<Item = (&'a Timed, &'a Group, (u64, u64))>, &'static str> {
+    let all = timed(examined)?;
+    if all.iter().all(|timed| timed.whole().is_none()) {
+        return Err("clocks are read between single messages, by the benchmark or by its runtime");
+    }
     let mut seen = BTreeSet::new();
-    Ok(timed(examined)?.iter().filter_map(move |timed| {
+    Ok(all.iter().filter_map(move |timed| {
         let span = timed.whole().filter(|span| seen.insert((timed.process, *span)))?;
         Some((timed, examined.groups.get(timed.group)?, span))
     }))
