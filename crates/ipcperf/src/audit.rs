@@ -13,8 +13,8 @@ pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf audit --size 100 -- ./my-benchmark --messages 500
   ipcperf audit --client 'sockperf ping-pong -i 127.0.0.1 -t 1' -- sockperf server
 
-The benchmark is stopped at each call: let it exchange a few hundred messages. Exit code: that of the benchmark if it
-failed, 5 if a fault (E-...) was found, 3 if there was nothing to examine, else 0.";
+The benchmark is stopped at each call, so let it exchange a few hundred messages. The exit code
+is that of the benchmark if it failed, 5 with a fault (E-...), 3 if nothing was examined, else 0.";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct AuditArgs {

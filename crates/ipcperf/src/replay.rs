@@ -2,7 +2,7 @@
 
 use crate::args::OutputArgs;
 use crate::compare::arm;
-use crate::document::{Document, text_of};
+use crate::document::{self, Document, text_of};
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
 use crate::measure::{self, Experiment, SLICE, WARMUP};
@@ -102,6 +102,9 @@ pub(crate) fn replay(
         }
         Err(error) => return Err(Stop::incomparable(format!("'{shown}': {error}"))),
     };
+    if let Some(Document::Result(set)) = document::done("run", output)? {
+        return Ok(measure::verdict(&set).map_or(ExitCode::SUCCESS, ExitCode::from));
+    }
     let ChannelArgs { channel, place } = wanted.channel;
     let wrong = |why: String| Stop::usage(format!("'{shown}': {why}"));
     let recorded = Recorded::of(&profile, channel.as_deref()).map_err(wrong)?;
