@@ -102,6 +102,13 @@ impl Account {
     }
 }
 
+/// A process and all that descend from it now, but the calling one.
+#[must_use]
+pub fn family(root: u32) -> Vec<u32> {
+    let all = descendants(root).into_keys().chain([root]);
+    all.filter(|pid| *pid != std::process::id()).collect()
+}
+
 /// Processes that descend from this one. Those that have ended and were not waited for are among them.
 fn descendants(own: u32) -> BTreeMap<u32, Process> {
     let mut found = BTreeMap::new();
@@ -226,6 +233,17 @@ mod tests {
     }
 
     const BUSY: &str = "while :; do :; done";
+
+    #[test]
+    fn a_process_is_of_the_family_of_its_parent() {
+        let mut child = Command::new("sleep").arg("600").spawn().expect("it is everywhere");
+        let (own, id) = (std::process::id(), child.id());
+        let found = [family(own), family(id)];
+        child.kill().expect("our own");
+        child.wait().expect("our own");
+        assert!(found[0].contains(&id) && !found[0].contains(&own), "{found:?}");
+        assert_eq!(found[1], [id]);
+    }
 
     #[test]
     fn what_a_wrapper_starts_and_waits_for_is_in_its_account() {

@@ -11,8 +11,9 @@ use cpu::Cpu;
 use ipcperf_core::result::{Audit, RecordedBy, RecordedChannel, RecordedProgram, SharedMapping};
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::process::{describe_end, exists};
+use ipcperf_sys::process_tree::family;
 use ipcperf_sys::program::{Orphans, Program};
-use ipcperf_sys::record::{Kernel, Shared, Traced, descendants, listening_ports, program_of};
+use ipcperf_sys::record::{Kernel, Shared, Traced, listening_ports, program_of};
 use ipcperf_sys::signals::Interrupts;
 use log::Log;
 use std::collections::{BTreeMap, BTreeSet};
@@ -120,7 +121,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
     log.ignored = Some(std::process::id());
     let began = Instant::now();
     if let Source::Kernel(kernel, _) = &source {
-        for process in wanted.processes.iter().flat_map(|root| descendants(*root)) {
+        for process in wanted.processes.iter().flat_map(|root| family(*root)) {
             if let Some(name) = program_of(process) {
                 log.name(process, name);
                 kernel.add(process).map_err(failed)?;

@@ -13,7 +13,7 @@ mod traced;
 pub use calls::{Act, Does, does};
 pub use kernel::Kernel;
 pub use purpose::WAITING;
-pub use shared::{Shared, descendants, listening_ports, program_of};
+pub use shared::{Shared, listening_ports, program_of};
 pub use traced::Traced;
 
 /// A call that has returned.
