@@ -270,34 +270,37 @@ impl<'a> Recorded<'a> {
             |cell: &Cell| cell.serve.as_ref().and_then(|serve| serve.requests_per_second.value);
         let is_own = |cell: &&Cell| cell.key.mechanism == self.channel.kind;
         let own = set.cells.iter().filter(is_own).find(|cell| cell.status == Status::Ok);
-        let Some((cell, ours)) = own.and_then(|cell| Some((cell, rate(cell)?))) else { return };
-        let over =
-            format!("the replay over {} made {}", self.channel.kind, format_per_second(ours));
-        let finding = match self.rate {
-            None => findings::NOT_REPLAYED.found(&[&format!(
-                "{over}, and no rate to hold against it is known, since {}",
+        let kind = &self.channel.kind;
+        let finding = match (own.and_then(|cell| Some((cell, rate(cell)?))), self.rate) {
+            (None, _) => {
+                findings::NOT_REPLAYED.found(&[&format!("the replay over {kind} has no rate")])
+            }
+            (Some((_, ours)), None) => findings::NOT_REPLAYED.found(&[&format!(
+                "the replay over {kind} made {}, and no rate to hold against it is known, since {}",
+                format_per_second(ours),
                 self.why
             )]),
-            Some(recorded) => {
+            (Some((cell, ours)), Some(recorded)) => {
                 let share = ours / recorded;
-                let words =
-                    format!("{over}, {share:.2} of the recorded {}", format_per_second(recorded));
-                if (1.0 - NEAR..=1.0 + NEAR).contains(&share) {
-                    let others = set.cells.iter().filter(|cell| !is_own(cell));
-                    let ratios: Vec<String> =
-                        others.filter_map(|other| ratio(cell, other)).collect();
-                    let claims = format!(
-                        "the program would make {} times as many requests",
-                        ratios.join(", ")
-                    );
-                    let claims = if ratios.is_empty() {
-                        "no other mechanism was replayed".to_owned()
-                    } else {
-                        claims
-                    };
-                    findings::REPLAYED.found(&[&words, &claims])
-                } else {
-                    findings::NOT_REPLAYED.found(&[&words])
+                let words = format!(
+                    "the replay over {kind} made {}, {share:.2} of the recorded {}",
+                    format_per_second(ours),
+                    format_per_second(recorded)
+                );
+                let others = set.cells.iter().filter(|cell| !is_own(cell));
+                let ratios: Vec<String> = others.filter_map(|other| ratio(cell, other)).collect();
+                let claims = match ratios.is_empty() {
+                    true => "no other mechanism was replayed".to_owned(),
+                    false => {
+                        format!(
+                            "the program would make {} times as many requests",
+                            ratios.join(", ")
+                        )
+                    }
+                };
+                match (1.0 - NEAR..=1.0 + NEAR).contains(&share) {
+                    true => findings::REPLAYED.found(&[&words, &claims]),
+                    false => findings::NOT_REPLAYED.found(&[&words]),
                 }
             }
         };
@@ -411,6 +414,25 @@ mod tests {
             assert_eq!(finding.code, code, "{}", finding.text);
             assert!(finding.text.contains(part), "{}", finding.text);
         }
+    }
+
+    #[test]
+    fn a_replay_that_came_to_nothing_claims_nothing() {
+        let channel = recorded_channel();
+        let recorded = Recorded {
+            channel: &channel,
+            conns: 4,
+            clients: 1,
+            style: "epoll",
+            server_ns: None,
+            rate: Some(1.0),
+            why: "",
+        };
+        let mut set = set();
+        set.cells[0].status = Status::Rejected;
+        recorded.judge(&mut set);
+        assert_eq!(set.noise.findings[0].code, "W-NOT-REPLAYED");
+        assert!(set.noise.findings[0].text.contains("has no rate"));
     }
 
     #[test]
