@@ -73,7 +73,7 @@ use std::process::ExitCode;
 #[command(name = "ipcperf", version = crate::build::VERSION, max_term_width = 100, args_conflicts_with_subcommands = true)]
 #[command(
     after_help = "Exit codes: 0 success, 1 internal error or failed cell, 2 usage error, 3 nothing could run here or nothing meets the requirements of choose, \
-4 document of another kind or version, or not comparable, 5 invalid measurement, \
+4 document of another kind or version, or not comparable, 5 invalid measurement or a faulty benchmark, \
 6 slower than --fail-on allows, 7 a --fail-if condition is met, 8 noisier than --max-noise allows, \
 9 a gate is undecided, 130 interrupted (results so far are written)."
 )]
