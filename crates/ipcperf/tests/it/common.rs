@@ -168,7 +168,9 @@ impl Sandbox {
     /// Runs it to a good end.
     pub(crate) fn done(&self, words: &[&str]) -> Ended {
         let ended = self.run(words);
-        assert_eq!(ended.status.code(), Some(0), "{words:?}: {}", ended.stderr);
+        // What is printed says which cells failed, and of what.
+        let said = format!("{}{}", ended.stderr, ended.stdout);
+        assert_eq!(ended.status.code(), Some(0), "{words:?}: {said}");
         ended
     }
 
