@@ -22,14 +22,14 @@ struct Count {
 mod ceiling {
     pub(super) const CODE_LINES: usize = 84_400;
     pub(super) const TEST_LINES: usize = 40_200;
-    pub(super) const TOKENS: usize = 873_500;
+    pub(super) const TOKENS: usize = 874_500;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     pub(super) const ROUND_LOOPS: usize = 1;
     pub(super) const JUDGES: usize = 0;
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 227_500;
+    pub(super) const MARKDOWN_BYTES: usize = 228_500;
 }
 
 /// Folders of Rust that are counted.

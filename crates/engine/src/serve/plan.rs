@@ -9,7 +9,8 @@ use crate::task::WorkerContext;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
-    ListenerKind, Missing, Mix, MixPart, Offered, OptionError, OptionSet, ServerStyle, SetupError,
+    Capability, ListenerKind, Missing, Mix, MixPart, Offered, OptionError, OptionSet, ServerStyle,
+    SetupError,
 };
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::uring;
@@ -162,6 +163,12 @@ pub(crate) fn objection(
 ) -> Result<Option<Missing>, OptionError> {
     let (spec, load) = (entry.spec, &key.load);
     let refused = |what: String, how: &str| Ok(Some(Missing::new(what, how)));
+    // Of mechanisms that have no listener no variant has one.
+    if let Some(variant) = spec.variant.filter(|_| spec.can(Capability::Listener)) {
+        let what = format!("serve takes mechanisms, and {variant} is a variant");
+        let how = format!("{}; --style says how its server waits", spec.name);
+        return refused(what, &how);
+    }
     let listener = match entry.listener(options)? {
         Ok((ListenerKind::Fifo, _)) => {
             let what = "a FIFO has one direction, and its writers cannot be told apart";
@@ -173,11 +180,6 @@ pub(crate) fn objection(
             return refused(what.to_owned(), SOCKETS);
         }
     };
-    if let Some(variant) = spec.variant {
-        let what = format!("serve takes mechanisms, and {variant} is a variant");
-        let how = format!("{}; --style says how its server waits", spec.name);
-        return refused(what, &how);
-    }
     for (knob, _) in options.of(spec.name) {
         if knob != "bind" {
             let what = format!("the connections of serve do not use the knob {knob}");

@@ -236,7 +236,7 @@ fn what_cannot_be_served_says_why_and_what_can() {
             "tcp" => "3 clients cannot share 2 connections; more --conns, or fewer --clients",
             "fifo" => "a FIFO has one direction",
             "unix-stream/epoll" => "serve takes mechanisms, and epoll is a variant; unix-stream",
-            "unix-stream/spin" | "shm-ring/futex" => "is a variant",
+            "unix-stream/spin" => "is a variant",
             _ => "no listener; unix-stream, unix-seqpacket, tcp",
         };
         // On one CPU that comes first.
