@@ -38,7 +38,8 @@ calls! {
 
     fn other {
         SYS_brk SYS_mmap SYS_munmap SYS_mremap SYS_madvise SYS_mprotect
-        SYS_clock_gettime SYS_clock_nanosleep SYS_nanosleep SYS_sched_yield SYS_sched_getaffinity SYS_sched_setaffinity
+        SYS_clock_gettime SYS_gettimeofday SYS_clock_nanosleep SYS_nanosleep
+        SYS_sched_yield SYS_sched_getaffinity SYS_sched_setaffinity
         SYS_ioctl SYS_fcntl SYS_flock SYS_fstat SYS_statx SYS_newfstatat SYS_statfs SYS_fstatfs
         SYS_faccessat SYS_faccessat2 SYS_readlinkat SYS_getdents64 SYS_getcwd
         SYS_lseek SYS_pread64 SYS_pwrite64 SYS_copy_file_range SYS_fadvise64 SYS_fsync SYS_fdatasync
