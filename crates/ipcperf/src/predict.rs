@@ -13,7 +13,6 @@ use ipcperf_core::result::{
 use ipcperf_engine::predict::{self, Predicted, Settings, Work};
 use ipcperf_engine::record;
 use ipcperf_engine::registry::Registry;
-
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_engine::swap::Job;
 use ipcperf_engine::task::TaskError;
@@ -43,7 +42,7 @@ pub(crate) struct PredictArgs {
     #[arg(conflicts_with_all = ["server", "client", "port", "fake_peers", "figure", "requests", "deadline", "seed", "fail_on"])]
     profile: Option<PathBuf>,
     /// The server and its arguments. It is started anew for each run, and ended with SIGTERM
-    #[arg(long, value_name = "COMMAND", required_unless_present = "profile")]
+    #[arg(long, value_name = "COMMAND", required_unless_present = "profile", conflicts_with_all = ["channel", "place"])]
     server: Option<String>,
     /// The client and its arguments, started when the server listens; it has to end by itself
     #[arg(long, value_name = "COMMAND", required_unless_present = "profile")]

@@ -31,7 +31,7 @@ pub const LATE_WAIT: Row = of_benchmark(
 pub const UNTIMED_WAIT: Row = of_benchmark(
     "W-LATE-WAIT",
     "{an end waits for a timeout after its last byte, and no look at a clock was seen}",
-    "who times the program to its end includes that time",
+    "a clock around the whole program includes that time",
     "stop at the end of the data, or shorten the timeout (socat -t)",
 );
 pub const NOT_AWAITED: Row = of_benchmark(

@@ -25,12 +25,7 @@ fn with(tool: &str, trial: &str, file: &str, build: &[&str]) -> Option<Sandbox> 
     let sandbox = Sandbox::new();
     fs::copy(Path::new(BENCHMARKS).join(file), sandbox.home().join(file)).expect("a benchmark");
     if !build.is_empty() {
-        let mut command = Command::new(tool);
-        command.args(build).current_dir(sandbox.home()).env("GO111MODULE", "off");
-        command.env("GOCACHE", sandbox.temporary().join("go"));
-        let built = command.output().expect("it was tried before");
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let _ = fs::remove_dir_all(sandbox.temporary().join("go"));
+        sandbox.builds(tool, build);
     }
     Some(sandbox)
 }
@@ -74,8 +69,11 @@ fn check(sandbox: &Sandbox, program: &[&str], cases: &[(&str, &str, &[&str])]) {
         let has_fault = expected.iter().any(|code| code.starts_with('E'));
         let code = if has_fault { 5 } else { 0 };
         assert_eq!(ended.status.code(), Some(code), "{fault} {channel}: {}", ended.stderr);
-        let timed = list(&audit, "timed").first().expect("it reads a clock");
-        assert_eq!(timed["spans"], 1, "{program:?} {fault} {channel}: {audit:#}");
+        // A runtime with several threads may read clocks for their sake, as that of Python does.
+        if *fault != "one-process" {
+            let timed = list(&audit, "timed").first().expect("it reads a clock");
+            assert_eq!(timed["spans"], 1, "{program:?} {fault} {channel}: {audit:#}");
+        }
     }
     sandbox.leaves_nothing();
 }

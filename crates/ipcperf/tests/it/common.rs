@@ -160,6 +160,17 @@ impl Sandbox {
         Running { child, stdout, stderr }
     }
 
+    /// Builds a program in the working folder by such a command of a compiler that is there.
+    pub(crate) fn builds(&self, compiler: &str, words: &[&str]) {
+        let cache = self.temporary().join("go");
+        let mut command = Command::new(compiler);
+        command.args(words).current_dir(self.home());
+        command.env("GO111MODULE", "off").env("GOCACHE", &cache);
+        let built = command.output().expect("it was tried before");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let _ = fs::remove_dir_all(cache);
+    }
+
     /// Runs it to its end.
     pub(crate) fn run(&self, words: &[&str]) -> Ended {
         self.start(words).end()

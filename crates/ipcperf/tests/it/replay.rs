@@ -105,6 +105,10 @@ fn what_cannot_be_replayed_says_why() {
     for words in [&["replay", "p.json", "-m", "pipe"][..], &["predict", "p.json"]] {
         assert_eq!(sandbox.run(words).status.code(), Some(4), "{words:?}");
     }
+    let placed = ["predict", "--server", "true", "--client", "true", "--place", "free"];
+    let ended = sandbox.run(&placed);
+    assert_eq!(ended.status.code(), Some(2), "programs run where they are: {}", ended.stderr);
+    assert!(ended.stderr.contains("--place"), "{}", ended.stderr);
     // Descriptors go over few mechanisms.
     written(&sandbox, channel("needs", json!(["descriptors"])));
     let ended = sandbox.run(&["replay", "p.json", "-m", "unix-stream,tcp6", "--dry-run"]);

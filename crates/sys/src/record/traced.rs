@@ -24,7 +24,7 @@ pub struct Traced {
 }
 
 impl Traced {
-    /// Nothing yet. Where it is to be `closely`, looks at clocks are calls, too, and the CPUs that threads may use are told of.
+    /// Nothing yet. With `closely`, looks at clocks are calls, and the CPUs that threads may use are reported.
     ///
     /// # Errors
     /// The kernel's.

@@ -35,7 +35,7 @@ pub struct Follow {
     tasks: BTreeMap<libc::pid_t, usize>,
     /// Tasks that have stopped before it was known whose they are.
     early: BTreeSet<libc::pid_t>,
-    /// Is told of what happens, where somebody asked for it.
+    /// Takes what happens, if somebody asked for it.
     watch: Option<Watch>,
     /// Programs read clocks by calls.
     clocks_are_calls: bool,
@@ -101,8 +101,8 @@ impl Follow {
         })
     }
 
-    /// The same; every call that returns is told of. Where `clocks_are_calls`, so is every look at a clock that would be read
-    /// without one: programs do not get the code for that (the vDSO).
+    /// The same; `watch` gets every call that returns. With `clocks_are_calls` that includes looks at a clock: programs do not
+    /// get the code that reads clocks without a call (the vDSO).
     pub(crate) fn watched(watch: Watch, clocks_are_calls: bool) -> io::Result<Self> {
         let mut follow = Self::new()?;
         (follow.watch, follow.clocks_are_calls) = (Some(watch), clocks_are_calls);

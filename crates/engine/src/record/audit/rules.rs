@@ -301,7 +301,7 @@ fn late_wait(examined: &Examined<'_>) -> Said {
         let channel = end.channel.filter(|_| end.waits.len() <= ONCE)?;
         let (row, wait) = match (end.waits.iter().find(is_timed), end.waits.first()) {
             (Some(wait), _) => (findings::LATE_WAIT, wait),
-            // Whoever times it from outside does so to its end.
+            // A clock around the whole program would include it.
             (None, Some(wait)) if end.spans.is_empty() => (findings::UNTIMED_WAIT, wait),
             _ => return None,
         };
