@@ -47,6 +47,14 @@ impl Shape {
         self.network.address(seat.index(), loopback)
     }
 
+    /// The same for one of several channels of a slice.
+    #[must_use]
+    pub fn numbered(&self, number: u64) -> Self {
+        // The multiples of an odd number are different ones.
+        let own = (number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        Self { nonce: self.nonce ^ own, ..self.clone() }
+    }
+
     /// A path for an object of this channel, which no other one has.
     ///
     /// # Errors

@@ -65,9 +65,7 @@ impl Part {
 
 /// What the channel to one of the consumers of a broadcast has to carry: a stream, under a number of its own.
 fn channel(of: &Shape, consumer: u64) -> Shape {
-    // The multiples of an odd number are different ones.
-    let own = (consumer + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    Shape { pattern: PatternKind::Stream, nonce: of.nonce ^ own, ..of.clone() }
+    Shape { pattern: PatternKind::Stream, ..of.numbered(consumer) }
 }
 
 /// What to do next.

@@ -352,7 +352,10 @@ fn objection(
     }
     match key.pattern.facts().ends {
         Ends::Clients => return connect_objection(entry, &key.load, size, options),
-        Ends::Connected => return serve::objection(entry, key, options, host.memory),
+        Ends::Connected => {
+            let cpus = host.topology.cpus.len();
+            return serve::objection(entry, key, options, cpus, host.memory);
+        }
         Ends::Pair | Ends::Many(_) => {}
     }
     if entry.spec.exchange == Transfers::Calls && !asks_for_each_answer(key) {

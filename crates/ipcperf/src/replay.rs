@@ -12,7 +12,7 @@ use ipcperf_core::result::{
     Cell, ChannelNeed, Exchange, Origin, Profile, RecordedBy, RecordedChannel, ResultSet, Status,
 };
 use ipcperf_core::units::format_per_second;
-use ipcperf_core::{Capability, Placement, Spec, findings};
+use ipcperf_core::{Capability, Placement, ServerStyle, Spec, findings};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Settings, fresh_seed};
@@ -24,9 +24,8 @@ use std::process::ExitCode;
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf record -o p.json --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q' -- redis-server --port 6380
   ipcperf replay p.json -m unix-stream,unix-seqpacket     its requests, by ends of ours
-  ipcperf predict p.json --to unix-stream                 the same for one mechanism
-
-Many clients need a mechanism that has a listener; pipes, queues and shared memory have none.";
+  ipcperf replay p.json -m pipe,posix-mq,shm-ring/futex   pipes, queues and shared memory: a channel for each connection
+  ipcperf predict p.json --to unix-stream                 the same for one mechanism";
 
 /// A replay is believed if its rate differs from the recorded one by at most this share.
 const NEAR: f64 = 0.1;
@@ -112,7 +111,7 @@ pub(crate) fn replay(
     let own = recorded.channel.kind.as_str();
     let mut names = vec![own];
     for name in wanted.mechanisms.iter().filter(|name| *name != own) {
-        match recorded.lacks(request::one(registry, name)?.entry.spec) {
+        match lacks(&recorded.channel.needs, request::one(registry, name)?.entry.spec) {
             Some(what) => note(&format!("ipcperf: {name} is left out: {what}")),
             None => names.push(name),
         }
@@ -121,7 +120,8 @@ pub(crate) fn replay(
         let place = place.clone().unwrap_or_else(|| Placement::Free.to_string());
         let mut cells = Vec::new();
         for name in names {
-            let words = format!("{name} serve {} service={service}ns {place}", recorded.load());
+            let load = recorded.load(request::one(registry, name)?.entry.spec);
+            let words = format!("{name} serve {load} service={service}ns {place}");
             cells.extend(arm::cells(registry, &host, &words, None)?);
         }
         Ok(cells)
@@ -251,17 +251,14 @@ impl<'a> Recorded<'a> {
         })
     }
 
-    /// The words of a cell that say what is asked and how.
-    fn load(&self) -> String {
+    /// The words of a cell that say what is asked and how. Without a listener a thread or a process waits for each connection.
+    fn load(&self, spec: &Spec) -> String {
         let Self { conns, clients, style, .. } = self;
+        let style = match *style {
+            "epoll" if !spec.can(Capability::Listener) => "threads",
+            style => style,
+        };
         format!("conns={conns} clients={clients} style={style} mix={}", mix(self.channel))
-    }
-
-    /// What a mechanism lacks that the channel needs.
-    fn lacks(&self, spec: &Spec) -> Option<&'static str> {
-        let needs_descriptors = self.channel.needs.contains(&ChannelNeed::Descriptors);
-        (needs_descriptors && !spec.can(Capability::FdPassing))
-            .then_some("it cannot pass descriptors, as the recorded programs do")
     }
 
     /// Says in the result whether the replay is like what was recorded, and what it claims then.
@@ -308,6 +305,24 @@ impl<'a> Recorded<'a> {
     }
 }
 
+/// What a mechanism lacks that a channel needs.
+fn lacks(needs: &[ChannelNeed], spec: &Spec) -> Option<&'static str> {
+    let lacking = |need: &&ChannelNeed| match need {
+        // Both come with UNIX sockets.
+        ChannelNeed::Descriptors | ChannelNeed::Credentials => !spec.can(Capability::FdPassing),
+        ChannelNeed::HalfClose => !spec.can(Capability::NoticesClose),
+    };
+    needs.iter().find(lacking).map(|need| match need {
+        ChannelNeed::Descriptors => "it cannot pass descriptors, as the recorded programs do",
+        ChannelNeed::Credentials => {
+            "it does not say who the peer is, which the recorded programs ask"
+        }
+        ChannelNeed::HalfClose => {
+            "it does not tell a peer that nothing more comes, as the recorded programs do"
+        }
+    })
+}
+
 /// `1.63 [1.49, 1.77] (unix-stream)`.
 fn ratio(a: &Cell, b: &Cell) -> Option<String> {
     let rates = |cell: &Cell| -> BTreeMap<u64, f64> {
@@ -320,7 +335,12 @@ fn ratio(a: &Cell, b: &Cell) -> Option<String> {
     let ratios = ours.iter().filter_map(|(round, ours)| Some(theirs.get(round)? / ours));
     let ratio = ratio_estimate(&ratios.collect::<Vec<_>>())?;
     let [low, high] = ratio.ci95.map(|interval| [interval.low, interval.high])?;
-    Some(format!("{:.2} [{low:.2}, {high:.2}] ({})", ratio.value, b.key.mechanism))
+    let style = |cell: &Cell| cell.serve.as_ref().map(|serve| serve.style);
+    let waits = match style(b).filter(|theirs| Some(*theirs) != style(a)) {
+        Some(ServerStyle::Threads) => ", with a thread for each connection",
+        _ => "",
+    };
+    Some(format!("{:.2} [{low:.2}, {high:.2}] ({}{waits})", ratio.value, b.key.mechanism))
 }
 
 /// The channel that was asked for, or that with most requests.

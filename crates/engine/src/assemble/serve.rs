@@ -106,7 +106,7 @@ fn served(
     Some(Served {
         conns: load.conns,
         clients,
-        style: load.style.unwrap_or_default(),
+        style: all.first()?.after.style,
         asked: sum(&|one| one.after.asked),
         answered: sum(&|one| one.after.answers()),
         errors: summed(all.iter().map(|one| &one.after.errors)),

@@ -2,7 +2,7 @@
 //! asks when it is due.
 
 use super::line::{Broken, Done, Line};
-use super::plan::{Connected, ServePlan};
+use super::plan::{Connected, ServePlan, pick};
 use super::server::wrong;
 use crate::arrivals;
 use crate::connect::{add, write_times};
@@ -10,7 +10,7 @@ use crate::hot::{AnyWork, Trip, Work};
 use crate::job::{Failure, FailureKind, Segment};
 use crate::slice::is_saturated;
 use crate::task::{WorkerContext, pin};
-use ipcperf_core::{Arrivals, Mix, MixPart};
+use ipcperf_core::{Arrivals, KnobValue, MixPart};
 use ipcperf_stats::{Histogram, Rng};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::epoll::EpollSet;
@@ -60,6 +60,9 @@ pub(super) struct ClientReport {
     /// Of the whole machine, likewise.
     pub(super) machine: Span,
     pub(super) cpu: usize,
+    /// Knobs of channels, as granted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) effective: Vec<(String, KnobValue)>,
 }
 
 /// The task.
@@ -168,12 +171,8 @@ impl Client {
             });
         }
         let parts = plan.parts();
-        let share = |of: u64, connections: u64| {
-            u64::try_from(u128::from(of) * u128::from(connections) / u128::from(plan.conns))
-                .unwrap_or(of)
-        };
         let most =
-            share(plan.requests, ask.connections.end) - share(plan.requests, ask.connections.start);
+            plan.requests_until(ask.connections.end) - plan.requests_until(ask.connections.start);
         let stall = plan.key.load.stall_ns;
         let has_first = ask.connections.start == 0;
         // Touched before it is needed.
@@ -424,7 +423,7 @@ impl Client {
     /// Puts a request where it is written from.
     #[inline]
     fn send(&mut self, at: usize, due: Option<u64>, free: bool) {
-        let kind = self.pick();
+        let kind = pick(&self.parts, &mut self.rng);
         let (Some(part), Some(own)) = (self.parts.get(kind), self.own.get_mut(at)) else { return };
         if !own.is_open {
             return;
@@ -443,22 +442,6 @@ impl Client {
         self.under_way += 1;
         self.told.all[0] += 1;
         self.told.asked += u64::from(is_timed);
-    }
-
-    /// Which kind of request is next.
-    #[inline]
-    fn pick(&mut self) -> usize {
-        if self.parts.len() < 2 {
-            return 0;
-        }
-        let mut left = self.rng.below(Mix::WHOLE);
-        for (kind, part) in self.parts.iter().enumerate() {
-            if left < part.share {
-                return kind;
-            }
-            left -= part.share;
-        }
-        0
     }
 
     #[inline]

@@ -5,7 +5,11 @@
 //! A client process is one epoll loop over its share of the connections. The server is one epoll loop, or sleeps in `read` in
 //! a thread or a process for each connection. Each request carries the stamp of its number on its connection, the server
 //! checks it and answers with the complement; whatever was asked is answered or failed, and the two add up.
+//!
+//! Mechanisms without a listener (pipes, queues, shared memory) have a channel for each connection, and blocking ends
+//! (`channels`): there a thread of the client waits for each, too.
 
+pub(crate) mod channels;
 mod client;
 mod line;
 mod plan;
@@ -14,8 +18,8 @@ mod server;
 mod stats;
 
 pub use plan::{Connected, ServePlan};
-pub(crate) use plan::{objection, parts};
-pub(crate) use run::run;
+pub(crate) use plan::{listener, objection, parts};
+pub(crate) use run::{Way, run};
 pub use stats::ServeStats;
 
 use crate::protocol::Kind;

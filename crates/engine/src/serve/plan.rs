@@ -1,5 +1,6 @@
 //! The plan of a serve slice, and why there can be none.
 
+use super::channels::Channels;
 use super::line::Line;
 use crate::connect;
 use crate::hot::AnyWork;
@@ -9,9 +10,10 @@ use crate::task::WorkerContext;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
-    Capability, ListenerKind, Missing, Mix, MixPart, Offered, OptionError, OptionSet, ServerStyle,
-    SetupError,
+    Capability, ListenerKind, Missing, Mix, MixPart, Offered, OptionError, OptionSet, Payload,
+    ServerStyle, SetupError, Shape,
 };
+use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::uring;
 use ipcperf_sys::limits;
@@ -43,17 +45,19 @@ pub struct ServePlan {
     pub counter: bool,
     /// Length of a tick.
     pub ns_per_tick: f64,
+    /// What its connections are made of where there is no listener.
+    pub channels: Option<Channels>,
 }
 
 impl ServePlan {
     /// The slice that a job asks for, by so many clients unless it says how many.
-    pub(crate) fn of(job: &Job, clients: u64, keeps_boundaries: bool) -> Self {
+    pub(crate) fn of(job: &Job, clients: u64, entry: &Entry, has_listener: bool) -> Self {
         let (key, conns) = (&job.key, job.key.load.conns.max(1));
         Self {
             key: key.clone(),
             conns,
             clients: if key.load.clients > 0 { key.load.clients } else { clients.clamp(1, conns) },
-            keeps_boundaries,
+            keeps_boundaries: entry.spec.payload != Payload::Stream,
             nonce: job.shape.nonce,
             seed: job.seed,
             requests: job.operations,
@@ -61,6 +65,10 @@ impl ServePlan {
             slice: job.slice,
             counter: job.counter,
             ns_per_tick: job.ns_per_tick,
+            channels: (!has_listener).then(|| Channels {
+                shape: Shape { size: longest(&parts(key)), ..job.shape.clone() },
+                options: job.options.clone(),
+            }),
         }
     }
 
@@ -68,6 +76,12 @@ impl ServePlan {
     #[must_use]
     pub fn style(&self) -> ServerStyle {
         self.key.load.style.unwrap_or_default()
+    }
+
+    /// How many requests of the timed region the connections before this one send, where they are counted.
+    pub(super) fn requests_until(&self, connection: u64) -> u64 {
+        let share = u128::from(self.requests) * u128::from(connection) / u128::from(self.conns);
+        u64::try_from(share).unwrap_or(self.requests)
     }
 
     /// Requests per second of all clients; `None` in a closed loop.
@@ -123,6 +137,28 @@ pub(crate) fn parts(key: &CellKey) -> Vec<MixPart> {
     }
 }
 
+/// Bytes of the longest request or answer.
+fn longest(parts: &[MixPart]) -> usize {
+    let longest = parts.iter().map(|part| part.request.max(part.reply)).max().unwrap_or(0);
+    usize::try_from(longest).unwrap_or(usize::MAX)
+}
+
+/// Which kind of request is next.
+#[inline]
+pub(super) fn pick(parts: &[MixPart], rng: &mut Rng) -> usize {
+    if parts.len() < 2 {
+        return 0;
+    }
+    let mut left = rng.below(Mix::WHOLE);
+    for (kind, part) in parts.iter().enumerate() {
+        if left < part.share {
+            return kind;
+        }
+        left -= part.share;
+    }
+    0
+}
+
 /// What a worker of a serve slice is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Connected {
@@ -159,6 +195,7 @@ pub(crate) fn objection(
     entry: &Entry,
     key: &CellKey,
     options: &OptionSet,
+    cpus: usize,
     memory: Option<u64>,
 ) -> Result<Option<Missing>, OptionError> {
     let (spec, load) = (entry.spec, &key.load);
@@ -169,19 +206,14 @@ pub(crate) fn objection(
         let how = format!("{}; --style says how its server waits", spec.name);
         return refused(what, &how);
     }
-    let listener = match entry.listener(options)? {
-        Ok((ListenerKind::Fifo, _)) => {
-            let what = "a FIFO has one direction, and its writers cannot be told apart";
-            return refused(what.to_owned(), SOCKETS);
-        }
-        Ok((listener, _)) => listener,
-        Err(_) => {
-            let what = "no client can stay connected to it: it has no listener";
-            return refused(what.to_owned(), SOCKETS);
-        }
-    };
+    let listener = listener(entry, options)?;
+    if listener.is_none()
+        && let Some(missing) = channels_objection(entry, key, cpus)
+    {
+        return Ok(Some(missing));
+    }
     for (knob, _) in options.of(spec.name) {
-        if knob != "bind" {
+        if listener.is_some() && knob != "bind" {
             let what = format!("the connections of serve do not use the knob {knob}");
             return refused(what, "leave it out");
         }
@@ -218,8 +250,7 @@ pub(crate) fn objection(
         );
         return refused(what, "fewer --conns, or smaller messages");
     }
-    if let Some(missing) = too_many(load.conns, load.clients.max(1), load.style.unwrap_or_default())
-    {
+    if let Some(missing) = too_many(key, listener.is_some()) {
         return Ok(Some(missing));
     }
     let ring = match key.load.style {
@@ -229,22 +260,62 @@ pub(crate) fn objection(
         _ => Ok(()),
     };
     let ring = ring.map_err(SetupError::into_missing);
-    Ok(ring.and_then(|()| connect::probe(listener)).err())
+    Ok(ring.and_then(|()| listener.map_or(Ok(()), connect::probe)).err())
 }
 
-const SOCKETS: &str =
-    "unix-stream, unix-seqpacket, tcp, tcp6, mptcp, sctp and vsock have connections";
+/// Where the clients connect to; `None` where each has a channel of its own to the server. A FIFO has one direction, and its
+/// writers cannot be told apart.
+pub(crate) fn listener(
+    entry: &Entry,
+    options: &OptionSet,
+) -> Result<Option<ListenerKind>, OptionError> {
+    let listener = entry.listener(options)?.ok().map(|(listener, _)| listener);
+    Ok(listener.filter(|listener| *listener != ListenerKind::Fifo))
+}
+
+/// Why a server cannot have a channel to each client, and wait at each in a thread or a process.
+fn channels_objection(entry: &Entry, key: &CellKey, cpus: usize) -> Option<Missing> {
+    let (spec, load) = (entry.spec, &key.load);
+    let style = load.style.unwrap_or_default();
+    let (what, how) = if spec.is_floor() {
+        ("the floor moves nothing".to_owned(), "")
+    } else if spec.wake_word().is_some() {
+        ("a wake-up carries no request".to_owned(), "")
+    } else if entry.is_lossy {
+        ("it may lose a request, whose answer would be waited for without end".to_owned(), "")
+    } else if entry.meets {
+        let what = "its two ends name each other's process, and a server has several";
+        (what.to_owned(), "")
+    } else if !matches!(style, ServerStyle::Threads | ServerStyle::Process) {
+        let what = format!("a server without a listener does not wait by {}", style.name());
+        (what, "--style threads or process")
+    } else if load.rate.is_some() || load.stall_ns > 0 || load.inflight > 1 {
+        let what = "without a listener a request follows the answer before it";
+        (what.to_owned(), "leave --rate, --stall and --inflight out")
+    } else if parts(key).iter().any(|part| part.request.min(part.reply) == 0) {
+        ("requests and answers have a stamp".to_owned(), "sizes of at least 1")
+    } else if spec.wait.burns_cpu() && 2 * load.conns > cpus as u64 {
+        let ends = 2 * load.conns;
+        let what = format!("{ends} ends that wait busily need {ends} CPUs, and there are {cpus}");
+        (what, "fewer --conns, or a mechanism that sleeps")
+    } else {
+        return None;
+    };
+    Some(Missing::new(what, how))
+}
 
 /// Why so many cannot be had: the coordinator makes both ends of each connection, and has a control socket and a pidfd of each
 /// worker.
-fn too_many(conns: u64, clients: u64, style: ServerStyle) -> Option<Missing> {
-    let (servers, threads) = match style {
+fn too_many(key: &CellKey, has_listener: bool) -> Option<Missing> {
+    let (conns, clients) = (key.load.conns, key.load.clients.max(1));
+    let (servers, threads) = match key.load.style.unwrap_or_default() {
         ServerStyle::Epoll | ServerStyle::Uring => (1, 0),
         ServerStyle::Threads => (1, conns),
         ServerStyle::Process => (conns, 0),
     };
+    let (each, threads) = if has_listener { (2, threads) } else { (OPEN_FILES, threads + conns) };
     let what = format!("a cell with {}", counted(conns, "connection"));
-    let files = OPEN_FILES + 2 * conns + 2 * (servers + clients);
+    let files = OPEN_FILES + each * conns + 2 * (servers + clients);
     limits::too_few_open_files(&what, files)
         .or_else(|| limits::too_few_processes(&what, servers + threads + clients))
 }
@@ -269,6 +340,7 @@ mod tests {
             slice: 0,
             counter: false,
             ns_per_tick: 1.0,
+            channels: None,
         };
         let mut message = [0; 64];
         plan.work(3).fill(&mut message, 9);

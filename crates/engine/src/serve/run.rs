@@ -1,20 +1,23 @@
 //! A serve slice as its coordinator sees it.
 
+use super::channels::{self, Channels};
 use super::plan::{Connected, ServePlan};
 use super::server::{Rest, ServerReport};
 use super::stats::ServeStats;
 use super::{client, server};
 use crate::connect::{Around, read_times, site};
+use crate::registry::Entry;
+use crate::slice::note;
 use crate::supervisor::{Stop, Supervisor};
-use ipcperf_core::{ListenerKind, ServerStyle, Wiring};
+use ipcperf_core::{Guard, KnobValue, ListenerKind, Seat, ServerStyle, Wiring};
 use ipcperf_stats::Histogram;
-use ipcperf_sys::control::MAX_FDS;
 use ipcperf_sys::file;
 use ipcperf_sys::io::socket::listener::Listener;
 use ipcperf_sys::io::socket::meeting;
+use std::collections::VecDeque;
 use std::fs::File;
 use std::ops::Range;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 
 /// Between the word to go and the first request, ns, and for each client: all hear it before the first of them begins.
 const NOTICE_NS: u64 = 1_000_000;
@@ -23,16 +26,33 @@ const NOTICE_EACH_NS: u64 = 100_000;
 /// Distributions of one client process: responses, services, lateness; ticks.
 pub(crate) type ClientTimes = [Histogram; 3];
 
+/// How clients and server are connected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way<'a> {
+    /// Clients connect to a listener.
+    Listener(ListenerKind),
+    /// A channel of this mechanism for each.
+    Channels(&'a Entry),
+}
+
 /// Runs a serve slice in fresh processes. Nothing is left of it, whichever process is killed.
 ///
 /// # Errors
 /// Why it was none.
 pub(crate) fn run(
     plan: &ServePlan,
-    listener: ListenerKind,
+    way: Way<'_>,
     around: &Around<'_>,
 ) -> Result<(ServeStats, Vec<ClientTimes>), Stop> {
-    let ([mut outside, mut inside], refused) = connections(plan, listener, around)?;
+    let mut opened = match (way, &plan.channels) {
+        (Way::Channels(entry), Some(channels)) => Opened::of_channels(plan, channels, entry)?,
+        (Way::Listener(listener), _) => Opened::of_listener(plan, listener, around)?,
+        (Way::Channels(_), None) => return Err("serve: no channels".to_owned().into()),
+    };
+    let [server, client] = match way {
+        Way::Listener(_) => [server::NAME, client::NAME],
+        Way::Channels(_) => [channels::SERVER, channels::CLIENTS],
+    };
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
     let shares: Vec<Range<u64>> = match plan.style() {
         ServerStyle::Epoll | ServerStyle::Threads | ServerStyle::Uring => {
@@ -49,8 +69,8 @@ pub(crate) fn run(
         let who = workers.start(name, pad(around.pads[1], number))?;
         let (connections, cpu) = (share.clone(), around.cpus[1]);
         let ask = Connected { plan: plan.clone(), connections, cpu };
-        workers.assign(who, server::NAME, &ask, &[])?;
-        hand_over(&workers, who, &mut inside, share)?;
+        workers.assign(who, server, &ask, &[])?;
+        opened.hand_over(&workers, who, Seat::Follow, share)?;
     }
     let mut files: Vec<File> = Vec::new();
     for number in 0..plan.clients {
@@ -60,8 +80,8 @@ pub(crate) fn run(
         let (connections, cpu) = (share.clone(), around.cpus[0]);
         let ask = Connected { plan: plan.clone(), connections, cpu };
         let file = file::unnamed("ipcperf-times")?;
-        workers.assign(who, client::NAME, &ask, &[file.as_fd()])?;
-        hand_over(&workers, who, &mut outside, &share)?;
+        workers.assign(who, client, &ask, &[file.as_fd()])?;
+        opened.hand_over(&workers, who, Seat::Lead, &share)?;
         files.push(file);
     }
     let clients = servers.end..servers.end + files.len();
@@ -85,7 +105,13 @@ pub(crate) fn run(
             asked.push(word.done::<client::ClientReport>()?);
         }
     }
-    let mut after = ServeStats { clients: plan.clients, refused, ..ServeStats::default() };
+    let mut after = ServeStats {
+        clients: plan.clients,
+        refused: opened.refused,
+        style: plan.style(),
+        effective: std::mem::take(&mut opened.effective),
+        ..ServeStats::default()
+    };
     after.add(&rests, &served, &asked);
     after.stopped = workers.stopped();
     let times = files.iter().map(read_times).collect::<Result<_, _>>()?;
@@ -97,44 +123,69 @@ fn pad(of_round: usize, number: usize) -> usize {
     (of_round + 528 * number) % 4096
 }
 
-/// Both ends of all connections, those of the clients first, and how many were refused before. The listener is gone when the
-/// first request is sent.
-fn connections(
-    plan: &ServePlan,
-    listener: ListenerKind,
-    around: &Around<'_>,
-) -> Result<([Vec<OwnedFd>; 2], u64), Stop> {
-    let base = around.directory.join(format!("{:016x}", around.nonce));
-    let asked = site(listener, &base, around.nonce, 0);
-    let _swept = asked.sweep(0);
-    let (listener, at) = Listener::open(&asked, meeting::backlog(), 0)?;
-    let ([mut outside, mut inside], mut refused) = ([Vec::new(), Vec::new()], 0);
-    for number in 0..plan.conns {
-        let ([one, other], before) = listener.connection(&at, around.nonce.wrapping_add(number))?;
-        refused += before;
-        outside.push(one);
-        inside.push(other);
-    }
-    // The last is handed over first.
-    outside.reverse();
-    inside.reverse();
-    Ok(([outside, inside], refused))
+/// Both ends of all connections, before they are handed over.
+#[derive(Default)]
+struct Opened {
+    /// Those of the clients, then those of the server.
+    ends: [VecDeque<Wiring>; 2],
+    /// How many connections were refused before.
+    refused: u64,
+    /// Kept until all workers are gone.
+    guards: Vec<Guard>,
+    /// Knobs as granted.
+    effective: Vec<(String, KnobValue)>,
 }
 
-/// Gives a worker its ends; the coordinator's copies are closed.
-fn hand_over(
-    workers: &Supervisor<'_>,
-    who: usize,
-    ends: &mut Vec<OwnedFd>,
-    share: &Range<u64>,
-) -> Result<(), Stop> {
-    let mut left = usize::try_from(share.end - share.start).unwrap_or(0);
-    while left > 0 {
-        let some = left.min(MAX_FDS).min(ends.len());
-        let mut fds = ends.split_off(ends.len() - some);
-        fds.reverse();
-        workers.wire(who..who + 1, Wiring { fds, ..Wiring::default() })?;
-        left -= some;
+impl Opened {
+    /// By connecting to a listener, which is gone when the first request is sent.
+    fn of_listener(
+        plan: &ServePlan,
+        listener: ListenerKind,
+        around: &Around<'_>,
+    ) -> Result<Self, Stop> {
+        let base = around.directory.join(format!("{:016x}", around.nonce));
+        let asked = site(listener, &base, around.nonce, 0);
+        let _swept = asked.sweep(0);
+        let (listener, at) = Listener::open(&asked, meeting::backlog(), 0)?;
+        let mut opened = Self::default();
+        for number in 0..plan.conns {
+            let nonce = around.nonce.wrapping_add(number);
+            let (ends, before) = listener.connection(&at, nonce)?;
+            opened.refused += before;
+            for (side, end) in opened.ends.iter_mut().zip(ends) {
+                side.push_back(Wiring::of_fds([end]));
+            }
+        }
+        Ok(opened)
     }
-    Ok(())
+
+    /// A channel for each.
+    fn of_channels(plan: &ServePlan, channels: &Channels, entry: &Entry) -> Result<Self, Stop> {
+        let mut opened = Self::default();
+        for number in 0..plan.conns {
+            let link = entry.open(&channels.shape(number), &channels.options)?;
+            opened.guards.extend(link.guards);
+            note(&mut opened.effective, link.effective);
+            for (side, end) in opened.ends.iter_mut().zip([link.lead, link.follow]) {
+                side.push_back(end);
+            }
+        }
+        Ok(opened)
+    }
+
+    /// Gives a worker its ends; the coordinator's copies are closed.
+    fn hand_over(
+        &mut self,
+        workers: &Supervisor<'_>,
+        who: usize,
+        seat: Seat,
+        share: &Range<u64>,
+    ) -> Result<(), Stop> {
+        let count = usize::try_from(share.end - share.start).unwrap_or(0);
+        let side = &mut self.ends[seat.index()];
+        for wiring in side.drain(..count.min(side.len())) {
+            workers.wire(who..who + 1, wiring)?;
+        }
+        Ok(())
+    }
 }

@@ -6,7 +6,7 @@ use crate::connect::add;
 use crate::hot::{AnyWork, Work};
 use crate::job::Failure;
 use crate::task::{WorkerContext, pin};
-use ipcperf_core::{Fault, Missing, MixPart, ServerStyle, SetupError};
+use ipcperf_core::{Fault, KnobValue, Missing, MixPart, ServerStyle, SetupError};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::epoll::EpollSet;
@@ -43,6 +43,9 @@ pub(super) struct ServerReport {
     pub(super) errors: BTreeMap<i32, u64>,
     pub(super) spent: Consumption,
     pub(super) cpu: usize,
+    /// Knobs of channels, as granted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) effective: Vec<(String, KnobValue)>,
 }
 
 /// The task. It is over when all clients have hung up.
@@ -73,7 +76,7 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
 
 /// Says that it is there, looks at what it uses at rest, and waits for the word that requests will come; returns what it has
 /// used by then.
-fn rest(context: &mut WorkerContext<'_>) -> Result<Consumption, Failure> {
+pub(super) fn rest(context: &mut WorkerContext<'_>) -> Result<Consumption, Failure> {
     context.ready(&())?;
     let (before, clock) = (consumption(), Clock::monotonic());
     let begin = clock.stop();
@@ -227,7 +230,7 @@ pub(super) fn wrong(what: &str, number: u64) -> Failure {
 }
 
 /// The work on a request: the CPU is kept busy by the clock.
-struct Labour {
+pub(super) struct Labour {
     clock: Clock,
     /// Mean, ticks; 0 for none.
     mean: f64,
@@ -236,7 +239,7 @@ struct Labour {
 }
 
 impl Labour {
-    fn new(plan: &ServePlan, number: u64) -> Self {
+    pub(super) fn new(plan: &ServePlan, number: u64) -> Self {
         let service = plan.key.load.service;
         let mean = service.map_or(0.0, |service| service.mean_ns() as f64 / plan.ns_per_tick);
         let random = service.filter(|service| service.is_exponential());
@@ -245,7 +248,7 @@ impl Labour {
     }
 
     #[inline]
-    fn work(&mut self) {
+    pub(super) fn work(&mut self) {
         if self.mean > 0.0 {
             self.burn();
         }

@@ -3,8 +3,9 @@
 use super::client::ClientReport;
 use super::server::{Rest, ServerReport};
 use crate::connect::named;
-use crate::slice::Window;
+use crate::slice::{Window, note};
 use crate::supervisor::Stopped;
+use ipcperf_core::{KnobValue, ServerStyle};
 use ipcperf_sys::meter::Span;
 use ipcperf_sys::procfs::Consumption;
 use std::collections::BTreeMap;
@@ -62,6 +63,10 @@ pub struct ServeStats {
     pub longest: u64,
     /// Who was stopped by a signal meanwhile.
     pub stopped: Option<Stopped>,
+    /// How the server was built.
+    pub style: ServerStyle,
+    /// Knobs of channels, as granted.
+    pub effective: Vec<(String, KnobValue)>,
 }
 
 impl ServeStats {
@@ -116,12 +121,14 @@ impl ServeStats {
             self.pids[0].push(client.pid);
             self.spent[0] = self.spent[0].plus(&client.spent);
             self.busiest_ns = self.busiest_ns.max(client.spent.cpu_ns);
+            note(&mut self.effective, client.effective.clone());
         }
         for server in servers {
             self.served += server.served;
             self.eagain[1] += server.eagain;
             merge(&mut server_errors, &server.errors);
             self.pids[1].push(server.pid);
+            note(&mut self.effective, server.effective.clone());
             self.spent[1] = self.spent[1].plus(&server.spent);
         }
         // All rest beside each other.

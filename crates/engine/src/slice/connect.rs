@@ -54,20 +54,21 @@ fn attempt(
         closes: job.key.load.closes(),
         nonblocking: job.key.load.nonblocking,
     };
-    let around = self::around(terms, listener, *deadline + connect.waiting(), around)?;
+    let (needs_directory, patience) = (connect::has_path(listener), *deadline + connect.waiting());
+    let around = self::around(terms, needs_directory, patience, around)?;
     Ok(slice(connect::run(&connect, &around)?, &connect, entry, around.cpus))
 }
 
 /// What server and clients of a slice have around them, for so long.
 pub(super) fn around<'a>(
     terms: &'a Terms,
-    listener: ListenerKind,
+    needs_directory: bool,
     patience: Duration,
     given: Surroundings<'a>,
 ) -> Result<Around<'a>, Stop> {
     let job = &terms.job;
     Ok(Around {
-        directory: match connect::has_path(listener) {
+        directory: match needs_directory {
             true => job.shape.directory().map_err(SetupError::from)?,
             false => Path::new("/"),
         },

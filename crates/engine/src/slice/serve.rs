@@ -4,13 +4,12 @@ use super::compact::Compact;
 use super::connect;
 use super::paced::Paced;
 use super::raw::{Data, Gaps, Outcome, RawSlice, ServeSlice, Surroundings, Terms, outcome};
+use crate::connect::has_path;
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
-use crate::serve::{self, ServePlan, ServeStats};
+use crate::serve::{self, ServePlan, ServeStats, Way};
 use crate::supervisor::Stop;
-use ipcperf_core::{
-    KnobValue, ListenerKind, Missing, Offered, OptionSet, Payload, Placement, SetupError,
-};
+use ipcperf_core::{KnobValue, ListenerKind, Missing, Offered, OptionSet, Placement, SetupError};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::affinity;
 use ipcperf_sys::meter::Span;
@@ -48,11 +47,10 @@ fn attempt(
     terms: &Terms,
     around: Surroundings<'_>,
 ) -> Result<RawSlice, Stop> {
-    let found = entry.listener(options).map_err(|error| error.to_string())?;
-    let (listener, _) = found.map_err(SetupError::from)?;
+    let listener = serve::listener(entry, options).map_err(|error| error.to_string())?;
     let Terms { job, deadline, .. } = terms;
-    let keeps_boundaries = entry.spec.payload != Payload::Stream;
-    let plan = ServePlan::of(job, usual_clients(job.key.placement), keeps_boundaries);
+    let clients = usual_clients(job.key.placement);
+    let plan = ServePlan::of(job, clients, entry, listener.is_some());
     // So many processes and threads take a while to come and to go.
     let mut patience =
         *deadline + EACH * u32::try_from(plan.conns + plan.clients).unwrap_or(u32::MAX);
@@ -66,12 +64,17 @@ fn attempt(
         // A client may have one request in so long.
         patience += Duration::from_secs_f64(3.0 * plan.clients as f64 / rate);
     }
-    let around = connect::around(terms, listener, patience, around)?;
-    let (after, times) = serve::run(&plan, listener, &around)?;
-    let bind = if listener == ListenerKind::UnixAbstract { "abstract" } else { "path" };
-    let has_name = entry.knobs.iter().any(|knob| knob.name == "bind");
-    let bind = has_name.then(|| ("bind".to_owned(), KnobValue::Word(bind.to_owned())));
-    Ok(RawSlice { effective: bind.into_iter().collect(), ..slice(after, &times, &plan) })
+    let needs_directory = listener.is_some_and(has_path);
+    let around = connect::around(terms, needs_directory, patience, around)?;
+    let way = listener.map_or(Way::Channels(entry), Way::Listener);
+    let (mut after, times) = serve::run(&plan, way, &around)?;
+    let mut effective = std::mem::take(&mut after.effective);
+    if listener.is_some() && entry.knobs.iter().any(|knob| knob.name == "bind") {
+        let is_abstract = listener == Some(ListenerKind::UnixAbstract);
+        let bind = if is_abstract { "abstract" } else { "path" };
+        effective.push(("bind".to_owned(), KnobValue::Word(bind.to_owned())));
+    }
+    Ok(RawSlice { effective, ..slice(after, &times, &plan) })
 }
 
 /// The lead is the clients, the follow the server.

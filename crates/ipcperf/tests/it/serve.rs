@@ -192,8 +192,12 @@ fn a_death_costs_its_cell_and_is_named() {
     let all = styles.flat_map(|style| [(style, true), (style, false)]);
     at_once(all, |(style, is_server)| {
         let sandbox = Sandbox::new();
+        let names = match style {
+            "threads" | "process" => "unix-stream,tcp,pipe,shm-ring/futex",
+            _ => "unix-stream,tcp",
+        };
         let line = format!(
-            "run -p serve -m unix-stream,tcp --conns 4 --clients 2 --style {style} --place free --rounds 1 --slice 1s \
+            "run -p serve -m {names} --conns 4 --clients 2 --style {style} --place free --rounds 1 --slice 1s \
              -o run.json --no-progress"
         );
         let running = sandbox.start(&line.split_whitespace().collect::<Vec<_>>());
@@ -219,29 +223,104 @@ fn a_death_costs_its_cell_and_is_named() {
 }
 
 #[test]
+fn without_a_listener_each_connection_is_a_channel() {
+    let sandbox = Sandbox::new();
+    let names =
+        "pipe,fifo,pipe/epoll,unix-dgram,posix-mq,sysv-mq,shm-ring/futex,shm-ring/adaptive,pty";
+    let words = format!("-m {names} --conns 1,6 --clients 1 --style threads,process --reply 1K");
+    let document = document(&sandbox, &serve(&sandbox, &words, &BRIEF));
+    assert_eq!(cells(&document).len(), 9 * 2 * 2);
+    for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
+        let (answered, served) = (accounted(cell), &cell["serve"]);
+        assert_eq!(served["style"], cell["load"]["style"], "{cell}");
+        assert!(figure(&cell["rtt_ns"]["p50"]) > 0.0 && figure(&served["server_cpu_ns"]) > 0.0);
+        let bytes: u64 = rounds(cell).iter().map(|round| count(&round["bytes"])).sum();
+        assert_eq!(bytes, answered * (64 + 1024), "{cell}");
+    }
+    sandbox.leaves_nothing();
+    assert!(workers(&sandbox).is_empty());
+}
+
+#[test]
+fn channels_have_mixes_to_the_byte_counted_requests_a_pause_and_work() {
+    let sandbox = Sandbox::new();
+    let words = "-m pipe,posix-mq,shm-ring/futex --conns 5 --clients 2 --mix 36:5@90%,2:4K@10% \
+                 --service 1ms --think 1us --style threads";
+    let document =
+        document(&sandbox, &serve(&sandbox, words, &["--rounds", "1", "--samples", "1000"]));
+    for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
+        assert_eq!(accounted(cell), 1000);
+        let served = &cell["serve"];
+        let parts = list(served, "mix");
+        let [short, long] = [0, 1].map(|at| count(&parts[at]["answered"]));
+        // Seven standard deviations of 100 in 1000.
+        assert!(short + long == 1000 && (34..=166).contains(&long), "{long}");
+        assert_eq!(count(&rounds(cell)[0]["bytes"]), short * 41 + long * 4098);
+        assert!(figure(&cell["rtt_ns"]["min"]) >= 1e6, "the server works so long: {cell}");
+        let by_client = list(served, "by_client");
+        let each: u64 = by_client.iter().map(|client| count(&client["answered"])).sum();
+        assert_eq!((by_client.len(), each), (2, 1000));
+    }
+    // What a knob was granted is told as elsewhere.
+    let ended = serve(&sandbox, "-m pipe --conns 2 --style threads --set pipe.size=128K", &BRIEF);
+    let document = self::document(&sandbox, &ended);
+    let granted = &cells(&document)[0]["knobs"]["pipe.size"];
+    assert_eq!(granted, &serde_json::json!({"requested": 131_072, "effective": 131_072}));
+    sandbox.leaves_nothing();
+}
+
+#[test]
 fn what_cannot_be_served_says_why_and_what_can() {
     let sandbox = Sandbox::new();
-    let names = "pipe,fifo,unix-dgram,udp,unix-stream/epoll,shm-ring/futex,unix-stream/spin,tcp";
-    let words = format!("-m {names} --conns 2 --clients 1,3");
-    let document = document(&sandbox, &serve(&sandbox, &words, &BRIEF));
+    let names = "pipe,eventfd,udp,null,unix-stream/epoll,unix-stream/spin,tcp";
+    let words = format!("-m {names} --conns 2 --clients 1,3 --style threads");
+    let document = self::document(&sandbox, &serve(&sandbox, &words, &BRIEF));
     for cell in cells(&document) {
         let (name, clients) = (text(cell, "mechanism"), count(&cell["load"]["clients"]));
-        if name == "tcp" && clients == 1 {
+        if ["tcp", "pipe"].contains(&name) && clients == 1 {
             accounted(cell);
             continue;
         }
         assert_eq!(cell["status"], "unavailable", "{cell}");
         let reason = text(cell, "reason");
         let wanted = match name {
-            "tcp" => "3 clients cannot share 2 connections; more --conns, or fewer --clients",
-            "fifo" => "a FIFO has one direction",
+            "tcp" | "pipe" => {
+                "3 clients cannot share 2 connections; more --conns, or fewer --clients"
+            }
             "unix-stream/epoll" => "serve takes mechanisms, and epoll is a variant; unix-stream",
             "unix-stream/spin" => "is a variant",
-            _ => "no listener; unix-stream, unix-seqpacket, tcp",
+            "eventfd" => "a wake-up carries no request",
+            "null" => "the floor moves nothing",
+            _ => "it may lose a request",
         };
         // On one CPU that comes first.
         let spins = cell["wait"] == "spin" && reason.contains("two busy-waiting processes");
         assert!(spins || reason.contains(wanted), "{name}: {reason}");
+    }
+    let busy = "-m shm-ring/spin,pipe/spin --conns 600 --style threads";
+    for (words, part) in [
+        ("-m pipe --conns 2", "does not wait by epoll; --style threads or process"),
+        ("-m pipe --conns 2 --style uring", "does not wait by uring"),
+        (
+            "-m pipe --conns 2 --style threads --rate 5k",
+            "a request follows the answer before it; leave --rate",
+        ),
+        (
+            "-m pipe --conns 2 --style threads --inflight 2",
+            "a request follows the answer before it",
+        ),
+        (
+            "-m posix-mq --conns 2 --style threads -s 0",
+            "requests and answers have a stamp; sizes of at least 1",
+        ),
+        ("-m pipe --conns 2 --set pipe.sise=4K", "size"),
+        (busy, "wait busily"),
+    ] {
+        let ended = serve(&sandbox, words, &BRIEF);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert!([Some(2), Some(3)].contains(&ended.status.code()), "{words}: {said}");
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(part) || said.contains("two busy-waiting"), "{words}: {said}");
     }
     for (words, part) in [
         ("-m tcp --rate 10%", "takes requests per second (like 20k), not a share"),

@@ -1,0 +1,371 @@
+//! Serving over mechanisms without a listener: each connection is a channel of its own, and a thread waits at each end of it.
+//! Who receives a message has to know its length before, so both ends draw the kinds of requests from the same numbers.
+
+use super::client::ClientReport;
+use super::plan::{Connected, ServePlan, pick};
+use super::server::{Labour, ServerReport, rest, wrong};
+use crate::connect::write_times;
+use crate::hot::{AnyWork, Work};
+use crate::job::Failure;
+use crate::registry::{Entry, Registry};
+use crate::slice::note;
+use crate::task::{WorkerContext, pin};
+use ipcperf_core::{
+    Attach, DynPort, Fault, KnobValue, Meet, Missing, MixPart, OptionSet, Seat, SetupError, Shape,
+    Wiring,
+};
+use ipcperf_stats::{Histogram, Rng};
+use ipcperf_sys::meter::Meter;
+use ipcperf_sys::procfs::consumption;
+use ipcperf_sys::{affinity, limits, pause, process};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::File;
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::thread;
+
+/// The server as a task.
+pub(crate) const SERVER: &str = "serve-channels-server";
+
+/// A process of clients as a task.
+pub(crate) const CLIENTS: &str = "serve-channels-clients";
+
+/// Flips the highest bit of each byte in the number of a request: it is the last, and so is its answer. However short the
+/// stamp, it is that of no request that could come.
+const LAST: u64 = 0x8080_8080_8080_8080;
+
+/// What the channels of a slice are opened and attached with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Channels {
+    pub(super) shape: Shape,
+    pub(super) options: OptionSet,
+}
+
+impl Channels {
+    /// What the channel of a connection has to carry.
+    pub(super) fn shape(&self, connection: u64) -> Shape {
+        self.shape.numbered(connection)
+    }
+}
+
+/// The task of a server. It is over when all clients have sent their last request.
+pub(crate) fn serve(
+    registry: &Registry,
+    context: &mut WorkerContext<'_>,
+) -> Result<Value, Failure> {
+    let ask: Connected = context.params()?;
+    pin(ask.cpu)?;
+    let threads = Threads::start(registry, &ask, Seat::Follow, context, answer)?;
+    let before = rest(context)?;
+    let (served, effective) = threads.done()?;
+    Ok(serde_json::to_value(ServerReport {
+        pid: process::own_pid(),
+        served: served.iter().sum(),
+        spent: consumption().since(&before),
+        cpu: affinity::current_cpu(),
+        effective,
+        ..ServerReport::default()
+    })?)
+}
+
+/// The task of a process of clients.
+pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let ask: Connected = context.params()?;
+    let file = context.fds.pop().map(File::from);
+    let file = file.ok_or_else(|| "serve: no file was handed over".to_owned())?;
+    pin(ask.cpu)?;
+    pause::sharpen()?;
+    let (plan, clock) = (&ask.plan, ask.plan.clock());
+    let mut threads = Threads::start(registry, &ask, Seat::Lead, context, self::demand)?;
+    let start: u64 = serde_json::from_value(context.ready(&())?)?;
+    let left = start.saturating_sub(clock.stop());
+    pause::sleep_ns((left as f64 * plan.ns_per_tick) as u64);
+    let meter = Meter::find();
+    let (before, reading) = (consumption(), meter.read());
+    // Who was kept from its CPU until later has as much time as the others.
+    let begun = clock.stop().max(start);
+    threads.go(begun);
+    let (asked, effective) = threads.done()?;
+    let (spent, machine, end) = (consumption().since(&before), meter.since(&reading), clock.stop());
+    let mut told = ClientReport {
+        pid: process::own_pid(),
+        answered: vec![0; plan.parts().len()],
+        region: [begun + plan.warmup, begun + plan.warmup + plan.slice],
+        whole: [begun, end],
+        spent,
+        machine,
+        cpu: affinity::current_cpu(),
+        effective,
+        ..ClientReport::default()
+    };
+    let mut times = Histogram::new();
+    for one in &asked {
+        told.all[0] += one.all;
+        told.all[1] += one.all;
+        told.asked += one.answered.iter().sum::<u64>();
+        for (sum, count) in told.answered.iter_mut().zip(&one.answered) {
+            *sum += count;
+        }
+        told.moved.push(one.moved);
+        times.merge(&one.times);
+    }
+    // Requests were counted, or nobody had an answer in time.
+    if plan.requests > 0 || told.moved.iter().all(|moved| *moved == 0) {
+        told.region[1] = asked.iter().map(|one| one.last).max().unwrap_or(0).max(told.region[0]);
+        told.moved = asked.iter().map(|one| one.answered.iter().sum()).collect();
+    }
+    told.longest = times.max().unwrap_or(0);
+    // Services and lateness are told where requests are due at times.
+    write_times(&[times, Histogram::new(), Histogram::new()], &file)?;
+    Ok(serde_json::to_value(told)?)
+}
+
+/// One end of a channel, in a thread of its own.
+struct End {
+    plan: ServePlan,
+    number: u64,
+    parts: Vec<MixPart>,
+    kinds: Rng,
+    requests: AnyWork<'static>,
+    answers: AnyWork<'static>,
+    /// When the first request is sent, ticks.
+    start: Receiver<u64>,
+}
+
+impl End {
+    fn new(plan: &ServePlan, number: u64, start: Receiver<u64>) -> Self {
+        let requests = plan.work(number);
+        Self {
+            plan: plan.clone(),
+            number,
+            parts: plan.parts(),
+            kinds: Rng::from_seed(plan.seed ^ number.rotate_left(17)),
+            answers: requests.reversed(),
+            requests,
+            start,
+        }
+    }
+
+    /// Which kind of request is next, and the lengths of it and its answer.
+    #[inline]
+    fn next(&mut self) -> (usize, [usize; 2]) {
+        let kind = pick(&self.parts, &mut self.kinds);
+        let part = self.parts.get(kind).map_or([0; 2], |part| [part.request, part.reply]);
+        (kind, part.map(|len| len as usize))
+    }
+
+    #[cold]
+    fn failed(&self, fault: Fault, what: &str) -> Failure {
+        match fault {
+            Fault::Corrupt => wrong(what, self.number),
+            other => other.into(),
+        }
+    }
+
+    /// Asks, and waits for the answer.
+    #[inline]
+    fn exchange(
+        &self,
+        port: &mut dyn DynPort,
+        [request, reply]: [usize; 2],
+        number: u64,
+    ) -> Result<(), Failure> {
+        let sent = port.send(request, &mut |message| self.requests.fill(message, number));
+        sent.and_then(|()| port.recv(reply, &mut |message| self.answers.check(message, number)))
+            .map_err(|fault| self.failed(fault, "answer"))
+    }
+}
+
+/// The server's end: how many requests it has answered.
+fn answer(port: &mut dyn DynPort, mut end: End) -> Result<u64, Failure> {
+    let mut labour = Labour::new(&end.plan, end.number);
+    let mut served = 0;
+    loop {
+        let (_, [request, reply]) = end.next();
+        let mut number = served;
+        let taken = port.recv(request, &mut |message| {
+            end.requests.check(message, served).or_else(|_| {
+                number = served ^ LAST;
+                end.requests.check(message, number)
+            })
+        });
+        taken.map_err(|fault| end.failed(fault, "request"))?;
+        let is_last = number != served;
+        if !is_last {
+            labour.work();
+        }
+        let sent = port.send(reply, &mut |message| end.answers.fill(message, number));
+        let sent = sent.and_then(|()| port.flush());
+        sent.map_err(|fault| end.failed(fault, "answer"))?;
+        if is_last {
+            return Ok(served);
+        }
+        served += 1;
+    }
+}
+
+/// What was asked on one channel.
+struct Asked {
+    /// Requests of warm-up and timed region, all of them answered.
+    all: u64,
+    /// Those of the timed region, of each kind.
+    answered: Vec<u64>,
+    /// Answers inside the timed region, whenever they were asked for.
+    moved: u64,
+    /// When the last answer came, ticks.
+    last: u64,
+    times: Histogram,
+}
+
+/// The client's end: asks, waits for the answer, and asks again.
+fn demand(port: &mut dyn DynPort, mut end: End) -> Result<Asked, Failure> {
+    let (clock, plan) = (end.plan.clock(), end.plan.clone());
+    let share = plan.requests_until(end.number + 1) - plan.requests_until(end.number);
+    let is_counted = plan.requests > 0;
+    let start = end.start.recv().map_err(|_| "serve: nobody said when to begin".to_owned())?;
+    let (begin, until) = (start + plan.warmup, start + plan.warmup + plan.slice);
+    let think = plan.key.load.think_ns;
+    let mut asked = Asked {
+        all: 0,
+        answered: vec![0; end.parts.len()],
+        moved: 0,
+        last: 0,
+        times: Histogram::new(),
+    };
+    let mut timed = 0;
+    loop {
+        let sent = clock.start();
+        let is_timed = sent >= begin;
+        // Whom the scheduler kept away until all was over has one answer all the same.
+        let is_over = if is_counted { timed >= share } else { sent >= until && timed > 0 };
+        let (kind, lengths) = end.next();
+        if is_timed && is_over {
+            end.exchange(port, lengths, asked.all ^ LAST)?;
+            return Ok(asked);
+        }
+        end.exchange(port, lengths, asked.all)?;
+        let now = clock.stop();
+        asked.all += 1;
+        asked.moved += u64::from(now >= begin && now < until);
+        if is_timed {
+            timed += 1;
+            asked.answered[kind] += 1;
+            asked.last = now;
+            asked.times.record(now.saturating_sub(sent));
+        }
+        if think > 0 {
+            pause::sleep_ns(think);
+        }
+    }
+}
+
+/// What a thread says.
+enum Said<T> {
+    Attached(Vec<(String, KnobValue)>),
+    Done(T),
+}
+
+/// A thread at each channel of a worker. One that fails ends the worker, and so do all that wait for it.
+struct Threads<T> {
+    said: Receiver<Result<Said<T>, Failure>>,
+    go: Vec<Sender<u64>>,
+    /// Knobs as granted.
+    effective: Vec<(String, KnobValue)>,
+}
+
+impl<T: Send + 'static> Threads<T> {
+    /// Attaches to all channels.
+    fn start(
+        registry: &Registry,
+        ask: &Connected,
+        seat: Seat,
+        context: &mut WorkerContext<'_>,
+        work: fn(&mut dyn DynPort, End) -> Result<T, Failure>,
+    ) -> Result<Self, Failure> {
+        let name = &ask.plan.key.mechanism;
+        let entry =
+            *registry.find(name).ok_or_else(|| format!("there is no mechanism '{name}'"))?;
+        let (say, said) = mpsc::channel();
+        let mut threads = Self { said, go: Vec::new(), effective: Vec::new() };
+        for number in ask.connections.clone() {
+            let (wiring, plan, say) = (context.wiring()?, ask.plan.clone(), say.clone());
+            let (go, start) = mpsc::channel();
+            let run = move || {
+                let done =
+                    attach(&entry, &plan, number, seat, wiring).and_then(|(mut port, granted)| {
+                        let _ = say.send(Ok(Said::Attached(granted)));
+                        let done = work(&mut *port, End::new(&plan, number, start));
+                        // Nothing more will come; the peer has gone, or goes by itself.
+                        let _ = port.finish();
+                        done
+                    });
+                let _ = say.send(done.map(Said::Done));
+            };
+            let started = thread::Builder::new().spawn(run);
+            started.map_err(|error| SetupError::from(no_thread(&ask.plan, &error)))?;
+            threads.go.push(go);
+        }
+        for _ in 0..threads.go.len() {
+            if let Said::Attached(granted) = threads.next()? {
+                note(&mut threads.effective, granted);
+            }
+        }
+        Ok(threads)
+    }
+
+    fn next(&self) -> Result<Said<T>, Failure> {
+        self.said.recv().unwrap_or_else(|_| Err("a thread of serve ended".to_owned().into()))
+    }
+
+    /// Says when the first request is sent.
+    fn go(&mut self, start: u64) {
+        for thread in &self.go {
+            let _ = thread.send(start);
+        }
+    }
+
+    /// What all of them came to, and knobs as granted.
+    fn done(self) -> Result<(Vec<T>, Vec<(String, KnobValue)>), Failure> {
+        let mut all = Vec::with_capacity(self.go.len());
+        while all.len() < self.go.len() {
+            if let Said::Done(one) = self.next()? {
+                all.push(one);
+            }
+        }
+        Ok((all, self.effective))
+    }
+}
+
+fn no_thread(plan: &ServePlan, error: &std::io::Error) -> Missing {
+    let missing = limits::not_started(error);
+    Missing::new(format!("{} threads at each side: {}", plan.conns, missing.what), missing.how)
+}
+
+type Attached = (Box<dyn DynPort>, Vec<(String, KnobValue)>);
+
+fn attach(
+    entry: &Entry,
+    plan: &ServePlan,
+    number: u64,
+    seat: Seat,
+    wiring: Wiring,
+) -> Result<Attached, Failure> {
+    let channels = plan.channels.as_ref().ok_or_else(|| "serve: no channels".to_owned())?;
+    let (mut meet, shape) = (Alone(Vec::new()), channels.shape(number));
+    let options = &channels.options;
+    let port = entry.attach(Attach { wiring, seat, shape: &shape, options, meet: &mut meet })?;
+    Ok((port, meet.0))
+}
+
+/// An end that needs nothing from the other one to attach; the knobs as granted.
+struct Alone(Vec<(String, KnobValue)>);
+
+impl Meet for Alone {
+    fn swap(&mut self, _: Wiring) -> Result<Wiring, SetupError> {
+        Err(SetupError::Protocol("its ends ask each other for something".to_owned()))
+    }
+
+    fn effective(&mut self, knob: &str, value: KnobValue) {
+        self.0.push((knob.to_owned(), value));
+    }
+}
