@@ -129,8 +129,8 @@ impl LoadKey {
             Self::Style => (
                 "STYLES",
                 None,
-                "Serve: how the server is built: one epoll loop, or a thread or a process for each connection, \
-                 as mechanisms without a listener need it [default: epoll]",
+                "Serve: how the server is built: one epoll loop, or a thread or a process for each connection \
+                 [default: epoll]",
             ),
             Self::Service => (
                 "TIMES",

@@ -12,9 +12,9 @@ use crate::task::WorkerContext;
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Loops, measure};
 use ipcperf_core::{
-    Attach, AttachToEach, DynPort, Erased, Knob, Lends, Limit, Link, ListenerKind, Mechanism,
-    Missing, Namespaces, OptionError, OptionSet, Options, Payload, Port, Seat, Serving, SetupError,
-    Shape, Spec, Usual, Visitor, Wait, Wiring,
+    Attach, AttachToEach, Capability, DynPort, Erased, Knob, Lends, Limit, Link, ListenerKind,
+    Mechanism, Missing, Namespaces, OptionError, OptionSet, Options, Payload, Port, Seat, Serving,
+    SetupError, Shape, Spec, Usual, Visitor, Wait, Wiring,
 };
 use std::marker::PhantomData;
 
@@ -295,6 +295,12 @@ impl Entry {
             let loops: Loops<'_> = &mut |work, with| runner::over(&mut port, job, work, with);
             measure(loops, lends, job, page, context)
         }
+    }
+
+    /// Whether one process can wait for several of its channels: by descriptors, which tell that the peer has closed.
+    #[must_use]
+    pub fn can_be_polled(&self) -> bool {
+        self.is_plain && self.spec.can(Capability::NoticesClose)
     }
 
     /// Bytes the port moves for a cell of `size`.

@@ -4,7 +4,7 @@ use crate::job::{BoundJob, BoundReport, Failure, Job, Segment, SideReport};
 use crate::page::CAPACITY;
 use crate::protocol::Kind;
 use crate::registry::Registry;
-use crate::serve::channels;
+use crate::serve::{channels, client, server};
 use crate::task::{self, NamedTask, WorkerContext, pin};
 use crate::{apart, bounds, connect, exec, fan, serve, shim, slice, swap};
 use ipcperf_core::Seat;
@@ -20,10 +20,12 @@ pub fn main(registry: &Registry, parent: u32) -> ExitCode {
         NamedTask { name: exec::TASK, run: &exec::serve },
         NamedTask { name: swap::TASK, run: &swap::serve },
         NamedTask { name: fan::TASK, run: &|context| fan::worker::serve(registry, context) },
+        NamedTask { name: server::NAME, run: &|context| server::serve(registry, context) },
+        NamedTask { name: client::NAME, run: &|context| client::ask(registry, context) },
         NamedTask { name: channels::SERVER, run: &|context| channels::serve(registry, context) },
         NamedTask { name: channels::CLIENTS, run: &|context| channels::ask(registry, context) },
     ];
-    let all: Vec<_> = own.iter().chain(connect::TASKS).chain(serve::TASKS).copied().collect();
+    let all: Vec<_> = own.iter().chain(connect::TASKS).copied().collect();
     task::main(&all, parent)
 }
 

@@ -12,9 +12,9 @@ use ipcperf_core::result::{
     Cell, ChannelNeed, Exchange, Origin, Profile, RecordedBy, RecordedChannel, ResultSet, Status,
 };
 use ipcperf_core::units::format_per_second;
-use ipcperf_core::{Capability, Placement, ServerStyle, Spec, findings};
+use ipcperf_core::{Capability, Placement, Spec, findings};
 use ipcperf_engine::plan::CellPlan;
-use ipcperf_engine::registry::Registry;
+use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_engine::run::{self, Settings, fresh_seed};
 use ipcperf_stats::ratio_estimate;
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ pub(crate) fn replay(
     let own = recorded.channel.kind.as_str();
     let mut names = vec![own];
     for name in wanted.mechanisms.iter().filter(|name| *name != own) {
-        match lacks(&recorded.channel.needs, request::one(registry, name)?.entry.spec) {
+        match recorded.lacks(&request::one(registry, name)?.entry) {
             Some(what) => note(&format!("ipcperf: {name} is left out: {what}")),
             None => names.push(name),
         }
@@ -120,7 +120,7 @@ pub(crate) fn replay(
         let place = place.clone().unwrap_or_else(|| Placement::Free.to_string());
         let mut cells = Vec::new();
         for name in names {
-            let load = recorded.load(request::one(registry, name)?.entry.spec);
+            let load = recorded.load(&request::one(registry, name)?.entry);
             let words = format!("{name} serve {load} service={service}ns {place}");
             cells.extend(arm::cells(registry, &host, &words, None)?);
         }
@@ -251,14 +251,24 @@ impl<'a> Recorded<'a> {
         })
     }
 
-    /// The words of a cell that say what is asked and how. Without a listener a thread or a process waits for each connection.
-    fn load(&self, spec: &Spec) -> String {
+    /// The words of a cell that say what is asked and how. At a single channel that cannot be polled a thread waits.
+    fn load(&self, entry: &Entry) -> String {
         let Self { conns, clients, style, .. } = self;
         let style = match *style {
-            "epoll" if !spec.can(Capability::Listener) => "threads",
+            "epoll" if !waits_for_all(entry) => "threads",
             style => style,
         };
         format!("conns={conns} clients={clients} style={style} mix={}", mix(self.channel))
+    }
+
+    /// Why the requests would not be served over this mechanism as they were.
+    fn lacks(&self, entry: &Entry) -> Option<&'static str> {
+        lacks(&self.channel.needs, entry.spec).or_else(|| {
+            (self.style == "epoll" && self.conns > 1 && !waits_for_all(entry)).then_some(
+                "one process cannot wait for several of its channels, as the recorded one did; \
+                 'ipcperf run -p serve --style threads' measures it by threads",
+            )
+        })
     }
 
     /// Says in the result whether the replay is like what was recorded, and what it claims then.
@@ -305,6 +315,11 @@ impl<'a> Recorded<'a> {
     }
 }
 
+/// Whether one process can wait for all connections.
+fn waits_for_all(entry: &Entry) -> bool {
+    entry.spec.can(Capability::Listener) || entry.can_be_polled()
+}
+
 /// What a mechanism lacks that a channel needs.
 fn lacks(needs: &[ChannelNeed], spec: &Spec) -> Option<&'static str> {
     let lacking = |need: &&ChannelNeed| match need {
@@ -335,12 +350,7 @@ fn ratio(a: &Cell, b: &Cell) -> Option<String> {
     let ratios = ours.iter().filter_map(|(round, ours)| Some(theirs.get(round)? / ours));
     let ratio = ratio_estimate(&ratios.collect::<Vec<_>>())?;
     let [low, high] = ratio.ci95.map(|interval| [interval.low, interval.high])?;
-    let style = |cell: &Cell| cell.serve.as_ref().map(|serve| serve.style);
-    let waits = match style(b).filter(|theirs| Some(*theirs) != style(a)) {
-        Some(ServerStyle::Threads) => ", with a thread for each connection",
-        _ => "",
-    };
-    Some(format!("{:.2} [{low:.2}, {high:.2}] ({}{waits})", ratio.value, b.key.mechanism))
+    Some(format!("{:.2} [{low:.2}, {high:.2}] ({})", ratio.value, b.key.mechanism))
 }
 
 /// The channel that was asked for, or that with most requests.

@@ -1,5 +1,5 @@
-//! Serving over mechanisms without a listener: each connection is a channel of its own, and a thread waits at each end of it.
-//! Who receives a message has to know its length before, so both ends draw the kinds of requests from the same numbers.
+//! Serving by channels at each end of which a thread waits, as any mechanism allows it. Who receives a message has to know its
+//! length before, so both ends draw the kinds of requests from the same numbers.
 
 use super::client::ClientReport;
 use super::plan::{Connected, ServePlan, pick};
@@ -291,14 +291,15 @@ impl<T: Send + 'static> Threads<T> {
             let (wiring, plan, say) = (context.wiring()?, ask.plan.clone(), say.clone());
             let (go, start) = mpsc::channel();
             let run = move || {
-                let done =
-                    attach(&entry, &plan, number, seat, wiring).and_then(|(mut port, granted)| {
+                let done = attached(&entry, &plan, number, seat, wiring).and_then(
+                    |(mut port, granted)| {
                         let _ = say.send(Ok(Said::Attached(granted)));
                         let done = work(&mut *port, End::new(&plan, number, start));
                         // Nothing more will come; the peer has gone, or goes by itself.
                         let _ = port.finish();
                         done
-                    });
+                    },
+                );
                 let _ = say.send(done.map(Said::Done));
             };
             let started = thread::Builder::new().spawn(run);
@@ -341,9 +342,26 @@ fn no_thread(plan: &ServePlan, error: &std::io::Error) -> Missing {
     Missing::new(format!("{} threads at each side: {}", plan.conns, missing.what), missing.how)
 }
 
-type Attached = (Box<dyn DynPort>, Vec<(String, KnobValue)>);
+pub(super) type Attached = (Box<dyn DynPort>, Vec<(String, KnobValue)>);
 
-fn attach(
+fn entry(registry: &Registry, plan: &ServePlan) -> Result<Entry, Failure> {
+    let name = &plan.key.mechanism;
+    let found = registry.find(name).copied();
+    found.ok_or_else(|| format!("there is no mechanism '{name}'").into())
+}
+
+/// Becomes one end of the channel of a connection; the knobs as granted.
+pub(super) fn attach(
+    registry: &Registry,
+    plan: &ServePlan,
+    number: u64,
+    seat: Seat,
+    wiring: Wiring,
+) -> Result<Attached, Failure> {
+    attached(&entry(registry, plan)?, plan, number, seat, wiring)
+}
+
+fn attached(
     entry: &Entry,
     plan: &ServePlan,
     number: u64,

@@ -8,13 +8,14 @@ use crate::arrivals;
 use crate::connect::{add, write_times};
 use crate::hot::{AnyWork, Trip, Work};
 use crate::job::{Failure, FailureKind, Segment};
+use crate::registry::Registry;
 use crate::slice::is_saturated;
 use crate::task::{WorkerContext, pin};
-use ipcperf_core::{Arrivals, KnobValue, MixPart};
+use ipcperf_core::{Arrivals, KnobValue, MixPart, Seat};
 use ipcperf_stats::{Histogram, Rng};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::epoll::EpollSet;
-use ipcperf_sys::io::{errno, pipe};
+use ipcperf_sys::io::errno;
 use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::{affinity, limits, pause, process};
@@ -26,7 +27,7 @@ use std::fs::File;
 use std::time::Duration;
 
 /// Its name as a task.
-pub(super) const NAME: &str = "serve-clients";
+pub(crate) const NAME: &str = "serve-clients";
 
 /// Samples of a closed loop that wait until the histograms take them, so that the cost comes rarely and between requests.
 const WAITING: usize = 4096;
@@ -66,7 +67,7 @@ pub(super) struct ClientReport {
 }
 
 /// The task.
-pub(super) fn ask(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let ask: Connected = context.params()?;
     let file = context.fds.pop().map(File::from);
     let file = file.ok_or_else(|| "serve: no file was handed over".to_owned())?;
@@ -74,10 +75,11 @@ pub(super) fn ask(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     // Requests are due at times, not up to 50 us later.
     pause::sharpen()?;
     let longest = ask.plan.parts().iter().map(|part| part.reply).max().unwrap_or(0);
-    let lines = ask.lines(context, longest)?;
+    let lines = ask.lines(registry, Seat::Lead, context, longest)?;
     let mut client = Client::new(&ask, lines)?;
     let start: u64 = serde_json::from_value(context.ready(&())?)?;
-    let told = client.run(start)?;
+    let mut told = client.run(start)?;
+    told.effective = std::mem::take(&mut context.effective);
     write_times(&client.times, &file)?;
     Ok(serde_json::to_value(told)?)
 }
@@ -155,8 +157,7 @@ impl Client {
         let set = EpollSet::new()?;
         let mut own = Vec::with_capacity(lines.len());
         for (number, line) in ask.connections.clone().zip(lines) {
-            pipe::set_nonblocking(line.fd())?;
-            set.add(line.fd(), own.len())?;
+            line.join(&set, own.len())?;
             let requests = plan.work(number);
             own.push(Own {
                 number,
@@ -378,8 +379,7 @@ impl Client {
         let wanted = [reads, own.line.is_pending()];
         if own.watched != wanted {
             own.watched = wanted;
-            let changed = self.set.change(own.line.fd(), at, wanted[0], wanted[1]);
-            changed.map_err(|code| format!("epoll_ctl: {}", limits::text(code)))?;
+            own.line.watch(&self.set, at, wanted[0], wanted[1])?;
         }
         Ok(())
     }
@@ -561,7 +561,6 @@ impl Client {
         if let Demand::Open { room, .. } = &mut self.demand {
             room.retain(|(one, _)| *one != at);
         }
-        let removed = self.set.remove(self.own[at].line.fd());
-        removed.map_err(|code| format!("epoll_ctl: {}", limits::text(code)).into())
+        self.own[at].line.leave(&self.set)
     }
 }

@@ -1,7 +1,10 @@
 //! One end of a connection: what has come and is not used yet, and what is to go and has not gone yet.
 
+use crate::job::Failure;
+use ipcperf_sys::io::epoll::EpollSet;
 use ipcperf_sys::io::uring::{Completed, Operations};
-use ipcperf_sys::io::{errno, stream};
+use ipcperf_sys::io::{errno, pipe, stream};
+use ipcperf_sys::limits;
 use std::collections::VecDeque;
 use std::mem::take;
 use std::ops::Range;
@@ -42,6 +45,9 @@ impl Broken {
 #[derive(Debug)]
 pub(super) struct Line {
     fd: OwnedFd,
+    /// What is written to where that is another one, and whether room in it is waited for.
+    out: Option<OwnedFd>,
+    awaits_room: bool,
     /// Messages keep their boundaries: each is written by itself.
     keeps_boundaries: bool,
     came: Vec<u8>,
@@ -58,11 +64,19 @@ pub(super) struct Line {
 
 impl Line {
     /// For messages of at most so many bytes that come, of which so many may come together.
-    pub(super) fn new(fd: OwnedFd, keeps_boundaries: bool, longest: usize, together: u64) -> Self {
+    pub(super) fn new(
+        fd: OwnedFd,
+        out: Option<OwnedFd>,
+        keeps_boundaries: bool,
+        longest: usize,
+        together: u64,
+    ) -> Self {
         let together = usize::try_from(together).unwrap_or(usize::MAX);
         let most = longest.saturating_mul(together).min(ONE_READ).max(longest);
         Self {
             fd,
+            out,
+            awaits_room: false,
             keeps_boundaries,
             came: vec![0; most],
             unused: 0..0,
@@ -75,6 +89,51 @@ impl Line {
 
     pub(super) fn fd(&self) -> &OwnedFd {
         &self.fd
+    }
+
+    fn out(&self) -> &OwnedFd {
+        self.out.as_ref().unwrap_or(&self.fd)
+    }
+
+    /// From now on no call sleeps, and a set waits for what comes.
+    pub(super) fn join(&self, set: &EpollSet, number: usize) -> Result<(), Failure> {
+        for fd in [Some(&self.fd), self.out.as_ref()].into_iter().flatten() {
+            pipe::set_nonblocking(fd)?;
+        }
+        Ok(set.add(&self.fd, number)?)
+    }
+
+    /// From now on the set waits for this.
+    pub(super) fn watch(
+        &mut self,
+        set: &EpollSet,
+        number: usize,
+        reads: bool,
+        writes: bool,
+    ) -> Result<(), Failure> {
+        let failed = |code| format!("epoll_ctl: {}", limits::text(code));
+        let Some(out) = &self.out else {
+            return Ok(set.change(&self.fd, number, reads, writes).map_err(failed)?);
+        };
+        set.change(&self.fd, number, reads, false).map_err(failed)?;
+        match (std::mem::replace(&mut self.awaits_room, writes), writes) {
+            (false, true) => {
+                set.add(out, number)?;
+                set.change(out, number, false, true).map_err(failed)?;
+            }
+            (true, false) => set.remove(out).map_err(failed)?,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The set waits for nothing more.
+    pub(super) fn leave(&mut self, set: &EpollSet) -> Result<(), Failure> {
+        let gone = std::mem::take(&mut self.awaits_room).then_some(self.out.as_ref()).flatten();
+        for fd in [Some(&self.fd), gone].into_iter().flatten() {
+            set.remove(fd).map_err(|code| format!("epoll_ctl: {}", limits::text(code)))?;
+        }
+        Ok(())
     }
 
     /// Makes room for more that comes.
@@ -192,7 +251,7 @@ impl Line {
     pub(super) fn write(&mut self) -> Result<Done, Broken> {
         while self.is_pending() {
             let part = self.next_part();
-            match stream::write(self.fd.as_fd(), &self.to_go[part]) {
+            match stream::write(self.out().as_fd(), &self.to_go[part]) {
                 Ok(bytes) => self.has_gone(bytes),
                 Err(errno::EAGAIN) => {
                     self.eagain += 1;
@@ -218,7 +277,7 @@ mod tests {
         let (one, two) = pair(kind).expect("sockets");
         [one, two].map(|fd| {
             pipe::set_nonblocking(&fd).expect("a socket");
-            Line::new(fd, kind == Kind::SeqPacket, longest, together)
+            Line::new(fd, None, kind == Kind::SeqPacket, longest, together)
         })
     }
 

@@ -6,30 +6,23 @@
 //! a thread or a process for each connection. Each request carries the stamp of its number on its connection, the server
 //! checks it and answers with the complement; whatever was asked is answered or failed, and the two add up.
 //!
-//! Mechanisms without a listener (pipes, queues, shared memory) have a channel for each connection, and blocking ends
-//! (`channels`): there a thread of the client waits for each, too.
+//! Mechanisms without a listener have a channel for each connection. Where its ends are descriptors (pipes), all goes on as
+//! above; at any others (queues, shared memory) a thread waits on both sides (`channels`).
 
 pub(crate) mod channels;
-mod client;
+pub(crate) mod client;
 mod line;
 mod plan;
 mod run;
-mod server;
+pub(crate) mod server;
 mod stats;
 
 pub use plan::{Connected, ServePlan};
-pub(crate) use plan::{listener, objection, parts};
-pub(crate) use run::{Way, run};
+pub(crate) use plan::{Way, objection, parts, way};
+pub(crate) use run::run;
 pub use stats::ServeStats;
 
 use crate::protocol::Kind;
-use crate::task::NamedTask;
-
-/// What workers are sent to do.
-pub(crate) const TASKS: &[NamedTask<'_>] = &[
-    NamedTask { name: server::NAME, run: &server::serve },
-    NamedTask { name: client::NAME, run: &client::ask },
-];
 
 /// What they are told and tell.
 pub(crate) const KINDS: [Kind; 4] = [

@@ -1,24 +1,26 @@
 //! The plan of a serve slice, and why there can be none.
 
-use super::channels::Channels;
+use super::channels::{Channels, attach};
 use super::line::Line;
 use crate::connect;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job};
-use crate::registry::{Entry, OPEN_FILES};
+use crate::registry::{Entry, OPEN_FILES, Registry};
+use crate::slice::note;
 use crate::task::WorkerContext;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
 use ipcperf_core::{
-    Capability, ListenerKind, Missing, Mix, MixPart, Offered, OptionError, OptionSet, Payload,
-    ServerStyle, SetupError, Shape,
+    Capability, DynPort, ListenerKind, Missing, Mix, MixPart, Offered, OptionError, OptionSet,
+    Payload, Seat, ServerStyle, SetupError, Shape,
 };
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
-use ipcperf_sys::io::uring;
+use ipcperf_sys::io::{duplicate, uring};
 use ipcperf_sys::limits;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 /// A serve slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,7 +53,7 @@ pub struct ServePlan {
 
 impl ServePlan {
     /// The slice that a job asks for, by so many clients unless it says how many.
-    pub(crate) fn of(job: &Job, clients: u64, entry: &Entry, has_listener: bool) -> Self {
+    pub(crate) fn of(job: &Job, clients: u64, entry: &Entry, way: Way) -> Self {
         let (key, conns) = (&job.key, job.key.load.conns.max(1));
         Self {
             key: key.clone(),
@@ -65,7 +67,7 @@ impl ServePlan {
             slice: job.slice,
             counter: job.counter,
             ns_per_tick: job.ns_per_tick,
-            channels: (!has_listener).then(|| Channels {
+            channels: (!matches!(way, Way::Listener(_))).then(|| Channels {
                 shape: Shape { size: longest(&parts(key)), ..job.shape.clone() },
                 options: job.options.clone(),
             }),
@@ -172,19 +174,38 @@ impl Connected {
     /// Takes the ends of its connections, in their order.
     pub(super) fn lines(
         &self,
+        registry: &Registry,
+        seat: Seat,
         context: &mut WorkerContext<'_>,
         longest: u64,
     ) -> Result<Vec<Line>, Failure> {
         let count = usize::try_from(self.connections.end - self.connections.start).unwrap_or(0);
         let longest = usize::try_from(longest).unwrap_or(usize::MAX);
         let (plan, mut lines) = (&self.plan, Vec::with_capacity(count));
-        while lines.len() < count {
-            for fd in context.wiring()?.fds {
-                lines.push(Line::new(fd, plan.keeps_boundaries, longest, plan.key.load.inflight));
-            }
+        for number in self.connections.clone() {
+            let mut wiring = context.wiring()?;
+            let [reads, writes] = match plan.channels {
+                None => [wiring.fds.pop(), None],
+                Some(_) => {
+                    let (port, granted) = attach(registry, plan, number, seat, wiring)?;
+                    note(&mut context.effective, granted);
+                    descriptors(&*port)?
+                }
+            };
+            let reads = reads.ok_or_else(|| "serve: a connection has no descriptor".to_owned())?;
+            let (keeps, inflight) = (plan.keeps_boundaries, plan.key.load.inflight);
+            lines.push(Line::new(reads, writes, keeps, longest, inflight));
         }
         Ok(lines)
     }
+}
+
+/// What an end reads from, and what it writes to where that is another one.
+fn descriptors(port: &dyn DynPort) -> Result<[Option<OwnedFd>; 2], Failure> {
+    let Some([reads, writes]) = port.descriptors() else { return Ok([None, None]) };
+    let writes = (writes.as_raw_fd() != reads.as_raw_fd()).then_some(writes);
+    Ok([Some(reads), writes].map(|fd| fd.map(duplicate)))
+        .and_then(|[reads, writes]| Ok([reads.transpose()?, writes.transpose()?]))
 }
 
 /// Why clients cannot stay connected to a server over this mechanism, and ask it so.
@@ -206,9 +227,13 @@ pub(crate) fn objection(
         let how = format!("{}; --style says how its server waits", spec.name);
         return refused(what, &how);
     }
-    let listener = listener(entry, options)?;
+    let way = way(entry, key, options)?;
+    let listener = match way {
+        Way::Listener(listener) => Some(listener),
+        Way::Lines | Way::Threads => None,
+    };
     if listener.is_none()
-        && let Some(missing) = channels_objection(entry, key, cpus)
+        && let Some(missing) = channels_objection(entry, key, way, cpus)
     {
         return Ok(Some(missing));
     }
@@ -250,7 +275,7 @@ pub(crate) fn objection(
         );
         return refused(what, "fewer --conns, or smaller messages");
     }
-    if let Some(missing) = too_many(key, listener.is_some()) {
+    if let Some(missing) = too_many(key, way) {
         return Ok(Some(missing));
     }
     let ring = match key.load.style {
@@ -263,20 +288,29 @@ pub(crate) fn objection(
     Ok(ring.and_then(|()| listener.map_or(Ok(()), connect::probe)).err())
 }
 
-/// Where the clients connect to; `None` where each has a channel of its own to the server. A FIFO has one direction, and its
-/// writers cannot be told apart.
-pub(crate) fn listener(
-    entry: &Entry,
-    options: &OptionSet,
-) -> Result<Option<ListenerKind>, OptionError> {
-    let listener = entry.listener(options)?.ok().map(|(listener, _)| listener);
-    Ok(listener.filter(|listener| *listener != ListenerKind::Fifo))
+/// How the connections of a server are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// The clients connect to this.
+    Listener(ListenerKind),
+    /// Each is a channel, and one process waits at all descriptors that it has of them.
+    Lines,
+    /// Each is a channel, and a thread or a process waits at it.
+    Threads,
 }
 
-/// Why a server cannot have a channel to each client, and wait at each in a thread or a process.
-fn channels_objection(entry: &Entry, key: &CellKey, cpus: usize) -> Option<Missing> {
+/// How they are made. A FIFO has one direction, and its writers cannot be told apart: each connection has two of its own.
+pub(crate) fn way(entry: &Entry, key: &CellKey, options: &OptionSet) -> Result<Way, OptionError> {
+    Ok(match (entry.listener(options)?, key.load.style.unwrap_or_default()) {
+        (Ok((listener, _)), _) if listener != ListenerKind::Fifo => Way::Listener(listener),
+        (_, ServerStyle::Epoll) => Way::Lines,
+        _ => Way::Threads,
+    })
+}
+
+/// Why a server cannot have a channel to each client.
+fn channels_objection(entry: &Entry, key: &CellKey, way: Way, cpus: usize) -> Option<Missing> {
     let (spec, load) = (entry.spec, &key.load);
-    let style = load.style.unwrap_or_default();
     let (what, how) = if spec.is_floor() {
         ("the floor moves nothing".to_owned(), "")
     } else if spec.wake_word().is_some() {
@@ -286,12 +320,15 @@ fn channels_objection(entry: &Entry, key: &CellKey, cpus: usize) -> Option<Missi
     } else if entry.meets {
         let what = "its two ends name each other's process, and a server has several";
         (what.to_owned(), "")
-    } else if !matches!(style, ServerStyle::Threads | ServerStyle::Process) {
-        let what = format!("a server without a listener does not wait by {}", style.name());
-        (what, "--style threads or process")
-    } else if load.rate.is_some() || load.stall_ns > 0 || load.inflight > 1 {
-        let what = "without a listener a request follows the answer before it";
-        (what.to_owned(), "leave --rate, --stall and --inflight out")
+    } else if load.style == Some(ServerStyle::Uring) {
+        ("a ring receives from sockets".to_owned(), "--style epoll, threads or process")
+    } else if way == Way::Lines && !entry.can_be_polled() {
+        let what = "one process cannot wait for several of its channels";
+        (what.to_owned(), "--style threads or process")
+    } else if way == Way::Threads && (load.rate.is_some() || load.stall_ns > 0 || load.inflight > 1)
+    {
+        let what = "who waits at a channel of its own asks when the answer has come";
+        (what.to_owned(), "--style epoll, or no --rate, --stall and --inflight")
     } else if parts(key).iter().any(|part| part.request.min(part.reply) == 0) {
         ("requests and answers have a stamp".to_owned(), "sizes of at least 1")
     } else if spec.wait.burns_cpu() && 2 * load.conns > cpus as u64 {
@@ -306,14 +343,18 @@ fn channels_objection(entry: &Entry, key: &CellKey, cpus: usize) -> Option<Missi
 
 /// Why so many cannot be had: the coordinator makes both ends of each connection, and has a control socket and a pidfd of each
 /// worker.
-fn too_many(key: &CellKey, has_listener: bool) -> Option<Missing> {
+fn too_many(key: &CellKey, way: Way) -> Option<Missing> {
     let (conns, clients) = (key.load.conns, key.load.clients.max(1));
     let (servers, threads) = match key.load.style.unwrap_or_default() {
         ServerStyle::Epoll | ServerStyle::Uring => (1, 0),
         ServerStyle::Threads => (1, conns),
         ServerStyle::Process => (conns, 0),
     };
-    let (each, threads) = if has_listener { (2, threads) } else { (OPEN_FILES, threads + conns) };
+    let (each, threads) = match way {
+        Way::Listener(_) => (2, threads),
+        Way::Lines => (OPEN_FILES, threads),
+        Way::Threads => (OPEN_FILES, threads + conns),
+    };
     let what = format!("a cell with {}", counted(conns, "connection"));
     let files = OPEN_FILES + each * conns + 2 * (servers + clients);
     limits::too_few_open_files(&what, files)

@@ -1,7 +1,7 @@
 //! A serve slice as its coordinator sees it.
 
 use super::channels::{self, Channels};
-use super::plan::{Connected, ServePlan};
+use super::plan::{Connected, ServePlan, Way};
 use super::server::{Rest, ServerReport};
 use super::stats::ServeStats;
 use super::{client, server};
@@ -26,32 +26,24 @@ const NOTICE_EACH_NS: u64 = 100_000;
 /// Distributions of one client process: responses, services, lateness; ticks.
 pub(crate) type ClientTimes = [Histogram; 3];
 
-/// How clients and server are connected.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Way<'a> {
-    /// Clients connect to a listener.
-    Listener(ListenerKind),
-    /// A channel of this mechanism for each.
-    Channels(&'a Entry),
-}
-
 /// Runs a serve slice in fresh processes. Nothing is left of it, whichever process is killed.
 ///
 /// # Errors
 /// Why it was none.
 pub(crate) fn run(
     plan: &ServePlan,
-    way: Way<'_>,
+    entry: &Entry,
+    way: Way,
     around: &Around<'_>,
 ) -> Result<(ServeStats, Vec<ClientTimes>), Stop> {
     let mut opened = match (way, &plan.channels) {
-        (Way::Channels(entry), Some(channels)) => Opened::of_channels(plan, channels, entry)?,
         (Way::Listener(listener), _) => Opened::of_listener(plan, listener, around)?,
-        (Way::Channels(_), None) => return Err("serve: no channels".to_owned().into()),
+        (_, Some(channels)) => Opened::of_channels(plan, channels, entry)?,
+        (_, None) => return Err("serve: no channels".to_owned().into()),
     };
     let [server, client] = match way {
-        Way::Listener(_) => [server::NAME, client::NAME],
-        Way::Channels(_) => [channels::SERVER, channels::CLIENTS],
+        Way::Listener(_) | Way::Lines => [server::NAME, client::NAME],
+        Way::Threads => [channels::SERVER, channels::CLIENTS],
     };
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
     let shares: Vec<Range<u64>> = match plan.style() {

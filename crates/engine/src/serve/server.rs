@@ -5,14 +5,15 @@ use super::plan::{Connected, ServePlan};
 use crate::connect::add;
 use crate::hot::{AnyWork, Work};
 use crate::job::Failure;
+use crate::registry::Registry;
 use crate::task::{WorkerContext, pin};
-use ipcperf_core::{Fault, KnobValue, Missing, MixPart, ServerStyle, SetupError};
+use ipcperf_core::{Fault, KnobValue, Missing, MixPart, Seat, ServerStyle, SetupError};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::epoll::EpollSet;
+use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::hang_up;
 use ipcperf_sys::io::uring::Operations;
-use ipcperf_sys::io::{errno, pipe};
 use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::{limits, pause, process};
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Its name as a task.
-pub(super) const NAME: &str = "serve-server";
+pub(crate) const NAME: &str = "serve-server";
 
 /// For how long it is looked at while all connections are idle.
 pub(super) const REST_NS: u64 = 10_000_000;
@@ -49,11 +50,14 @@ pub(super) struct ServerReport {
 }
 
 /// The task. It is over when all clients have hung up.
-pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+pub(crate) fn serve(
+    registry: &Registry,
+    context: &mut WorkerContext<'_>,
+) -> Result<Value, Failure> {
     let ask: Connected = context.params()?;
     pin(ask.cpu)?;
     let longest = ask.plan.parts().iter().map(|part| part.request).max().unwrap_or(0);
-    let lines = ask.lines(context, longest)?;
+    let lines = ask.lines(registry, Seat::Follow, context, longest)?;
     let (told, before) = match ask.plan.style() {
         ServerStyle::Epoll => in_turns(&ask, lines, context)?,
         ServerStyle::Threads => in_threads(&ask, lines, context)?,
@@ -69,9 +73,15 @@ pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             (told, before)
         }
     };
-    let spent = consumption().since(&before);
+    let (spent, effective) = (consumption().since(&before), std::mem::take(&mut context.effective));
     let cpu = ipcperf_sys::affinity::current_cpu();
-    Ok(serde_json::to_value(ServerReport { pid: process::own_pid(), spent, cpu, ..told })?)
+    Ok(serde_json::to_value(ServerReport {
+        pid: process::own_pid(),
+        spent,
+        cpu,
+        effective,
+        ..told
+    })?)
 }
 
 /// Says that it is there, looks at what it uses at rest, and waits for the word that requests will come; returns what it has
@@ -276,8 +286,7 @@ fn in_turns(
     let mut peers = Peer::all(ask, lines);
     let mut set = EpollSet::new()?;
     for (at, peer) in peers.iter().enumerate() {
-        pipe::set_nonblocking(peer.line.fd())?;
-        set.add(peer.line.fd(), at)?;
+        peer.line.join(&set, at)?;
     }
     let before = rest(context)?;
     let mut open = peers.len();
@@ -300,10 +309,9 @@ fn in_turns(
             let is_pending = peer.line.is_pending();
             if peer.end.is_some() {
                 open -= 1;
-                set.remove(peer.line.fd()).map_err(limits::text)?;
+                peer.line.leave(&set)?;
             } else if is_pending != was_pending {
-                let changed = set.change(peer.line.fd(), event.number, !is_pending, is_pending);
-                changed.map_err(limits::text)?;
+                peer.line.watch(&set, event.number, !is_pending, is_pending)?;
             }
         }
     }

@@ -47,10 +47,10 @@ fn attempt(
     terms: &Terms,
     around: Surroundings<'_>,
 ) -> Result<RawSlice, Stop> {
-    let listener = serve::listener(entry, options).map_err(|error| error.to_string())?;
     let Terms { job, deadline, .. } = terms;
+    let way = serve::way(entry, &job.key, options).map_err(|error| error.to_string())?;
     let clients = usual_clients(job.key.placement);
-    let plan = ServePlan::of(job, clients, entry, listener.is_some());
+    let plan = ServePlan::of(job, clients, entry, way);
     // So many processes and threads take a while to come and to go.
     let mut patience =
         *deadline + EACH * u32::try_from(plan.conns + plan.clients).unwrap_or(u32::MAX);
@@ -64,10 +64,13 @@ fn attempt(
         // A client may have one request in so long.
         patience += Duration::from_secs_f64(3.0 * plan.clients as f64 / rate);
     }
+    let listener = match way {
+        Way::Listener(listener) => Some(listener),
+        Way::Lines | Way::Threads => None,
+    };
     let needs_directory = listener.is_some_and(has_path);
     let around = connect::around(terms, needs_directory, patience, around)?;
-    let way = listener.map_or(Way::Channels(entry), Way::Listener);
-    let (mut after, times) = serve::run(&plan, way, &around)?;
+    let (mut after, times) = serve::run(&plan, entry, way, &around)?;
     let mut effective = std::mem::take(&mut after.effective);
     if listener.is_some() && entry.knobs.iter().any(|knob| knob.name == "bind") {
         let is_abstract = listener == Some(ListenerKind::UnixAbstract);

@@ -194,6 +194,7 @@ fn a_death_costs_its_cell_and_is_named() {
         let sandbox = Sandbox::new();
         let names = match style {
             "threads" | "process" => "unix-stream,tcp,pipe,shm-ring/futex",
+            "epoll" => "unix-stream,tcp,pipe",
             _ => "unix-stream,tcp",
         };
         let line = format!(
@@ -239,6 +240,25 @@ fn without_a_listener_each_connection_is_a_channel() {
     }
     sandbox.leaves_nothing();
     assert!(workers(&sandbox).is_empty());
+}
+
+/// A server that waits at all its pipes has what one at sockets has.
+#[test]
+fn pipes_are_served_as_sockets_are() {
+    let sandbox = Sandbox::new();
+    let words = "-m pipe,fifo --conns 7 --clients 3 --inflight 4 -s 1,256K --reply 128K";
+    let document = document(&sandbox, &serve(&sandbox, words, &BRIEF));
+    for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
+        accounted(cell);
+        assert_eq!(cell["serve"]["style"], "epoll", "the default: {cell}");
+    }
+    let words = "-m pipe --conns 4 --rate 500 --mix 36:5@90%,120:4K@10% --style epoll,process";
+    let document = self::document(&sandbox, &serve(&sandbox, words, &BRIEF));
+    let [one, each] = cells(&document) else { panic!("two cells: {document}") };
+    accounted(one);
+    assert!(figure(&one["achieved_per_second"]) > 0.0, "{one}");
+    assert_eq!(each["status"], "unavailable", "{each}");
+    sandbox.leaves_nothing();
 }
 
 #[test]
@@ -299,16 +319,16 @@ fn what_cannot_be_served_says_why_and_what_can() {
     }
     let busy = "-m shm-ring/spin,pipe/spin --conns 600 --style threads";
     for (words, part) in [
-        ("-m pipe --conns 2", "does not wait by epoll; --style threads or process"),
-        ("-m pipe --conns 2 --style uring", "does not wait by uring"),
+        (
+            "-m posix-mq --conns 2",
+            "one process cannot wait for several of its channels; --style threads",
+        ),
+        ("-m pipe --conns 2 --style uring", "a ring receives from sockets; --style epoll"),
         (
             "-m pipe --conns 2 --style threads --rate 5k",
-            "a request follows the answer before it; leave --rate",
+            "asks when the answer has come; --style epoll, or no --rate",
         ),
-        (
-            "-m pipe --conns 2 --style threads --inflight 2",
-            "a request follows the answer before it",
-        ),
+        ("-m pipe --conns 2 --style threads --inflight 2", "asks when the answer has come"),
         (
             "-m posix-mq --conns 2 --style threads -s 0",
             "requests and answers have a stamp; sizes of at least 1",
