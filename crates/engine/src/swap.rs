@@ -14,8 +14,8 @@ use ipcperf_sys::process_tree::Account;
 use ipcperf_sys::program::{Ended, Orphans, Program, exit_status};
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
-pub use ipcperf_sys::swap::To;
 use ipcperf_sys::swap::{Exchange, Exchanged, Wanted};
+pub use ipcperf_sys::swap::{Knobs, To};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::File;
@@ -59,6 +59,8 @@ pub struct Job {
     pub port: Option<u16>,
     /// `accept(2)` tells addresses of IP.
     pub fakes_peers: bool,
+    /// How the other sockets are set up.
+    pub knobs: Knobs,
     /// Nothing is exchanged; calls are handed over all the same.
     pub(crate) is_as_it_is: bool,
     /// Open files of the programs, the soft and the hard limit.
@@ -77,6 +79,7 @@ impl Job {
             to: To::UnixStream,
             port: None,
             fakes_peers: false,
+            knobs: Knobs::default(),
             is_as_it_is: false,
             files,
             folder: PathBuf::new(),
@@ -193,6 +196,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         port: job.port,
         fakes_peers: job.fakes_peers,
         is_as_it_is: job.is_as_it_is,
+        knobs: job.knobs.clone(),
         folder: job.folder.clone(),
     };
     let exchange = Exchange::new(wanted);

@@ -261,7 +261,7 @@ impl Cli {
             Command::History(args) => history::run(registry, args.command),
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
-            Command::Swap(args) => swap::run(&args),
+            Command::Swap(args) => swap::run(registry, &args),
             Command::Predict(args) => predict::run(registry, &args),
             Command::Record(args) => record::run(&args),
             Command::Replay(args) => replay::run(registry, &args),

@@ -106,7 +106,7 @@ pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, S
     let (server, client) =
         (split("--server", &given(&args.server))?, split("--client", &given(&args.client))?);
     let words = words(&server, &client);
-    let job = args.exchange.job(server, client)?;
+    let job = args.exchange.job(registry, server, client)?;
     let mut asked = Asked {
         figure: args.figure.as_deref().map(expression).transpose()?,
         less_is_better: args.less_is_better,
@@ -164,8 +164,8 @@ pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, S
     };
     let command = Plan { command: "predict".into(), rounds: settings.rounds, ..Plan::default() };
     let set = measure::take(command, settings.seed, Origin::default(), &now, || Ok(findings))?;
-    let (from, to) =
-        (if args.exchange.to() == "tcp" { "unix-stream" } else { "tcp" }, args.exchange.to());
+    let to = args.exchange.to();
+    let from = if to.split_whitespace().next() == Some("tcp") { "unix-stream" } else { "tcp" };
     let [a, b] = [from, to].map(|kind| format!("{kind} {words}"));
     let programs = Programs { a, b, facts, figures, set: &set };
     let document = compare_programs(programs, plan);

@@ -3,9 +3,12 @@
 use crate::error::{Code, Stop, note};
 use crate::exec::{self, words};
 use crate::measure;
-use ipcperf_core::nearest;
-use ipcperf_engine::swap::{self, Job, Swapped, To};
+use crate::request::{self, Asked};
+use ipcperf_core::{KnobValue, Missing, nearest, options, units};
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::swap::{self, Job, Knobs, Swapped, To};
 use ipcperf_engine::task::TaskError;
+use ipcperf_sys::io::{peer, sysctl};
 use ipcperf_sys::process::describe_end;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
@@ -14,6 +17,7 @@ use std::process::{ExitCode, ExitStatus};
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf swap --to unix-stream -- redis-server --port 6379
   ipcperf swap --to unix-stream --client 'redis-benchmark -p 6379 -t get' -- redis-server --port 6379
+  ipcperf swap --to 'unix-stream bind=abstract backlog=4096' -- redis-server --port 6379
   ipcperf swap --to tcp --client 'redis-benchmark -s r.sock -t get' -- redis-server --port 0 --unixsocket r.sock
 
 The exit code is that of the program, or of the client (128 + N if signal N ended it).";
@@ -22,7 +26,8 @@ The exit code is that of the program, or of the client (128 + N if signal N ende
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExchangeArgs {
     /// What its sockets become: unix-stream in place of TCP, unix-seqpacket for programs that read whole messages, or tcp
-    /// (loopback) in place of UNIX sockets
+    /// (loopback) in place of UNIX sockets. Knobs stand behind it: 'unix-stream sndbuf=1M backlog=4096 bind=abstract',
+    /// 'tcp nodelay=off'
     #[arg(long, value_name = "MECHANISM", default_value = "unix-stream")]
     to: String,
     /// Exchange this TCP port alone; all other sockets stay as they are
@@ -51,9 +56,12 @@ const SET_ID: u32 = 0o6000;
 const KNOWN: [(&str, To); 3] =
     [("unix-stream", To::UnixStream), ("unix-seqpacket", To::UnixSeqpacket), ("tcp", To::Tcp)];
 
-pub(crate) fn run(args: &SwapArgs) -> Result<ExitCode, Stop> {
+/// What of a mechanism's knobs an exchanged socket has.
+const KNOBS: [&str; 5] = ["bind", "sndbuf", "rcvbuf", "backlog", "nodelay"];
+
+pub(crate) fn run(registry: &Registry, args: &SwapArgs) -> Result<ExitCode, Stop> {
     let client = args.client.as_deref().map(|client| split("--client", client)).transpose()?;
-    let job = args.exchange.job(args.program.clone(), client.unwrap_or_default())?;
+    let job = args.exchange.job(registry, args.program.clone(), client.unwrap_or_default())?;
     let interrupts = measure::interrupts()?;
     let mut listens =
         |address: &str, path: &str| note(&format!("ipcperf: {address} is {path} now"));
@@ -80,14 +88,23 @@ impl ExchangeArgs {
     }
 
     /// A program and its client, if there is one, with their sockets exchanged.
-    pub(crate) fn job(&self, program: Vec<String>, client: Vec<String>) -> Result<Job, Stop> {
-        let Some((_, to)) = KNOWN.iter().find(|(name, _)| *name == self.to) else {
+    pub(crate) fn job(
+        &self,
+        registry: &Registry,
+        program: Vec<String>,
+        client: Vec<String>,
+    ) -> Result<Job, Stop> {
+        let wanted = self.to.trim();
+        let name = wanted.split_whitespace().next().unwrap_or(wanted);
+        let Some((_, to)) = KNOWN.iter().find(|(known, _)| *known == name) else {
             let names = KNOWN.map(|(name, _)| name);
-            let near = nearest(&self.to, names);
+            let near = nearest(name, names);
             let near = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
-            let (to, names) = (&self.to, names.join(", "));
-            return Err(Stop::usage(format!("--to {to}: sockets become one of {names}{near}")));
+            let names = names.join(", ");
+            return Err(Stop::usage(format!("--to {name}: sockets become one of {names}{near}")));
         };
+        let knobs = knobs(registry, wanted)?;
+        peer::yama("pidfd_getfd").map_err(Stop::nothing_ran)?;
         if *to == To::Tcp && self.port.is_some() {
             return Err(Stop::usage("--port: with --to tcp it is UNIX sockets that are exchanged"));
         }
@@ -104,10 +121,50 @@ impl ExchangeArgs {
             }
         }
         let mut job = Job::of(program);
-        (job.client, job.to) = (client, *to);
+        (job.client, job.to, job.knobs) = (client, *to, knobs);
         (job.port, job.fakes_peers) = (self.port, self.fake_peers);
         Ok(job)
     }
+}
+
+/// How the new sockets are set up, by the knobs behind the name of their mechanism.
+fn knobs(registry: &Registry, wanted: &str) -> Result<Knobs, Stop> {
+    let Asked { entry, options } = request::one(registry, wanted)?;
+    let mut knobs = Knobs::default();
+    for (knob, text) in options.of(entry.spec.name) {
+        let value = options::check(entry.spec.name, entry.knobs, knob, text);
+        let value = value.map_err(|error| Stop::usage(error.to_string()))?;
+        let number = match &value {
+            KnobValue::Number(number) => usize::try_from(*number).ok(),
+            _ => None,
+        };
+        match (knob, &value) {
+            ("bind", KnobValue::Word(word)) if word != "socketpair" => {
+                knobs.is_abstract = word == "abstract";
+            }
+            ("sndbuf", _) => knobs.buffers[0] = number,
+            ("rcvbuf", _) => knobs.buffers[1] = number,
+            ("backlog", _) => knobs.backlog = number.and_then(|number| i32::try_from(number).ok()),
+            ("nodelay", KnobValue::Flag(is_on)) => knobs.delays = !is_on,
+            _ => {
+                let known = KNOBS.join(", ");
+                return Err(Stop::usage(format!(
+                    "--to: an exchanged socket has no {knob}={text} (knobs: {known}; bind is path or abstract)"
+                )));
+            }
+        }
+    }
+    for (asked, limit) in knobs.buffers.iter().zip(["wmem_max", "rmem_max"]) {
+        let most = sysctl::number(&format!("net/core/{limit}"));
+        if let (Some(asked), Some(most)) = (asked, most)
+            && *asked as u64 > most
+        {
+            let (asked, most) = (units::format_size(*asked as u64), units::format_size(most));
+            let what = format!("a buffer of {asked} is more than net.core.{limit}, {most}");
+            return Err(Stop::nothing_ran(Missing::new(what, format!("sysctl net.core.{limit}"))));
+        }
+    }
+    Ok(knobs)
 }
 
 fn counted(times: u64) -> String {

@@ -62,7 +62,6 @@ pub(super) struct ClientReport {
     pub(super) machine: Span,
     pub(super) cpu: usize,
     /// Knobs of channels, as granted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) effective: Vec<(String, KnobValue)>,
 }
 

@@ -45,7 +45,6 @@ pub(super) struct ServerReport {
     pub(super) spent: Consumption,
     pub(super) cpu: usize,
     /// Knobs of channels, as granted.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) effective: Vec<(String, KnobValue)>,
 }
 

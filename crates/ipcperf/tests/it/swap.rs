@@ -70,6 +70,77 @@ fn both_ends_of_a_program_go_on_over_another_socket() {
     assert!(ended.stderr.contains("[::1]:"), "{}", ended.stderr);
 }
 
+/// What a program sets up before it binds or connects, and what is asked for instead.
+const SET_UP: &str = "
+o = lambda s, name: s.getsockopt(socket.SOL_SOCKET, name)
+l = socket.socket()
+try: o(l, 72)
+except OSError: print('SO_BUF_LOCK: this kernel does not tell', file=sys.stderr)
+if 'sets' in sys.argv:
+    l.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 20_000)
+    l.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 30_000)
+l.bind(('127.0.0.1', 0)); l.listen(1)
+made = []
+for _ in range(3):
+    c = socket.socket(); c.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, b'\\x02' + bytes(15))
+    c.connect(l.getsockname()); made.append(c)
+    if 'few' in sys.argv: made.append(l.accept()[0])
+a = l.accept()[0] if 'few' not in sys.argv else made[1]
+time_out = c.getsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, 16)[0]
+print(domain(l), domain(a), *[o(s, n) for s in (l, c, a) for n in (socket.SO_SNDBUF, socket.SO_RCVBUF)], time_out)
+";
+
+#[test]
+fn what_a_socket_was_given_before_it_has_afterwards() {
+    let Some(sandbox) = script(&[("program", SET_UP)]) else { return };
+    let ended = sandbox.run(&["swap", "--", "python3", "program.py", "few", "sets"]);
+    assert!(ended.status.success(), "{}{}", ended.stdout, ended.stderr);
+    let said: Vec<&str> = ended.stdout.split_whitespace().collect();
+    // The kernel tells the double; older ones do not tell who has set a buffer.
+    let [_, listener, _, _, send, receive, .., timeout] = said[..] else { panic!("{said:?}") };
+    assert_eq!((listener, timeout), ("1", "2"), "{said:?}");
+    if !ended.stderr.contains("does not tell") {
+        assert_eq!((send, receive), ("40000", "60000"), "{said:?}");
+    }
+}
+
+#[test]
+fn the_new_sockets_have_the_knobs_behind_their_name() {
+    let Some(sandbox) = script(&[("program", SET_UP)]) else { return };
+    // Three connect before the first is accepted: a backlog of 1, which the program asks for, has room for two.
+    let to = "unix-stream sndbuf=64K rcvbuf=48K backlog=16";
+    let ended = sandbox.run(&["swap", "--to", to, "--", "python3", "program.py"]);
+    assert!(ended.status.success(), "{}{}", ended.stdout, ended.stderr);
+    let both = "131072 98304";
+    let told = format!("{UNIX} {UNIX} {both} {both} {both} 2\n");
+    assert_eq!(ended.stdout, told, "listener, client and accepted: {}", ended.stderr);
+    // Names without a file.
+    let ended = sandbox.run(&[
+        "swap",
+        "--to",
+        "unix-stream bind=abstract",
+        "--",
+        "python3",
+        "program.py",
+        "few",
+    ]);
+    assert!(ended.status.success(), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.starts_with(&format!("{UNIX} {UNIX} ")), "{}", ended.stdout);
+    assert!(ended.stderr.contains(" is @ipcperf-"), "{}", ended.stderr);
+    for (to, part) in [
+        ("unix-stream bind=socketpair", "an exchanged socket has no bind=socketpair"),
+        ("unix-stream batch=4", "an exchanged socket has no batch=4"),
+        ("unix-stream sndbuff=1M", "did you mean 'unix-stream.sndbuf'?"),
+        ("tcp nodelay=maybe", "nodelay"),
+    ] {
+        sandbox.refuses(&["swap", "--to", to, "--", "true"], part);
+    }
+    let ended = sandbox.run(&["swap", "--to", "unix-stream sndbuf=1G", "--", "true"]);
+    assert_eq!(ended.status.code(), Some(3), "{}", ended.stderr);
+    assert!(ended.stderr.contains("more than net.core.wmem_max"), "{}", ended.stderr);
+    sandbox.leaves_nothing();
+}
+
 #[test]
 fn unix_sockets_become_tcp_and_keep_their_names() {
     let text = "
@@ -89,10 +160,12 @@ for name in ['s.sock', os.path.abspath('below/t.sock'), '\\0ipcperf-%d' % os.get
     print(domain(l), domain(c), domain(a), a.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY), peer == '')
 u = socket.socketpair(); print(domain(u[0]))
 ";
-    for words in [&["--to", "tcp"][..], &["--to", "tcp", "--fake-peers"]] {
+    let delays = ["--to", "tcp nodelay=off"];
+    for words in [&["--to", "tcp"][..], &["--to", "tcp", "--fake-peers"], &delays] {
         let Some((sandbox, ended)) = swapped(text, words) else { return };
         let is_faked = if words.len() > 2 { "True" } else { "False" };
-        let told = format!("{INET} {INET} {INET} 1 {is_faked}\n");
+        let sends_at_once = u8::from(words != delays);
+        let told = format!("{INET} {INET} {INET} {sends_at_once} {is_faked}\n");
         assert_eq!(ended.stdout, format!("{told}{told}{told}{UNIX}\n"), "{}", ended.stderr);
         assert!(ended.stderr.contains("SO_PASSCRED was set 3 times"), "{}", ended.stderr);
         sandbox.leaves_nothing();

@@ -99,8 +99,11 @@ pub fn probe_descriptors() -> Result<(), Missing> {
     yama("pidfd_getfd")
 }
 
-/// `kernel.yama.ptrace_scope`: 1 is helped by [`admit`], 2 needs a capability, 3 allows nobody.
-fn yama(call: &str) -> Result<(), Missing> {
+/// `kernel.yama.ptrace_scope`: 1 is helped by [`admit`] and lets ancestors, 2 needs a capability, 3 allows nobody.
+///
+/// # Errors
+/// What is missing for this call to reach into another process.
+pub fn yama(call: &str) -> Result<(), Missing> {
     match sysctl::number("kernel/yama/ptrace_scope") {
         Some(2) if !rustix::process::geteuid().is_root() => Err(refused(call, libc::EPERM)),
         Some(3) => Err(Missing::new(

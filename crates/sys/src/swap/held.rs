@@ -4,6 +4,7 @@
 //! Calls that `rustix` does not have get numbers and structures that live through them.
 
 use crate::handed::Call;
+use rustix::net::sockopt;
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
@@ -15,6 +16,30 @@ pub(super) fn exchange(call: &Call, state: &State, socket: OwnedFd) -> io::Resul
         watch.add(call, &socket)?;
     }
     call.install(socket.as_fd(), call.fd(), state.closes_on_exec)
+}
+
+/// `SO_BUF_LOCK` and its `SOCK_SNDBUF_LOCK` and `SOCK_RCVBUF_LOCK` (`asm-generic/socket.h`, `linux/socket.h`): which buffers a
+/// program has set itself. Linux 5.14.
+const SO_BUF_LOCK: i32 = 72;
+const LOCKS: [i32; 2] = [1, 2];
+
+/// Gives a socket the buffers that the program has asked for at the one before it. Older kernels do not tell which it has.
+pub(super) fn copy_buffers(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
+    let (mut locks, mut len) = (0_i32, size_of::<i32>() as libc::socklen_t);
+    // SAFETY: the number and its length live through the call.
+    let told = unsafe {
+        let at = (&raw mut locks).cast();
+        libc::getsockopt(old.as_raw_fd(), libc::SOL_SOCKET, SO_BUF_LOCK, at, &raw mut len)
+    };
+    let [sends, receives] = LOCKS.map(|lock| told == 0 && locks & lock != 0);
+    // The kernel tells the double of what it was asked for.
+    if sends {
+        sockopt::set_socket_send_buffer_size(new, sockopt::socket_send_buffer_size(old)? / 2)?;
+    }
+    if receives {
+        sockopt::set_socket_recv_buffer_size(new, sockopt::socket_recv_buffer_size(old)? / 2)?;
+    }
+    Ok(())
 }
 
 /// How a program holds a descriptor.

@@ -23,11 +23,12 @@ use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The calls that a program hands over; the last two only where the addresses of peers are asked for.
-const CALLS: [(&str, i64); 7] = [
+/// The calls that a program hands over; the last three only where they have to be answered.
+const CALLS: [(&str, i64); 8] = [
     ("bind", libc::SYS_bind),
     ("connect", libc::SYS_connect),
     ("setsockopt", libc::SYS_setsockopt),
@@ -35,6 +36,7 @@ const CALLS: [(&str, i64); 7] = [
     ("getpeername", libc::SYS_getpeername),
     ("accept", libc::SYS_accept),
     ("accept4", libc::SYS_accept4),
+    ("listen", libc::SYS_listen),
 ];
 
 /// Levels of `setsockopt(2)` that a UNIX socket does not have.
@@ -62,6 +64,19 @@ pub enum To {
     Tcp,
 }
 
+/// How the other sockets are set up; by default as they are made.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Knobs {
+    /// Bytes of the send and the receive buffer that are asked for (`SO_SNDBUF`, `SO_RCVBUF`).
+    pub buffers: [Option<usize>; 2],
+    /// How many connections may wait, whatever the program says.
+    pub backlog: Option<i32>,
+    /// UNIX sockets get names without a file.
+    pub is_abstract: bool,
+    /// TCP may hold back small segments (no `TCP_NODELAY`).
+    pub delays: bool,
+}
+
 /// What is exchanged.
 #[derive(Clone, Debug)]
 pub struct Wanted {
@@ -74,6 +89,8 @@ pub struct Wanted {
     pub fakes_peers: bool,
     /// Calls are handed over and let go on as they are: what an exchange is held against.
     pub is_as_it_is: bool,
+    /// How the other sockets are set up.
+    pub knobs: Knobs,
     /// Where UNIX sockets get their names.
     pub folder: PathBuf,
 }
@@ -161,8 +178,19 @@ impl Exchange {
     /// Which calls a program has to hand over.
     #[must_use]
     pub fn calls(&self) -> Vec<i64> {
-        let count = if self.wanted.fakes_peers { CALLS.len() } else { CALLS.len() - 2 };
-        CALLS.iter().take(count).map(|(_, number)| *number).collect()
+        let is_answered = |number: &i64| match *number {
+            libc::SYS_accept | libc::SYS_accept4 => self.accepts(),
+            libc::SYS_listen => self.wanted.knobs.backlog.is_some(),
+            _ => true,
+        };
+        CALLS.iter().map(|(_, number)| *number).filter(is_answered).collect()
+    }
+
+    /// Whether connections are accepted here: for the addresses, and for buffers, which one of UNIX does not take over from its
+    /// listener.
+    fn accepts(&self) -> bool {
+        let Wanted { knobs, to, .. } = &self.wanted;
+        self.wanted.fakes_peers || (*to != To::Tcp && knobs.buffers.iter().any(Option::is_some))
     }
 
     /// Whether something waits that nobody announces: [`Self::retry`] is due within a few ms.
@@ -193,6 +221,7 @@ impl Exchange {
             libc::SYS_getsockname => self.own_name(&call),
             libc::SYS_getpeername => self.name_of_peer(&call),
             libc::SYS_accept | libc::SYS_accept4 => self.accept(&call),
+            libc::SYS_listen => self.listen(&call),
             _ => Ok(Answer::GoOn),
         };
         self.finish(&call, answer)
@@ -317,9 +346,9 @@ impl Exchange {
                 "{name}: several listeners share the port (SO_REUSEPORT), and a path has one"
             )));
         }
-        let made = self.socket(&state)?;
+        let made = self.socket(&state, &socket)?;
         let place = self.place(&made, &name)?;
-        if self.wanted.fakes_peers {
+        if self.accepts() {
             sockopt::set_socket_timeout(&made, sockopt::Timeout::Recv, Some(AT_ONCE))?;
         }
         exchange(call, &state, made)?;
@@ -332,6 +361,12 @@ impl Exchange {
     /// Binds a socket to a place of its own, which stands for `name`.
     fn place(&self, socket: &OwnedFd, name: &Name) -> io::Result<Place> {
         match name {
+            Name::Ip(address) if self.wanted.knobs.is_abstract => {
+                let folder = self.wanted.folder.file_name().unwrap_or_default();
+                let name = [folder.as_bytes(), b"-", file_name(*address).as_bytes()].concat();
+                net::bind(socket, &SocketAddrUnix::new_abstract_name(&name)?)?;
+                Ok(Place::Abstract(name))
+            }
             Name::Ip(address) => {
                 let path = self.wanted.folder.join(format!("{}.sock", file_name(*address)));
                 // Of one that was closed.
@@ -364,8 +399,8 @@ impl Exchange {
         if !self.is_of_kind(&socket) && !is_bound() {
             return Ok(Answer::GoOn);
         }
-        let made = self.socket(&State::of(call)?)?;
-        if let Place::Path(_) = place {
+        let made = self.socket(&State::of(call)?, &socket)?;
+        if !matches!(place, Place::Port(_)) {
             self.clients += 1;
             let own = self.wanted.folder.join(format!("c{}", self.clients));
             net::bind(&made, &SocketAddrUnix::new(&own)?)?;
@@ -411,6 +446,7 @@ impl Exchange {
         // The listener has a limit of time, so that this does not wait where another process was first.
         match net::acceptfrom_with(&listener, SocketFlags::CLOEXEC | blocks) {
             Ok((socket, peer)) => {
+                self.set_buffers(&socket)?;
                 let number = call.add(socket.as_fd(), flags & libc::SOCK_CLOEXEC != 0)?;
                 if let Some(Role::Listens(bound)) = self.role(&listener)
                     && place != 0
@@ -427,6 +463,15 @@ impl Exchange {
             }
             Err(errno) => Ok(Answer::Value(Err(errno.raw_os_error()))),
         }
+    }
+
+    /// Lets as many connections wait as was asked for.
+    fn listen(&self, call: &Call) -> io::Result<Answer> {
+        let listener = call.descriptor(call.fd())?;
+        let backlog = self.wanted.knobs.backlog.filter(|_| self.role(&listener).is_some());
+        let Some(backlog) = backlog else { return Ok(Answer::GoOn) };
+        let listens = net::listen(&listener, backlog).map(|()| 0);
+        Ok(Answer::Value(listens.map_err(Errno::raw_os_error)))
     }
 
     fn set_option(&mut self, call: &Call) -> Answer {
@@ -484,6 +529,7 @@ impl Exchange {
         let path = match Place::of(name)? {
             Place::Path(path) => path,
             Place::Port(address) => return Some(address.port()),
+            Place::Abstract(_) => return None,
         };
         let number = path.strip_prefix(&self.wanted.folder).ok()?.to_str()?.strip_prefix('c')?;
         let number: u32 = number.parse().ok()?;
@@ -492,8 +538,8 @@ impl Exchange {
         u16::try_from(u32::from(FIRST_PORT) + number % many).ok()
     }
 
-    /// A socket of the other kind.
-    fn socket(&self, state: &State) -> io::Result<OwnedFd> {
+    /// A socket of the other kind, in the place of one that the program may have set up already.
+    fn socket(&self, state: &State, old: &OwnedFd) -> io::Result<OwnedFd> {
         let (family, kind) = match self.wanted.to {
             To::UnixStream => (AddressFamily::UNIX, SocketType::STREAM),
             To::UnixSeqpacket => (AddressFamily::UNIX, SocketType::SEQPACKET),
@@ -504,11 +550,29 @@ impl Exchange {
             false => SocketFlags::empty(),
         };
         let socket = net::socket_with(family, kind, SocketFlags::CLOEXEC | blocks, None)?;
+        for limit in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
+            if let Some(time) = sockopt::socket_timeout(old, limit)? {
+                sockopt::set_socket_timeout(&socket, limit, Some(time))?;
+            }
+        }
+        held::copy_buffers(old, &socket)?;
+        self.set_buffers(&socket)?;
         if self.wanted.to == To::Tcp {
             // A UNIX socket sends at once, too; what is accepted inherits it.
-            sockopt::set_tcp_nodelay(&socket, true)?;
+            sockopt::set_tcp_nodelay(&socket, !self.wanted.knobs.delays)?;
         }
         Ok(socket)
+    }
+
+    fn set_buffers(&self, socket: &OwnedFd) -> io::Result<()> {
+        let [send, receive] = self.wanted.knobs.buffers;
+        if let Some(bytes) = send {
+            sockopt::set_socket_send_buffer_size(socket, bytes)?;
+        }
+        if let Some(bytes) = receive {
+            sockopt::set_socket_recv_buffer_size(socket, bytes)?;
+        }
+        Ok(())
     }
 
     /// Whether anybody can connect to what was exchanged, or would have been. It is asked until it is so.
@@ -582,6 +646,7 @@ fn without_waiting(socket: &OwnedFd, place: &Place) -> Result<(), Errno> {
     rustix::fs::fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
     let connected = match place {
         Place::Path(path) => net::connect(socket, &SocketAddrUnix::new(path)?),
+        Place::Abstract(name) => net::connect(socket, &SocketAddrUnix::new_abstract_name(name)?),
         Place::Port(address) => net::connect(socket, address),
     };
     rustix::fs::fcntl_setfl(socket, flags)?;

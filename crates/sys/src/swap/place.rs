@@ -12,6 +12,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Path(PathBuf),
+    Abstract(Vec<u8>),
     Port(SocketAddr),
 }
 
@@ -19,6 +20,7 @@ impl fmt::Display for Place {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => write!(out, "{}", path.display()),
+            Self::Abstract(name) => write!(out, "@{}", String::from_utf8_lossy(name)),
             Self::Port(address) => write!(out, "{address}"),
         }
     }
@@ -30,13 +32,18 @@ impl Place {
             return Some(Self::Port(address));
         }
         let name = SocketAddrUnix::try_from(name.clone()).ok()?;
+        if let Some(name) = name.abstract_name() {
+            return Some(Self::Abstract(name.to_owned()));
+        }
         Some(Self::Path(OsStr::from_bytes(name.path_bytes()?).into()))
     }
 
     /// Whether somebody listens there.
     pub(super) fn is_listening(&self) -> bool {
         match self {
-            Self::Path(_) => self.sockets("/proc/net/unix", |words| words[3] == ACCEPTS),
+            Self::Path(_) | Self::Abstract(_) => {
+                self.sockets("/proc/net/unix", |words| words[3] == ACCEPTS)
+            }
             Self::Port(_) => self.sockets("/proc/net/tcp", |words| words[3] == LISTENS),
         }
     }
@@ -45,7 +52,9 @@ impl Place {
     pub(super) fn is_there(&self) -> bool {
         match self {
             // One that was accepted has the name of its listener.
-            Self::Path(_) => self.sockets("/proc/net/unix", |words| words[5] != CONNECTED),
+            Self::Path(_) | Self::Abstract(_) => {
+                self.sockets("/proc/net/unix", |words| words[5] != CONNECTED)
+            }
             // None of those that hold it lets another one in.
             Self::Port(address) => {
                 let trial = net::socket_with(
@@ -63,7 +72,7 @@ impl Place {
     /// and `sl local_address rem_address st` of those of TCP.
     fn sockets(&self, file: &str, is_so: impl Fn(&[&str]) -> bool) -> bool {
         let name = match self {
-            Self::Path(path) => format!(" {}", path.display()),
+            Self::Path(_) | Self::Abstract(_) => format!(" {self}"),
             // In the order of the bytes of this machine, as 32 bits.
             Self::Port(address) => match address.ip() {
                 IpAddr::V4(ip) => {
@@ -75,7 +84,7 @@ impl Place {
         };
         let all = fs::read_to_string(file).unwrap_or_default();
         let has_name = |line: &&str| match self {
-            Self::Path(_) => line.ends_with(&name),
+            Self::Path(_) | Self::Abstract(_) => line.ends_with(&name),
             Self::Port(_) => line.contains(&name),
         };
         all.lines().filter(has_name).any(|line| {
