@@ -7,7 +7,7 @@
 //! that and after ours stays until ours is published.
 
 use super::btf::Types;
-use super::programs::{self, CALLS, Maps, Places, class, event};
+use super::programs::{self, CALLS, Maps, Places, Within, class, event};
 use super::{Call, Does, Heard, Kind, Object, does};
 use crate::io::raw;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
@@ -15,6 +15,7 @@ use std::ffi::c_void;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
@@ -50,6 +51,20 @@ const BLOCKS: usize = 25;
 /// The first PID namespace (`PROC_PID_INIT_INO`, `linux/proc_ns.h`).
 const FIRST_PIDS: &str = "pid:[4026531836]";
 
+/// The PID namespace of this process, unless it is the first.
+fn own_namespace() -> io::Result<Option<Within>> {
+    const OWN: &str = "/proc/self/ns/pid";
+    if fs::read_link(OWN)?.as_os_str() == FIRST_PIDS {
+        return Ok(None);
+    }
+    let facts = fs::metadata(OWN)?;
+    let (major, minor) = (libc::major(facts.dev()), libc::minor(facts.dev()));
+    // The kernel has 20 bits for the minor number (`linux/kdev_t.h`).
+    let too_large = |_| io::Error::from(ErrorKind::InvalidData);
+    let number = u32::try_from(facts.ino()).map_err(too_large)?;
+    Ok(Some(Within { device: major << 20 | minor, number }))
+}
+
 /// Where the kernel says what its types look like.
 const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
@@ -84,8 +99,7 @@ impl Kernel {
     /// Loads the programs. Nothing is recorded yet.
     ///
     /// # Errors
-    /// `PermissionDenied` without `CAP_BPF` and `CAP_PERFMON`, `Unsupported` in another PID namespace than the first, and where
-    /// this kernel has not what they need.
+    /// `PermissionDenied` without `CAP_BPF` and `CAP_PERFMON`, `Unsupported` where this kernel has not what they need.
     pub fn new() -> io::Result<Self> {
         let bare_ns = call_ns()?;
         let maps = Maps {
@@ -95,12 +109,8 @@ impl Kernel {
             known: map(RECENT_HASH, 8, 8, MOST)?,
             lost: map(ARRAY, 4, 8, 1)?,
             events: map(RING, 0, 0, RING_SIZE)?,
+            within: own_namespace()?,
         };
-        let namespace = fs::read_link("/proc/self/ns/pid")?;
-        if namespace.as_os_str() != FIRST_PIDS {
-            let why = "programs in the kernel know processes by the numbers of the host, and this is another PID namespace";
-            return Err(io::Error::new(ErrorKind::Unsupported, why));
-        }
         let types = fs::read(TYPES).map_err(|error| {
             let why = format!("this kernel does not describe its types at {TYPES} ({error})");
             io::Error::new(ErrorKind::Unsupported, why)

@@ -18,6 +18,7 @@ mod function {
     pub(super) const TIME: i32 = 5;
     pub(super) const TASK_NUMBERS: i32 = 14;
     pub(super) const TASK_NAME: i32 = 16;
+    pub(super) const NUMBERS_WITHIN: i32 = 120;
     pub(super) const TASK: i32 = 158;
     pub(super) const READ_USER: i32 = 112;
     pub(super) const READ: i32 = 113;
@@ -43,6 +44,15 @@ pub(super) struct Maps {
     pub(super) lost: OwnedFd,
     /// The events.
     pub(super) events: OwnedFd,
+    /// The PID namespace whose numbers processes are known by; `None` for those of the host.
+    pub(super) within: Option<Within>,
+}
+
+/// A PID namespace: the device and the number of its file, as the kernel has them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Within {
+    pub(super) device: u32,
+    pub(super) number: u32,
 }
 
 /// What is of interest at a call. A call that is not recorded has none.
@@ -109,6 +119,10 @@ pub(super) struct Places {
     tgid: i32,
     signal: i32,
     live: i32,
+    thread_number: i32,
+    process_number: i32,
+    level: i32,
+    numbers: i32,
     table: i32,
     most: i32,
     array: i32,
@@ -144,6 +158,11 @@ impl Places {
             tgid: at("task_struct", "tgid")?,
             signal: at("task_struct", "signal")?,
             live: at("signal_struct", "live")?,
+            thread_number: at("task_struct", "thread_pid")?,
+            // The second of them is that of the process (`PIDTYPE_TGID`, `linux/pid_types.h`).
+            process_number: at("signal_struct", "pids")? + 8,
+            level: at("pid", "level")?,
+            numbers: at("pid", "numbers")?,
             table: at("files_struct", "fdt")?,
             most: at("fdtable", "max_fds")?,
             array: at("fdtable", "fd")?,
@@ -230,13 +249,57 @@ impl Assembler {
         self.call(function::SUBMIT);
     }
 
-    /// Whether the current process is recorded: its numbers are in R7 then.
+    /// A number without a sign.
+    fn set_unsigned(&mut self, to: Register, value: u32) {
+        self.set(to, value.cast_signed());
+        self.shift_left(to, 32);
+        self.shift_right(to, 32);
+    }
+
+    /// Whether the current process is recorded: its numbers are in R7 then. Those of other PID namespaces are not.
     fn only_recorded(&mut self, maps: &Maps, or: Label) {
-        self.call(function::TASK_NUMBERS);
-        self.copy(R7, R0);
+        match maps.within {
+            None => {
+                self.call(function::TASK_NUMBERS);
+                self.copy(R7, R0);
+            }
+            Some(Within { device, number }) => {
+                self.set_unsigned(R1, device);
+                self.set_unsigned(R2, number);
+                self.copy(R3, Frame);
+                self.add(R3, SCRATCH.into());
+                self.set(R4, 8);
+                self.call(function::NUMBERS_WITHIN);
+                self.jump_if(When::NotEqual, R0, 0, or);
+                // struct bpf_pidns_info: the thread, the process (linux/bpf.h).
+                self.load(Long, R7, Frame, SCRATCH);
+                self.copy(R0, R7);
+            }
+        }
         self.shift_right(R0, 32);
         self.store(Word, Frame, KEY, R0);
         self.look_up(&maps.processes, or);
+    }
+
+    /// The number of the process of the task in R8, as the current process knows it, to SCRATCH, whose upper half is 0.
+    fn number_of(&mut self, maps: &Maps, places: &Places, or: Label) {
+        if maps.within.is_none() {
+            self.read_to((Frame, SCRATCH.into()), 4, (R8, places.tgid), function::READ);
+            return;
+        }
+        // How deep this namespace is: a process has a number in each that it is in.
+        self.call(function::TASK);
+        self.load(Long, R9, R0, places.thread_number as i16);
+        self.store_value(Long, Frame, RESULT, 0);
+        self.read_to((Frame, RESULT.into()), 4, (R9, places.level), function::READ);
+        self.follow(R8, (R8, places.signal), or);
+        self.follow(R8, (R8, places.process_number), or);
+        // struct upid: 16 bytes, the number first (linux/pid.h).
+        self.load(Long, R1, Frame, RESULT);
+        self.shift_left(R1, 4);
+        self.add_register(R8, R1);
+        self.store_value(Long, Frame, SCRATCH, 0);
+        self.read_to((Frame, SCRATCH.into()), 4, (R8, places.numbers), function::READ);
     }
 
     /// The class of the call whose number is the key, in R9.
@@ -512,7 +575,7 @@ pub(super) fn fork(maps: &Maps, places: &Places) -> Vec<u64> {
     code.only_recorded(maps, end);
     code.load(Long, R8, R6, 8);
     code.store_value(Long, Frame, SCRATCH, 0);
-    code.read_to((Frame, SCRATCH.into()), 4, (R8, places.tgid), function::READ);
+    code.number_of(maps, places, end);
     code.load(Word, R8, Frame, SCRATCH);
     code.store(Word, Frame, KEY, R8);
     code.update(&maps.processes, KEY);
