@@ -119,7 +119,7 @@ impl Connection {
 }
 
 /// Kinds of which one object has both ends.
-const SIDED: [&str; 4] = ["pipe", "fifo", "eventfd", "posix-mq"];
+const SIDED: [&str; 5] = ["pipe", "fifo", "eventfd", "posix-mq", "sysv-mq"];
 
 /// When the calls of each thread ended, and their numbers, in their order.
 type Threads = HashMap<u32, Vec<(u64, i64)>>;
@@ -183,7 +183,10 @@ fn ends(log: &Log) -> HashMap<(u64, bool), End> {
 
 /// Pipes and counters are one object for both ends.
 fn has_sides(log: &Log, object: u64) -> bool {
-    matches!(log.objects.get(&object).map(|one| &one.kind), Some(Kind::Pipe | Kind::Other))
+    matches!(
+        log.objects.get(&object).map(|one| &one.kind),
+        Some(Kind::Pipe | Kind::Queue | Kind::Other)
+    )
 }
 
 pub(super) fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> {

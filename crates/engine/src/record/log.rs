@@ -1,6 +1,6 @@
 //! What was heard, in its order, and who is who in it.
 
-use ipcperf_sys::record::{Act, Call, Heard, Object};
+use ipcperf_sys::record::{Act, Call, Heard, Kind, Object};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Calls that are kept: 370 MB at the most, at 88 bytes each.
@@ -34,7 +34,11 @@ impl Log {
         match heard {
             Heard::Call(call)
                 if Some(call.process) == self.ignored || self.unloaded.contains(&call.process) => {}
-            Heard::Call(call) => {
+            Heard::Call(mut call) => {
+                if let Some(queue) = call.queue() {
+                    call.object = queue.id;
+                    self.objects.entry(queue.id).or_insert(queue);
+                }
                 self.has_listener |= call.act() == Act::Listened;
                 if call.is_of_queue() {
                     self.queues.insert(call.object);
@@ -69,6 +73,30 @@ impl Log {
                 self.unloaded.remove(&process);
                 self.name(process, name);
             }
+        }
+    }
+
+    /// Tells both directions of a System V queue apart, where two processes ask and answer over one: each takes what the other
+    /// has given.
+    pub(super) fn part_queues(&mut self) {
+        let is_queue = |object: &Object| object.kind == Kind::Queue;
+        let mut users: HashMap<u64, BTreeSet<u32>> = HashMap::new();
+        for call in &self.calls {
+            if self.objects.get(&call.object).is_some_and(is_queue) {
+                users.entry(call.object).or_default().insert(call.process);
+            }
+        }
+        users.retain(|_, users| users.len() == 2);
+        for call in &mut self.calls {
+            let Some(users) = users.get(&call.object) else { continue };
+            let is_giver =
+                |user: &&u32| (**user == call.process) == matches!(call.act(), Act::Wrote(_));
+            let Some(giver) = users.iter().find(is_giver) else { continue };
+            let id = call.object | u64::from(*giver) << 32;
+            if let Some(queue) = self.objects.get(&call.object).cloned() {
+                self.objects.entry(id).or_insert(Object { id, ..queue });
+            }
+            call.object = id;
         }
     }
 

@@ -199,6 +199,7 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
     let elapsed = began.elapsed();
     drop(source);
     let is_cut = is_interrupted || log.is_full() || is_over;
+    log.part_queues();
     let audit = wanted.audit.map(|audited| audit::audit(&log, audited.size, is_cut));
     Ok(Recorded {
         by,

@@ -171,6 +171,20 @@ impl Sandbox {
         let _ = fs::remove_dir_all(cache);
     }
 
+    /// With a server and a client in C, whose traffic is known to the byte; `None` without a compiler.
+    pub(crate) fn of_pair() -> Option<Self> {
+        const SOURCE: &str =
+            concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/fixtures/programs/pair.c");
+        if !can_run("cc", &["--version"]) {
+            return None;
+        }
+        let sandbox = Self::new();
+        sandbox.builds("cc", &["-O2", "-Wall", "-Werror", "-o", "server", SOURCE]);
+        let copied = fs::copy(sandbox.home().join("server"), sandbox.home().join("client"));
+        copied.expect("a program");
+        Some(sandbox)
+    }
+
     /// Runs it to its end.
     pub(crate) fn run(&self, words: &[&str]) -> Ended {
         self.start(words).end()

@@ -102,6 +102,19 @@ fn what_a_server_gains_is_found_with_what_it_saves() {
 }
 
 #[test]
+fn programs_in_c_are_exchanged_with_all_connections_and_counted() {
+    let Some(sandbox) = Sandbox::of_pair() else { return };
+    let words = ["predict", "--server", "./server server", "--client", "./client client 5 2000"];
+    let more = ["--rounds", "2", "--no-progress", "-o", "p.json"];
+    let ended = sandbox.run(&[&words[..], &more].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let found = valid(COMPARISON_SCHEMA, &sandbox.read("p.json").expect("written"));
+    let programs = &found["programs"];
+    assert_eq!((&programs["requests"], &programs["connections"]), (&2000.into(), &5.into()));
+    assert!(ratio(&found["comparisons"][0]) > 0.0, "{found}");
+}
+
+#[test]
 fn programs_that_come_to_nothing_say_why() {
     let Some(sandbox) = sandbox() else { return };
     let with = |client: &'static str, more: &[&'static str]| {

@@ -5,7 +5,7 @@ use crate::schemas::PROFILE_SCHEMA;
 use crate::strangers::Somebody;
 use crate::watch::{processes, signal};
 use ipcperf_sys::record::Kernel;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::process::{Command, Stdio};
 
@@ -141,6 +141,36 @@ os.wait()
 ";
 
 #[test]
+fn programs_in_c_are_seen_to_the_byte_and_the_call() {
+    let Some(sandbox) = Sandbox::of_pair() else { return };
+    for way in ways() {
+        let ended = run(&sandbox, way, "./client client 5 300", &["./server", "server"]);
+        assert_eq!(ended.status.code(), Some(0), "{way}: {}", ended.stderr);
+        let (_, channels) = recorded(&sandbox, "tcp");
+        let [channel] = &channels[..] else { panic!("{way}: {channels:#?}") };
+        for (key, wanted) in [
+            ("connections", json!(5)),
+            ("requests", json!(300)),
+            ("sizes", json!([{"question": 36, "answer": 5, "count": 300}])),
+            ("exchange", json!("closed")),
+            ("asks", json!("client")),
+            ("answers", json!("server")),
+        ] {
+            assert_eq!(channel[key], wanted, "{way} {key}: {channel:#}");
+        }
+        let calls = &channel["answerer_calls"];
+        assert_eq!([&calls["read"], &calls["write"]], [1.0, 1.0], "{way}: {calls}");
+        // Both directions of a queue that two processes share.
+        let words = ["record", "--with", way, "-o", "p.json", "--", "./client", "queue", "50"];
+        assert_eq!(sandbox.run(&words).status.code(), Some(0), "{way}");
+        let (_, queues) = recorded(&sandbox, "sysv-mq");
+        let [queue] = &queues[..] else { panic!("{way}: {queues:#?}") };
+        assert_eq!((&queue["requests"], &queue["exchange"]), (&json!(50), &json!("closed")));
+        assert_eq!(queue["sizes"], json!([{"question": 36, "answer": 5, "count": 50}]), "{way}");
+    }
+}
+
+#[test]
 fn channels_between_relatives_are_told_apart_with_what_they_need() {
     let Some(sandbox) = sandbox(&[("family.py", FAMILY)]) else { return };
     for way in ways() {
@@ -173,9 +203,18 @@ fn channels_between_relatives_are_told_apart_with_what_they_need() {
 #[test]
 fn mechanisms_are_seen_as_what_they_are() {
     let sandbox = Sandbox::new();
-    let seen =
-        ["pipe", "fifo", "posix-mq", "unix-stream", "unix-dgram", "unix-seqpacket", "tcp", "udp"];
-    let hidden = [("sysv-mq", "System V queues"), ("process-vm", "process_vm_readv")];
+    let seen = [
+        "pipe",
+        "fifo",
+        "posix-mq",
+        "sysv-mq",
+        "unix-stream",
+        "unix-dgram",
+        "unix-seqpacket",
+        "tcp",
+        "udp",
+    ];
+    let hidden = [("process-vm", "process_vm_readv")];
     let names = seen.iter().copied().chain(["eventfd"]).chain(hidden.map(|(name, _)| name));
     let mechanisms = names.collect::<Vec<_>>().join(",");
     let measures = ["run", "-q", "-m", &mechanisms, "--place", "same-cpu", "-o", "r.json"];

@@ -15,6 +15,10 @@ pub enum Does {
     Batches,
     /// Gives a message whose size is its third argument.
     Sends,
+    /// Gives a message to a System V queue, which its first argument names; its size is the third.
+    Posts,
+    /// Takes one from there.
+    Fetches,
     /// Connects.
     Connects,
     /// Ends a direction.
@@ -70,7 +74,9 @@ pub fn does(number: i64) -> Option<Does> {
         libc::SYS_pipe2 | libc::SYS_eventfd2 | libc::SYS_memfd_create | libc::SYS_mmap => {
             Does::Other
         }
-        libc::SYS_msgsnd | libc::SYS_msgrcv | libc::SYS_semop | libc::SYS_semtimedop => Does::Other,
+        libc::SYS_msgsnd => Does::Posts,
+        libc::SYS_msgrcv => Does::Fetches,
+        libc::SYS_semop | libc::SYS_semtimedop => Does::Other,
         libc::SYS_process_vm_readv | libc::SYS_process_vm_writev => Does::Other,
         libc::SYS_sched_yield | libc::SYS_rt_sigtimedwait | libc::SYS_kill | libc::SYS_tgkill => {
             Does::Other
@@ -87,7 +93,15 @@ impl Does {
     /// Whether the first argument is a descriptor.
     #[must_use]
     pub fn has_descriptor(self) -> bool {
-        !matches!(self, Self::Waits | Self::Submits | Self::Executes | Self::Other)
+        !matches!(
+            self,
+            Self::Posts
+                | Self::Fetches
+                | Self::Waits
+                | Self::Submits
+                | Self::Executes
+                | Self::Other
+        )
     }
 }
 
@@ -129,7 +143,8 @@ impl Call {
                 Act::Read(bytes)
             }
             Some(Does::Writes | Does::Passes) if self.result > 0 => Act::Wrote(bytes),
-            Some(Does::Sends) if self.result == 0 => Act::Wrote(self.arguments[2]),
+            Some(Does::Fetches) if self.result > 0 => Act::Read(bytes),
+            Some(Does::Sends | Does::Posts) if self.result == 0 => Act::Wrote(self.arguments[2]),
             // Nobody finishes a non-blocking one.
             Some(Does::Connects) if [0, -i64::from(libc::EINPROGRESS)].contains(&self.result) => {
                 Act::Connected
@@ -174,6 +189,22 @@ impl Call {
         [libc::SYS_mq_timedsend, libc::SYS_mq_timedreceive].contains(&self.number)
     }
 
+    /// The System V queue that it gave a message to, or took one from, as an object.
+    #[must_use]
+    pub fn queue(&self) -> Option<Object> {
+        let is_one = matches!(does(self.number), Some(Does::Posts | Does::Fetches));
+        (is_one && matches!(self.act(), Act::Read(_) | Act::Wrote(_))).then(|| Object {
+            // No inode has such a number, and no place in the kernel.
+            id: 1 << 62 | (self.arguments[0] & u64::from(u32::MAX)),
+            kind: Kind::Queue,
+            pair: [0; 2],
+            name: String::new(),
+            owns_name: false,
+            ports: [0; 2],
+            listens: false,
+        })
+    }
+
     /// What cannot be seen of what it does, in words.
     #[must_use]
     pub fn hides(&self) -> Option<&'static str> {
@@ -188,7 +219,6 @@ impl Call {
             libc::SYS_process_vm_readv | libc::SYS_process_vm_writev => {
                 "process_vm_readv and process_vm_writev: whose memory it is"
             }
-            libc::SYS_msgsnd | libc::SYS_msgrcv => "System V queues: who is at the other end",
             _ => return None,
         })
     }
@@ -215,6 +245,7 @@ impl Object {
             Kind::Socket(_) => "socket",
             Kind::Pipe if self.name.is_empty() => "pipe",
             Kind::Pipe => "fifo",
+            Kind::Queue => "sysv-mq",
             Kind::Other if self.name == "[eventfd]" => "eventfd",
             Kind::Other => return None,
         })

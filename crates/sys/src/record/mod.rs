@@ -50,6 +50,8 @@ pub enum Kind {
     Socket(i32),
     /// A pipe or FIFO.
     Pipe,
+    /// A System V queue.
+    Queue,
     /// Whatever else, by its name alone: a file's last name, `[eventfd]`.
     Other,
 }
