@@ -4,7 +4,9 @@ import json
 import os
 import pathlib
 import pwd
+import re
 import shlex
+import shutil
 import socket
 import subprocess
 import sys
@@ -78,7 +80,111 @@ def postgres():
     assert 2 <= channel["answerer_calls"]["recvfrom"] + channel["answerer_calls"]["epoll_wait"] < 4, channel
 
 
+# Servers that answer whatever comes with five bytes, by the means of their languages.
+GO = """package main
+
+import (
+	"net"
+	"os"
+)
+
+func serve(connection net.Conn) {
+	defer connection.Close()
+	message := make([]byte, 100)
+	for {
+		if _, err := connection.Read(message); err != nil {
+			return
+		}
+		if _, err := connection.Write([]byte("+OK\\r\\n")); err != nil {
+			return
+		}
+	}
+}
+
+func main() {
+	listener, err := net.Listen("tcp4", "127.0.0.1:"+os.Args[1])
+	if err != nil {
+		panic(err)
+	}
+	for {
+		connection, err := listener.Accept()
+		if err != nil {
+			panic(err)
+		}
+		go serve(connection)
+	}
+}
+"""
+
+NODE = """
+const answer = socket => socket.on('data', () => socket.write('+OK\\r\\n')).on('error', () => {});
+require('net').createServer({noDelay: true}, answer).listen(Number(process.argv[2]), '127.0.0.1');
+"""
+
+JAVA = """
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.Socket;
+
+public class Server {
+    static void serve(Socket socket) {
+        byte[] message = new byte[100];
+        try (socket) {
+            socket.setTcpNoDelay(true);
+            while (socket.getInputStream().read(message) > 0) {
+                socket.getOutputStream().write("+OK\\r\\n".getBytes());
+            }
+        } catch (java.io.IOException gone) {
+            return;
+        }
+    }
+
+    public static void main(String[] words) throws Exception {
+        var listener = new ServerSocket(Integer.parseInt(words[0]), 50, InetAddress.getByName("127.0.0.1"));
+        while (true) {
+            Socket socket = listener.accept();
+            new Thread(() -> serve(socket)).start();
+        }
+    }
+}
+"""
+
+
+def runtimes():
+    """Name and server, of each language that is here."""
+    for name, tool, file, text, build, server in [
+        ("go", "go", "server.go", GO, ["go", "build", "-o", "goserver", "server.go"], ["./goserver"]),
+        ("node", "node", "server.js", NODE, None, ["node", "server.js"]),
+        ("java", "javac", "Server.java", JAVA, ["javac", "Server.java"], ["java", "-Djava.net.preferIPv4Stack=true", "Server"]),
+    ]:
+        if not shutil.which(tool):
+            print(f"skipped: {name}: {tool} is not installed")
+            continue
+        (FOLDER / file).write_text(text)
+        if build:
+            env = {**os.environ, "CGO_ENABLED": "0", "GO111MODULE": "off", "GOCACHE": str(FOLDER / "go")}
+            subprocess.run(build, check=True, cwd=FOLDER, env=env)
+        yield name, server
+
+
+def languages():
+    text = "question that has thirty-six bytes.\n"
+    for name, server in runtimes():
+        at = port()
+        for way, requests in (("bpf", 4000), ("ptrace", 400)):
+            channel = recorded([*server, str(at)], load(at, 4, requests, text, 5), way)
+            expected = [{"question": 36, "answer": 5, "count": requests}]
+            assert channel["sizes"] == expected, f"{name} {way}: {json.dumps(channel, indent=1)}"
+            assert (channel["requests"], channel["connections"]) == (requests, 4), channel
+        words = ["--client", shlex.join(load(at, 4, 4000, text, 5)), "--", *server, str(at)]
+        swapped = subprocess.run([IPCPERF, "swap", *words], capture_output=True, text=True, timeout=60, cwd=FOLDER)
+        assert swapped.returncode == 0, swapped.stderr
+        assert re.search(r"1 bound and 4 connected another way", swapped.stderr), swapped.stderr
+        print(name, "recorded:", channel["answerer_calls"], "and swapped")
+
+
 def main():
+    languages()
     for name, server, at, text, answer in servers():
         for way in ("bpf", "ptrace"):
             for connections in (1, 16):
