@@ -120,12 +120,10 @@ pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskErr
     log.listening = listening_ports();
     log.ignored = Some(std::process::id());
     let began = Instant::now();
-    if let Source::Kernel(kernel, _) = &source {
-        for process in wanted.processes.iter().flat_map(|root| family(*root)) {
-            if let Some(name) = program_of(process) {
-                log.name(process, name);
-                kernel.add(process).map_err(failed)?;
-            }
+    for process in wanted.processes.iter().flat_map(|root| family(*root)) {
+        if let Some(name) = program_of(process) {
+            log.name(process, name);
+            source.attach(process)?;
         }
     }
     if !wanted.program.is_empty() {
@@ -240,18 +238,30 @@ fn source(wanted: &Wanted) -> Result<(Source, Option<String>, Option<f64>), Task
             Err(error) => why = Some(error.to_string()),
         }
     }
-    if !wanted.processes.is_empty() {
-        let because = why.map(|why| format!(": {why}")).unwrap_or_default();
-        return Err(TaskError::Failed(format!(
-            "processes that run already are recorded by programs in the kernel alone{because}"
-        )));
-    }
     let traced = Traced::new(wanted.audit.is_some())
         .map_err(|error| TaskError::Failed(error.to_string()))?;
     Ok((Source::Traced(traced), why, None))
 }
 
 impl Source {
+    /// From now on a process is recorded that runs already.
+    fn attach(&mut self, process: u32) -> Result<(), TaskError> {
+        match self {
+            Self::Kernel(kernel, _) => {
+                kernel.add(process).map_err(|error| TaskError::Failed(error.to_string()))
+            }
+            Self::Traced(traced) => traced.attach(process).map_err(|error| {
+                let how = match error.kind() {
+                    io::ErrorKind::PermissionDenied => {
+                        "; sysctl kernel.yama.ptrace_scope=0, CAP_SYS_PTRACE, or record it from its start"
+                    }
+                    _ => "",
+                };
+                TaskError::Failed(format!("process {process} cannot be traced ({error}){how}"))
+            }),
+        }
+    }
+
     fn start(&mut self, words: &[String], is_silent: bool) -> Result<(), TaskError> {
         let Some((name, arguments)) = words.split_first() else { return Ok(()) };
         let mut command = Command::new(name);

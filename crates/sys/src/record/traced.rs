@@ -16,7 +16,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Command, ExitStatus};
 use std::rc::Rc;
 
-/// Programs that stop at each call, with all that they start. Dropping it ends them.
+/// Programs that stop at each call, with all that they start. Dropping it ends those that it has started.
 #[derive(Debug)]
 pub struct Traced {
     follow: Follow,
@@ -48,6 +48,14 @@ impl Traced {
     /// It cannot be started, or tracing is refused (`PermissionDenied`).
     pub fn start(&mut self, command: &mut Command) -> io::Result<()> {
         self.follow.start(command)
+    }
+
+    /// Traces a process that runs already. It runs on afterwards.
+    ///
+    /// # Errors
+    /// `PermissionDenied` where it may not be traced.
+    pub fn attach(&mut self, process: u32) -> io::Result<()> {
+        self.follow.attach(process)
     }
 
     /// To poll on.

@@ -1,4 +1,4 @@
-//! System calls of programs from their start, with all processes and threads that they make.
+//! System calls of programs from their start, or of processes that run already, with all processes and threads that they make.
 //!
 //! # Safety
 //! As in the parent module. Between `fork` and `exec` the child makes system calls and nothing else: no allocation, no
@@ -6,18 +6,28 @@
 
 use super::{Info, entry, info, request, returned};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
 
-/// What to be told of, and that nothing traced outlives the tracer.
-const OPTIONS: usize = (libc::PTRACE_O_TRACESYSGOOD
+/// What to be told of.
+const TOLD: usize = (libc::PTRACE_O_TRACESYSGOOD
     | libc::PTRACE_O_TRACEFORK
     | libc::PTRACE_O_TRACEVFORK
     | libc::PTRACE_O_TRACECLONE
-    | libc::PTRACE_O_TRACEEXEC
-    | libc::PTRACE_O_EXITKILL) as usize;
+    | libc::PTRACE_O_TRACEEXEC) as usize;
+
+/// The same, and that nothing that was started here outlives the tracer.
+const OPTIONS: usize = TOLD | libc::PTRACE_O_EXITKILL as usize;
+
+/// Whose a task is that no program here has made.
+const NOBODY: usize = usize::MAX;
+
+/// How long tasks may take to stop that are let go.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A thread was made, not a process.
 const CLONE: i32 = libc::PTRACE_EVENT_CLONE;
@@ -35,6 +45,8 @@ pub struct Follow {
     tasks: BTreeMap<libc::pid_t, usize>,
     /// Tasks that have stopped before it was known whose they are.
     early: BTreeSet<libc::pid_t>,
+    /// Those that ran already, with what they have made: they run on afterwards.
+    seized: BTreeSet<libc::pid_t>,
     /// Takes what happens, if somebody asked for it.
     watch: Option<Watch>,
     /// Programs read clocks by calls.
@@ -95,6 +107,7 @@ impl Follow {
             programs: Vec::new(),
             tasks: BTreeMap::new(),
             early: BTreeSet::new(),
+            seized: BTreeSet::new(),
             watch: None,
             clocks_are_calls: false,
             entered: BTreeMap::new(),
@@ -140,6 +153,81 @@ impl Follow {
         request(libc::PTRACE_SETOPTIONS as usize, pid, 0, OPTIONS)?;
         self.loaded(pid)?;
         request(libc::PTRACE_SYSCALL as usize, pid, 0, 0).map(drop)
+    }
+
+    /// Traces a process that runs already, with all its threads. It runs on when this is dropped. A call that it sleeps in
+    /// begins again, or ends with `EINTR` where the kernel has it so (`epoll_wait`; `signal(7)`).
+    ///
+    /// # Errors
+    /// `PermissionDenied` where it may not be traced, or is already.
+    pub(crate) fn attach(&mut self, process: u32) -> io::Result<()> {
+        let mut is_first = true;
+        // Threads may make others meanwhile, until all are traced.
+        loop {
+            let mut is_new = false;
+            for task in fs::read_dir(format!("/proc/{process}/task"))?.flatten() {
+                let Some(task) = task.file_name().to_str().and_then(|name| name.parse().ok())
+                else {
+                    continue;
+                };
+                if self.tasks.contains_key(&task) {
+                    continue;
+                }
+                match request(libc::PTRACE_SEIZE as usize, task, 0, TOLD) {
+                    Ok(_) => {}
+                    Err(error) if is_first => return Err(error),
+                    // It has ended, or was made by one that is traced, and so it is as well.
+                    Err(_) => continue,
+                }
+                (is_first, is_new) = (false, true);
+                self.tasks.insert(task, NOBODY);
+                self.seized.insert(task);
+                let _ = request(libc::PTRACE_INTERRUPT as usize, task, 0, 0);
+            }
+            if !is_new {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Lets all go on untraced that ran already.
+    fn let_go(&mut self) {
+        for task in &self.seized {
+            let _ = request(libc::PTRACE_INTERRUPT as usize, *task, 0, 0);
+        }
+        let until = Instant::now() + PATIENCE;
+        while !self.seized.is_empty() && Instant::now() < until {
+            let mut status = 0;
+            // SAFETY: `status` is a valid place for the result.
+            let pid = unsafe { libc::waitpid(-1, &raw mut status, OURS | libc::WNOHANG) };
+            if pid < 0 {
+                return;
+            }
+            if pid == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
+            if !libc::WIFSTOPPED(status) {
+                self.tasks.remove(&pid);
+                self.seized.remove(&pid);
+                continue;
+            }
+            let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+            let makes = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, CLONE];
+            if makes.contains(&event)
+                && self.seized.contains(&pid)
+                && let Ok(made) = message(pid)
+            {
+                self.tasks.insert(made, NOBODY);
+                self.seized.insert(made);
+            }
+            if self.seized.remove(&pid) {
+                self.tasks.remove(&pid);
+                let is_sent = event == 0 && signal != libc::SIGTRAP | 0x80;
+                let signal = if is_sent { signal as usize } else { 0 };
+                let _ = request(libc::PTRACE_DETACH as usize, pid, 0, signal);
+            }
+        }
     }
 
     /// To poll on: readable when [`go_on`](Self::go_on) has something to do.
@@ -191,6 +279,7 @@ impl Follow {
                 program.ended = Some(ExitStatus::from_raw(status));
             }
             self.early.remove(&pid);
+            self.seized.remove(&pid);
             return Ok(());
         }
         let Some(&owner) = self.tasks.get(&pid) else {
@@ -207,6 +296,9 @@ impl Follow {
             (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | CLONE) => {
                 let made = message(pid)?;
                 self.tasks.insert(made, owner);
+                if self.seized.contains(&pid) {
+                    self.seized.insert(made);
+                }
                 if let Some(watch) = self.watch.as_mut().filter(|_| event != CLONE) {
                     let (thread, child) = (pid.cast_unsigned(), made.cast_unsigned());
                     watch(Seen::Made { thread, child });
@@ -220,9 +312,15 @@ impl Follow {
                 let old = message(pid)?;
                 if old != pid {
                     self.tasks.remove(&old);
+                    self.seized.remove(&old);
                 }
                 self.loaded(pid)?;
             }
+            // A process that a signal has stopped stays so until another one lets it go on.
+            (
+                libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU,
+                libc::PTRACE_EVENT_STOP,
+            ) => return request(libc::PTRACE_LISTEN as usize, pid, 0, 0).map(drop),
             // A task that was made begins with this stop, which nobody has sent.
             (libc::SIGSTOP, 0) => {}
             (_, 0) => passed = signal as usize,
@@ -308,6 +406,8 @@ fn now() -> u64 {
 
 impl Drop for Follow {
     fn drop(&mut self) {
+        self.let_go();
+        self.tasks.retain(|task, _| !self.seized.contains(task));
         for pid in self.tasks.keys().chain(&self.early) {
             // SAFETY: takes numbers only. No task here is reaped, so none of the numbers is somebody else's.
             unsafe { libc::kill(*pid, libc::SIGKILL) };
@@ -346,7 +446,6 @@ mod tests {
     use crate::control::wait_any;
     use crate::trace::name;
     use std::process::Stdio;
-    use std::time::{Duration, Instant};
 
     /// The calls of a script by name, or nothing where tracing is refused.
     fn calls(script: &str) -> Option<BTreeMap<String, u64>> {
