@@ -4,6 +4,7 @@
 use crate::error::not_started;
 use crate::job::Failure;
 use crate::protocol::Word;
+use crate::record::{LISTENS_WITHIN, never_listens};
 use crate::supervisor::{Event, Supervisor};
 use crate::task::{TaskError, WorkerContext};
 use ipcperf_sys::control::wait_any;
@@ -208,13 +209,18 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let mut client: Option<Program> = None;
     // When what has not ended by then is killed.
     let mut ends: Option<Instant> = None;
-    let mut is_interrupted = false;
+    let (mut is_interrupted, began) = (false, Instant::now());
     loop {
         let is_due = !job.client.is_empty() && client.is_none() && ends.is_none();
         if is_due && here.exchange.is_listening() {
             let started = here.start(&job.client, of_client)?;
             here.accounts = Some(Accounts::of(&server, &started));
             client = Some(started);
+        }
+        if is_due && client.is_none() && began.elapsed() > LISTENS_WITHIN {
+            server.terminate();
+            here.see_out(&mut server, context)?;
+            return Err(never_listens().into());
         }
         let nap = if here.exchange.is_waiting() || is_due { MOMENT } else { GRACE };
         let until = Instant::now() + nap;

@@ -18,6 +18,7 @@ use ipcperf_sys::signals::Interrupts;
 use log::Log;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
@@ -29,6 +30,9 @@ const MOMENT: Duration = Duration::from_millis(20);
 
 /// Between two looks at what the programs have mapped.
 const LOOK: Duration = Duration::from_millis(200);
+
+/// How long a program may take until it listens, where a client waits for that.
+pub(crate) const LISTENS_WITHIN: Duration = Duration::from_secs(60);
 
 /// What is to be recorded.
 #[derive(Clone, Debug, Default)]
@@ -112,109 +116,180 @@ impl Running {
 /// # Errors
 /// A program cannot be started, or nothing can be recorded here.
 pub fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskError> {
-    let failed = |error: io::Error| TaskError::Failed(error.to_string());
     // Dropped last: whatever the programs have left behind.
     let _orphans = Orphans::adopt().map_err(failed)?;
-    let (mut source, why, price_ns) = source(wanted)?;
-    let mut log = Log::default();
-    log.listening = listening_ports();
-    log.ignored = Some(std::process::id());
-    let began = Instant::now();
-    for process in wanted.processes.iter().flat_map(|root| family(*root)) {
-        if let Some(name) = program_of(process) {
-            log.name(process, name);
-            source.attach(process)?;
-        }
-    }
-    if !wanted.program.is_empty() {
-        source.start(&wanted.program, wanted.is_silent)?;
-    }
-    let (mut shared, mut cpu) = (Shared::default(), Cpu::default());
-    log.processes().for_each(|process| cpu.look(process));
-    cpu.begin();
-    let (mut looked, mut ends) = (None, None);
-    let (mut is_interrupted, mut is_over, mut has_client) = (false, false, false);
+    let mut session = Session::begin(wanted)?;
     let status = loop {
-        source.take(&mut log).map_err(failed)?;
+        match session.step(interrupts)? {
+            ControlFlow::Continue(()) => session.source.nap(interrupts).map_err(failed)?,
+            ControlFlow::Break(status) => break status,
+        }
+    };
+    session.recorded(status)
+}
+
+fn failed(error: io::Error) -> TaskError {
+    TaskError::Failed(error.to_string())
+}
+
+/// Programs that are being recorded.
+struct Session<'a> {
+    wanted: &'a Wanted,
+    source: Source,
+    /// Why it is not the best source.
+    why: Option<String>,
+    price_ns: Option<f64>,
+    log: Log,
+    shared: Shared,
+    cpu: Cpu,
+    began: Instant,
+    /// When the mappings were last looked at.
+    looked: Option<Instant>,
+    /// When what has not ended by then is left.
+    ends: Option<Instant>,
+    has_client: bool,
+    is_interrupted: bool,
+    is_over: bool,
+}
+
+impl<'a> Session<'a> {
+    fn begin(wanted: &'a Wanted) -> Result<Self, TaskError> {
+        let (source, why, price_ns) = source(wanted)?;
+        let mut session = Self {
+            wanted,
+            source,
+            why,
+            price_ns,
+            log: Log::default(),
+            shared: Shared::default(),
+            cpu: Cpu::default(),
+            began: Instant::now(),
+            looked: None,
+            ends: None,
+            has_client: false,
+            is_interrupted: false,
+            is_over: false,
+        };
+        session.log.listening = listening_ports();
+        session.log.ignored = Some(std::process::id());
+        for process in wanted.processes.iter().flat_map(|root| family(*root)) {
+            if let Some(name) = program_of(process) {
+                session.log.name(process, name);
+                session.source.attach(process)?;
+            }
+        }
+        if !wanted.program.is_empty() {
+            session.source.start(&wanted.program, wanted.is_silent)?;
+        }
+        session.look_at_cpu();
+        session.cpu.begin();
+        Ok(session)
+    }
+
+    fn look_at_cpu(&mut self) {
+        self.log.processes().for_each(|process| self.cpu.look(process));
+    }
+
+    /// Looks at what has happened, and says how it ended once it is over.
+    fn step(
+        &mut self,
+        interrupts: &Interrupts,
+    ) -> Result<ControlFlow<Option<ExitStatus>>, TaskError> {
+        let wanted = self.wanted;
+        self.source.take(&mut self.log).map_err(failed)?;
         let now = Instant::now();
-        if looked.is_none_or(|looked| now - looked > LOOK) {
-            log.processes().for_each(|process| shared.look(process));
+        if self.looked.is_none_or(|looked| now - looked > LOOK) {
+            self.log.processes().for_each(|process| self.shared.look(process));
             // What the server does once its client is done is not for it.
-            if ends.is_none() {
-                log.processes().for_each(|process| cpu.look(process));
+            if self.ends.is_none() {
+                self.look_at_cpu();
             }
-            looked = Some(now);
+            self.looked = Some(now);
         }
-        if log.has_listener && !has_client && !wanted.client.is_empty() && ends.is_none() {
-            log.processes().for_each(|process| cpu.look(process));
-            cpu.begin();
-            source.start(&wanted.client, wanted.is_silent)?;
-            has_client = true;
+        let awaits_client = !wanted.client.is_empty() && !self.has_client && self.ends.is_none();
+        if awaits_client && self.log.has_listener {
+            self.look_at_cpu();
+            self.cpu.begin();
+            self.source.start(&wanted.client, wanted.is_silent)?;
+            self.has_client = true;
         }
-        let ended = source.ended().map_err(failed)?;
-        let [first, last] = [ended.first(), ended.get(1)].map(|one| one.copied().flatten());
-        let is_late = ends.is_some_and(|ends| now > ends);
-        match (first, last) {
+        let ended = self.source.ended().map_err(failed)?;
+        let [server, client] = [0, 1].map(|at| ended.get(at).copied().flatten());
+        let is_late = self.ends.is_some_and(|ends| now > ends);
+        match (server, client) {
             // The client is done, and so is its server.
-            (server, Some(client)) if has_client && (server.is_some() || is_late) => {
-                break Some(client);
+            (server, Some(client)) if self.has_client && (server.is_some() || is_late) => {
+                return Ok(ControlFlow::Break(Some(client)));
             }
-            (Some(status), _) if !has_client && !wanted.client.is_empty() && ends.is_none() => {
+            (Some(status), _) if awaits_client && !self.has_client => {
                 return Err(TaskError::Failed(format!(
                     "the program ended before it listened, so that its client did not begin ({})",
                     describe_end(status)
                 )));
             }
-            (Some(status), _) if !has_client => break Some(status),
-            _ if is_late => break last.or(first),
+            (Some(status), _) if !self.has_client => return Ok(ControlFlow::Break(Some(status))),
+            _ if is_late => return Ok(ControlFlow::Break(client.or(server))),
             _ => {}
         }
-        let client_is_done = has_client && last.is_some();
-        is_over = wanted.during.is_some_and(|during| began.elapsed() > during);
-        is_interrupted |= interrupts.arrived();
-        let is_done = is_over || is_interrupted || log.is_full();
-        if is_done && wanted.program.is_empty() {
-            break None;
+        let is_waiting = awaits_client && !self.has_client && wanted.during.is_none();
+        if is_waiting && now - self.began > LISTENS_WITHIN {
+            return Err(TaskError::Failed(never_listens()));
+        }
+        let client_is_done = self.has_client && client.is_some();
+        self.is_over = wanted.during.is_some_and(|during| self.began.elapsed() > during);
+        self.is_interrupted |= interrupts.arrived();
+        let is_done = self.is_over || self.is_interrupted || self.log.is_full();
+        if wanted.program.is_empty() && (is_done || !is_alive(wanted)) {
+            return Ok(ControlFlow::Break(None));
         }
         // A client without its server ends by itself or not at all.
-        if ends.is_none() && (is_done || client_is_done || has_client && first.is_some()) {
-            log.processes().for_each(|process| cpu.look(process));
+        let is_alone = self.has_client && server.is_some();
+        if self.ends.is_none() && (is_done || client_is_done || is_alone) {
+            self.look_at_cpu();
             if is_done || client_is_done {
-                source.terminate();
+                self.source.terminate();
             }
-            ends = Some(now + GRACE);
+            self.ends = Some(now + GRACE);
         }
-        if wanted.program.is_empty() && !is_alive(wanted) {
-            break None;
-        }
-        source.nap(interrupts).map_err(failed)?;
-    };
-    source.take(&mut log).map_err(failed)?;
-    let (by, lost) = match &source {
-        Source::Kernel(kernel, _) => (RecordedBy::Bpf, kernel.lost().map_err(failed)?),
-        Source::Traced(_) => (RecordedBy::Ptrace, 0),
-    };
-    let elapsed = began.elapsed();
-    drop(source);
-    let is_cut = is_interrupted || log.is_full() || is_over;
-    log.part_queues();
-    let audit = wanted.audit.map(|audited| audit::audit(&log, audited.size, is_cut));
-    Ok(Recorded {
-        by,
-        why,
-        status,
-        is_interrupted,
-        is_full: log.is_full(),
-        elapsed,
-        calls: log.calls.len() as u64,
-        lost,
-        price_ns,
-        programs: channels::programs(&log, &cpu),
-        channels: channels::channels(&log),
-        shared: mappings(&shared, &log),
-        unseen: log.unseen(),
-        audit,
-    })
+        Ok(ControlFlow::Continue(()))
+    }
+
+    fn recorded(mut self, status: Option<ExitStatus>) -> Result<Recorded, TaskError> {
+        self.source.take(&mut self.log).map_err(failed)?;
+        let (by, lost) = match &self.source {
+            Source::Kernel(kernel, _) => (RecordedBy::Bpf, kernel.lost().map_err(failed)?),
+            Source::Traced(_) => (RecordedBy::Ptrace, 0),
+        };
+        let Self { mut log, cpu, shared, wanted, is_interrupted, is_over, .. } = self;
+        let elapsed = self.began.elapsed();
+        // What is left of the programs ends, and what ran before goes on.
+        drop(self.source);
+        let is_cut = is_interrupted || log.is_full() || is_over;
+        log.part_queues();
+        let audit = wanted.audit.map(|audited| audit::audit(&log, audited.size, is_cut));
+        Ok(Recorded {
+            by,
+            why: self.why,
+            status,
+            is_interrupted,
+            is_full: log.is_full(),
+            elapsed,
+            calls: log.calls.len() as u64,
+            lost,
+            price_ns: self.price_ns,
+            programs: channels::programs(&log, &cpu),
+            channels: channels::channels(&log),
+            shared: mappings(&shared, &log),
+            unseen: log.unseen(),
+            audit,
+        })
+    }
+}
+
+/// Why a client did not begin.
+pub(crate) fn never_listens() -> String {
+    let seconds = LISTENS_WITHIN.as_secs();
+    format!("the program has not listened within {seconds} s, so that its client did not begin")
 }
 
 /// Whether one of the given processes is still there.

@@ -1,6 +1,6 @@
 //! Programs that are recorded: every request with its sizes, by whichever way, and nothing of what was sent.
 
-use crate::common::{Ended, Sandbox, can_run, list, skipped, text, valid, wait_for};
+use crate::common::{Ended, Sandbox, at_once, can_run, list, skipped, text, valid, wait_for};
 use crate::schemas::PROFILE_SCHEMA;
 use crate::strangers::Somebody;
 use crate::watch::{processes, signal};
@@ -351,6 +351,21 @@ fn what_cannot_be_recorded_says_why_and_programs_keep_their_exit_codes() {
     let ended = run(&sandbox, "ptrace", "python3 client.py fails", &["python3", "server.py"]);
     assert_eq!(ended.status.code(), Some(7), "{}", ended.stderr);
     sandbox.leaves_nothing();
+}
+
+/// A minute, most of it in sleep.
+#[test]
+fn a_client_does_not_wait_without_end_for_a_program_that_never_listens() {
+    at_once(["record", "swap"], |question| {
+        let sandbox = Sandbox::new();
+        let with: &[&str] = if question == "record" { &["--with", "ptrace"] } else { &[] };
+        let words = [&[question], with, &["--client", "true", "--", "sleep", "600"]].concat();
+        let ended = sandbox.run(&words);
+        assert_ne!(ended.status.code(), Some(0), "{}", ended.stderr);
+        let told = "has not listened within 60 s, so that its client did not begin";
+        assert!(ended.stderr.contains(told), "{question}: {}", ended.stderr);
+        sandbox.leaves_nothing();
+    });
 }
 
 #[test]
