@@ -313,6 +313,15 @@ pub enum FailureKind {
     Failed,
 }
 
+/// Adds values of knobs that are not known yet.
+pub(crate) fn note(known: &mut Vec<(String, KnobValue)>, granted: Vec<(String, KnobValue)>) {
+    for (knob, value) in granted {
+        if !known.iter().any(|(name, _)| *name == knob) {
+            known.push((knob, value));
+        }
+    }
+}
+
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
         let kind = match error {

@@ -13,7 +13,6 @@ pub use compact::Compact;
 pub(crate) use connect::KNOBS as CONNECT_KNOBS;
 pub use paced::Paced;
 pub(crate) use paced::saturated as is_saturated;
-pub(crate) use raw::note;
 pub(crate) use raw::samples;
 pub use raw::{
     ConnectSlice, Data, Gaps, Outcome, RawFan, RawSlice, ServeSlice, Surroundings, Terms, Trips,
@@ -23,7 +22,7 @@ pub use window::Window;
 
 use crate::fan;
 use crate::hot::{Recorder, Trip};
-use crate::job::{Job, Segment};
+use crate::job::{Job, Segment, note};
 use crate::page::Page;
 use crate::protocol::Word;
 use crate::registry::Entry;

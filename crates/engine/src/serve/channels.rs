@@ -1,24 +1,20 @@
 //! Serving by channels at each end of which a thread waits, as any mechanism allows it. Who receives a message has to know its
 //! length before, so both ends draw the kinds of requests from the same numbers.
 
+use super::channel::entry;
 use super::client::ClientReport;
 use super::plan::{Connected, ServePlan, pick};
-use super::server::{Labour, ServerReport, rest, wrong};
+use super::server::{Labour, ServerReport, no_thread, rest, wrong};
 use crate::connect::write_times;
 use crate::hot::{AnyWork, Work};
-use crate::job::Failure;
-use crate::registry::{Entry, Registry};
-use crate::slice::note;
+use crate::job::{Failure, note};
+use crate::registry::Registry;
 use crate::task::{WorkerContext, pin};
-use ipcperf_core::{
-    Attach, DynPort, Fault, KnobValue, Meet, Missing, MixPart, OptionSet, Seat, SetupError, Shape,
-    Wiring,
-};
+use ipcperf_core::{DynPort, Fault, KnobValue, MixPart, Seat};
 use ipcperf_stats::{Histogram, Rng};
 use ipcperf_sys::meter::Meter;
 use ipcperf_sys::procfs::consumption;
-use ipcperf_sys::{affinity, limits, pause, process};
-use serde::{Deserialize, Serialize};
+use ipcperf_sys::{affinity, pause, process};
 use serde_json::Value;
 use std::fs::File;
 use std::sync::mpsc::{self, Receiver, Sender};
@@ -34,20 +30,6 @@ pub(crate) const CLIENTS: &str = "serve-channels-clients";
 /// stamp, it is that of no request that could come.
 const LAST: u64 = 0x8080_8080_8080_8080;
 
-/// What the channels of a slice are opened and attached with.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Channels {
-    pub(super) shape: Shape,
-    pub(super) options: OptionSet,
-}
-
-impl Channels {
-    /// What the channel of a connection has to carry.
-    pub(super) fn shape(&self, connection: u64) -> Shape {
-        self.shape.numbered(connection)
-    }
-}
-
 /// The task of a server. It is over when all clients have sent their last request.
 pub(crate) fn serve(
     registry: &Registry,
@@ -57,13 +39,13 @@ pub(crate) fn serve(
     pin(ask.cpu)?;
     let threads = Threads::start(registry, &ask, Seat::Follow, context, answer)?;
     let before = rest(context)?;
-    let (served, effective) = threads.done()?;
+    let served = threads.done()?;
     Ok(serde_json::to_value(ServerReport {
         pid: process::own_pid(),
         served: served.iter().sum(),
         spent: consumption().since(&before),
         cpu: affinity::current_cpu(),
-        effective,
+        effective: threads.effective,
         ..ServerReport::default()
     })?)
 }
@@ -76,7 +58,7 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
     pin(ask.cpu)?;
     pause::sharpen()?;
     let (plan, clock) = (&ask.plan, ask.plan.clock());
-    let mut threads = Threads::start(registry, &ask, Seat::Lead, context, self::demand)?;
+    let threads = Threads::start(registry, &ask, Seat::Lead, context, self::demand)?;
     let start: u64 = serde_json::from_value(context.ready(&())?)?;
     let left = start.saturating_sub(clock.stop());
     pause::sleep_ns((left as f64 * plan.ns_per_tick) as u64);
@@ -85,7 +67,7 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
     // Who was kept from its CPU until later has as much time as the others.
     let begun = clock.stop().max(start);
     threads.go(begun);
-    let (asked, effective) = threads.done()?;
+    let asked = threads.done()?;
     let (spent, machine, end) = (consumption().since(&before), meter.since(&reading), clock.stop());
     let mut told = ClientReport {
         pid: process::own_pid(),
@@ -95,7 +77,7 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
         spent,
         machine,
         cpu: affinity::current_cpu(),
-        effective,
+        effective: threads.effective,
         ..ClientReport::default()
     };
     let mut times = Histogram::new();
@@ -132,20 +114,30 @@ struct End {
     start: Receiver<u64>,
 }
 
-impl End {
-    fn new(plan: &ServePlan, number: u64, start: Receiver<u64>) -> Self {
+/// What an end is made of in its thread, where the work belongs to.
+struct Unattached {
+    plan: ServePlan,
+    number: u64,
+    start: Receiver<u64>,
+}
+
+impl Unattached {
+    fn attached(self) -> End {
+        let Self { plan, number, start } = self;
         let requests = plan.work(number);
-        Self {
-            plan: plan.clone(),
-            number,
+        End {
             parts: plan.parts(),
             kinds: Rng::from_seed(plan.seed ^ number.rotate_left(17)),
             answers: requests.reversed(),
             requests,
+            plan,
+            number,
             start,
         }
     }
+}
 
+impl End {
     /// Which kind of request is next, and the lengths of it and its answer.
     #[inline]
     fn next(&mut self) -> (usize, [usize; 2]) {
@@ -282,28 +274,28 @@ impl<T: Send + 'static> Threads<T> {
         context: &mut WorkerContext<'_>,
         work: fn(&mut dyn DynPort, End) -> Result<T, Failure>,
     ) -> Result<Self, Failure> {
-        let name = &ask.plan.key.mechanism;
-        let entry =
-            *registry.find(name).ok_or_else(|| format!("there is no mechanism '{name}'"))?;
+        let plan = &ask.plan;
+        let entry = entry(registry, &plan.key.mechanism)?;
+        let channels = plan.channels.as_ref().ok_or_else(|| "serve: no channels".to_owned())?;
         let (say, said) = mpsc::channel();
         let mut threads = Self { said, go: Vec::new(), effective: Vec::new() };
         for number in ask.connections.clone() {
-            let (wiring, plan, say) = (context.wiring()?, ask.plan.clone(), say.clone());
+            let (wiring, say, channels) = (context.wiring()?, say.clone(), channels.clone());
             let (go, start) = mpsc::channel();
+            let end = Unattached { plan: plan.clone(), number, start };
             let run = move || {
-                let done = attached(&entry, &plan, number, seat, wiring).and_then(
-                    |(mut port, granted)| {
-                        let _ = say.send(Ok(Said::Attached(granted)));
-                        let done = work(&mut *port, End::new(&plan, number, start));
-                        // Nothing more will come; the peer has gone, or goes by itself.
-                        let _ = port.finish();
-                        done
-                    },
-                );
+                let attached = channels.attach(&entry, number, seat, wiring);
+                let done = attached.and_then(|(mut port, granted)| {
+                    let _ = say.send(Ok(Said::Attached(granted)));
+                    let done = work(&mut *port, end.attached());
+                    // Nothing more will come; the peer has gone, or goes by itself.
+                    let _ = port.finish();
+                    done
+                });
                 let _ = say.send(done.map(Said::Done));
             };
             let started = thread::Builder::new().spawn(run);
-            started.map_err(|error| SetupError::from(no_thread(&ask.plan, &error)))?;
+            started.map_err(|error| no_thread(threads.go.len() + 1, &error))?;
             threads.go.push(go);
         }
         for _ in 0..threads.go.len() {
@@ -319,71 +311,20 @@ impl<T: Send + 'static> Threads<T> {
     }
 
     /// Says when the first request is sent.
-    fn go(&mut self, start: u64) {
+    fn go(&self, start: u64) {
         for thread in &self.go {
             let _ = thread.send(start);
         }
     }
 
-    /// What all of them came to, and knobs as granted.
-    fn done(self) -> Result<(Vec<T>, Vec<(String, KnobValue)>), Failure> {
+    /// What all of them came to.
+    fn done(&self) -> Result<Vec<T>, Failure> {
         let mut all = Vec::with_capacity(self.go.len());
         while all.len() < self.go.len() {
             if let Said::Done(one) = self.next()? {
                 all.push(one);
             }
         }
-        Ok((all, self.effective))
-    }
-}
-
-fn no_thread(plan: &ServePlan, error: &std::io::Error) -> Missing {
-    let missing = limits::not_started(error);
-    Missing::new(format!("{} threads at each side: {}", plan.conns, missing.what), missing.how)
-}
-
-pub(super) type Attached = (Box<dyn DynPort>, Vec<(String, KnobValue)>);
-
-fn entry(registry: &Registry, plan: &ServePlan) -> Result<Entry, Failure> {
-    let name = &plan.key.mechanism;
-    let found = registry.find(name).copied();
-    found.ok_or_else(|| format!("there is no mechanism '{name}'").into())
-}
-
-/// Becomes one end of the channel of a connection; the knobs as granted.
-pub(super) fn attach(
-    registry: &Registry,
-    plan: &ServePlan,
-    number: u64,
-    seat: Seat,
-    wiring: Wiring,
-) -> Result<Attached, Failure> {
-    attached(&entry(registry, plan)?, plan, number, seat, wiring)
-}
-
-fn attached(
-    entry: &Entry,
-    plan: &ServePlan,
-    number: u64,
-    seat: Seat,
-    wiring: Wiring,
-) -> Result<Attached, Failure> {
-    let channels = plan.channels.as_ref().ok_or_else(|| "serve: no channels".to_owned())?;
-    let (mut meet, shape) = (Alone(Vec::new()), channels.shape(number));
-    let options = &channels.options;
-    let port = entry.attach(Attach { wiring, seat, shape: &shape, options, meet: &mut meet })?;
-    Ok((port, meet.0))
-}
-
-/// An end that needs nothing from the other one to attach; the knobs as granted.
-struct Alone(Vec<(String, KnobValue)>);
-
-impl Meet for Alone {
-    fn swap(&mut self, _: Wiring) -> Result<Wiring, SetupError> {
-        Err(SetupError::Protocol("its ends ask each other for something".to_owned()))
-    }
-
-    fn effective(&mut self, knob: &str, value: KnobValue) {
-        self.0.push((knob.to_owned(), value));
+        Ok(all)
     }
 }

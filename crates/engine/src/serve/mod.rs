@@ -9,6 +9,7 @@
 //! Mechanisms without a listener have a channel for each connection. Where its ends are descriptors (pipes), all goes on as
 //! above; at any others (queues, shared memory) a thread waits on both sides (`channels`).
 
+mod channel;
 pub(crate) mod channels;
 pub(crate) mod client;
 mod line;

@@ -1,12 +1,11 @@
 //! The plan of a serve slice, and why there can be none.
 
-use super::channels::{Channels, attach};
+use super::channel::{Channels, entry};
 use super::line::Line;
 use crate::connect;
 use crate::hot::AnyWork;
-use crate::job::{Failure, Job};
+use crate::job::{Failure, Job, note};
 use crate::registry::{Entry, OPEN_FILES, Registry};
-use crate::slice::note;
 use crate::task::WorkerContext;
 use ipcperf_core::result::CellKey;
 use ipcperf_core::units::{counted, format_size};
@@ -184,10 +183,11 @@ impl Connected {
         let (plan, mut lines) = (&self.plan, Vec::with_capacity(count));
         for number in self.connections.clone() {
             let mut wiring = context.wiring()?;
-            let [reads, writes] = match plan.channels {
+            let [reads, writes] = match &plan.channels {
                 None => [wiring.fds.pop(), None],
-                Some(_) => {
-                    let (port, granted) = attach(registry, plan, number, seat, wiring)?;
+                Some(channels) => {
+                    let entry = entry(registry, &plan.key.mechanism)?;
+                    let (port, granted) = channels.attach(&entry, number, seat, wiring)?;
                     note(&mut context.effective, granted);
                     descriptors(&*port)?
                 }

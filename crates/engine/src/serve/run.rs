@@ -1,13 +1,14 @@
 //! A serve slice as its coordinator sees it.
 
-use super::channels::{self, Channels};
+use super::channel::Channels;
+use super::channels;
 use super::plan::{Connected, ServePlan, Way};
 use super::server::{Rest, ServerReport};
 use super::stats::ServeStats;
 use super::{client, server};
 use crate::connect::{Around, read_times, site};
+use crate::job::note;
 use crate::registry::Entry;
-use crate::slice::note;
 use crate::supervisor::{Stop, Supervisor};
 use ipcperf_core::{Guard, KnobValue, ListenerKind, Seat, ServerStyle, Wiring};
 use ipcperf_stats::Histogram;

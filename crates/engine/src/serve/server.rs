@@ -412,7 +412,7 @@ fn in_threads(
     })
 }
 
-fn no_thread(count: usize, error: &std::io::Error) -> SetupError {
+pub(super) fn no_thread(count: usize, error: &std::io::Error) -> SetupError {
     let missing = limits::not_started(error);
     let what = format!("a server with {count} threads: {}", missing.what);
     Missing::new(what, missing.how).into()

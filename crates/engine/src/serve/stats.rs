@@ -3,7 +3,8 @@
 use super::client::ClientReport;
 use super::server::{Rest, ServerReport};
 use crate::connect::named;
-use crate::slice::{Window, note};
+use crate::job::note;
+use crate::slice::Window;
 use crate::supervisor::Stopped;
 use ipcperf_core::{KnobValue, ServerStyle};
 use ipcperf_sys::meter::Span;

@@ -225,15 +225,6 @@ pub(super) fn outcome(attempt: Result<RawSlice, Stop>, terms: &Terms) -> Outcome
     }
 }
 
-/// Adds values of knobs that are not known yet.
-pub(crate) fn note(known: &mut Vec<(String, KnobValue)>, granted: Vec<(String, KnobValue)>) {
-    for (knob, value) in granted {
-        if !known.iter().any(|(name, _)| *name == knob) {
-            known.push((knob, value));
-        }
-    }
-}
-
 /// So many samples of these slots, long ones put back.
 pub(crate) fn samples(slots: &[AtomicU32], count: u64, spills: &[Spill]) -> Vec<u64> {
     let stored = slots.iter().take(usize::try_from(count).unwrap_or(usize::MAX));
