@@ -2,7 +2,7 @@
 //! length before, so both ends draw the kinds of requests from the same numbers.
 
 use super::channel::entry;
-use super::client::ClientReport;
+use super::client::{ClientReport, begin};
 use super::plan::{Connected, ServePlan, pick};
 use super::server::{Labour, ServerReport, no_thread, rest, wrong};
 use crate::connect::write_times;
@@ -16,7 +16,6 @@ use ipcperf_sys::meter::Meter;
 use ipcperf_sys::procfs::consumption;
 use ipcperf_sys::{affinity, pause, process};
 use serde_json::Value;
-use std::fs::File;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 
@@ -52,13 +51,9 @@ pub(crate) fn serve(
 
 /// The task of a process of clients.
 pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
-    let ask: Connected = context.params()?;
-    let file = context.fds.pop().map(File::from);
-    let file = file.ok_or_else(|| "serve: no file was handed over".to_owned())?;
-    pin(ask.cpu)?;
-    pause::sharpen()?;
+    let (ask, file) = begin(context)?;
     let (plan, clock) = (&ask.plan, ask.plan.clock());
-    let threads = Threads::start(registry, &ask, Seat::Lead, context, self::demand)?;
+    let threads = Threads::start(registry, &ask, Seat::Lead, context, demand)?;
     let start: u64 = serde_json::from_value(context.ready(&())?)?;
     let left = start.saturating_sub(clock.stop());
     pause::sleep_ns((left as f64 * plan.ns_per_tick) as u64);
@@ -114,7 +109,7 @@ struct End {
     start: Receiver<u64>,
 }
 
-/// What an end is made of in its thread, where the work belongs to.
+/// What goes into the thread of an end; the work stays in the thread that has made it.
 struct Unattached {
     plan: ServePlan,
     number: u64,

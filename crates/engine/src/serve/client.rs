@@ -67,12 +67,7 @@ pub(super) struct ClientReport {
 
 /// The task.
 pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
-    let ask: Connected = context.params()?;
-    let file = context.fds.pop().map(File::from);
-    let file = file.ok_or_else(|| "serve: no file was handed over".to_owned())?;
-    pin(ask.cpu)?;
-    // Requests are due at times, not up to 50 us later.
-    pause::sharpen()?;
+    let (ask, file) = begin(context)?;
     let longest = ask.plan.parts().iter().map(|part| part.reply).max().unwrap_or(0);
     let lines = ask.lines(registry, Seat::Lead, context, longest)?;
     let mut client = Client::new(&ask, lines)?;
@@ -81,6 +76,17 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
     told.effective = std::mem::take(&mut context.effective);
     write_times(&client.times, &file)?;
     Ok(serde_json::to_value(told)?)
+}
+
+/// What a process of clients is told, and where it leaves its times.
+pub(super) fn begin(context: &mut WorkerContext<'_>) -> Result<(Connected, File), Failure> {
+    let ask: Connected = context.params()?;
+    let file = context.fds.pop().map(File::from);
+    let file = file.ok_or_else(|| "serve: no file was handed over".to_owned())?;
+    pin(ask.cpu)?;
+    // Requests are due at times, and pauses end, not up to 50 us later.
+    pause::sharpen()?;
+    Ok((ask, file))
 }
 
 /// A request that was sent.

@@ -183,8 +183,8 @@ impl Connected {
         let (plan, mut lines) = (&self.plan, Vec::with_capacity(count));
         for number in self.connections.clone() {
             let mut wiring = context.wiring()?;
-            let [reads, writes] = match &plan.channels {
-                None => [wiring.fds.pop(), None],
+            let found = match &plan.channels {
+                None => wiring.fds.pop().map(|fd| (fd, None)),
                 Some(channels) => {
                     let entry = entry(registry, &plan.key.mechanism)?;
                     let (port, granted) = channels.attach(&entry, number, seat, wiring)?;
@@ -192,7 +192,8 @@ impl Connected {
                     descriptors(&*port)?
                 }
             };
-            let reads = reads.ok_or_else(|| "serve: a connection has no descriptor".to_owned())?;
+            let found = found.ok_or_else(|| "serve: a connection has no descriptor".to_owned())?;
+            let (reads, writes) = found;
             let (keeps, inflight) = (plan.keeps_boundaries, plan.key.load.inflight);
             lines.push(Line::new(reads, writes, keeps, longest, inflight));
         }
@@ -201,11 +202,10 @@ impl Connected {
 }
 
 /// What an end reads from, and what it writes to where that is another one.
-fn descriptors(port: &dyn DynPort) -> Result<[Option<OwnedFd>; 2], Failure> {
-    let Some([reads, writes]) = port.descriptors() else { return Ok([None, None]) };
-    let writes = (writes.as_raw_fd() != reads.as_raw_fd()).then_some(writes);
-    Ok([Some(reads), writes].map(|fd| fd.map(duplicate)))
-        .and_then(|[reads, writes]| Ok([reads.transpose()?, writes.transpose()?]))
+fn descriptors(port: &dyn DynPort) -> Result<Option<(OwnedFd, Option<OwnedFd>)>, Failure> {
+    let Some([reads, writes]) = port.descriptors() else { return Ok(None) };
+    let other = (writes.as_raw_fd() != reads.as_raw_fd()).then(|| duplicate(writes));
+    Ok(Some((duplicate(reads)?, other.transpose()?)))
 }
 
 /// Why clients cannot stay connected to a server over this mechanism, and ask it so.

@@ -105,8 +105,9 @@ impl Kernel {
         let maps = Maps {
             processes: map(HASH, 4, 4, MOST)?,
             calls: map(ARRAY, 4, 1, CALLS.cast_unsigned())?,
-            begun: map(RECENT_HASH, 8, 8, MOST)?,
+            begun: map(ARRAY, 4, 16, MOST)?,
             known: map(RECENT_HASH, 8, 8, MOST)?,
+            recent: map(ARRAY, 4, 8, MOST)?,
             lost: map(ARRAY, 4, 8, 1)?,
             events: map(RING, 0, 0, RING_SIZE)?,
             within: own_namespace()?,

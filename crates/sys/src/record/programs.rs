@@ -36,10 +36,12 @@ pub(super) struct Maps {
     pub(super) processes: OwnedFd,
     /// What a call is, by its number: [`class`].
     pub(super) calls: OwnedFd,
-    /// When each thread entered the call it is in.
+    /// By the lower half of its number, the thread that is in a call, with its process, and when it entered it.
     pub(super) begun: OwnedFd,
     /// Objects that were told of, and whether all is known of them.
     pub(super) known: OwnedFd,
+    /// By the lower half of its number, an object of which all is known: most calls look no further.
+    pub(super) recent: OwnedFd,
     /// How many events found no room.
     pub(super) lost: OwnedFd,
     /// The events.
@@ -107,6 +109,13 @@ const OBJECT: i16 = -120;
 const MODE: i16 = -128;
 const CLASS: i16 = -136;
 const HEADER: i16 = -192;
+const INODE: i16 = -288;
+
+/// The lower half of a number, by which the arrays have their places.
+const LOWER_HALF: i32 = 0xffff;
+
+/// Bytes of an inode that are read at once.
+const AT_ONCE: i32 = 96;
 
 /// `S_IFMT`, `S_IFSOCK`, `S_IFIFO` (`inode(7)`).
 const KIND: i32 = 0o170_000;
@@ -256,8 +265,8 @@ impl Assembler {
         self.shift_right(to, 32);
     }
 
-    /// Whether the current process is recorded: its numbers are in R7 then. Those of other PID namespaces are not.
-    fn only_recorded(&mut self, maps: &Maps, or: Label) {
+    /// The numbers of the current process and its thread, in R7; a jump in another PID namespace.
+    fn own_numbers(&mut self, maps: &Maps, or: Label) {
         match maps.within {
             None => {
                 self.call(function::TASK_NUMBERS);
@@ -273,12 +282,24 @@ impl Assembler {
                 self.jump_if(When::NotEqual, R0, 0, or);
                 // struct bpf_pidns_info: the thread, the process (linux/bpf.h).
                 self.load(Long, R7, Frame, SCRATCH);
-                self.copy(R0, R7);
             }
         }
-        self.shift_right(R0, 32);
-        self.store(Word, Frame, KEY, R0);
+    }
+
+    /// Whether the process with the numbers in R7 is recorded.
+    fn only_recorded(&mut self, maps: &Maps, or: Label) {
+        self.copy(R1, R7);
+        self.shift_right(R1, 32);
+        self.store(Word, Frame, KEY, R1);
         self.look_up(&maps.processes, or);
+    }
+
+    /// The place of a number in an array, in R0. There is always one; the kernel wants to see a jump all the same.
+    fn place(&mut self, array: &OwnedFd, number: Register, or: Label) {
+        self.copy(R1, number);
+        self.and(R1, LOWER_HALF);
+        self.store(Word, Frame, KEY, R1);
+        self.look_up(array, or);
     }
 
     /// The number of the process of the task in R8, as the current process knows it, to SCRATCH, whose upper half is 0.
@@ -320,23 +341,19 @@ impl Assembler {
 /// At the entry of a call: when it was. Context: the registers, the number of the call.
 pub(super) fn entry(maps: &Maps) -> Vec<u64> {
     let mut code = Assembler::default();
-    let (end, first) = (code.label(), code.label());
+    let end = code.label();
     code.copy(R6, R1);
+    code.own_numbers(maps, end);
     code.only_recorded(maps, end);
     code.load(Long, R8, R6, 8);
     code.jump_if(When::Above, R8, CALLS - 1, end);
     code.store(Word, Frame, KEY, R8);
     code.class(maps, end);
     code.call(function::TIME);
-    code.store(Long, Frame, BEGUN, R0);
-    code.store(Long, Frame, KEY, R7);
-    // In its place, where there is one: that costs half.
-    code.look_up(&maps.begun, first);
-    code.load(Long, R1, Frame, BEGUN);
-    code.store(Long, R0, 0, R1);
-    code.jump(end);
-    code.here(first);
-    code.update(&maps.begun, BEGUN);
+    code.copy(R8, R0);
+    code.place(&maps.begun, R7, end);
+    code.store(Long, R0, 0, R7);
+    code.store(Long, R0, 8, R8);
     code.here(end);
     code.end();
     code.program()
@@ -345,9 +362,23 @@ pub(super) fn entry(maps: &Maps) -> Vec<u64> {
 /// At its return: the call, and the object of its descriptor if that is new. Context: the registers, the result.
 pub(super) fn exit(maps: &Maps, places: &Places) -> Vec<u64> {
     let mut code = Assembler::default();
-    let (end, known, done) = (code.label(), code.label(), code.label());
+    let (end, unseen, recorded) = (code.label(), code.label(), code.label());
+    let done = code.label();
     code.copy(R6, R1);
+    code.own_numbers(maps, end);
+    // When it began: 0 if nobody saw it. Who was recorded then is.
+    code.store_value(Long, Frame, BEGUN, 0);
+    code.place(&maps.begun, R7, end);
+    code.load(Long, R1, R0, 0);
+    code.exclusive_or(R1, R7);
+    code.jump_if(When::NotEqual, R1, 0, unseen);
+    code.load(Long, R1, R0, 8);
+    code.store(Long, Frame, BEGUN, R1);
+    code.store_value(Long, R0, 0, 0);
+    code.jump(recorded);
+    code.here(unseen);
     code.only_recorded(maps, end);
+    code.here(recorded);
     code.load(Long, R8, R6, 8);
     code.store(Long, Frame, RESULT, R8);
     code.load(Long, R6, R6, 0);
@@ -360,13 +391,6 @@ pub(super) fn exit(maps: &Maps, places: &Places) -> Vec<u64> {
     code.store(Word, Frame, KEY, R8);
     code.class(maps, end);
     code.store(Long, Frame, CLASS, R9);
-    // When it began: 0 if nobody saw it.
-    code.store_value(Long, Frame, BEGUN, 0);
-    code.store(Long, Frame, KEY, R7);
-    code.look_up(&maps.begun, known);
-    code.load(Long, R1, R0, 0);
-    code.store(Long, Frame, BEGUN, R1);
-    code.here(known);
     code.reserve(maps, event::CALL_SIZE, end);
     code.copy(R6, R0);
     code.store_value(Word, R6, 0, event::CALL as i32);
@@ -462,10 +486,11 @@ fn identity(code: &mut Assembler, places: &Places, none: Label) {
     code.follow(R8, (R8, 0), none);
     code.store(Long, Frame, FILE, R8);
     code.follow(R9, (R8, places.inode), none);
-    code.store_value(Long, Frame, MODE, 0);
-    code.read_to((Frame, MODE.into()), 2, (R9, places.mode), function::READ);
-    code.read_to((Frame, OBJECT.into()), 8, (R9, places.number), function::READ);
-    code.load(Long, R1, Frame, MODE);
+    let [mode, number, system] = inode(code, places);
+    code.load(Long, R1, Frame, number);
+    code.store(Long, Frame, OBJECT, R1);
+    code.load(Half, R1, Frame, mode);
+    code.store(Long, Frame, MODE, R1);
     code.and(R1, KIND);
     code.jump_if(When::Equal, R1, SOCKETS, found);
     code.jump_if(When::NotEqual, R1, PIPES, by_private);
@@ -477,7 +502,8 @@ fn identity(code: &mut Assembler, places: &Places, none: Label) {
     code.jump_if(When::Equal, R1, 0, found);
     code.store(Long, Frame, OBJECT, R1);
     code.here(found);
-    code.follow(R9, (R9, places.system), mixed);
+    code.load(Long, R9, Frame, system);
+    code.jump_if(When::Equal, R9, 0, mixed);
     code.shift_left(R9, 20);
     code.load(Long, R1, Frame, OBJECT);
     code.exclusive_or(R1, R9);
@@ -489,15 +515,38 @@ fn identity(code: &mut Assembler, places: &Places, none: Label) {
     code.here(mixed);
 }
 
+/// Puts on the stack, of the inode in R9: mode, number and file system. Returns where they are.
+fn inode(code: &mut Assembler, places: &Places) -> [i16; 3] {
+    let members = [(places.mode, 2), (places.number, 8), (places.system, 8)];
+    let first = members.map(|(at, _)| at).into_iter().min().unwrap_or(0);
+    let end = members.map(|(at, size)| at + size).into_iter().max().unwrap_or(0);
+    // They lie close together, unless the kernel was built with structures in random order.
+    if end - first <= AT_ONCE {
+        code.read_to((Frame, INODE.into()), end - first, (R9, first), function::READ);
+        return members.map(|(at, _)| INODE + (at - first) as i16);
+    }
+    for ((at, size), to) in members.into_iter().zip((i32::from(INODE)..).step_by(8)) {
+        code.read_to((Frame, to), size, (R9, at), function::READ);
+    }
+    [INODE, INODE + 8, INODE + 16]
+}
+
 /// The object itself, unless it was told of.
 fn introduction(code: &mut Assembler, maps: &Maps, places: &Places, end: Label) {
     let (new, other, named) = (code.label(), code.label(), code.label());
     let (internet, mark, settled) = (code.label(), code.label(), code.label());
-    code.load(Long, R1, Frame, OBJECT);
-    code.store(Long, Frame, KEY, R1);
+    code.load(Long, R9, Frame, OBJECT);
+    code.place(&maps.recent, R9, end);
+    code.copy(R8, R0);
+    code.load(Long, R1, R8, 0);
+    code.exclusive_or(R1, R9);
+    code.jump_if(When::Equal, R1, 0, end);
+    code.store(Long, Frame, KEY, R9);
     code.look_up(&maps.known, new);
     code.load(Long, R1, R0, 0);
-    code.jump_if(When::NotEqual, R1, 0, end);
+    code.jump_if(When::Equal, R1, 0, new);
+    code.store(Long, R8, 0, R9);
+    code.jump(end);
     code.here(new);
     code.reserve(maps, event::OBJECT_SIZE, end);
     code.copy(R6, R0);
@@ -572,6 +621,7 @@ pub(super) fn fork(maps: &Maps, places: &Places) -> Vec<u64> {
     let mut code = Assembler::default();
     let end = code.label();
     code.copy(R6, R1);
+    code.own_numbers(maps, end);
     code.only_recorded(maps, end);
     code.load(Long, R8, R6, 8);
     code.store_value(Long, Frame, SCRATCH, 0);
@@ -598,6 +648,7 @@ pub(super) fn task_end(maps: &Maps, places: &Places) -> Vec<u64> {
     let mut code = Assembler::default();
     let end = code.label();
     code.copy(R6, R1);
+    code.own_numbers(maps, end);
     code.only_recorded(maps, end);
     code.load(Long, R8, R6, 0);
     code.follow(R8, (R8, places.signal), end);
