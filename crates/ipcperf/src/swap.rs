@@ -156,12 +156,13 @@ fn knobs(registry: &Registry, wanted: &str) -> Result<Knobs, Stop> {
     }
     for (asked, limit) in knobs.buffers.iter().zip(["wmem_max", "rmem_max"]) {
         let most = sysctl::number(&format!("net/core/{limit}"));
-        if let (Some(asked), Some(most)) = (asked, most)
-            && *asked as u64 > most
+        if let (Some(asked), Some(most)) = (asked.map(|asked| asked as u64), most)
+            && asked > most
         {
-            let (asked, most) = (units::format_size(*asked as u64), units::format_size(most));
-            let what = format!("a buffer of {asked} is more than net.core.{limit}, {most}");
-            return Err(Stop::nothing_ran(Missing::new(what, format!("sysctl net.core.{limit}"))));
+            let [wanted, allowed] = [asked, most].map(units::format_size);
+            let what = format!("a buffer of {wanted} is more than net.core.{limit}, {allowed}");
+            let how = format!("sysctl net.core.{limit}={asked}");
+            return Err(Stop::nothing_ran(Missing::new(what, how)));
         }
     }
     Ok(knobs)
