@@ -234,7 +234,8 @@ fn without_a_listener_each_connection_is_a_channel() {
     for cell in cells(&document).iter().filter(|cell| is_here(cell)) {
         let (answered, served) = (accounted(cell), &cell["serve"]);
         assert_eq!(served["style"], cell["load"]["style"], "{cell}");
-        assert!(figure(&cell["rtt_ns"]["p50"]) > 0.0 && figure(&served["server_cpu_ns"]) > 0.0);
+        // A machine that is busy leaves one connection a few answers.
+        assert!(figure(&cell["rtt_ns"]["max"]) > 0.0 && figure(&served["server_cpu_ns"]) > 0.0);
         let bytes: u64 = rounds(cell).iter().map(|round| count(&round["bytes"])).sum();
         assert_eq!(bytes, answered * (64 + 1024), "{cell}");
     }
