@@ -29,7 +29,7 @@ const OF_QUESTION: [Insertion; 3] = [
     insert(COMMANDS, "mod only;\n", "mod noop;\n"),
     insert(
         COMMANDS,
-        "    /// Print the JSON Schema of a document\n",
+        "    /// Print the JSON Schema of a document",
         "    /// Measure a round trip over a pipe\n    #[command(after_help = noop::EXAMPLES)]\n    Noop(noop::NoopArgs),\n",
     ),
     insert(
