@@ -646,9 +646,16 @@ pub(super) fn fork(maps: &Maps, places: &Places) -> Vec<u64> {
 /// At the end of a task: the last one of a process takes its number out, which may be another's soon. Context: the task.
 pub(super) fn task_end(maps: &Maps, places: &Places) -> Vec<u64> {
     let mut code = Assembler::default();
-    let end = code.label();
+    let (end, not_in_call) = (code.label(), code.label());
     code.copy(R6, R1);
     code.own_numbers(maps, end);
+    // A call that it did not return from is not that of another thread which gets its number.
+    code.place(&maps.begun, R7, end);
+    code.load(Long, R1, R0, 0);
+    code.exclusive_or(R1, R7);
+    code.jump_if(When::NotEqual, R1, 0, not_in_call);
+    code.store_value(Long, R0, 0, 0);
+    code.here(not_in_call);
     code.only_recorded(maps, end);
     code.load(Long, R8, R6, 0);
     code.follow(R8, (R8, places.signal), end);
