@@ -327,7 +327,7 @@ fn channels_objection(entry: &Entry, key: &CellKey, way: Way, cpus: usize) -> Op
         (what.to_owned(), "--style threads or process")
     } else if way == Way::Threads && (load.rate.is_some() || load.stall_ns > 0 || load.inflight > 1)
     {
-        let what = "who waits at a channel of its own asks when the answer has come";
+        let what = "with a thread for each channel a client sends one request at a time";
         (what.to_owned(), "--style epoll, or no --rate, --stall and --inflight")
     } else if parts(key).iter().any(|part| part.request.min(part.reply) == 0) {
         ("requests and answers have a stamp".to_owned(), "sizes of at least 1")

@@ -327,9 +327,9 @@ fn what_cannot_be_served_says_why_and_what_can() {
         ("-m pipe --conns 2 --style uring", "a ring receives from sockets; --style epoll"),
         (
             "-m pipe --conns 2 --style threads --rate 5k",
-            "asks when the answer has come; --style epoll, or no --rate",
+            "sends one request at a time; --style epoll, or no --rate",
         ),
-        ("-m pipe --conns 2 --style threads --inflight 2", "asks when the answer has come"),
+        ("-m pipe --conns 2 --style threads --inflight 2", "sends one request at a time"),
         (
             "-m posix-mq --conns 2 --style threads -s 0",
             "requests and answers have a stamp; sizes of at least 1",
