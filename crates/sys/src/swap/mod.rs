@@ -7,6 +7,7 @@
 mod held;
 mod name;
 mod place;
+mod wanted;
 
 use crate::handed::Call;
 use held::{State, exchange};
@@ -21,11 +22,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+pub use wanted::{Knobs, To, Wanted};
 
 /// The calls that a program hands over; the last three only where they have to be answered.
 const CALLS: [(&str, i64); 8] = [
@@ -52,48 +53,6 @@ const AT_ONCE: Duration = Duration::from_micros(1);
 
 /// The first of the ports that clients seem to have: what `getpeername(2)` says of a UNIX socket.
 const FIRST_PORT: u16 = 32_768;
-
-/// The sockets that a program gets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum To {
-    /// UNIX sockets in place of those of TCP.
-    UnixStream,
-    /// The same, with boundaries between messages.
-    UnixSeqpacket,
-    /// Sockets of TCP, on the loopback interface, in place of UNIX sockets.
-    Tcp,
-}
-
-/// How the other sockets are set up; by default as they are made.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Knobs {
-    /// Bytes of the send and the receive buffer that are asked for (`SO_SNDBUF`, `SO_RCVBUF`).
-    pub buffers: [Option<usize>; 2],
-    /// How many connections may wait, whatever the program says.
-    pub backlog: Option<i32>,
-    /// UNIX sockets get names without a file.
-    pub is_abstract: bool,
-    /// TCP may hold back small segments (no `TCP_NODELAY`).
-    pub delays: bool,
-}
-
-/// What is exchanged.
-#[derive(Clone, Debug)]
-pub struct Wanted {
-    /// For what.
-    pub to: To,
-    /// This port of TCP alone; all, if there is none.
-    pub port: Option<u16>,
-    /// What `accept(2)` tells of a peer is an address of the kind that it had before: each is accepted here, which takes
-    /// longer.
-    pub fakes_peers: bool,
-    /// Calls are handed over and let go on as they are: what an exchange is held against.
-    pub is_as_it_is: bool,
-    /// How the other sockets are set up.
-    pub knobs: Knobs,
-    /// Where UNIX sockets get their names.
-    pub folder: PathBuf,
-}
 
 /// A program's listener, exchanged.
 #[derive(Debug)]
@@ -347,7 +306,7 @@ impl Exchange {
             )));
         }
         let made = self.socket(&state, &socket)?;
-        let place = self.place(&made, &name)?;
+        let place = Place::bind(&made, &name, &self.wanted)?;
         if self.accepts() {
             sockopt::set_socket_timeout(&made, sockopt::Timeout::Recv, Some(AT_ONCE))?;
         }
@@ -356,29 +315,6 @@ impl Exchange {
         let file = file_named(call, &name);
         self.bound.push(Bound { name, file, place, _holder: holder });
         Ok(Answer::Value(Ok(0)))
-    }
-
-    /// Binds a socket to a place of its own, which stands for `name`.
-    fn place(&self, socket: &OwnedFd, name: &Name) -> io::Result<Place> {
-        match name {
-            Name::Ip(address) if self.wanted.knobs.is_abstract => {
-                let folder = self.wanted.folder.file_name().unwrap_or_default();
-                let name = [folder.as_bytes(), b"-", file_name(*address).as_bytes()].concat();
-                net::bind(socket, &SocketAddrUnix::new_abstract_name(&name)?)?;
-                Ok(Place::Abstract(name))
-            }
-            Name::Ip(address) => {
-                let path = self.wanted.folder.join(format!("{}.sock", file_name(*address)));
-                // Of one that was closed.
-                let _ = fs::remove_file(&path);
-                net::bind(socket, &SocketAddrUnix::new(&path)?)?;
-                Ok(Place::Path(path))
-            }
-            _ => {
-                net::bind(socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
-                Ok(Place::Port(net::getsockname(socket)?.try_into()?))
-            }
-        }
     }
 
     fn connect(&mut self, call: &Call) -> io::Result<Answer> {
@@ -412,7 +348,7 @@ impl Exchange {
 
     /// Connects a socket and exchanges it, now or as soon as there is room.
     fn reach(&mut self, call: &Call, socket: OwnedFd, place: &Place) -> io::Result<Answer> {
-        match without_waiting(&socket, place) {
+        match place.connect(&socket) {
             Ok(()) => {
                 exchange(call, &State::of(call)?, socket)?;
                 self.exchanged.connected += 1;
@@ -638,28 +574,6 @@ fn file_named(call: &Call, name: &Name) -> Option<(u64, u64)> {
     let (_folder, path) = reached(call, path).ok()?;
     let facts = rustix::fs::stat(&path).ok()?;
     Some((facts.st_dev, facts.st_ino))
-}
-
-/// Where a blocking socket would wait for room, it says so: `connect(2)` waits as long as a send may.
-fn without_waiting(socket: &OwnedFd, place: &Place) -> Result<(), Errno> {
-    let flags = rustix::fs::fcntl_getfl(socket)?;
-    rustix::fs::fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
-    let connected = match place {
-        Place::Path(path) => net::connect(socket, &SocketAddrUnix::new(path)?),
-        Place::Abstract(name) => net::connect(socket, &SocketAddrUnix::new_abstract_name(name)?),
-        Place::Port(address) => net::connect(socket, address),
-    };
-    rustix::fs::fcntl_setfl(socket, flags)?;
-    connected
-}
-
-/// `6379`; with the address where it is not the usual one.
-fn file_name(address: SocketAddr) -> String {
-    let (ip, port) = (address.ip(), address.port());
-    match ip {
-        IpAddr::V4(Ipv4Addr::LOCALHOST) => port.to_string(),
-        ip => format!("{ip}-{port}"),
-    }
 }
 
 /// By its name in the headers, where it is one that servers set.

@@ -1,10 +1,16 @@
 //! Where a listener is that was exchanged, and who is there by what the kernel tells of all sockets.
 
+use super::name::Name;
+use super::wanted::Wanted;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -36,6 +42,42 @@ impl Place {
             return Some(Self::Abstract(name.to_owned()));
         }
         Some(Self::Path(OsStr::from_bytes(name.path_bytes()?).into()))
+    }
+
+    /// Binds a socket to a place of its own, which stands for `name`.
+    pub(super) fn bind(socket: &OwnedFd, name: &Name, wanted: &Wanted) -> io::Result<Self> {
+        match name {
+            Name::Ip(address) if wanted.knobs.is_abstract => {
+                let folder = wanted.folder.file_name().unwrap_or_default();
+                let name = [folder.as_bytes(), b"-", file_name(*address).as_bytes()].concat();
+                net::bind(socket, &SocketAddrUnix::new_abstract_name(&name)?)?;
+                Ok(Self::Abstract(name))
+            }
+            Name::Ip(address) => {
+                let path = wanted.folder.join(format!("{}.sock", file_name(*address)));
+                // Of one that was closed.
+                let _ = fs::remove_file(&path);
+                net::bind(socket, &SocketAddrUnix::new(&path)?)?;
+                Ok(Self::Path(path))
+            }
+            _ => {
+                net::bind(socket, &SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+                Ok(Self::Port(net::getsockname(socket)?.try_into()?))
+            }
+        }
+    }
+
+    /// Connects a socket to it. Where a blocking one would wait for room, it says so: `connect(2)` waits as long as a send may.
+    pub(super) fn connect(&self, socket: &OwnedFd) -> Result<(), Errno> {
+        let flags = rustix::fs::fcntl_getfl(socket)?;
+        rustix::fs::fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
+        let connected = match self {
+            Self::Path(path) => net::connect(socket, &SocketAddrUnix::new(path)?),
+            Self::Abstract(name) => net::connect(socket, &SocketAddrUnix::new_abstract_name(name)?),
+            Self::Port(address) => net::connect(socket, address),
+        };
+        rustix::fs::fcntl_setfl(socket, flags)?;
+        connected
     }
 
     /// Whether somebody listens there.
@@ -91,6 +133,15 @@ impl Place {
             let words: Vec<&str> = line.split_whitespace().collect();
             words.len() > 6 && is_so(&words)
         })
+    }
+}
+
+/// `6379`; with the address where it is not the usual one.
+fn file_name(address: SocketAddr) -> String {
+    let (ip, port) = (address.ip(), address.port());
+    match ip {
+        IpAddr::V4(Ipv4Addr::LOCALHOST) => port.to_string(),
+        ip => format!("{ip}-{port}"),
     }
 }
 
