@@ -25,9 +25,9 @@ The exit code is that of the program, or of the client (128 + N if signal N ende
 /// What becomes of sockets.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExchangeArgs {
-    /// What its sockets become: unix-stream in place of TCP, unix-seqpacket for programs that read whole messages, or tcp
-    /// (loopback) in place of UNIX sockets. Knobs stand behind it: 'unix-stream sndbuf=1M backlog=4096 bind=abstract',
-    /// 'tcp nodelay=off'
+    /// What its sockets become: unix-stream in place of TCP, unix-seqpacket for programs that read whole messages, vsock (its
+    /// loopback transport), or tcp (loopback) in place of UNIX sockets. Knobs stand behind it: 'unix-stream sndbuf=1M
+    /// backlog=4096 bind=abstract', 'vsock buffer=1M', 'tcp nodelay=off'
     #[arg(long, value_name = "MECHANISM", default_value = "unix-stream")]
     to: String,
     /// Exchange this TCP port alone; all other sockets stay as they are
@@ -53,11 +53,15 @@ pub(crate) struct SwapArgs {
 /// `S_ISUID | S_ISGID` (`inode(7)`).
 const SET_ID: u32 = 0o6000;
 
-const KNOWN: [(&str, To); 3] =
-    [("unix-stream", To::UnixStream), ("unix-seqpacket", To::UnixSeqpacket), ("tcp", To::Tcp)];
+const KNOWN: [(&str, To); 4] = [
+    ("unix-stream", To::UnixStream),
+    ("unix-seqpacket", To::UnixSeqpacket),
+    ("vsock", To::Vsock),
+    ("tcp", To::Tcp),
+];
 
 /// What of a mechanism's knobs an exchanged socket has.
-const KNOBS: [&str; 5] = ["bind", "sndbuf", "rcvbuf", "backlog", "nodelay"];
+const KNOBS: [&str; 6] = ["bind", "sndbuf", "rcvbuf", "backlog", "nodelay", "buffer"];
 
 pub(crate) fn run(registry: &Registry, args: &SwapArgs) -> Result<ExitCode, Stop> {
     let client = args.client.as_deref().map(|client| split("--client", client)).transpose()?;
@@ -144,6 +148,7 @@ fn knobs(registry: &Registry, wanted: &str) -> Result<Knobs, Stop> {
             }
             ("sndbuf", _) => knobs.buffers[0] = number,
             ("rcvbuf", _) => knobs.buffers[1] = number,
+            ("buffer", _) => knobs.buffer = number.map(|number| number as u64),
             ("backlog", _) => knobs.backlog = number.and_then(|number| i32::try_from(number).ok()),
             ("nodelay", KnobValue::Flag(is_on)) => knobs.delays = !is_on,
             _ => {
@@ -165,6 +170,8 @@ fn knobs(registry: &Registry, wanted: &str) -> Result<Knobs, Stop> {
             return Err(Stop::nothing_ran(Missing::new(what, how)));
         }
     }
+    let is_there = entry.probe(&options).map_err(|error| Stop::usage(error.to_string()))?;
+    is_there.map_err(Stop::nothing_ran)?;
     Ok(knobs)
 }
 

@@ -7,9 +7,10 @@ use ipcperf_sys::seccomp::Refusal;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// `SO_DOMAIN` of a socket that is exchanged, and of one that is not (`AF_UNIX`, `AF_INET`).
+/// `SO_DOMAIN` of a socket that is exchanged, and of one that is not (`AF_UNIX`, `AF_INET`, `AF_VSOCK`).
 const UNIX: &str = "domain 1";
 const INET: &str = "domain 2";
+const VM: &str = "domain 40";
 
 /// What each of these scripts begins with.
 const COMMON: &str = "
@@ -192,9 +193,7 @@ print(domain(l), domain(c))
 }
 
 /// More connect than there is room for: each waits until there is.
-#[test]
-fn who_connects_to_a_full_backlog_waits() {
-    let text = "
+const FULL: &str = "
 l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(0)
 done = []
 def connect():
@@ -208,7 +207,10 @@ for _ in threads:
 for t in threads: t.join()
 print(len(done), domain(done[0]))
 ";
-    let Some((_, ended)) = swapped(text, &[]) else { return };
+
+#[test]
+fn who_connects_to_a_full_backlog_waits() {
+    let Some((_, ended)) = swapped(FULL, &[]) else { return };
     assert_eq!(ended.stdout.trim(), format!("20 {UNIX}"), "{}", ended.stderr);
 }
 
@@ -261,9 +263,7 @@ except OSError as error: print(errno.errorcode[error.errno])
     assert_eq!(ended.stdout.trim(), "EADDRINUSE", "{}", ended.stderr);
 }
 
-#[test]
-fn an_address_that_was_closed_can_be_bound_again() {
-    let text = "
+const CLOSED: &str = "
 l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
 c = socket.create_connection(at); a, _ = l.accept(); l.close()
 refused = socket.socket().connect_ex(at)
@@ -272,7 +272,10 @@ d = socket.create_connection(at); b, _ = m.accept()
 b.sendall(b'x'); a.sendall(b'y')
 print(refused == 111, d.recv(1), c.recv(1), domain(m), domain(d))
 ";
-    let Some((_, ended)) = swapped(text, &[]) else { return };
+
+#[test]
+fn an_address_that_was_closed_can_be_bound_again() {
+    let Some((_, ended)) = swapped(CLOSED, &[]) else { return };
     let told = format!("True b'x' b'y' {UNIX} {UNIX}");
     assert_eq!(ended.stdout.trim(), told, "{}", ended.stderr);
 }
@@ -310,6 +313,32 @@ fn a_client_starts_when_the_program_listens_and_ends_it() {
         let _ = fs::remove_file(sandbox.home().join("port.txt"));
     }
     sandbox.leaves_nothing();
+}
+
+#[test]
+fn sockets_of_tcp_become_vm_sockets_where_these_reach_their_own_machine() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&["swap", "--to", "vsock", "--", "true"]);
+    if !ended.status.success() {
+        assert_eq!(ended.status.code(), Some(3), "{}", ended.stderr);
+        return skipped("vsock", ended.stderr.trim());
+    }
+    for (text, told) in [
+        (BOTH, format!("{VM} {VM} {VM} True")),
+        (FULL, format!("20 {VM}")),
+        (CLOSED, format!("True b'x' b'y' {VM} {VM}")),
+    ] {
+        for words in [&["--to", "vsock"][..], &["--to", "vsock buffer=64K", "--fake-peers"]] {
+            let Some((_, ended)) = swapped(text, words) else { return };
+            assert!(ended.stdout.starts_with(&told), "{}{}", ended.stdout, ended.stderr);
+            assert!(ended.stderr.contains(" is vsock port "), "{}", ended.stderr);
+        }
+    }
+    let Some(sandbox) = script(&[("server", SERVER), ("client", CLIENT)]) else { return };
+    let words = ["swap", "--to", "vsock", "--client", "python3 client.py", "--", "python3"];
+    let ended = sandbox.run(&[&words[..], &["server.py"]].concat());
+    assert_eq!(ended.status.code(), Some(7), "{}", ended.stderr);
+    assert!(ended.stdout.contains(&format!("QUESTION {VM}")), "{}", ended.stdout);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod place;
 mod wanted;
 
 use crate::handed::Call;
+use crate::io::socket::vsock;
 use held::{State, exchange};
 use name::Name;
 use place::Place;
@@ -63,8 +64,17 @@ struct Bound {
     file: Option<(u64, u64)>,
     /// Where it is.
     place: Place,
+    /// It was seen to listen: known of those whose `listen(2)` is handed over.
+    listens: bool,
     /// The name is taken as long as this lives.
     _holder: OwnedFd,
+}
+
+impl Bound {
+    /// Whether a VM socket that was refused there will find room later: its kernel does not let connections wait for it.
+    fn is_full(&self, place: &Place) -> bool {
+        self.listens && self.place == *place && self.place.is_there()
+    }
 }
 
 /// What a socket is that was exchanged.
@@ -139,7 +149,7 @@ impl Exchange {
     pub fn calls(&self) -> Vec<i64> {
         let is_answered = |number: &i64| match *number {
             libc::SYS_accept | libc::SYS_accept4 => self.accepts(),
-            libc::SYS_listen => self.wanted.knobs.backlog.is_some(),
+            libc::SYS_listen => self.listens(),
             _ => true,
         };
         CALLS.iter().map(|(_, number)| *number).filter(is_answered).collect()
@@ -149,7 +159,13 @@ impl Exchange {
     /// listener.
     fn accepts(&self) -> bool {
         let Wanted { knobs, to, .. } = &self.wanted;
-        self.wanted.fakes_peers || (*to != To::Tcp && knobs.buffers.iter().any(Option::is_some))
+        let is_unix = matches!(to, To::UnixStream | To::UnixSeqpacket);
+        self.wanted.fakes_peers || (is_unix && knobs.buffers.iter().any(Option::is_some))
+    }
+
+    /// Whether sockets are made to listen here: for the backlog, and because nothing else tells that a VM socket listens.
+    fn listens(&self) -> bool {
+        self.wanted.knobs.backlog.is_some() || self.wanted.to == To::Vsock
     }
 
     /// Whether something waits that nobody announces: [`Self::retry`] is due within a few ms.
@@ -234,7 +250,7 @@ impl Exchange {
     /// Whether a socket that binds or connects to this name would be exchanged.
     fn is_wanted(&self, name: &Name) -> bool {
         match (name, self.wanted.to) {
-            (Name::Ip(address), To::UnixStream | To::UnixSeqpacket) => {
+            (Name::Ip(address), To::UnixStream | To::UnixSeqpacket | To::Vsock) => {
                 self.wanted.port.is_none_or(|port| port == address.port())
             }
             (Name::Path(_) | Name::Abstract(_), To::Tcp) => true,
@@ -313,7 +329,7 @@ impl Exchange {
         exchange(call, &state, made)?;
         self.exchanged.bound.push((name.to_string(), place.to_string()));
         let file = file_named(call, &name);
-        self.bound.push(Bound { name, file, place, _holder: holder });
+        self.bound.push(Bound { name, file, place, listens: false, _holder: holder });
         Ok(Answer::Value(Ok(0)))
     }
 
@@ -336,7 +352,7 @@ impl Exchange {
             return Ok(Answer::GoOn);
         }
         let made = self.socket(&State::of(call)?, &socket)?;
-        if !matches!(place, Place::Port(_)) {
+        if matches!(place, Place::Path(_) | Place::Abstract(_)) {
             self.clients += 1;
             let own = self.wanted.folder.join(format!("c{}", self.clients));
             net::bind(&made, &SocketAddrUnix::new(&own)?)?;
@@ -354,7 +370,12 @@ impl Exchange {
                 self.exchanged.connected += 1;
                 Ok(Answer::Value(Ok(0)))
             }
-            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY) => {
+            Err(Errno::CONNRESET) if !self.bound.iter().any(|bound| bound.is_full(place)) => {
+                Ok(Answer::Value(Err(libc::ECONNREFUSED)))
+            }
+            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY | Errno::CONNRESET) => {
+                // It would be the answer to the next attempt as well.
+                let _ = sockopt::socket_error(&socket)?;
                 let (call, place) = (call.clone(), place.clone());
                 self.waiting.push(Waiting::Connects { call, socket, place });
                 Ok(Answer::Later)
@@ -402,12 +423,17 @@ impl Exchange {
     }
 
     /// Lets as many connections wait as was asked for.
-    fn listen(&self, call: &Call) -> io::Result<Answer> {
+    fn listen(&mut self, call: &Call) -> io::Result<Answer> {
         let listener = call.descriptor(call.fd())?;
-        let backlog = self.wanted.knobs.backlog.filter(|_| self.role(&listener).is_some());
-        let Some(backlog) = backlog else { return Ok(Answer::GoOn) };
-        let listens = net::listen(&listener, backlog).map(|()| 0);
-        Ok(Answer::Value(listens.map_err(Errno::raw_os_error)))
+        let Some(Role::Listens(bound)) = self.role(&listener) else { return Ok(Answer::GoOn) };
+        let place = bound.place.clone();
+        let [_, backlog, ..] = call.args;
+        let backlog = self.wanted.knobs.backlog.unwrap_or(backlog as i32);
+        let listens = net::listen(&listener, backlog);
+        for bound in &mut self.bound {
+            bound.listens |= listens.is_ok() && bound.place == place;
+        }
+        Ok(Answer::Value(listens.map(|()| 0).map_err(Errno::raw_os_error)))
     }
 
     fn set_option(&mut self, call: &Call) -> Answer {
@@ -462,13 +488,15 @@ impl Exchange {
 
     /// The port that a client of ours has or seems to have.
     fn client(&self, name: &SocketAddrAny) -> Option<u16> {
-        let path = match Place::of(name)? {
-            Place::Path(path) => path,
+        let number: u32 = match Place::of(name)? {
+            Place::Path(path) => {
+                let file = path.strip_prefix(&self.wanted.folder).ok()?.to_str()?;
+                file.strip_prefix('c')?.parse().ok()?
+            }
+            Place::Vm(port) => port,
             Place::Port(address) => return Some(address.port()),
             Place::Abstract(_) => return None,
         };
-        let number = path.strip_prefix(&self.wanted.folder).ok()?.to_str()?.strip_prefix('c')?;
-        let number: u32 = number.parse().ok()?;
         // They begin again where there are no more, as those of the kernel do.
         let many = u32::from(u16::MAX - FIRST_PORT);
         u16::try_from(u32::from(FIRST_PORT) + number % many).ok()
@@ -479,6 +507,7 @@ impl Exchange {
         let (family, kind) = match self.wanted.to {
             To::UnixStream => (AddressFamily::UNIX, SocketType::STREAM),
             To::UnixSeqpacket => (AddressFamily::UNIX, SocketType::SEQPACKET),
+            To::Vsock => (AddressFamily::VSOCK, SocketType::STREAM),
             To::Tcp => (AddressFamily::INET, SocketType::STREAM),
         };
         let blocks = match state.is_nonblocking {
@@ -501,7 +530,10 @@ impl Exchange {
     }
 
     fn set_buffers(&self, socket: &OwnedFd) -> io::Result<()> {
-        let [send, receive] = self.wanted.knobs.buffers;
+        let Knobs { buffers: [send, receive], buffer, .. } = self.wanted.knobs;
+        if self.wanted.to == To::Vsock {
+            vsock::set_up(socket, buffer)?;
+        }
         if let Some(bytes) = send {
             sockopt::set_socket_send_buffer_size(socket, bytes)?;
         }
@@ -519,7 +551,7 @@ impl Exchange {
             self.unchanged.clear();
             return true;
         }
-        self.bound.iter().any(|bound| bound.place.is_listening())
+        self.bound.iter().any(|bound| bound.listens || bound.place.is_listening())
     }
 }
 

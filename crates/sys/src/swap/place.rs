@@ -1,7 +1,8 @@
 //! Where a listener is that was exchanged, and who is there by what the kernel tells of all sockets.
 
 use super::name::Name;
-use super::wanted::Wanted;
+use super::wanted::{To, Wanted};
+use crate::io::socket::vsock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType};
@@ -20,6 +21,8 @@ pub(super) enum Place {
     Path(PathBuf),
     Abstract(Vec<u8>),
     Port(SocketAddr),
+    /// Of a VM socket.
+    Vm(u32),
 }
 
 impl fmt::Display for Place {
@@ -28,6 +31,7 @@ impl fmt::Display for Place {
             Self::Path(path) => write!(out, "{}", path.display()),
             Self::Abstract(name) => write!(out, "@{}", String::from_utf8_lossy(name)),
             Self::Port(address) => write!(out, "{address}"),
+            Self::Vm(port) => write!(out, "vsock port {port}"),
         }
     }
 }
@@ -36,6 +40,9 @@ impl Place {
     pub(super) fn of(name: &SocketAddrAny) -> Option<Self> {
         if let Ok(address) = SocketAddr::try_from(name.clone()) {
             return Some(Self::Port(address));
+        }
+        if let Some(port) = vsock::port(name) {
+            return Some(Self::Vm(port));
         }
         let name = SocketAddrUnix::try_from(name.clone()).ok()?;
         if let Some(name) = name.abstract_name() {
@@ -47,6 +54,10 @@ impl Place {
     /// Binds a socket to a place of its own, which stands for `name`.
     pub(super) fn bind(socket: &OwnedFd, name: &Name, wanted: &Wanted) -> io::Result<Self> {
         match name {
+            Name::Ip(_) if wanted.to == To::Vsock => {
+                vsock::bind_raw(socket, libc::VMADDR_PORT_ANY)?;
+                Ok(Self::Vm(vsock::bound_port(socket)?))
+            }
             Name::Ip(address) if wanted.knobs.is_abstract => {
                 let folder = wanted.folder.file_name().unwrap_or_default();
                 let name = [folder.as_bytes(), b"-", file_name(*address).as_bytes()].concat();
@@ -68,72 +79,76 @@ impl Place {
     }
 
     /// Connects a socket to it. Where a blocking one would wait for room, it says so: `connect(2)` waits as long as a send may.
+    /// A VM socket is refused instead, and its connection is made within microseconds: it is waited for.
     pub(super) fn connect(&self, socket: &OwnedFd) -> Result<(), Errno> {
         let flags = rustix::fs::fcntl_getfl(socket)?;
-        rustix::fs::fcntl_setfl(socket, flags | OFlags::NONBLOCK)?;
+        let meanwhile = match self {
+            Self::Vm(_) => flags - OFlags::NONBLOCK,
+            _ => flags | OFlags::NONBLOCK,
+        };
+        rustix::fs::fcntl_setfl(socket, meanwhile)?;
         let connected = match self {
             Self::Path(path) => net::connect(socket, &SocketAddrUnix::new(path)?),
             Self::Abstract(name) => net::connect(socket, &SocketAddrUnix::new_abstract_name(name)?),
             Self::Port(address) => net::connect(socket, address),
+            Self::Vm(port) => vsock::connect_raw(socket, *port),
         };
         rustix::fs::fcntl_setfl(socket, flags)?;
         connected
     }
 
-    /// Whether somebody listens there.
+    /// Whether somebody listens there; not known of a VM socket, of which the kernel keeps no list in `/proc`.
     pub(super) fn is_listening(&self) -> bool {
         match self {
-            Self::Path(_) | Self::Abstract(_) => {
-                self.sockets("/proc/net/unix", |words| words[3] == ACCEPTS)
-            }
-            Self::Port(_) => self.sockets("/proc/net/tcp", |words| words[3] == LISTENS),
+            Self::Path(_) | Self::Abstract(_) => self.is_unix(|words| words[3] == ACCEPTS),
+            Self::Port(address) => is_tcp_listening(*address),
+            Self::Vm(_) => false,
         }
     }
 
     /// Whether a socket that is bound to it is still open, listening or not.
     pub(super) fn is_there(&self) -> bool {
+        let trial =
+            |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
         match self {
             // One that was accepted has the name of its listener.
-            Self::Path(_) | Self::Abstract(_) => {
-                self.sockets("/proc/net/unix", |words| words[5] != CONNECTED)
-            }
+            Self::Path(_) | Self::Abstract(_) => self.is_unix(|words| words[5] != CONNECTED),
             // None of those that hold it lets another one in.
             Self::Port(address) => {
-                let trial = net::socket_with(
-                    AddressFamily::INET,
-                    SocketType::STREAM,
-                    SocketFlags::CLOEXEC,
-                    None,
-                );
-                trial.is_ok_and(|trial| net::bind(&trial, address).is_err())
+                trial(AddressFamily::INET).is_ok_and(|trial| net::bind(&trial, address).is_err())
             }
+            Self::Vm(port) => trial(AddressFamily::VSOCK)
+                .is_ok_and(|trial| vsock::bind_raw(&trial, *port).is_err()),
         }
     }
 
-    /// Whether one of the sockets that are bound to it is so: `Num RefCount Protocol Flags Type St Inode Path` of UNIX sockets,
-    /// and `sl local_address rem_address st` of those of TCP.
-    fn sockets(&self, file: &str, is_so: impl Fn(&[&str]) -> bool) -> bool {
-        let name = match self {
-            Self::Path(_) | Self::Abstract(_) => format!(" {self}"),
-            // In the order of the bytes of this machine, as 32 bits.
-            Self::Port(address) => match address.ip() {
-                IpAddr::V4(ip) => {
-                    let ip = u32::from_ne_bytes(ip.octets());
-                    format!(" {ip:08X}:{:04X} ", address.port())
-                }
-                IpAddr::V6(_) => return false,
-            },
-        };
-        let all = fs::read_to_string(file).unwrap_or_default();
-        let has_name = |line: &&str| match self {
-            Self::Path(_) | Self::Abstract(_) => line.ends_with(&name),
-            Self::Port(_) => line.contains(&name),
-        };
-        all.lines().filter(has_name).any(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            words.len() > 6 && is_so(&words)
-        })
+    /// Whether one of the UNIX sockets that are bound to it is so: `Num RefCount Protocol Flags Type St Inode Path`.
+    fn is_unix(&self, is_so: impl Fn(&[&str]) -> bool) -> bool {
+        let name = format!(" {self}");
+        any_socket("/proc/net/unix", |line| line.ends_with(&name), is_so)
     }
+}
+
+/// Whether a socket of TCP listens there: `sl local_address rem_address st`.
+fn is_tcp_listening(address: SocketAddr) -> bool {
+    let IpAddr::V4(ip) = address.ip() else { return false };
+    // In the order of the bytes of this machine, as 32 bits.
+    let ip = u32::from_ne_bytes(ip.octets());
+    let name = format!(" {ip:08X}:{:04X} ", address.port());
+    any_socket("/proc/net/tcp", |line| line.contains(&name), |words| words[3] == LISTENS)
+}
+
+/// Whether a line of a table of sockets has a name and its words are so.
+fn any_socket(
+    file: &str,
+    has_name: impl Fn(&str) -> bool,
+    is_so: impl Fn(&[&str]) -> bool,
+) -> bool {
+    let all = fs::read_to_string(file).unwrap_or_default();
+    all.lines().filter(|line| has_name(line)).any(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.len() > 6 && is_so(&words)
+    })
 }
 
 /// `6379`; with the address where it is not the usual one.

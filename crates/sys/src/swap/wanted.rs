@@ -10,6 +10,8 @@ pub enum To {
     UnixStream,
     /// The same, with boundaries between messages.
     UnixSeqpacket,
+    /// VM sockets over their loopback transport, in place of those of TCP.
+    Vsock,
     /// Sockets of TCP, on the loopback interface, in place of UNIX sockets.
     Tcp,
 }
@@ -19,6 +21,8 @@ pub enum To {
 pub struct Knobs {
     /// Bytes of the send and the receive buffer that are asked for (`SO_SNDBUF`, `SO_RCVBUF`).
     pub buffers: [Option<usize>; 2],
+    /// Of the one that a VM socket has.
+    pub buffer: Option<u64>,
     /// How many connections may wait, whatever the program says.
     pub backlog: Option<i32>,
     /// UNIX sockets get names without a file.

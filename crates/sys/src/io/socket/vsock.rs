@@ -1,14 +1,13 @@
 //! VM sockets over the loopback transport: `AF_VSOCK` with the context identifier of this very machine.
 
 use crate::io::failed;
-use crate::io::last_errno;
 use crate::io::socket::{Kind, get_option, meeting, set_option};
 use ipcperf_core::{Missing, SetupError};
 use rustix::io::Errno;
 use rustix::net::addr::{SocketAddrArg, SocketAddrLen, SocketAddrOpaque};
-use rustix::net::{self, AddressFamily, SocketFlags};
+use rustix::net::{self, AddressFamily, SocketAddrAny, SocketFlags};
 use std::ffi::c_int;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 /// Options of level `AF_VSOCK` (include/uapi/linux/vm_sockets.h).
 const BUFFER_SIZE: c_int = 0;
@@ -53,16 +52,37 @@ fn socket(kind: Kind, buffer: Option<u64>) -> Result<OwnedFd, SetupError> {
         }
         other => failed("socket")(other),
     })?;
-    set(&socket, CONNECT_TIMEOUT, PATIENCE, "SO_VM_SOCKETS_CONNECT_TIMEOUT")?;
-    if let Some(bytes) = buffer {
-        set(&socket, BUFFER_MAX_SIZE, bytes, "SO_VM_SOCKETS_BUFFER_MAX_SIZE")?;
-        set(&socket, BUFFER_SIZE, bytes, "SO_VM_SOCKETS_BUFFER_SIZE")?;
-    }
+    set_up(&socket, buffer).map_err(failed("setsockopt AF_VSOCK"))?;
     Ok(socket)
 }
 
-fn set<T: Copy>(socket: &OwnedFd, name: c_int, value: T, text: &str) -> Result<(), SetupError> {
-    set_option(socket, libc::AF_VSOCK, name, value).map_err(failed(text))
+/// Gives a socket a buffer, and its connect an end that is near.
+pub(crate) fn set_up(socket: &OwnedFd, buffer: Option<u64>) -> Result<(), Errno> {
+    set_option(socket, libc::AF_VSOCK, CONNECT_TIMEOUT, PATIENCE)?;
+    if let Some(bytes) = buffer {
+        set_option(socket, libc::AF_VSOCK, BUFFER_MAX_SIZE, bytes)?;
+        set_option(socket, libc::AF_VSOCK, BUFFER_SIZE, bytes)?;
+    }
+    Ok(())
+}
+
+/// The port of a name of this family.
+pub(crate) fn port(name: &SocketAddrAny) -> Option<u32> {
+    let is_whole = name.addr_len() as usize >= size_of::<libc::sockaddr_vm>();
+    (is_whole && name.address_family() == AddressFamily::VSOCK).then(|| {
+        // SAFETY: a name of this family is a `sockaddr_vm`, all of which is there.
+        unsafe { name.as_ptr().cast::<libc::sockaddr_vm>().read_unaligned().svm_port }
+    })
+}
+
+/// Binds a socket to this machine and a port, or any (`VMADDR_PORT_ANY`).
+pub(crate) fn bind_raw(socket: &OwnedFd, port: u32) -> Result<(), Errno> {
+    net::bind(socket, &Address(port))
+}
+
+/// The port that a socket is bound to.
+pub(crate) fn bound_port(socket: &OwnedFd) -> Result<u32, Errno> {
+    port(&net::getsockname(socket)?).ok_or(Errno::AFNOSUPPORT)
 }
 
 /// Bytes that may be under way to this socket.
@@ -83,21 +103,14 @@ pub fn buffer_size(socket: &OwnedFd) -> Result<u64, SetupError> {
 /// `Unavailable` where the loopback transport is missing; otherwise the call that failed.
 pub fn listen(kind: Kind, buffer: Option<u64>) -> Result<(OwnedFd, u32), SetupError> {
     let listener = socket(kind, buffer)?;
-    net::bind(&listener, &Address(libc::VMADDR_PORT_ANY)).map_err(|error| match error {
+    bind_raw(&listener, libc::VMADDR_PORT_ANY).map_err(|error| match error {
         Errno::ADDRNOTAVAIL => no_transport(),
         other => failed("bind")(other),
     })?;
     let backlog = c_int::try_from(meeting::backlog()).unwrap_or(c_int::MAX);
     net::listen(&listener, backlog).map_err(failed("listen"))?;
-    // SAFETY: `sockaddr_vm` is made of integers.
-    let mut bound: libc::sockaddr_vm = unsafe { std::mem::zeroed() };
-    let mut len = size_of_val(&bound) as libc::socklen_t;
-    // SAFETY: the kernel writes at most `len` bytes, the size of the address.
-    let got = unsafe { libc::getsockname(listener.as_raw_fd(), (&raw mut bound).cast(), &mut len) };
-    if got != 0 {
-        return Err(SetupError::sys("getsockname", last_errno()));
-    }
-    Ok((listener, bound.svm_port))
+    let port = bound_port(&listener).map_err(failed("getsockname"))?;
+    Ok((listener, port))
 }
 
 /// Connects to a listener of [`listen`] and introduces itself.
