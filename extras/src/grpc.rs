@@ -415,22 +415,25 @@ impl Port for GrpcUnaryPort {
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         let packet = self.side.packet(len, fill)?;
         let Side { runtime, written, due, .. } = &mut self.side;
-        *due += encoded(&packet);
         match &mut self.calls {
             Calls::Made { client, waiting } => {
+                *due += encoded(&packet);
                 let mut client = client.clone().ok_or(Fault::Closed)?;
                 waiting.push_back(runtime.spawn(async move {
                     client.ready().await.map_err(|error| Status::from_error(error.into()))?;
                     let answer = client.unary(Request::new(packet), path(), codec()).await?;
                     Ok(answer.into_inner())
                 }));
+                runtime.block_on(written.until(|wire| &wire.data, *due))
             }
-            Calls::Answered { waiting, .. } => {
+            Calls::Answered { waiting, count, .. } => {
                 let answer = waiting.pop_front().ok_or(Fault::Closed)?;
                 answer.send(packet).map_err(|_| Fault::Closed)?;
+                // An answer is none without its trailers.
+                let answered = *count - waiting.len() as u64;
+                runtime.block_on(written.until(|wire| &wire.ends, answered))
             }
         }
-        runtime.block_on(written.until(|wire| &wire.data, *due))
     }
 
     fn recv<T>(
@@ -594,13 +597,22 @@ impl AsyncRead for Wire {
     }
 }
 
+/// What a peer that is gone no longer takes is dropped, uncounted: at the first write that fails, hyper would give up what the
+/// peer has sent before as well.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+}
+
 impl AsyncWrite for Wire {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         from: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let done = ready!(Pin::new(&mut self.stream).poll_write(context, from))?;
+        let done = match ready!(Pin::new(&mut self.stream).poll_write(context, from)) {
+            Err(error) if is_gone(&error) => return Poll::Ready(Ok(from.len())),
+            done => done?,
+        };
         self.count(&from[..done]);
         Poll::Ready(Ok(done))
     }
@@ -610,7 +622,12 @@ impl AsyncWrite for Wire {
         context: &mut Context<'_>,
         from: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let done = ready!(Pin::new(&mut self.stream).poll_write_vectored(context, from))?;
+        let done = match ready!(Pin::new(&mut self.stream).poll_write_vectored(context, from)) {
+            Err(error) if is_gone(&error) => {
+                return Poll::Ready(Ok(from.iter().map(|slice| slice.len()).sum()));
+            }
+            done => done?,
+        };
         let mut left = done;
         for slice in from {
             let part = left.min(slice.len());
