@@ -108,7 +108,10 @@ fn documents_by_fixed_seeds_are_what_they_were() {
         return tell("skipped: digests of documents depend on the C library and the processor");
     }
     let digest = |(name, simulation): (&str, Simulation)| {
-        let mut document = serde_json::from_slice(&bytes(&simulation)).expect("JSON");
+        let mut document: Value = serde_json::from_slice(&bytes(&simulation)).expect("JSON");
+        if let Some(findings) = document["noise"]["findings"].as_array_mut() {
+            findings.retain(|finding| finding["code"] != "W-DEBUGBUILD");
+        }
         without_sentences(&mut document);
         let digest = sha256(document.to_string().as_bytes());
         let start: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -117,11 +120,11 @@ fn documents_by_fixed_seeds_are_what_they_were() {
     assert_eq!(
         kept_simulations().map(digest),
         [
-            "081b2dbc9dac34c6 closed loops",
-            "f6cfd2e8a569a6f3 an open loop",
-            "1ce56ca8330f7d91 faults, modes, stolen time, both loops",
-            "143336f6f4076e5a every other fault of a slice, bursts",
-            "000b4be6be98d030 a clock that jumps",
+            "770f0d6ce2e303ca closed loops",
+            "cf84bed44685415f an open loop",
+            "0e6671e0bcd8ceeb faults, modes, stolen time, both loops",
+            "bd2c16e6740ac240 every other fault of a slice, bursts",
+            "21710b5676f0c26e a clock that jumps",
         ]
     );
 }
