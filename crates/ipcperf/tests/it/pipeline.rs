@@ -162,17 +162,16 @@ fn a_run_that_lost_bytes_is_no_figure_and_one_whose_ends_missed_is_tried_again()
         assert!(reason.contains("999999 of 1000000 bytes"), "{reason}");
     }
     // The source finds nobody twice, and then loses its sink. The fourth attempt works.
-    let missed = "echo x >> ../../missed; n=${*#*readbytes=}; echo ${n%% *} > ../../bytes; \
+    let missed = "echo x >> ../../missed; n=${*#*readbytes=}; \
                   case $(wc -l < ../../missed) in \
                       1|2) echo 'socat[1] E connect: Connection refused' ;; \
                       3) echo 'socat[1] E write(6, 0x1, 1000): Broken pipe' ;; \
-                      *) exit 0 ;; \
+                      *) echo ${n%% *} > ../../new; mv ../../new ../../bytes; exit 0 ;; \
                   esac >&2; exit 1";
-    let found = with_program(
-        &sandbox,
-        &study(&[("as-published", "unix-stream")], 1),
-        &fake(missed, "sleep 0.1; read -r n < ../../bytes; exec head -c $n /dev/zero"),
-    );
+    let sink = "sleep 0.1; until mv ../../bytes ../../taken 2> /dev/null; do sleep 0.1; done; \
+                read -r n < ../../taken; exec head -c $n /dev/zero";
+    let found =
+        with_program(&sandbox, &study(&[("as-published", "unix-stream")], 1), &fake(missed, sink));
     let arm = &found[0];
     assert_eq!((&arm["status"], value(arm, 0, "races_lost")), (&"ok".into(), Some(3.0)), "{arm}");
     // It sleeps as long for a single block, so all of a run looks like start-up.
