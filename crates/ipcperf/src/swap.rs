@@ -25,8 +25,8 @@ The exit code is that of the program, or of the client (128 + N if signal N ende
 /// What becomes of sockets.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExchangeArgs {
-    /// What its sockets become: unix-stream in place of TCP, unix-seqpacket for programs that read whole messages, vsock (its
-    /// loopback transport), or tcp (loopback) in place of UNIX sockets. Knobs stand behind it: 'unix-stream sndbuf=1M
+    /// What its sockets become: unix-stream in place of TCP, unix-seqpacket for programs that read whole messages, vsock over
+    /// its loopback transport, or tcp (loopback) in place of UNIX sockets. Knobs stand behind it: 'unix-stream sndbuf=1M
     /// backlog=4096 bind=abstract', 'vsock buffer=1M', 'tcp nodelay=off'
     #[arg(long, value_name = "MECHANISM", default_value = "unix-stream")]
     to: String,
@@ -148,7 +148,7 @@ fn knobs(registry: &Registry, wanted: &str) -> Result<Knobs, Stop> {
             }
             ("sndbuf", _) => knobs.buffers[0] = number,
             ("rcvbuf", _) => knobs.buffers[1] = number,
-            ("buffer", _) => knobs.buffer = number.map(|number| number as u64),
+            ("buffer", KnobValue::Number(bytes)) => knobs.buffer = Some(*bytes),
             ("backlog", _) => knobs.backlog = number.and_then(|number| i32::try_from(number).ok()),
             ("nodelay", KnobValue::Flag(is_on)) => knobs.delays = !is_on,
             _ => {

@@ -292,7 +292,7 @@ fn a_process_that_runs_already_is_recorded_and_runs_on() {
 }
 
 #[test]
-fn whoever_has_no_rights_records_by_ptrace_and_is_told_which_are_missing() {
+fn without_rights_it_records_by_ptrace_and_says_which_are_missing() {
     let Some(somebody) = Somebody::new() else { return };
     let ended =
         somebody.run(&[], &["record", "-o", "p.json", "--", "sh", "-c", "echo hello | cat"]);

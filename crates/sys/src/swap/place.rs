@@ -79,7 +79,7 @@ impl Place {
     }
 
     /// Connects a socket to it. Where a blocking one would wait for room, it says so: `connect(2)` waits as long as a send may.
-    /// A VM socket is refused instead, and its connection is made within microseconds: it is waited for.
+    /// A VM listener refuses where it has no room, so its clients can block: a connection takes microseconds.
     pub(super) fn connect(&self, socket: &OwnedFd) -> Result<(), Errno> {
         let flags = rustix::fs::fcntl_getfl(socket)?;
         let meanwhile = match self {

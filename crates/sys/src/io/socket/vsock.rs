@@ -56,7 +56,7 @@ fn socket(kind: Kind, buffer: Option<u64>) -> Result<OwnedFd, SetupError> {
     Ok(socket)
 }
 
-/// Gives a socket a buffer, and its connect an end that is near.
+/// Sets how long a connect may take, and the size of the buffer.
 pub(crate) fn set_up(socket: &OwnedFd, buffer: Option<u64>) -> Result<(), Errno> {
     set_option(socket, libc::AF_VSOCK, CONNECT_TIMEOUT, PATIENCE)?;
     if let Some(bytes) = buffer {
