@@ -178,6 +178,8 @@ impl<'a> Session<'a> {
                 session.source.attach(process)?;
             }
         }
+        // The kernel may take its time over the programs and tables; it is not that of the recording.
+        session.began = Instant::now();
         if !wanted.program.is_empty() {
             session.source.start(&wanted.program, wanted.is_silent)?;
         }

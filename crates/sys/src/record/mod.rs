@@ -13,6 +13,7 @@ mod traced;
 pub use calls::{Act, Does, does};
 pub use kernel::Kernel;
 pub use purpose::WAITING;
+pub(crate) use shared::listening;
 pub use shared::{Shared, listening_ports, program_of};
 pub use traced::Traced;
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::{BufRead, BufReader};
 
 /// Memory that processes have mapped shared and writable, by what is mapped.
 #[derive(Debug, Default)]
@@ -58,15 +59,24 @@ pub fn program_of(process: u32) -> Option<String> {
 /// Ports of TCP on which somebody listens in this network.
 #[must_use]
 pub fn listening_ports() -> BTreeSet<u16> {
-    let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
-        .map(|path| fs::read_to_string(path).unwrap_or_default());
-    let ports = tables.iter().flat_map(|table| table.lines()).filter_map(|line| {
-        // number, own address, the peer's, state; 0A is that of a listener
-        let words: Vec<&str> = line.split_whitespace().take(4).collect();
-        let [_, own, _, "0A"] = words[..] else { return None };
-        u16::from_str_radix(own.rsplit(':').next()?, 16).ok()
-    });
-    ports.collect()
+    let ends = ["/proc/net/tcp", "/proc/net/tcp6"].into_iter().flat_map(listening);
+    ends.filter_map(|end| u16::from_str_radix(end.rsplit(':').next()?, 16).ok()).collect()
+}
+
+/// The ends of TCP on which somebody listens, as a table of the kernel has them: `0100007F:18EB`.
+pub(crate) fn listening(table: &str) -> impl Iterator<Item = String> {
+    fs::File::open(table).map(BufReader::new).into_iter().flat_map(listed)
+}
+
+/// They come first in the table (`proc_net_tcp.rst`). What follows takes the kernel a tenth of a second and more to write once
+/// some ten thousand connections wait, and is not read.
+fn listed(table: impl BufRead) -> impl Iterator<Item = String> {
+    // number, own end, the peer's, state; 0A is that of who listens
+    table.lines().skip(1).map_while(Result::ok).map_while(|line| {
+        let mut words = line.split_whitespace().skip(1);
+        let own = words.next()?.to_owned();
+        (words.nth(1) == Some("0A")).then_some(own)
+    })
 }
 
 #[cfg(test)]
@@ -83,6 +93,20 @@ mod tests {
             7f0000040000-7f0000041000 rw-p 00000000 00:00 0\n";
         let found = mappings(one);
         assert_eq!(found, BTreeMap::from([("00:01 17".to_owned(), 0x3000)]));
+    }
+
+    #[test]
+    fn of_the_ends_of_tcp_those_are_read_where_somebody_listens() {
+        let mut table = "  sl  local_address rem_address   st tx_queue rx_queue\n\
+            0: 0100007F:18EB 00000000:0000 0A 00000000:00000000\n\
+            1: 00000000:0016 00000000:0000 0A 00000000:00000000\n\
+            2: 0100007F:A762 0100007F:18EB 06 00000000:00000000\n\
+            3: 0100007F:18EC 00000000:0000 06 00000000:00000000\n"
+            .as_bytes();
+        let found: Vec<String> = listed(&mut table).collect();
+        assert_eq!(found, ["0100007F:18EB", "00000000:0016"]);
+        assert!(table.starts_with(b"3: "), "what follows is not read");
+        assert_eq!(listening("/nowhere").count(), 0);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::name::Name;
 use super::wanted::{To, Wanted};
 use crate::io::socket::vsock;
+use crate::record::listening;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType};
@@ -125,30 +126,21 @@ impl Place {
     /// Whether one of the UNIX sockets that are bound to it is so: `Num RefCount Protocol Flags Type St Inode Path`.
     fn is_unix(&self, is_so: impl Fn(&[&str]) -> bool) -> bool {
         let name = format!(" {self}");
-        any_socket("/proc/net/unix", |line| line.ends_with(&name), is_so)
+        let all = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+        all.lines().filter(|line| line.ends_with(&name)).any(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            words.len() > 6 && is_so(&words)
+        })
     }
 }
 
-/// Whether a socket of TCP listens there: `sl local_address rem_address st`.
+/// Whether a socket of TCP listens there.
 fn is_tcp_listening(address: SocketAddr) -> bool {
     let IpAddr::V4(ip) = address.ip() else { return false };
     // In the order of the bytes of this machine, as 32 bits.
     let ip = u32::from_ne_bytes(ip.octets());
-    let name = format!(" {ip:08X}:{:04X} ", address.port());
-    any_socket("/proc/net/tcp", |line| line.contains(&name), |words| words[3] == LISTENS)
-}
-
-/// Whether a line of a table of sockets has a name and its words are so.
-fn any_socket(
-    file: &str,
-    has_name: impl Fn(&str) -> bool,
-    is_so: impl Fn(&[&str]) -> bool,
-) -> bool {
-    let all = fs::read_to_string(file).unwrap_or_default();
-    all.lines().filter(|line| has_name(line)).any(|line| {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        words.len() > 6 && is_so(&words)
-    })
+    let own = format!("{ip:08X}:{:04X}", address.port());
+    listening("/proc/net/tcp").any(|other| other == own)
 }
 
 /// `6379`; with the address where it is not the usual one.
@@ -160,8 +152,6 @@ fn file_name(address: SocketAddr) -> String {
     }
 }
 
-/// `__SO_ACCEPTCON` and `SS_CONNECTED` (`linux/net.h`), as `/proc/net/unix` writes them, and `TCP_LISTEN`
-/// (`net/tcp_states.h`).
+/// `__SO_ACCEPTCON` and `SS_CONNECTED` (`linux/net.h`), as `/proc/net/unix` writes them.
 const ACCEPTS: &str = "00010000";
 const CONNECTED: &str = "03";
-const LISTENS: &str = "0A";
