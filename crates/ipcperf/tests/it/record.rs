@@ -13,8 +13,9 @@ use std::process::{Command, Stdio};
 const SERVER: &str = "
 import socket, sys, threading
 if 'unix' in sys.argv: l = socket.socket(socket.AF_UNIX); l.bind('secret-folder/talk.sock')
-else: l = socket.socket(); l.bind(('127.0.0.1', 0)); open('port', 'w').write(str(l.getsockname()[1]))
+else: l = socket.socket(); l.bind(('127.0.0.1', 0))
 l.listen()
+if 'unix' not in sys.argv: open('port', 'w').write(str(l.getsockname()[1]))
 def serve(a):
     while True:
         d = b''

@@ -32,6 +32,9 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// A thread was made, not a process.
 const CLONE: i32 = libc::PTRACE_EVENT_CLONE;
 
+/// A task was made.
+const MADE: [i32; 3] = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, CLONE];
+
 /// Whatever this thread has started or traces, and nothing of other threads.
 const OURS: i32 = libc::__WALL | libc::__WNOTHREAD;
 
@@ -207,27 +210,38 @@ impl Follow {
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
             }
-            if !libc::WIFSTOPPED(status) {
-                self.tasks.remove(&pid);
-                self.seized.remove(&pid);
-                continue;
+            self.release(pid, status);
+        }
+    }
+
+    /// Lets one go that has stopped or ended. A task may stop before the one that made it says so.
+    fn release(&mut self, pid: libc::pid_t, status: i32) {
+        if !libc::WIFSTOPPED(status) {
+            self.tasks.remove(&pid);
+            self.early.remove(&pid);
+            self.seized.remove(&pid);
+            return;
+        }
+        if !self.seized.remove(&pid) {
+            if !self.tasks.contains_key(&pid) {
+                self.early.insert(pid);
             }
-            let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
-            let makes = [libc::PTRACE_EVENT_FORK, libc::PTRACE_EVENT_VFORK, CLONE];
-            if makes.contains(&event)
-                && self.seized.contains(&pid)
-                && let Ok(made) = message(pid)
-            {
+            return;
+        }
+        self.tasks.remove(&pid);
+        let (signal, event) = (libc::WSTOPSIG(status), status >> 16);
+        if MADE.contains(&event)
+            && let Ok(made) = message(pid)
+        {
+            if self.early.remove(&made) {
+                detach(made, 0);
+            } else {
                 self.tasks.insert(made, NOBODY);
                 self.seized.insert(made);
             }
-            if self.seized.remove(&pid) {
-                self.tasks.remove(&pid);
-                let is_sent = event == 0 && signal != libc::SIGTRAP | 0x80;
-                let signal = if is_sent { signal as usize } else { 0 };
-                let _ = request(libc::PTRACE_DETACH as usize, pid, 0, signal);
-            }
         }
+        let is_sent = event == 0 && signal != libc::SIGTRAP | 0x80;
+        detach(pid, if is_sent { signal as usize } else { 0 });
     }
 
     /// To poll on: readable when [`go_on`](Self::go_on) has something to do.
@@ -293,7 +307,7 @@ impl Follow {
                 Some(info) => self.enters(pid, owner, info),
                 None => self.returns(pid)?,
             },
-            (_, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | CLONE) => {
+            (_, event) if MADE.contains(&event) => {
                 let made = message(pid)?;
                 self.tasks.insert(made, owner);
                 if self.seized.contains(&pid) {
@@ -304,7 +318,8 @@ impl Follow {
                     watch(Seen::Made { thread, child });
                 }
                 if self.early.remove(&made) {
-                    resume(made, 0)?;
+                    // If it was killed since, the one that made it goes on all the same.
+                    let _ = resume(made, 0);
                 }
             }
             // A thread that loads a program becomes the process; its old number is nobody's.
@@ -408,6 +423,10 @@ impl Drop for Follow {
     fn drop(&mut self) {
         self.let_go();
         self.tasks.retain(|task, _| !self.seized.contains(task));
+        // Made by a task that ran already, and did not say so within the patience: the kernel lets them go on.
+        if self.programs.is_empty() {
+            self.early.clear();
+        }
         for pid in self.tasks.keys().chain(&self.early) {
             // SAFETY: takes numbers only. No task here is reaped, so none of the numbers is somebody else's.
             unsafe { libc::kill(*pid, libc::SIGKILL) };
@@ -430,6 +449,11 @@ impl Drop for Follow {
 
 fn resume(pid: libc::pid_t, signal: usize) -> io::Result<()> {
     request(libc::PTRACE_SYSCALL as usize, pid, 0, signal).map(drop)
+}
+
+/// A stopped task goes on untraced.
+fn detach(pid: libc::pid_t, signal: usize) {
+    let _ = request(libc::PTRACE_DETACH as usize, pid, 0, signal);
 }
 
 /// Which task an event is about.
@@ -476,6 +500,42 @@ mod tests {
         let many = calls("printf x; (printf x; printf x); (printf x) & wait; exit 3");
         let writes = |calls: &BTreeMap<String, u64>| calls.get("write").copied().unwrap_or(0);
         assert_eq!(many.as_ref().map(writes), Some(writes(&one) + 3), "{one:?} {many:?}");
+    }
+
+    #[test]
+    fn what_stops_before_its_parent_says_that_it_made_it_is_let_go_as_well() {
+        let mut shell = Command::new("sh");
+        let mut shell = shell.args(["-c", "while :; do (:); done"]).spawn().expect("a shell");
+        let pid = shell.id().cast_signed();
+        let stop = |pid| {
+            let mut status = 0;
+            // SAFETY: `status` is a valid place for the result.
+            assert_eq!(unsafe { libc::waitpid(pid, &raw mut status, OURS) }, pid);
+            assert!(libc::WIFSTOPPED(status), "{status:x}");
+            status
+        };
+        let mut follow = Follow::new().expect("a descriptor");
+        match follow.attach(shell.id()) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                crate::skipped::skipped("ptrace", error);
+            }
+            other => {
+                other.expect("it runs");
+                let told = loop {
+                    match stop(pid) {
+                        status if MADE.contains(&(status >> 16)) => break status,
+                        _ => resume(pid, 0).expect("it has stopped"),
+                    }
+                };
+                let child = message(pid).expect("it has made one");
+                follow.release(child, stop(child));
+                follow.release(pid, told);
+                assert!(follow.seized.is_empty() && follow.early.is_empty(), "{:?}", follow.seized);
+                assert!(shell.try_wait().expect("our own child").is_none(), "it runs on");
+            }
+        }
+        shell.kill().expect("our own child");
+        shell.wait().expect("our own child");
     }
 
     #[test]
