@@ -85,11 +85,12 @@ fn job_of(flags: &[String]) -> String {
                 let table = job.entry(key).or_insert_with(|| Table::new().into());
                 table.as_table_mut().expect("a table").insert(knob.to_owned(), value.into());
             }
-            "exec" | "fail-if" => {
+            // A path is one text; everything else may be a list.
+            "output" | "raw" => drop(job.insert(key.to_owned(), value.into())),
+            _ => {
                 let list = job.entry(key).or_insert_with(|| Value::Array(vec![]));
                 list.as_array_mut().expect("a list").push(value.into());
             }
-            _ => drop(job.insert(key.to_owned(), value.into())),
         }
     }
     job.to_string()

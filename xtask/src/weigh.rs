@@ -21,7 +21,7 @@ struct Count {
 /// The most of each count. Only a new feature raises them, by what it takes; its commit says so.
 mod ceiling {
     pub(super) const CODE_LINES: usize = 85_500;
-    pub(super) const TEST_LINES: usize = 40_500;
+    pub(super) const TEST_LINES: usize = 40_600;
     pub(super) const TOKENS: usize = 885_000;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     pub(super) const ROUND_LOOPS: usize = 1;
