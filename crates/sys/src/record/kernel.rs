@@ -215,9 +215,16 @@ fn class_of(number: i64, does: Does) -> u8 {
 unsafe fn bpf(command: usize, attribute: &[u64]) -> io::Result<usize> {
     let (at, size) = (attribute.as_ptr() as usize, size_of_val(attribute));
     // SAFETY: the caller's promise.
-    let done = unsafe { raw::call3(libc::SYS_bpf, command, at, size) };
+    let call = || unsafe { raw::call3(libc::SYS_bpf, command, at, size) };
+    // The verifier gives up as soon as a signal waits, which this thread takes when the call returns.
+    let is_cut = |done: &Result<usize, i32>| matches!(done, Err(libc::EAGAIN | libc::EINTR));
+    let done = (0..TRIES).map(|_| call()).find(|done| !is_cut(done));
+    let done = done.unwrap_or(Err(libc::EAGAIN));
     done.map_err(io::Error::from_raw_os_error).map_err(explained)
 }
+
+/// How often a call is made that signals cut short.
+const TRIES: usize = 20;
 
 /// Which right is missing.
 fn explained(error: io::Error) -> io::Error {
