@@ -1,6 +1,6 @@
-//! Every input of ipcperf under whatever bytes there are.
+//! What must hold for every input of ipcperf, whatever bytes it has.
 //!
-//! A target is a function of bytes that panics where something does not hold that must hold for whatever was read.
+//! A target is a function of bytes that panics when one of its rules is broken.
 
 mod conditions;
 mod documents;
@@ -11,7 +11,7 @@ mod procfs;
 mod soundness;
 mod units;
 
-/// Panics where something does not hold of these bytes.
+/// Panics when a rule is broken for these bytes.
 pub type Target = fn(&[u8]);
 
 /// Every target by its name, which is also that of the folder of its corpus.
@@ -40,8 +40,10 @@ mod tests {
         for (name, target) in TARGETS {
             let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
             let files = std::fs::read_dir(&folder).expect("each target has a corpus");
-            for file in files.map(|file| file.expect("a file").path()) {
-                // What does not hold is said by the target; this says of what.
+            let files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+            assert!(!files.is_empty(), "{name}");
+            for file in files {
+                // The target says which rule is broken; this says by which file.
                 println!("{}", file.display());
                 target(&std::fs::read(&file).expect("a file"));
             }

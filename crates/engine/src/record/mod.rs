@@ -178,7 +178,7 @@ impl<'a> Session<'a> {
                 session.source.attach(process)?;
             }
         }
-        // The kernel may take its time over the programs and tables; it is not that of the recording.
+        // Loading programs and reading tables can take long, and is not part of the recording.
         session.began = Instant::now();
         if !wanted.program.is_empty() {
             session.source.start(&wanted.program, wanted.is_silent)?;

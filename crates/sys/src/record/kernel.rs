@@ -216,14 +216,14 @@ unsafe fn bpf(command: usize, attribute: &[u64]) -> io::Result<usize> {
     let (at, size) = (attribute.as_ptr() as usize, size_of_val(attribute));
     // SAFETY: the caller's promise.
     let call = || unsafe { raw::call3(libc::SYS_bpf, command, at, size) };
-    // The verifier gives up as soon as a signal waits, which this thread takes when the call returns.
+    // The verifier gives up when a signal is pending. The thread takes the signal when the call returns.
     let is_cut = |done: &Result<usize, i32>| matches!(done, Err(libc::EAGAIN | libc::EINTR));
     let done = (0..TRIES).map(|_| call()).find(|done| !is_cut(done));
     let done = done.unwrap_or(Err(libc::EAGAIN));
     done.map_err(io::Error::from_raw_os_error).map_err(explained)
 }
 
-/// How often a call is made that signals cut short.
+/// How often a call is tried that signals interrupt (libbpf: 5).
 const TRIES: usize = 20;
 
 /// Which right is missing.

@@ -63,15 +63,15 @@ pub fn listening_ports() -> BTreeSet<u16> {
     ends.filter_map(|end| u16::from_str_radix(end.rsplit(':').next()?, 16).ok()).collect()
 }
 
-/// The ends of TCP on which somebody listens, as a table of the kernel has them: `0100007F:18EB`.
+/// The addresses on which sockets of TCP listen, as a table of the kernel has them: `0100007F:18EB`.
 pub(crate) fn listening(table: &str) -> impl Iterator<Item = String> {
     fs::File::open(table).map(BufReader::new).into_iter().flat_map(listed)
 }
 
-/// They come first in the table (`proc_net_tcp.rst`). What follows takes the kernel a tenth of a second and more to write once
-/// some ten thousand connections wait, and is not read.
+/// Listening sockets come first in the table (`proc_net_tcp.rst`). The rest is not read: with ten thousand connections in
+/// TIME_WAIT the kernel needs a tenth of a second and more to write it.
 fn listed(table: impl BufRead) -> impl Iterator<Item = String> {
-    // number, own end, the peer's, state; 0A is that of who listens
+    // number, own address, the peer's, state; 0A: it listens
     table.lines().skip(1).map_while(Result::ok).map_while(|line| {
         let mut words = line.split_whitespace().skip(1);
         let own = words.next()?.to_owned();
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn of_the_ends_of_tcp_those_are_read_where_somebody_listens() {
+    fn only_the_addresses_of_listening_sockets_are_read() {
         let mut table = "  sl  local_address rem_address   st tx_queue rx_queue\n\
             0: 0100007F:18EB 00000000:0000 0A 00000000:00000000\n\
             1: 00000000:0016 00000000:0000 0A 00000000:00000000\n\

@@ -318,7 +318,7 @@ impl Follow {
                     watch(Seen::Made { thread, child });
                 }
                 if self.early.remove(&made) {
-                    // If it was killed since, the one that made it goes on all the same.
+                    // It may have been killed since; the task that made it goes on all the same.
                     let _ = resume(made, 0);
                 }
             }
@@ -423,7 +423,7 @@ impl Drop for Follow {
     fn drop(&mut self) {
         self.let_go();
         self.tasks.retain(|task, _| !self.seized.contains(task));
-        // Made by a task that ran already, and did not say so within the patience: the kernel lets them go on.
+        // Those that made them ran before and have not reported them in time. The kernel detaches them when this thread ends.
         if self.programs.is_empty() {
             self.early.clear();
         }
@@ -505,7 +505,10 @@ mod tests {
     #[test]
     fn what_stops_before_its_parent_says_that_it_made_it_is_let_go_as_well() {
         let mut shell = Command::new("sh");
-        let mut shell = shell.args(["-c", "while :; do (:); done"]).spawn().expect("a shell");
+        let mut shell = shell
+            .args(["-c", "i=0; while [ $((i += 1)) -lt 100000 ]; do (:); done"])
+            .spawn()
+            .expect("a shell");
         let pid = shell.id().cast_signed();
         let stop = |pid| {
             let mut status = 0;
