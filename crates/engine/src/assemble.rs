@@ -116,6 +116,7 @@ pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -
         clock,
         noise,
         bounds,
+        questions: findings.questions,
         cells,
         pipelines,
     }

@@ -542,6 +542,7 @@ pub(crate) mod tests {
             noise: Noise::default(),
             cells: statuses.iter().map(cell).collect(),
             pipelines: Vec::new(),
+            questions: Vec::new(),
         }
     }
 

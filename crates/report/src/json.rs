@@ -1,7 +1,8 @@
 //! The document itself, whole or line by line.
 
 use ipcperf_core::result::{
-    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Origin, Pipeline, ResultSet, Tool,
+    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Origin, Pipeline, Question,
+    ResultSet, Tool,
 };
 use ipcperf_render::json::object;
 use serde::Serialize;
@@ -31,6 +32,8 @@ struct RunLine<'a> {
     clock: &'a ClockFacts,
     bounds: &'a Bounds,
     noise: &'a Noise,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    questions: &'a [Question],
 }
 
 #[derive(Serialize)]
@@ -63,6 +66,7 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
         clock,
         bounds,
         noise,
+        questions,
         cells,
         pipelines,
     } = set;
@@ -80,6 +84,7 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
         clock,
         bounds,
         noise,
+        questions,
     };
     object(&run, out)?;
     for cell in cells {

@@ -26,7 +26,9 @@ pub mod modes;
 mod order;
 mod quantile;
 mod rank;
+mod relative;
 mod rng;
+mod selection;
 pub mod shape;
 mod verdict;
 
@@ -41,7 +43,9 @@ pub use histogram::{Histogram, Sample, quantile_of_buckets};
 pub use modes::{Mode, Split};
 pub use order::{Factor, Order, beside_first};
 pub use quantile::{Needed, across_rounds, quantile_interval, support};
+pub use relative::{PRACTICAL_MARGIN, Relative, Statement, control_holds, relative_to};
 pub use rng::Rng;
+pub use selection::{FEWEST_CONFIRMED, Selected, rounds_of_questions, select};
 pub use verdict::{
     FEWEST_ROUNDS, Judgement, MARGIN, Rule, benjamini_hochberg, holm, rounds_to_find,
     smallest_effect,

@@ -217,6 +217,28 @@ pub struct Cell {
     /// A program at the place of the follow beside our own follow; absent unless the run measured both alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_ours: Option<Beside>,
+    /// This cell is the reference of its question, as `questions` of the document has it: the others are compared with it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_reference: bool,
+    /// Slices, as in `rounds`, that decided whether the cell is confirmed. They count in no figure.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "columns::serialize",
+        deserialize_with = "columns::deserialize"
+    )]
+    #[cfg_attr(feature = "schema", schemars(with = "Round"))]
+    pub selection: Vec<Round>,
+    /// Slices, as in `rounds`, of the reference measured a second time in its rounds. They count in no figure; if they
+    /// differ from `rounds`, nothing is said of the question.
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        serialize_with = "columns::serialize",
+        deserialize_with = "columns::deserialize"
+    )]
+    #[cfg_attr(feature = "schema", schemars(with = "Round"))]
+    pub control: Vec<Round>,
 }
 
 impl Cell {
@@ -347,6 +369,18 @@ pub struct Shortage {
 }
 
 names! {
+    /// What a round of a staged run is for.
+    "stage" Stage {
+        /// A first value of every cell.
+        Screen = "screen",
+        /// It decides which cells are confirmed.
+        Focus = "focus",
+        /// It counts for what is said of the cells.
+        Confirm = "confirm",
+    }
+}
+
+names! {
     /// Whether a cell has a number.
     #[derive(Default)]
     "status" Status {
@@ -416,6 +450,18 @@ impl Cell {
         self.rounds.chunk_by(|a, b| a.round == b.round)
     }
 
+    /// The stage that its rounds reached; `None` where all rounds of the run are alike.
+    #[must_use]
+    pub fn stage(&self) -> Option<Stage> {
+        self.rounds.iter().filter_map(|round| round.stage).max()
+    }
+
+    /// Whether the run measured it only to decide what to confirm: its values have no interval, and nothing is said of it.
+    #[must_use]
+    pub fn is_unconfirmed(&self) -> bool {
+        self.stage().is_some_and(|stage| stage < Stage::Confirm)
+    }
+
     /// The knobs as they were asked for.
     #[must_use]
     pub fn requested(&self) -> OptionSet {
@@ -443,6 +489,9 @@ impl CpuCost {
 pub struct Round {
     /// Index of the round.
     pub round: u64,
+    /// What the round is for; absent where all rounds of the run are alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stage: Option<Stage>,
     /// Position of this cell in the round's random order.
     pub order: u64,
     /// Why the slice does not count; absent when accepted.

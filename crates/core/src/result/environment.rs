@@ -55,6 +55,9 @@ pub struct Plan {
     pub batch: Option<u64>,
     /// Predicted duration, s.
     pub expected_s: f64,
+    /// Arms that differ by no more than this share are as fast as each other; absent: 0.1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
     /// Requirements of `choose`; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirements: Option<Requirements>,

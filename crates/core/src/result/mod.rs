@@ -18,6 +18,7 @@ mod origin;
 mod pattern;
 mod pipeline;
 mod profile;
+mod question;
 mod reading;
 mod replication;
 mod requirements;
@@ -25,7 +26,7 @@ mod selftest;
 
 pub use cell::{
     Beside, BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading,
-    Proof, Round, Shortage, SideCovariates, SideCpu, Standstill, Status, Timing,
+    Proof, Round, Shortage, SideCovariates, SideCpu, Stage, Standstill, Status, Timing,
 };
 pub use comparison::{
     Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference,
@@ -51,6 +52,7 @@ pub use profile::{
     Audit, ChannelNeed, Exchange, PROFILE_SCHEMA, Profile, RecordedBy, RecordedChannel,
     RecordedProgram, RecordedSize, RecordedTime, SharedMapping, TimedMessages,
 };
+pub use question::Question;
 pub use reading::{read, read_cells};
 pub use replication::{
     ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Plot, PlotKind, Published,
@@ -97,6 +99,10 @@ pub struct ResultSet {
     pub bounds: Bounds,
     /// How disturbed the run was.
     pub noise: Noise,
+    /// What the run compares, the most important first; absent where it compares nothing, and in documents of older
+    /// versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<Question>,
     /// The numbers.
     pub cells: Vec<Cell>,
     /// Programs of others (`run --exec`); a run has these or cells.

@@ -185,6 +185,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     };
     let round = Round {
         round,
+        stage: None,
         order,
         rejected,
         cpus,

@@ -37,6 +37,7 @@ fn findings(cells: Vec<CellRun>) -> Findings {
     bounds.cpus.insert(Placement::SameLlc, vec![0, 1]);
     Findings {
         pipelines: Vec::new(),
+        questions: Vec::new(),
         spreads: Vec::new(),
         cells,
         clock: Clock::monotonic(),

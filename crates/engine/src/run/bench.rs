@@ -239,6 +239,7 @@ impl<'a> Bench<'a> {
         Ok(Findings {
             cells,
             pipelines: Vec::new(),
+            questions: Vec::new(),
             spreads: Vec::new(),
             clock: self.clock,
             fallback: self.fallback,

@@ -6,7 +6,7 @@ use crate::inject::Injection;
 use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
 use crate::slice::{Data, RawSlice};
-use ipcperf_core::result::Status;
+use ipcperf_core::result::{Question, Status};
 use ipcperf_core::{Idle, Placement, Seat};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
@@ -89,6 +89,8 @@ pub enum Progress<'a> {
 pub struct Findings {
     /// One for each cell of the plan, in its order.
     pub cells: Vec<CellRun>,
+    /// What the cells were to answer, in the order of importance.
+    pub questions: Vec<Question>,
     /// Programs that nobody here wrote.
     pub pipelines: Vec<PipelineRun>,
     /// How much the rounds of what is neither a cell nor a pipeline differ: one share for each arm.

@@ -443,6 +443,7 @@ impl<'a> Host<'a> {
         Findings {
             cells: self.cells,
             pipelines: Vec::new(),
+            questions: Vec::new(),
             spreads: Vec::new(),
             clock: Clock::counter(),
             fallback: None,

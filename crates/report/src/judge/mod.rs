@@ -11,6 +11,7 @@ mod metric;
 mod pair;
 mod programs;
 mod rank;
+mod relations;
 mod rounds;
 mod session;
 
@@ -34,4 +35,5 @@ pub(crate) use metric::{
 pub(crate) use pair::{between, percent, times};
 pub use programs::{ProgramFigure, Programs, compare_programs};
 pub(crate) use rank::{Rank, Ranking, Ratio};
+pub(crate) use relations::{Choice, Relation, Relations, margin};
 pub(crate) use rounds::{Operations, lost_too_much, name};

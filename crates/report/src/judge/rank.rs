@@ -138,7 +138,7 @@ impl Ranking {
 }
 
 /// The figures of the rounds as the joint test takes them: logarithms, less is better.
-fn logarithms(kind: MetricKind, cells: &[&Cell]) -> Vec<Vec<Option<f64>>> {
+pub(super) fn logarithms(kind: MetricKind, cells: &[&Cell]) -> Vec<Vec<Option<f64>>> {
     let rows: Vec<BTreeMap<u64, f64>> = cells.iter().map(|cell| kind.by_round(cell)).collect();
     let mut numbers: Vec<u64> = rows.iter().flat_map(BTreeMap::keys).copied().collect();
     numbers.sort_unstable();

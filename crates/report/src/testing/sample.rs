@@ -193,6 +193,7 @@ fn rounds(cell: &Cell, value: f64, half: f64) -> [f64; ROUNDS] {
 /// A slice without any figure.
 fn slice(round: usize, messages: u64) -> Round {
     Round {
+        stage: None,
         round: round as u64,
         order: 0,
         rejected: None,
@@ -510,6 +511,7 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
         },
         cells,
         pipelines: Vec::new(),
+        questions: Vec::new(),
     }
 }
 

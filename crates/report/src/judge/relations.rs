@@ -1,0 +1,312 @@
+//! The cells of one question beside their reference: how many times worse each is, and what may be said of it.
+
+use super::metric::{MetricKind, Reading};
+use super::percent;
+use super::rank::logarithms;
+use crate::figures;
+use crate::fittest::Fitness;
+use ipcperf_core::result::{Cell, Plan};
+use ipcperf_stats::{
+    FEWEST_ROUNDS, Factor, Interval, PRACTICAL_MARGIN, Relative, Statement, control_holds,
+    relative_to, select,
+};
+
+/// What may be said of a cell.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Relation {
+    /// The others are compared with it.
+    Reference,
+    /// It has a ratio to the reference: above 1 is worse, of times and of rates.
+    Stated(Statement, Relative),
+    /// So many rounds have a figure of both, and a ratio takes six.
+    TooFewPairs(usize),
+    /// The reference measured twice differs from itself.
+    ControlFails(Relative),
+    /// It was measured only to decide what to confirm.
+    Unconfirmed,
+}
+
+/// Cells of one question, and what may be said of each.
+#[derive(Debug)]
+pub(crate) struct Relations {
+    reference: usize,
+    relations: Vec<Relation>,
+    /// Cells of which each is fitter than those behind it.
+    by_fitness: Vec<usize>,
+    /// The reference was chosen by the rounds that the ratios come from.
+    is_chosen_by_same_rounds: bool,
+    margin: f64,
+}
+
+/// Which cell to use.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Choice {
+    /// This one. Of the cells in `open` it is not known whether they are faster by more than the margin.
+    Use {
+        /// Its place among the cells.
+        cell: usize,
+        /// Places among the cells.
+        open: Vec<usize>,
+    },
+    /// Nothing may be said: the control fails, or too few rounds are left.
+    Undecided,
+}
+
+/// Ratios within this do not matter in practice, as the run was planned.
+pub(crate) fn margin(plan: &Plan) -> f64 {
+    plan.margin.filter(|margin| margin.is_finite() && *margin > 0.0).unwrap_or(PRACTICAL_MARGIN)
+}
+
+impl Relations {
+    /// Of cells that have a figure, in any order. The reference is the one that the document names; otherwise it is the
+    /// fittest of those that may be the best, by the same rounds. `None` of no cells.
+    pub(crate) fn of(
+        kind: MetricKind,
+        cells: &[(&Cell, Reading)],
+        fitness: impl Fn(&Cell) -> Fitness,
+        margin: f64,
+    ) -> Option<Self> {
+        let counts = |at: &usize| !cells[*at].0.is_unconfirmed();
+        // Where nothing was confirmed the values of the screen decide.
+        let any = (0..cells.len()).any(|at| counts(&at));
+        let confirmed: Vec<usize> = (0..cells.len()).filter(|at| counts(at) || !any).collect();
+        let rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
+        let mut by_fitness: Vec<usize> = (0..cells.len()).collect();
+        by_fitness.sort_by(|a, b| {
+            let value = |at: usize| cells[at].1.value;
+            let better = kind.order(value(*a), value(*b));
+            fitness(cells[*a].0).cmp(&fitness(cells[*b].0)).then(better)
+        });
+        let named = confirmed.iter().copied().find(|at| cells[*at].0.is_reference);
+        let reference = match named {
+            Some(named) => named,
+            None => chosen(&confirmed, &rows, &by_fitness, kind, cells)?,
+        };
+        let others: Vec<usize> = confirmed.iter().copied().filter(|at| *at != reference).collect();
+        let of_others: Vec<_> = others.iter().map(|at| rows[*at].clone()).collect();
+        let found = relative_to(&rows[reference], &of_others);
+        let holds = control(kind, cells[reference].0).unwrap_or(true);
+        let mut relations = vec![Relation::Unconfirmed; cells.len()];
+        relations[reference] = Relation::Reference;
+        for (at, relative) in others.into_iter().zip(found) {
+            relations[at] = match relative {
+                _ if !any => Relation::Unconfirmed,
+                None => Relation::TooFewPairs(pairs(&rows[reference], &rows[at])),
+                Some(relative) => {
+                    let relative = with_clock(relative, &cells[at].1, &cells[reference].1);
+                    match holds {
+                        true => Relation::Stated(relative.statement(margin), relative),
+                        false => Relation::ControlFails(relative),
+                    }
+                }
+            };
+        }
+        let is_chosen_by_same_rounds = named.is_none() && cells.len() > 1;
+        Some(Self { reference, relations, by_fitness, is_chosen_by_same_rounds, margin })
+    }
+
+    /// The place of the reference among the cells.
+    pub(crate) fn reference(&self) -> usize {
+        self.reference
+    }
+
+    /// What may be said of a cell.
+    pub(crate) fn relation(&self, cell: usize) -> Relation {
+        self.relations[cell]
+    }
+
+    /// Whether the reference was chosen by the rounds that the ratios come from, and not before them.
+    pub(crate) fn is_chosen_by_same_rounds(&self) -> bool {
+        self.is_chosen_by_same_rounds
+    }
+
+    /// Ratios within this do not matter.
+    pub(crate) fn margin(&self) -> f64 {
+        self.margin
+    }
+
+    /// The places of all cells: the reference and what has a ratio by it, the best first, then the others as given.
+    pub(crate) fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.relations.len()).collect();
+        let ratio = |at: &usize| self.relations[*at].ratio().unwrap_or(f64::INFINITY);
+        order.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+        order
+    }
+
+    /// The cell to use: the reference, or the fittest of those that are certainly faster by more than the margin.
+    pub(crate) fn choice(&self) -> Choice {
+        let stated = |at: &usize| match self.relations[*at] {
+            Relation::Stated(_, relative) => Some(relative),
+            _ => None,
+        };
+        let others = || (0..self.relations.len()).filter(|at| *at != self.reference);
+        let is_sound = others().all(|at| !matches!(self.relations[at], Relation::ControlFails(_)));
+        let has_any = others().next().is_none() || others().any(|at| stated(&at).is_some());
+        if !is_sound || !has_any {
+            return Choice::Undecided;
+        }
+        let is_faster =
+            |at: &&usize| stated(at).is_some_and(|relative| relative.is_much_faster(self.margin));
+        let open = |at: &usize| match self.relations[*at] {
+            Relation::Stated(_, relative) => relative.may_be_much_faster(self.margin),
+            Relation::TooFewPairs(_) => true,
+            _ => false,
+        };
+        let cell = self.by_fitness.iter().find(is_faster).copied().unwrap_or(self.reference);
+        Choice::Use { cell, open: others().filter(open).collect() }
+    }
+
+    /// How many more rounds would tell whether the open cells are faster by more than the margin, if their ratios are what
+    /// they seem to be.
+    pub(crate) fn rounds_to_tell(&self, open: &[usize]) -> Option<u64> {
+        let lacking = |at: &usize| match self.relations[*at] {
+            Relation::Stated(_, relative) => {
+                Some(relative.pairs_to_tell(self.margin)?.saturating_sub(relative.pairs as u64))
+            }
+            Relation::TooFewPairs(pairs) => Some((FEWEST_ROUNDS.saturating_sub(pairs)) as u64),
+            _ => None,
+        };
+        open.iter().filter_map(lacking).max()
+    }
+}
+
+impl Relation {
+    /// The ratio to the reference; 1 of itself, `None` where there is none.
+    pub(crate) fn ratio(self) -> Option<f64> {
+        match self {
+            Self::Reference => Some(1.0),
+            Self::Stated(_, relative) | Self::ControlFails(relative) => Some(relative.ratio),
+            Self::TooFewPairs(_) | Self::Unconfirmed => None,
+        }
+    }
+
+    /// The ratio with its pairs and intervals, where there is one.
+    pub(crate) fn relative(self) -> Option<Relative> {
+        match self {
+            Self::Stated(_, relative) | Self::ControlFails(relative) => Some(relative),
+            Self::Reference | Self::TooFewPairs(_) | Self::Unconfirmed => None,
+        }
+    }
+
+    /// It in words, where ratios within `margin` do not matter: `1.5x slower [1.2, 1.9]`, `as fast (within 10 %)`,
+    /// `undecided: 0.9x to 1.4x`.
+    pub(crate) fn words(self, margin: f64) -> String {
+        let within = |is_within: bool| match is_within {
+            true => format!(" (within {})", percent(margin)),
+            false => String::new(),
+        };
+        let way = |relative: Relative, way: &str, is_within| {
+            let factor = if way == "faster" { inverse(relative) } else { factor(relative) };
+            let words = factor.map_or_else(String::new, figures::factor);
+            let (ratio, interval) = words.split_once(' ').unwrap_or_default();
+            format!("{ratio} {way} {interval}{}", within(is_within))
+        };
+        match self {
+            Self::Reference => "reference".to_owned(),
+            Self::Stated(Statement::Slower { is_within }, relative) => {
+                way(relative, "slower", is_within)
+            }
+            Self::Stated(Statement::Faster { is_within }, relative) => {
+                way(relative, "faster", is_within)
+            }
+            Self::Stated(Statement::AsFast, _) => format!("as fast{}", within(true)),
+            Self::Stated(Statement::Undecided, relative) => match relative.joint {
+                Some(interval) => format!("undecided: {}", range(interval)),
+                None => format!("undecided: {} pairs", relative.pairs),
+            },
+            Self::TooFewPairs(1) => "undecided: 1 pair".to_owned(),
+            Self::TooFewPairs(pairs) => format!("undecided: {pairs} pairs"),
+            Self::ControlFails(_) => "undecided: control".to_owned(),
+            Self::Unconfirmed => "screen only".to_owned(),
+        }
+    }
+
+    /// The ratio to the reference with its joint interval, where it has both; above 1 is worse.
+    pub(crate) fn factor(self) -> Option<Factor> {
+        self.relative().and_then(factor)
+    }
+
+    /// Whether it is certainly worse than the reference.
+    pub(crate) fn is_slower(self) -> bool {
+        matches!(self, Self::Stated(Statement::Slower { .. }, _))
+    }
+
+    /// Whether it is certainly better than the reference.
+    pub(crate) fn is_faster(self) -> bool {
+        matches!(self, Self::Stated(Statement::Faster { .. }, _))
+    }
+
+    /// Whether it is shown to be as good as the reference within the margin.
+    pub(crate) fn is_as_fast(self) -> bool {
+        matches!(self, Self::Stated(Statement::AsFast, _))
+    }
+}
+
+fn factor(relative: Relative) -> Option<Factor> {
+    Some(Factor { ratio: relative.ratio, interval: relative.joint? })
+}
+
+/// `0.9x to 1.4x`, with a second digit where one end would be 1 otherwise.
+fn range(Interval { low, high }: Interval) -> String {
+    let is_one = |end: f64| (0.95..1.05).contains(&end);
+    let digits = if is_one(low) || is_one(high) { 2 } else { 1 };
+    format!("{low:.digits$}x to {high:.digits$}x")
+}
+
+/// How many times better than the reference: 0.8 is 1.25.
+fn inverse(relative: Relative) -> Option<Factor> {
+    let Factor { ratio, interval: Interval { low, high } } = factor(relative)?;
+    Some(Factor { ratio: 1.0 / ratio, interval: Interval { low: 1.0 / high, high: 1.0 / low } })
+}
+
+/// The fittest of the confirmed cells that may be the best by these rounds; of rounds that say nothing the fastest.
+fn chosen(
+    confirmed: &[usize],
+    rows: &[Vec<Option<f64>>],
+    by_fitness: &[usize],
+    kind: MetricKind,
+    cells: &[(&Cell, Reading)],
+) -> Option<usize> {
+    let of_confirmed: Vec<_> = confirmed.iter().map(|at| rows[*at].clone()).collect();
+    let found = select(&of_confirmed);
+    let may = |at: &&usize| {
+        confirmed.iter().position(|one| one == *at).is_some_and(|place| found.may_be_best[place])
+    };
+    let fastest = || {
+        let value = |at: &usize| cells[*at].1.value;
+        confirmed.iter().copied().min_by(|a, b| kind.order(value(a), value(b)))
+    };
+    by_fitness.iter().find(may).copied().or_else(fastest)
+}
+
+/// Whether the reference agrees with its second measurement; `None` where there is none, or too little of it.
+fn control(kind: MetricKind, reference: &Cell) -> Option<bool> {
+    if reference.control.is_empty() {
+        return None;
+    }
+    let again =
+        Cell { key: reference.key.clone(), rounds: reference.control.clone(), ..Cell::default() };
+    let rows = logarithms(kind, &[reference, &again]);
+    control_holds(&rows[0], &rows[1])
+}
+
+/// Rounds in which both have a figure.
+fn pairs(one: &[Option<f64>], other: &[Option<f64>]) -> usize {
+    one.iter().zip(other).filter(|(one, other)| one.is_some() && other.is_some()).count()
+}
+
+/// A ratio of an operation that was timed alone to one that was timed in batches contains the reading of the clock. What
+/// that explains is no difference, so the intervals reach as far as they would without it.
+fn with_clock(relative: Relative, own: &Reading, reference: &Reading) -> Relative {
+    let share = |of: &Reading, beside: &Reading| match (of.clock - beside.clock).max(0.0) / of.value
+    {
+        share if share.is_finite() => (1.0 - share).max(f64::MIN_POSITIVE),
+        _ => 1.0,
+    };
+    let (down, up) = (share(own, reference), 1.0 / share(reference, own));
+    let wide = |interval: Interval| Interval { low: interval.low * down, high: interval.high * up };
+    Relative { joint: relative.joint.map(wide), alone: relative.alone.map(wide), ..relative }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+use super::*;
+use crate::fittest::fitness;
+use crate::judge::ROUND_TRIP;
+use crate::testing::sample::{self, Build, TWO, cell};
+use ipcperf_core::PatternKind;
+use ipcperf_core::result::{ClockFacts, Round, Stage};
+use ipcperf_stats::Rng;
+
+/// A cell whose rounds scatter around `level` by a share of 5 %, differently by its seed.
+fn around(name: &str, level: f64, seed: u64, rounds: usize) -> Cell {
+    let mut rng = Rng::from_seed(seed);
+    let values: Vec<f64> = (0..rounds).map(|_| level * (0.05 * rng.normal()).exp()).collect();
+    cell(name, 64, TWO).rtt(level, 0.0).of_rounds(&values)
+}
+
+fn reference(cell: Cell) -> Cell {
+    Cell { is_reference: true, ..cell }
+}
+
+fn relations(cells: &[Cell]) -> Relations {
+    let clock = ClockFacts::default();
+    let read = |cell| (cell, ROUND_TRIP.reading(cell, &clock).unwrap());
+    let cells: Vec<_> = cells.iter().map(read).collect();
+    let fit = |cell: &Cell| fitness(sample::spec(&cell.key.mechanism));
+    Relations::of(ROUND_TRIP, &cells, fit, 0.10).unwrap()
+}
+
+#[test]
+fn tcp_at_one_and_a_half_times_is_slower_and_never_as_fast() {
+    let cells = [
+        reference(around("unix-stream", 50e3, 1, 60)),
+        around("tcp", 75e3, 2, 60),
+        around("pipe", 50e3, 3, 60),
+        around("fifo", 35e3, 4, 60),
+    ];
+    let found = relations(&cells);
+    assert!(found.relation(1).is_slower() && found.relation(2).is_as_fast());
+    assert!(found.relation(3).is_faster());
+    assert_eq!(found.order(), [3, 0, 2, 1].map(|at| at));
+    assert_eq!(found.choice(), Choice::Use { cell: 3, open: vec![] });
+    assert!(!found.is_chosen_by_same_rounds());
+}
+
+#[test]
+fn nothing_is_as_fast_because_a_difference_was_not_proved() {
+    let mut rng = Rng::from_seed(8);
+    let wild: Vec<f64> = (0..9).map(|_| 60e3 * (0.8 * rng.normal()).exp()).collect();
+    let cells = [
+        reference(around("unix-stream", 50e3, 1, 9)),
+        cell("tcp", 64, TWO).rtt(60e3, 0.0).of_rounds(&wild),
+    ];
+    let found = relations(&cells);
+    assert!(matches!(found.relation(1), Relation::Stated(Statement::Undecided, _)), "{found:?}");
+    let Choice::Use { cell: 0, open } = found.choice() else { panic!("{found:?}") };
+    assert_eq!(open, [1], "it may be more than 10 % faster");
+    assert!(found.rounds_to_tell(&open).is_some());
+}
+
+#[test]
+fn fewer_than_six_pairs_say_nothing() {
+    for rounds in 1..=9 {
+        let cells =
+            [reference(around("unix-stream", 50e3, 1, rounds)), around("tcp", 90e3, 2, rounds)];
+        let found = relations(&cells);
+        match rounds {
+            ..6 => assert_eq!(found.relation(1), Relation::TooFewPairs(rounds)),
+            _ => assert!(found.relation(1).is_slower(), "{rounds}"),
+        }
+        assert_eq!(found.choice() == Choice::Undecided, rounds < 6, "{rounds}");
+    }
+}
+
+#[test]
+fn a_reference_that_differs_from_itself_leaves_its_question_undecided() {
+    let mut unix = reference(around("unix-stream", 50e3, 1, 60));
+    unix.control = around("unix-stream", 60e3, 5, 60).rounds;
+    let found = relations(&[unix.clone(), around("tcp", 75e3, 2, 60)]);
+    assert!(matches!(found.relation(1), Relation::ControlFails(_)));
+    assert_eq!(found.choice(), Choice::Undecided);
+    unix.control = around("unix-stream", 50e3, 5, 60).rounds;
+    assert!(relations(&[unix, around("tcp", 75e3, 2, 60)]).relation(1).is_slower());
+}
+
+#[test]
+fn cells_of_the_screen_alone_are_in_no_statement() {
+    let stage = |cell: Cell, stage| {
+        let of = |round: Round| Round { stage: Some(stage), ..round };
+        Cell { rounds: cell.rounds.into_iter().map(of).collect(), ..cell }
+    };
+    let cells = [
+        reference(stage(around("unix-stream", 50e3, 1, 60), Stage::Confirm)),
+        stage(around("tcp", 75e3, 2, 60), Stage::Confirm),
+        stage(around("fifo", 10e3, 3, 8), Stage::Focus),
+    ];
+    let found = relations(&cells);
+    assert_eq!(found.relation(2), Relation::Unconfirmed);
+    assert_eq!(found.choice(), Choice::Use { cell: 0, open: vec![] });
+    assert_eq!(found.order(), [0, 1, 2]);
+    let screen = cells.map(|cell| stage(cell, Stage::Screen));
+    assert_eq!(relations(&screen).choice(), Choice::Undecided);
+}
+
+#[test]
+fn without_a_reference_in_the_document_the_fittest_of_the_best_is_one_and_is_marked() {
+    let cells = [
+        around("pipe", 50e3, 1, 12),
+        around("unix-stream", 50.1e3, 2, 12),
+        around("tcp", 90e3, 3, 12),
+    ];
+    let found = relations(&cells);
+    assert_eq!(found.reference(), 1, "two-way and with a listener");
+    assert!(found.is_chosen_by_same_rounds() && found.relation(2).is_slower());
+}
+
+#[test]
+fn of_rates_more_than_one_is_worse_as_well() {
+    let kind = MetricKind::of(PatternKind::Stream);
+    let mut rng = Rng::from_seed(4);
+    let mut stream = |name, rate: f64| {
+        let mut cell = cell(name, 1 << 20, TWO).rate(rate, 0.0);
+        for round in &mut cell.rounds {
+            let noise = (0.02 * rng.normal()).exp();
+            round.messages_per_second = Some(rate * noise / (1 << 20) as f64);
+        }
+        cell
+    };
+    let cells = [reference(stream("unix-stream", 4e9)), stream("tcp", 2e9)];
+    let read = |cell| (cell, kind.reading(cell, &ClockFacts::default()).unwrap());
+    let cells: Vec<_> = cells.iter().map(read).collect();
+    let found = Relations::of(kind, &cells, |_| fitness(None), 0.1).unwrap();
+    let ratio = found.relation(1).ratio().unwrap();
+    assert!(found.relation(1).is_slower() && (1.9..2.1).contains(&ratio), "{found:?}");
+}
+
+#[test]
+fn what_the_reading_of_the_clock_explains_is_no_difference() {
+    let reading = |value, clock| Reading { value, span: [value; 2], clock };
+    let relative = Relative {
+        pairs: 60,
+        ratio: 1.07,
+        joint: Some(Interval { low: 1.05, high: 1.09 }),
+        alone: Some(Interval { low: 1.06, high: 1.08 }),
+    };
+    let said = |own, other| with_clock(relative, &own, &other).statement(0.1);
+    assert_eq!(said(reading(620.0, 40.0), reading(580.0, 0.0)), Statement::AsFast);
+    let alike = Statement::Slower { is_within: true };
+    assert_eq!(said(reading(620.0, 40.0), reading(580.0, 40.0)), alike, "both have it");
+    assert_eq!(said(reading(620.0, 10.0), reading(580.0, 0.0)), alike);
+}
+
+#[test]
+fn each_statement_has_words_of_its_own() {
+    let relative = |ratio: f64, joint: [f64; 2]| Relative {
+        pairs: 60,
+        ratio,
+        joint: Some(Interval { low: joint[0], high: joint[1] }),
+        alone: Some(Interval { low: joint[0], high: joint[1] }),
+    };
+    let said = |relative: Relative| Relation::Stated(relative.statement(0.1), relative).words(0.1);
+    assert_eq!(said(relative(1.5, [1.2, 1.9])), "1.5x slower [1.2, 1.9]");
+    assert_eq!(said(relative(1.05, [1.02, 1.08])), "1.05x slower [1.02, 1.08] (within 10 %)");
+    assert_eq!(said(relative(0.8, [0.7, 0.9])), "1.2x faster [1.1, 1.4]");
+    assert_eq!(said(relative(1.0, [0.95, 1.05])), "as fast (within 10 %)");
+    assert_eq!(said(relative(1.1, [0.9, 1.4])), "undecided: 0.9x to 1.4x");
+    assert_eq!(Relation::TooFewPairs(4).words(0.1), "undecided: 4 pairs");
+    assert_eq!(Relation::Unconfirmed.words(0.1), "screen only");
+}
