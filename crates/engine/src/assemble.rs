@@ -10,6 +10,7 @@ mod paced;
 mod serve;
 mod sliced;
 mod special;
+mod stages;
 pub(crate) mod standstill;
 mod stream;
 mod trips;
@@ -21,7 +22,7 @@ use crate::assemble::cost::Circumstances;
 use crate::exec;
 use crate::noise;
 use crate::run::topology::leave_out;
-use crate::run::{BoundReadings, Findings};
+use crate::run::{BoundReadings, Findings, Part};
 use ipcperf_core::result::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Mode,
     Noise, Origin, PairBounds, ResultSet, SCHEMA, Tool,
@@ -84,11 +85,12 @@ pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -
         machine.caches_described,
         machine.tick_ns,
     );
-    let cells: Vec<_> = findings
-        .cells
-        .into_iter()
+    let parts: Vec<Part> = findings.cells.iter().map(|cell| cell.part).collect();
+    let cells = findings.cells.into_iter();
+    let cells = cells
         .map(|cell| cell::assemble(cell, ns, &floors, &around, findings.interrupted))
         .collect();
+    let cells = stages::joined(cells, &parts, &findings.stages);
     let short = cells.iter().flat_map(|cell| &cell.knobs).filter_map(|(name, knob)| {
         let usual = KnobValue::Number(knob.shortage.as_ref()?.usual);
         Some((name.clone(), format!("{} in place of {usual}", knob.effective.as_ref()?)))

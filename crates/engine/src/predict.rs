@@ -88,7 +88,7 @@ impl Measure for Run<'_> {
     type Error = TaskError;
 
     fn arms(&self) -> Vec<Arm<'_>> {
-        ARMS.map(|name| Arm { name: name.into(), is_open: true, idle: None }).into()
+        ARMS.map(|name| Arm { name: name.into(), is_open: true, idle: None, block: 0 }).into()
     }
 
     fn pause(&mut self) -> Result<bool, TaskError> {

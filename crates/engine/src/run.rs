@@ -5,6 +5,7 @@ mod bench;
 mod bounds;
 mod findings;
 mod peak;
+mod stages;
 pub(crate) mod topology;
 
 pub use bench::{Bench, HANG, Lengths, timed_calls};
@@ -12,12 +13,15 @@ pub use bounds::Bounded;
 #[cfg(any(test, feature = "simulate"))]
 pub(crate) use findings::Around;
 pub use findings::{
-    BoundReadings, CellRun, Counts, Findings, Kept, PAUSE, Progress, Settings, SliceRun, pause,
+    BoundReadings, CellRun, Counts, Findings, Kept, PAUSE, Part, Progress, Settings, SliceRun,
+    pause,
 };
 pub use peak::TRIALS;
+pub use stages::{MOST_CONFIRMED, QuestionPlan, Staging, conditions, in_stages};
 
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;
+use ipcperf_core::result::CellKey;
 use ipcperf_stats::Rng;
 use ipcperf_sys::random;
 use ipcperf_sys::signals::Interrupts;
@@ -59,8 +63,21 @@ pub trait Measure {
         Vec::new()
     }
 
-    /// Adds the arms of the next step of a search, if what was found so far calls for some.
-    fn extend(&mut self) {}
+    /// The arm that is measured afresh with these, which were rejected: then they make a round of their own, so that both
+    /// are neighbours. `None`: they are measured once more in their round.
+    fn partner(&self, _rejected: &[usize]) -> Option<usize> {
+        None
+    }
+
+    /// Whether an open arm has a slice in round `at` of this step, counted from 0.
+    fn takes_part(&self, _arm: usize, _at: u64) -> bool {
+        true
+    }
+
+    /// Opens the arms of the next step by what was found so far, and says how many rounds they get; `None`: all is done.
+    fn extend(&mut self) -> Option<u64> {
+        None
+    }
 }
 
 /// An arm of an experiment, as far as the loop knows it.
@@ -72,13 +89,16 @@ pub struct Arm<'a> {
     pub is_open: bool,
     /// What idle CPUs are to do while it is measured; `None` where that is no property of an arm.
     pub idle: Option<Idle>,
+    /// Arms with the same number are measured one after the other in each round, because slices that are neighbours have
+    /// most of their noise in common.
+    pub block: usize,
 }
 
 impl<'a> From<&'a CellRun> for Arm<'a> {
     fn from(cell: &'a CellRun) -> Self {
         let CellPlan { id, key, objection, .. } = &cell.plan;
         let is_open = objection.is_none() && cell.ended.is_none();
-        Self { name: id.into(), is_open, idle: Some(key.idle) }
+        Self { name: id.into(), is_open, idle: Some(key.idle), block: cell.block }
     }
 }
 
@@ -91,8 +111,9 @@ pub struct Ran {
     pub interrupted: bool,
 }
 
-/// Measures `count` rounds of all arms, then as many of the arms that the next step adds, until none are added. No round
-/// begins that is not expected to end before `until`, except for the first one.
+/// Measures `count` rounds of all open arms, then those of the next step, until there is none. In each round the blocks come
+/// in random order, and the arms of a block too. No round begins that is not expected to end before `until`, except for the
+/// first one of all.
 ///
 /// # Errors
 /// Those of `measure`.
@@ -103,57 +124,107 @@ pub fn rounds<M: Measure>(
     order: &mut Rng,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Ran, M::Error> {
-    let began = Instant::now();
-    let (mut round, mut first) = (0, 0);
-    let (mut measured, mut repeated) = (0, 0);
-    let interrupted = |rounds| Ok(Ran { rounds, interrupted: true });
-    loop {
-        let begin = round;
-        let open = |measure: &M| -> Vec<usize> {
-            let arms = measure.arms().into_iter().enumerate().skip(first);
-            arms.filter(|(_, arm)| arm.is_open).map(|(at, _)| at).collect()
-        };
-        let arms = open(measure).len() as u64;
-        while round < begin + count {
-            let turn = open(measure);
-            let round_began = Instant::now();
-            let is_late = until.is_some_and(|until| !has_time(until, round_began, began, round));
-            // A round without an arm would be a pause.
-            if turn.is_empty() || is_late {
+    let mut pace = Pace { until, measured: 0, repeated: 0, round: 0 };
+    let (mut ran, mut step) = (0, Some(count));
+    while let Some(count) = step {
+        let began = Instant::now();
+        let total = (0..count).map(|at| open(measure, at).len() as u64).sum();
+        let mut done = 0;
+        for at in 0..count {
+            let is_late = || until.is_some_and(|until| !has_time(until, Instant::now(), began, at));
+            if !measure.arms().iter().any(|arm| arm.is_open) || is_late() {
                 break;
             }
+            let turn = open(measure, at);
+            // A round without an arm would be a pause.
+            if turn.is_empty() {
+                continue;
+            }
             if measure.pause()? {
-                return interrupted(round);
+                return Ok(Ran { rounds: ran, interrupted: true });
             }
-            let mut turn = ordered(measure, turn, order);
-            let once = turn.len();
+            let (first, round_began) = (pace.round, Instant::now());
             let mut position = 0;
-            while let Some(arm) = turn.get(position).copied() {
-                let done = (round - begin) * arms + position.min(once) as u64;
-                let id = &measure.arms()[arm].name;
-                progress(Progress::Slice { done, total: count * arms, id });
-                measured += 1;
-                if measure.measure(arm, round, position as u64)? {
-                    return interrupted(round);
-                }
-                position += 1;
-                if position == once {
-                    let each = round_began.elapsed().div_f64(once as f64);
-                    let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-                    let mut again = measure.rejected(&turn, round);
-                    again.truncate(room(left, each, measured, repeated));
-                    repeated += again.len();
-                    turn.extend(again);
+            for block in blocks(measure, turn, order) {
+                let mut show = |id: &str| {
+                    progress(Progress::Slice { done, total, id });
+                    done += 1;
+                };
+                if pace.block(measure, block, (first, &mut position), order, &mut show)? {
+                    return Ok(Ran { rounds: ran, interrupted: true });
                 }
             }
-            progress(Progress::Round { round, took: round_began.elapsed() });
-            round += 1;
+            progress(Progress::Round { round: ran, took: round_began.elapsed() });
+            ran += 1;
+            pace.round += 1;
         }
-        first = measure.arms().len();
-        measure.extend();
-        if measure.arms().len() == first {
-            return Ok(Ran { rounds: round, interrupted: false });
+        step = measure.extend();
+    }
+    Ok(Ran { rounds: ran, interrupted: false })
+}
+
+/// The open arms that take part in a round of a step.
+fn open<M: Measure>(measure: &M, at: u64) -> Vec<usize> {
+    let arms = measure.arms().into_iter().enumerate();
+    let open = arms.filter(|(_, arm)| arm.is_open).map(|(arm, _)| arm);
+    open.filter(|arm| measure.takes_part(*arm, at)).collect()
+}
+
+/// How far the rounds have come.
+struct Pace {
+    until: Option<Instant>,
+    /// Slices so far, and how many of them were measured because another was rejected.
+    measured: usize,
+    repeated: usize,
+    /// The number of the last round. Slices that were measured once more may have had rounds of their own.
+    round: u64,
+}
+
+impl Pace {
+    /// Measures the arms of a block in this order, then those once more of which the slice does not count; true if the user
+    /// interrupted.
+    fn block<M: Measure>(
+        &mut self,
+        measure: &mut M,
+        block: Vec<usize>,
+        (round, position): (u64, &mut u64),
+        order: &mut Rng,
+        show: &mut dyn FnMut(&str),
+    ) -> Result<bool, M::Error> {
+        let began = Instant::now();
+        for arm in &block {
+            show(&measure.arms()[*arm].name);
+            self.measured += 1;
+            if measure.measure(*arm, round, *position)? {
+                return Ok(true);
+            }
+            *position += 1;
         }
+        let each = began.elapsed().div_f64(block.len().max(1) as f64);
+        let left = self.until.map(|until| until.saturating_duration_since(Instant::now()));
+        let mut again = measure.rejected(&block, round);
+        again.truncate(room(left, each, self.measured, self.repeated));
+        if again.is_empty() {
+            return Ok(false);
+        }
+        self.repeated += again.len();
+        let partner = measure.partner(&again).filter(|partner| !again.contains(partner));
+        let (mut round, mut own) = (round, 0);
+        let position = if partner.is_some() { &mut own } else { position };
+        if partner.is_some() {
+            self.round += 1;
+            round = self.round;
+            again.extend(partner);
+            order.shuffle(&mut again);
+        }
+        for arm in again {
+            self.measured += 1;
+            if measure.measure(arm, round, *position)? {
+                return Ok(true);
+            }
+            *position += 1;
+        }
+        Ok(false)
     }
 }
 
@@ -164,16 +235,25 @@ fn has_time(until: Instant, now: Instant, began: Instant, rounds: u64) -> bool {
     each.is_none_or(|each| now + each <= until)
 }
 
-/// The arms of one round in random order. Those with idle polling come in one block, first or last, so that the machine has
-/// to settle only once.
-fn ordered<M: Measure>(measure: &M, mut turn: Vec<usize>, order: &mut Rng) -> Vec<usize> {
+/// The arms of one round: the blocks in random order, and the arms of each. Those with idle polling come first or last, so
+/// that the machine has to settle only once.
+fn blocks<M: Measure>(measure: &M, mut turn: Vec<usize>, order: &mut Rng) -> Vec<Vec<usize>> {
     order.shuffle(&mut turn);
     let arms = measure.arms();
-    if turn.iter().any(|arm| arms[*arm].idle.is_some()) {
-        let first = if order.below(2) == 0 { Idle::AsIs } else { Idle::Poll };
-        turn.sort_by_key(|arm| arms[*arm].idle != Some(first));
-    }
-    turn
+    let idle_first = match turn.iter().any(|arm| arms[*arm].idle.is_some()) {
+        true if order.below(2) == 0 => Some(Idle::AsIs),
+        true => Some(Idle::Poll),
+        false => None,
+    };
+    let group = |arm: &usize| (arms[*arm].idle != idle_first, arms[*arm].block);
+    let mut groups: Vec<(bool, usize)> = turn.iter().map(group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    order.shuffle(&mut groups);
+    groups.sort_by_key(|(is_second, _)| *is_second);
+    let of_group =
+        |one: (bool, usize)| turn.iter().copied().filter(|arm| group(arm) == one).collect();
+    groups.into_iter().map(of_group).collect()
 }
 
 /// How many slices may be measured once more, of which each takes so long: a quarter of all that were measured, less those
@@ -215,12 +295,12 @@ pub fn search(
     next: &mut Next<'_>,
 ) -> io::Result<Findings> {
     let mut bench = Bench::open(settings.seed, interrupts)?;
-    let mut cells: Vec<CellRun> = plan.into_iter().map(CellRun::new).collect();
+    let mut cells = in_blocks(plan, 0);
     progress(Progress::Bounds);
     let mut interrupted =
         bench.prepare(&cells)? || bench.calibrate(&mut cells, settings.lengths())?;
     let until = settings.budget.map(|budget| bench.began + budget);
-    let mut run = Run { bench, cells, settings, next };
+    let mut run = Run { bench, cells, settings, next, first: 0 };
     if !interrupted {
         let mut order = Rng::stream(settings.seed, "order");
         interrupted = rounds(&mut run, settings.rounds, until, &mut order, progress)?.interrupted;
@@ -233,19 +313,38 @@ pub fn search(
     bench.finish(cells, interrupted)
 }
 
+/// The cells of a plan, those in one block that differ in nothing but the mechanism and its knobs. `first` is the number of
+/// the first block.
+fn in_blocks(plan: Vec<CellPlan>, first: usize) -> Vec<CellRun> {
+    let mut blocks: Vec<CellKey> = Vec::new();
+    let run = |plan: CellPlan| {
+        let key = conditions(&plan.key);
+        let known = blocks.iter().position(|block| *block == key);
+        let block = known.unwrap_or(blocks.len());
+        if known.is_none() {
+            blocks.push(key);
+        }
+        CellRun { block: first + block, ..CellRun::new(plan) }
+    };
+    plan.into_iter().map(run).collect()
+}
+
 /// The cells of a run.
 struct Run<'a, 'b> {
     bench: Bench<'b>,
     cells: Vec<CellRun>,
     settings: &'a Settings,
     next: &'a mut Next<'a>,
+    /// The cells of this step begin here.
+    first: usize,
 }
 
 impl Measure for Run<'_, '_> {
     type Error = io::Error;
 
     fn arms(&self) -> Vec<Arm<'_>> {
-        self.cells.iter().map(Arm::from).collect()
+        let arms = self.cells.iter().map(Arm::from).enumerate();
+        arms.map(|(at, arm)| Arm { is_open: arm.is_open && at >= self.first, ..arm }).collect()
     }
 
     fn pause(&mut self) -> io::Result<bool> {
@@ -262,9 +361,11 @@ impl Measure for Run<'_, '_> {
         self.bench.rejected(cells, round, self.settings.rounds)
     }
 
-    fn extend(&mut self) {
+    fn extend(&mut self) -> Option<u64> {
         let more = (self.next)(&self.cells, self.bench.ns_per_tick());
-        self.cells.extend(more.into_iter().map(CellRun::new));
+        self.first = self.cells.len();
+        self.cells.extend(in_blocks(more, self.first));
+        (self.cells.len() > self.first).then_some(self.settings.rounds)
     }
 }
 
@@ -281,6 +382,12 @@ mod tests {
         bad: Vec<usize>,
         /// Arms that the next step adds.
         more: usize,
+        /// The arms of this step begin here.
+        first: usize,
+        /// The block of each arm; 0 of those behind the last.
+        blocks: Vec<usize>,
+        /// What is measured with arms that were rejected.
+        partner: Option<usize>,
         /// Ends after so many slices, as if the user had interrupted.
         interrupt: Option<usize>,
         slices: Vec<(u64, usize)>,
@@ -290,8 +397,13 @@ mod tests {
         type Error = Infallible;
 
         fn arms(&self) -> Vec<Arm<'_>> {
-            let arm = |idle: &Idle| Arm { name: "".into(), is_open: true, idle: Some(*idle) };
-            self.idle.iter().map(arm).collect()
+            let arm = |(at, idle): (usize, &Idle)| Arm {
+                name: "".into(),
+                is_open: at >= self.first,
+                idle: Some(*idle),
+                block: self.blocks.get(at).copied().unwrap_or_default(),
+            };
+            self.idle.iter().enumerate().map(arm).collect()
         }
 
         fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Infallible> {
@@ -305,8 +417,14 @@ mod tests {
             arms.iter().copied().filter(|arm| self.bad.contains(arm)).collect()
         }
 
-        fn extend(&mut self) {
+        fn partner(&self, _: &[usize]) -> Option<usize> {
+            self.partner
+        }
+
+        fn extend(&mut self) -> Option<u64> {
+            self.first = self.idle.len();
             self.idle.extend(vec![Idle::AsIs; std::mem::take(&mut self.more)]);
+            (self.idle.len() > self.first).then_some(2)
         }
     }
 
@@ -367,6 +485,38 @@ mod tests {
         let mut fake = Fake { bad: (0..8).collect(), ..Fake::of(8) };
         fake.run(2, None);
         assert_eq!([0, 1].map(|round| fake.round(round).len()), [10, 11], "a quarter of them");
+    }
+
+    #[test]
+    fn arms_of_a_block_are_neighbours_and_blocks_come_in_random_order() {
+        let mut fake = Fake { blocks: (0..24).map(|at| at % 4).collect(), ..Fake::of(24) };
+        fake.run(40, None);
+        let mut first = [0; 4];
+        for turn in (0..40).map(|round| fake.round(round)) {
+            let blocks: Vec<usize> = turn.iter().map(|arm| arm % 4).collect();
+            let changes = blocks.windows(2).filter(|pair| pair[0] != pair[1]).count();
+            assert_eq!((turn.len(), changes), (24, 3), "{blocks:?}");
+            first[blocks[0]] += 1;
+        }
+        assert!(first.iter().all(|count| *count > 2), "{first:?}");
+        assert_ne!(fake.round(0), fake.round(1));
+    }
+
+    #[test]
+    fn what_was_rejected_is_measured_with_its_partner_in_a_round_of_its_own() {
+        let mut fake = Fake { bad: vec![3], partner: Some(0), ..Fake::of(8) };
+        let ran = fake.run(2, None);
+        assert_eq!(ran.rounds, 2, "rounds of the plan");
+        let sorted = |round| {
+            let mut turn = fake.round(round);
+            turn.sort_unstable();
+            turn
+        };
+        assert_eq!(sorted(0), (0..8).collect::<Vec<_>>());
+        assert_eq!((sorted(1), sorted(2).len(), sorted(3)), (vec![0, 3], 8, vec![0, 3]));
+        let mut alone = Fake { bad: vec![0], partner: Some(0), ..Fake::of(8) };
+        alone.run(1, None);
+        assert_eq!(alone.round(0)[8], 0, "the partner itself is measured in its round");
     }
 
     #[test]

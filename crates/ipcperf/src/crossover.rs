@@ -99,7 +99,8 @@ pub(crate) fn run(
     let settings = settings(args, rounds)?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
-    let experiment = Experiment { command: "run", cells, settings, requirements: None, raw };
+    let experiment =
+        Experiment { command: "run", cells, settings, requirements: None, raw, staging: None };
     if args.plan.dry_run {
         return experiment.print(&args.output);
     }

@@ -40,6 +40,7 @@ mod output;
 mod packed;
 mod predict;
 mod progress;
+mod questions;
 mod raw;
 mod record;
 mod repeat;

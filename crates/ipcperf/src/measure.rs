@@ -17,7 +17,7 @@ use ipcperf_core::{OptionSet, PayloadFile, units};
 use ipcperf_engine::Facts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{self, Counts, Settings};
+use ipcperf_engine::run::{self, Counts, Settings, Staging};
 use ipcperf_engine::slice::MOST_KEPT;
 use ipcperf_report::{beside, counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
@@ -87,6 +87,8 @@ pub(crate) struct Experiment {
     pub(crate) requirements: Option<Requirements>,
     /// The file that every operation is written to, if there is one.
     pub(crate) raw: Option<PathBuf>,
+    /// How they are measured in stages; `None`: all of them in every round.
+    pub(crate) staging: Option<Staging>,
 }
 
 /// So many cells a dry run names one by one; of more it says how many there are of each kind.
@@ -99,7 +101,11 @@ impl Experiment {
     }
 
     pub(crate) fn expected(&self) -> Duration {
-        self.expected_of(self.settings.rounds)
+        match (&self.staging, self.settings.budget) {
+            // Its last stage takes what is left.
+            (Some(_), Some(budget)) => budget,
+            _ => self.expected_of(self.settings.rounds),
+        }
     }
 
     /// How long so many rounds take.
@@ -291,7 +297,7 @@ impl Experiment {
         amend: impl FnOnce(&mut ResultSet),
     ) -> Result<(ExitCode, ResultSet), Stop> {
         let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
-        let Self { cells, settings, requirements, raw, .. } = self;
+        let Self { cells, settings, requirements, raw, staging, .. } = self;
         let plan = Plan { requirements, ..plan };
         let raw = raw.as_deref();
         let shown = Shown { registry, args, raw, gates };
@@ -299,7 +305,12 @@ impl Experiment {
             plan,
             settings.seed,
             &shown,
-            |interrupts, progress| run::run(cells, &settings, Some(interrupts), progress),
+            |interrupts, progress| match &staging {
+                Some(staging) => {
+                    run::in_stages(cells, staging, &settings, Some(interrupts), progress)
+                }
+                None => run::run(cells, &settings, Some(interrupts), progress),
+            },
             amend,
         )
     }

@@ -118,7 +118,7 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<E
     let settings = settings(args, rounds)?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
-    Ok(Experiment { command: "run", cells, settings, requirements: None, raw })
+    Ok(Experiment { command: "run", cells, settings, requirements: None, raw, staging: None })
 }
 
 /// Which cells are meant. Without a placement they are on one CPU and on two that are close. Without a topology nothing

@@ -4,13 +4,15 @@ use crate::args::{GateArgs, OutputArgs, PlanArgs};
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, Experiment, SLICE_OVERHEAD, rounds_within};
+use crate::questions;
 use crate::request::{self, Asked};
 use ipcperf_core::{
     Family, Idle, KnobKind, Load, OptionError, OptionSet, PatternKind, Placement, Wait,
 };
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::Settings;
+use ipcperf_engine::run::{QuestionPlan, Settings, conditions};
+use ipcperf_stats::{FEWEST_CONFIRMED, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -27,6 +29,9 @@ pub(crate) struct SurveyArgs {
     /// Measure only these mechanisms: pipe,'unix-stream bind=path','tcp/*',all [default: the default variant of each, and busy-waiting shared memory]
     #[arg(short, long, value_name = "NAMES", conflicts_with = "all")]
     pub(crate) mechanism: Vec<String>,
+    /// Measure all cells in every round, for files that are compared later, instead of many rounds of the few that matter
+    #[arg(long)]
+    pub(crate) all_equal: bool,
     /// Measure every variant, not only each mechanism's default and the busy-waiting shared-memory ones
     #[arg(long)]
     pub(crate) all: bool,
@@ -38,19 +43,24 @@ pub(crate) struct SurveyArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Rounds a survey wants before its slices get longer. A table of 30 cells is ordered by all its pairs at once: where two
-/// cells of a round scatter by 5 % and one slice in 15 is left out, 12 rounds order 99 % of the pairs that are 1.2 times
-/// apart. 6 rounds that two cells share order 38 %, and fewer none (docs/METHOD.md).
+/// Rounds a run of many cells wants before its slices get longer: six that two cells share give an interval, and some are
+/// left out.
 const ROUNDS: u64 = 12;
 /// The pause before each request with which those that spin before they sleep are measured, too: far longer than the few
 /// microseconds that any of them spins, and still 40 round trips in the shortest slice.
 const PAUSE: Duration = Duration::from_micros(200);
-/// Shortest timed region: about 70 round trips of the slowest wake-ups seen (150 us).
+/// Shortest timed region of cells that are measured equally often: about 70 round trips of the slowest wake-ups seen (150 us).
 pub(crate) const SHORTEST: Duration = Duration::from_millis(10);
-/// Timed region and warm-up of a slice that a survey of many cells should still have.
+/// Timed region and warm-up of a slice that such a survey should still have.
 const COMFORTABLE: Duration = Duration::from_millis(10);
 /// Longest: more rounds say more than longer slices.
 const LONGEST: Duration = Duration::from_millis(100);
+/// Below this budget there is only time to confirm the mechanisms that people choose between.
+const SCREENABLE: Duration = Duration::from_secs(30);
+/// Warm-up of the slices of a survey in stages: some twenty round trips.
+const WARMUP: Duration = Duration::from_millis(1);
+/// How many questions the first screen shows.
+const SHOWN: usize = 8;
 
 pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
     let gates = Gates::of(&args.gates)?;
@@ -61,17 +71,84 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
         ([], false) => standing(registry),
         (names, _) => request::asked(registry, names, &[])?,
     };
-    let cells = cells(request::block(of)?, &host, budget).map_err(request::refused)?;
-    let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
-    // The pause of a round is as long as a slice.
+    let of = request::block(of)?;
     let seed = args.plan.seed();
-    let settings = settings(budget, runnable + 1, SHORTEST, seed);
-    let experiment =
-        Experiment { command: "survey", cells, settings, requirements: None, raw: None };
+    let experiment = match args.all_equal {
+        true => equal(cells(of, &host, budget).map_err(request::refused)?, budget, seed),
+        false => {
+            let is_named = !args.mechanism.is_empty();
+            in_stages(registry, of, &host, (budget, is_named, seed)).map_err(request::refused)?
+        }
+    };
     if !args.output.progress.quiet {
-        experiment.short("an order").iter().for_each(|words| note(words));
+        experiment.short("a comparison").iter().for_each(|words| note(words));
     }
     experiment.finish(registry, args.plan.dry_run, &args.output, &gates)
+}
+
+/// All cells in every round: for files that are compared later.
+fn equal(cells: Vec<CellPlan>, budget: Duration, seed: u64) -> Experiment {
+    let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
+    // The pause of a round is as long as a slice.
+    let settings = settings(budget, runnable + 1, SHORTEST, seed);
+    Experiment { command: "survey", cells, settings, requirements: None, raw: None, staging: None }
+}
+
+/// A screen of all cells, a focus on those that may be shown, and as many rounds as fit to confirm the few that matter.
+fn in_stages(
+    registry: &Registry,
+    (mechanisms, options): (Vec<Entry>, OptionSet),
+    host: &Host,
+    (budget, is_named, seed): (Duration, bool, u64),
+) -> Result<Experiment, OptionError> {
+    let (wishes, _) = wishes(&mechanisms, &options, host);
+    let mut cells = Vec::new();
+    for wish in &wishes {
+        cells.extend(plan::cells(wish, host)?);
+    }
+    let is_asked = |_: &CellPlan| is_named;
+    let mut questions = questions::of(registry, &cells, is_asked);
+    if budget < SCREENABLE && !is_named {
+        cells = named(&cells, &questions, budget);
+        questions = questions::of(registry, &cells, is_asked);
+    }
+    if let Some(first) = questions.first_mut() {
+        first.has_tail = true;
+    }
+    let staging = questions::staging(questions, &cells, SHOWN, PRACTICAL_MARGIN);
+    let settings = Settings {
+        rounds: FIRST_CONFIRMED,
+        slice: questions::SHORT,
+        warmup: WARMUP,
+        seed,
+        budget: Some(budget),
+        ..Settings::default()
+    };
+    let staging = Some(staging);
+    Ok(Experiment { command: "survey", cells, settings, requirements: None, raw: None, staging })
+}
+
+/// The named cells of as many questions as a short budget has room for, and of the first one in any case.
+fn named(cells: &[CellPlan], questions: &[QuestionPlan], budget: Duration) -> Vec<CellPlan> {
+    let slice = (questions::SHORT + WARMUP + SLICE_OVERHEAD).as_secs_f64();
+    let mut left = budget.saturating_sub(BOUNDS).as_secs_f64();
+    let mut kept = Vec::new();
+    for (at, question) in questions.iter().enumerate() {
+        let rounds = if at == 0 { FIRST_CONFIRMED } else { FEWEST_CONFIRMED };
+        let takes = rounds as f64 * slice * (question.named.len() + 1) as f64;
+        if at > 0 && takes > left {
+            break;
+        }
+        left -= takes;
+        kept.extend(&question.named);
+    }
+    // Why a usual mechanism cannot be measured here belongs to the answer.
+    let first = questions.first().map(|question| conditions(&cells[question.cells[0]].key));
+    let is_missing = |cell: &CellPlan| {
+        cell.objection.is_some() && Some(conditions(&cell.key)) == first && cell.entry.spec.default
+    };
+    let is_kept = |(at, cell): &(usize, &CellPlan)| kept.contains(at) || is_missing(cell);
+    cells.iter().enumerate().filter(is_kept).map(|(_, cell)| cell.clone()).collect()
 }
 
 /// Whether a variant stands for its mechanism in a survey: the default one, and in shared memory also the one that
@@ -126,11 +203,14 @@ fn wishes(all: &[Entry], options: &OptionSet, host: &Host) -> (Vec<Request>, usi
         data.iter().filter(|entry| entry.spec.default).filter(is_pair).copied().collect();
     let mut by_name = wish(&sockets, trip, 64, near, Idle::AsIs);
     by_name.options = found_by_path(&sockets, options);
-    let mut wishes = vec![
-        wish(all, trip, 64, near, Idle::AsIs),
-        by_name.clone(),
-        wish(&data, stream, 64 << 10, near, Idle::AsIs),
-    ];
+    // The questions of the first screen come first, in the order in which it answers them.
+    let mut wishes = vec![wish(all, trip, 64, near, Idle::AsIs), by_name.clone()];
+    if near != one {
+        wishes.push(wish(all, trip, 64, one, Idle::AsIs));
+        wishes.push(Request { placements: vec![one], ..by_name });
+    }
+    wishes.push(wish(&data, stream, 1 << 20, near, Idle::AsIs));
+    wishes.push(wish(&data, trip, 4 << 10, near, Idle::AsIs));
     if near != one {
         // Back to back nobody falls asleep. A pipe stands beside them.
         let briefly = data.iter().filter(|entry| entry.spec.wait == Wait::SpinThenBlock);
@@ -142,16 +222,13 @@ fn wishes(all: &[Entry], options: &OptionSet, host: &Host) -> (Vec<Request>, usi
                 ..wish(&paused, trip, 64, near, Idle::AsIs)
             });
         }
-        wishes.push(wish(all, trip, 64, one, Idle::AsIs));
-        wishes.push(Request { placements: vec![one], ..by_name });
         // One row tells what idle polling would make of all of them, where it may be asked for.
         if let (Some(pipe), None) = (pipe, &host.idle_objection) {
             wishes.push(wish(&[*pipe], trip, 64, near, Idle::Poll));
         }
     }
     let always = wishes.len();
-    wishes.push(wish(&data, stream, 1 << 20, near, Idle::AsIs));
-    wishes.push(wish(&data, trip, 4 << 10, near, Idle::AsIs));
+    wishes.push(wish(&data, stream, 64 << 10, near, Idle::AsIs));
     wishes.push(wish(&data, stream, 4 << 10, near, Idle::AsIs));
     if near != one {
         wishes.push(wish(&data, trip, 4 << 10, one, Idle::AsIs));

@@ -1,6 +1,7 @@
 //! Which of several equally fast mechanisms to use: the one that can do most of what programs come to need, by one table,
 //! which docs/METHOD.md shows; then the one that most programs are written with.
 
+use crate::Specs;
 use crate::snippet::{self, Language};
 use ipcperf_core::{Capability, Spec};
 
@@ -50,6 +51,32 @@ pub(crate) fn fitness(spec: Option<&Spec>) -> Fitness {
         examples: EXAMPLES.iter().any(has_none),
         custom: FAMILIAR.iter().position(|known| *known == name).unwrap_or(FAMILIAR.len()),
     }
+}
+
+/// The places of mechanisms, by their full names, the fittest first.
+#[must_use]
+pub fn by_fitness(names: &[&str], specs: &Specs) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..names.len()).collect();
+    places.sort_by_key(|at| fitness(specs(names[*at])));
+    places
+}
+
+/// The places of the mechanisms that people choose between, by their full names, the most usual first, and of each family
+/// the first before the second of another: what a first screen has room for.
+#[must_use]
+pub fn by_custom(names: &[&str], specs: &Specs) -> Vec<usize> {
+    let custom = |at: usize| FAMILIAR.iter().position(|known| *known == names[at]);
+    let mut rest: Vec<usize> = (0..names.len()).filter(|at| custom(*at).is_some()).collect();
+    rest.sort_by_key(|at| custom(*at));
+    // The three that everybody compares.
+    let mut chosen: Vec<usize> = rest.drain(..rest.len().min(3)).collect();
+    while !rest.is_empty() {
+        let family = |at: usize| specs(names[at]).map(|spec| spec.family);
+        let is_new = |at: &usize| chosen.iter().all(|other| family(*other) != family(*at));
+        let next = rest.iter().position(is_new).unwrap_or_default();
+        chosen.push(rest.remove(next));
+    }
+    chosen
 }
 
 /// What of all that a mechanism has: `two-way, notices-death, examples in C and Python`.

@@ -56,6 +56,7 @@ pub use csv::Rows;
 pub use describe::describe;
 pub use doctor::doctor;
 pub use explain::{BURSTS, Needed, explain_word, needed};
+pub use fittest::{by_custom, by_fitness};
 pub use gate::{Limit, Outcome, Slower};
 pub use history::{CellFigure, CellFigures, Kept, Summary, Trend, kept, summary, trend};
 pub use judge::{

@@ -15,7 +15,7 @@ pub const FEWEST_CONFIRMED: u64 = 20;
 
 /// Rounds of the first question of a survey: they prove that an arm is 1.2 times slower in more than 95 of 100 cases
 /// (`cargo xtask trial answer`).
-const FIRST: u64 = 60;
+pub const FIRST_CONFIRMED: u64 = 60;
 
 /// More rounds than this say nothing that a reader would notice: an interval is then about 3 % wide on each side.
 const MOST: u64 = 400;
@@ -98,38 +98,32 @@ fn is_near(row: &[Option<f64>], leader: &[Option<f64>], arms: usize) -> bool {
     student_t_quantile(point, n - 1).is_none_or(|t| mean <= t * error)
 }
 
-/// How many confirm rounds each question gets, in the order of their importance, from the seconds that one round of each
-/// takes and the seconds that are left: 60 for the first, 20 for each of the others as long as they last, then more for the
-/// others until they have 60 too, then more for all. A question for which fewer than 20 are left gets none, but the first,
-/// which gets as many as there are. All are even, because the ends change their CPUs from round to round.
+/// How many confirm rounds each question gets, in the order of their importance, from the fewest that each should have, the
+/// seconds that one round of it takes, and the seconds that are left: the fewest for each as long as they last, then more for
+/// those that have the fewest. A question for which the fewest are not left gets none, but the first, which gets as many as
+/// there are. All are even, because the ends change their CPUs from round to round.
 #[must_use]
-pub fn rounds_of_questions(seconds: &[f64], budget: f64) -> Vec<u64> {
-    let mut rounds = vec![0_u64; seconds.len()];
+pub fn rounds_of_questions(questions: &[(u64, f64)], budget: f64) -> Vec<u64> {
+    let mut rounds = vec![0_u64; questions.len()];
     let mut left = budget;
-    let affordable = |left: f64, each: f64| {
-        let most = (left / each).clamp(0.0, MOST as f64);
-        if most.is_finite() { most as u64 / 2 * 2 } else { 0 }
-    };
-    for (at, each) in seconds.iter().enumerate() {
-        let wanted = if at == 0 { FIRST } else { FEWEST_CONFIRMED };
-        let given = affordable(left, *each).min(wanted);
-        if at > 0 && given < wanted {
+    for (at, (fewest, seconds)) in questions.iter().enumerate() {
+        let affordable = (left / seconds).clamp(0.0, MOST as f64);
+        let affordable = if affordable.is_finite() { affordable as u64 / 2 * 2 } else { 0 };
+        let given = affordable.min(*fewest);
+        if at > 0 && given < *fewest {
             continue;
         }
         rounds[at] = given;
-        left -= given as f64 * each;
+        left -= given as f64 * seconds;
     }
-    for limit in [FIRST, MOST] {
-        loop {
-            // Two rounds at a time to those that have the fewest.
-            let open = (0..rounds.len()).filter(|at| rounds[*at] > 0 && rounds[*at] < limit);
-            let next = open.filter(|at| 2.0 * seconds[*at] <= left).min_by_key(|at| rounds[*at]);
-            let Some(next) = next else { break };
-            rounds[next] += 2;
-            left -= 2.0 * seconds[next];
-        }
+    loop {
+        // Two rounds at a time to those that have the fewest.
+        let open = (0..rounds.len()).filter(|at| rounds[*at] > 0 && rounds[*at] < MOST);
+        let next = open.filter(|at| 2.0 * questions[*at].1 <= left).min_by_key(|at| rounds[*at]);
+        let Some(next) = next else { return rounds };
+        rounds[next] += 2;
+        left -= 2.0 * questions[next].1;
     }
-    rounds
 }
 
 #[cfg(test)]
@@ -179,14 +173,20 @@ mod tests {
 
     #[test]
     fn the_first_question_comes_first_and_the_others_share_the_rest() {
-        assert_eq!(rounds_of_questions(&[0.1; 4], 30.0), [76, 76, 74, 74]);
-        assert_eq!(rounds_of_questions(&[0.1, 0.1, 0.1], 10.0), [60, 20, 20]);
-        assert_eq!(rounds_of_questions(&[0.1, 0.1, 0.1], 9.0), [60, 30, 0]);
-        assert_eq!(rounds_of_questions(&[0.1, 0.1], 3.0), [30, 0]);
-        assert_eq!(rounds_of_questions(&[0.1, 0.1], 0.0), [0, 0]);
-        assert_eq!(rounds_of_questions(&[0.1, 5.0, 0.1], 16.0), [80, 0, 78], "one may be too dear");
-        assert_eq!(rounds_of_questions(&[1e-9], 60.0), [400]);
-        for given in rounds_of_questions(&[0.09, 0.08, 0.11, 0.07, 0.3], 35.0) {
+        let of = |seconds: &[f64], budget: f64| {
+            let fewest = |at| if at == 0 { FIRST_CONFIRMED } else { FEWEST_CONFIRMED };
+            let one = |(at, seconds): (usize, &f64)| (fewest(at), *seconds);
+            let questions: Vec<_> = seconds.iter().enumerate().map(one).collect();
+            rounds_of_questions(&questions, budget)
+        };
+        assert_eq!(of(&[0.1; 4], 30.0), [76, 76, 74, 74]);
+        assert_eq!(of(&[0.1, 0.1, 0.1], 10.0), [60, 20, 20]);
+        assert_eq!(of(&[0.1, 0.1, 0.1], 9.0), [60, 30, 0]);
+        assert_eq!(of(&[0.1, 0.1], 3.0), [30, 0]);
+        assert_eq!(of(&[0.1, 0.1], 0.0), [0, 0]);
+        assert_eq!(of(&[0.1, 5.0, 0.1], 16.0), [80, 0, 78], "one may be too dear");
+        assert_eq!(of(&[1e-9], 60.0), [400]);
+        for given in of(&[0.09, 0.08, 0.11, 0.07, 0.3], 35.0) {
             assert_eq!(given % 2, 0);
         }
     }

@@ -38,6 +38,7 @@ fn findings(cells: Vec<CellRun>) -> Findings {
     Findings {
         pipelines: Vec::new(),
         questions: Vec::new(),
+        stages: Vec::new(),
         spreads: Vec::new(),
         cells,
         clock: Clock::monotonic(),

@@ -66,6 +66,7 @@ impl Measure for Run<'_> {
             name: one.plan.id().into(),
             is_open: one.ended.is_none(),
             idle: None,
+            block: 0,
         };
         self.pipelines.iter().map(arm).collect()
     }

@@ -91,6 +91,8 @@ pub struct Lengths {
     pub time_calls: bool,
     /// How much longer than thirty times its planned length a slice may take before it is taken to hang: [`HANG`].
     pub patience: Duration,
+    /// Whether the ends change their CPUs; `None`: in every other round.
+    pub is_swapped: Option<bool>,
 }
 
 /// Operations of a slice whose system calls are timed, and bytes that they move at the most one way.
@@ -126,6 +128,7 @@ impl Settings {
             client: Model::Blocking,
             time_calls: false,
             patience: HANG,
+            is_swapped: None,
         }
     }
 
@@ -240,6 +243,7 @@ impl<'a> Bench<'a> {
             cells,
             pipelines: Vec::new(),
             questions: Vec::new(),
+            stages: Vec::new(),
             spreads: Vec::new(),
             clock: self.clock,
             fallback: self.fallback,
@@ -347,7 +351,8 @@ impl<'a> Bench<'a> {
         let mut cpus = plan.key.cpus.clone();
         // Whatever is special about one CPU (interrupts, a busier sibling) must not stick to one seat, unless that was
         // asked for.
-        if round % 2 == 1 && plan.key.placement.named().is_none() {
+        let is_swapped = lengths.is_swapped.unwrap_or(round % 2 == 1);
+        if is_swapped && plan.key.placement.named().is_none() {
             cpus.reverse();
         }
         let nonce = self.names.next_u64();

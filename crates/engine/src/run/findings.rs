@@ -6,7 +6,7 @@ use crate::inject::Injection;
 use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
 use crate::slice::{Data, RawSlice};
-use ipcperf_core::result::{Question, Status};
+use ipcperf_core::result::{Question, Stage, Status};
 use ipcperf_core::{Idle, Placement, Seat};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
@@ -91,6 +91,8 @@ pub struct Findings {
     pub cells: Vec<CellRun>,
     /// What the cells were to answer, in the order of importance.
     pub questions: Vec<Question>,
+    /// Which stage begins with which round; empty where all rounds are alike.
+    pub stages: Vec<(u64, Stage)>,
     /// Programs that nobody here wrote.
     pub pipelines: Vec<PipelineRun>,
     /// How much the rounds of what is neither a cell nor a pipeline differ: one share for each arm.
@@ -164,14 +166,40 @@ pub struct CellRun {
     pub calls: Option<Result<[CallsReport; 2], String>>,
     /// What is to go wrong on purpose in its next slice, if that has two ends.
     pub injections: Vec<Injection>,
+    /// Which cells are measured one after the other with it.
+    pub block: usize,
+    /// What its slices are to the cell.
+    pub part: Part,
+}
+
+/// What slices are to their cell, which is at this place of the plan.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// All of it, or what decides whether it is confirmed.
+    #[default]
+    Whole,
+    /// Those that count for what is said of it.
+    Confirm(usize),
+    /// Those that were to count, until another cell became the reference.
+    Superseded(usize),
+    /// Those of the reference, measured a second time.
+    Control(usize),
 }
 
 impl CellRun {
     /// Before its first slice.
     #[must_use]
     pub fn new(plan: CellPlan) -> Self {
-        let injections = Vec::new();
-        Self { plan, slices: Vec::new(), batch: None, ended: None, calls: None, injections }
+        Self {
+            plan,
+            slices: Vec::new(),
+            batch: None,
+            ended: None,
+            calls: None,
+            injections: Vec::new(),
+            block: 0,
+            part: Part::Whole,
+        }
     }
 
     /// Keeps a slice that ran to its end, rejected where something around it says that it measured something else.

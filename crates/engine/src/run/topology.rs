@@ -5,6 +5,7 @@
 //! figure of the slice is never asked.
 
 use super::findings::{BoundReadings, CellRun, Findings, SliceRun};
+use crate::assemble::figures_of;
 use ipcperf_core::units::format_nanos;
 use ipcperf_core::{Placement, map_of};
 use ipcperf_stats::{FEWEST_ROUNDS, median};
@@ -31,6 +32,23 @@ pub(crate) fn is_rejected(cell: &CellRun, round: u64, usual: Option<&Usual>) -> 
     last.is_some_and(|slice| {
         slice.rejected.is_some() || usual.is_some_and(|usual| worst(slice, *usual).is_some())
     })
+}
+
+/// The primary metric of a cell in each round that counts, as far as is known so far: to decide what is measured next. `ns`
+/// is the length of a tick.
+pub(crate) fn figures(cell: &CellRun, usual: &Usual, ns: f64) -> BTreeMap<u64, f64> {
+    let mut figures = figures_of(cell, ns);
+    if let Some(usual) = usual.get(&cell.plan.key.placement) {
+        let elsewhere = cell.slices.iter().filter(|slice| worst(slice, *usual).is_some());
+        let again = |round| {
+            let mut slices = cell.slices.iter().filter(|slice| slice.round == round);
+            slices.any(|slice| slice.rejected.is_none() && worst(slice, *usual).is_none())
+        };
+        for round in elsewhere.map(|slice| slice.round).filter(|round| !again(*round)) {
+            figures.remove(&round);
+        }
+    }
+    figures
 }
 
 /// Rejects the slices that a reading of their own says were elsewhere. Of a round that was measured twice because the

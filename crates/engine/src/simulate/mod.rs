@@ -444,6 +444,7 @@ impl<'a> Host<'a> {
             cells: self.cells,
             pipelines: Vec::new(),
             questions: Vec::new(),
+            stages: Vec::new(),
             spreads: Vec::new(),
             clock: Clock::counter(),
             fallback: None,

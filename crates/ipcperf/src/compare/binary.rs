@@ -87,7 +87,7 @@ impl Measure for Run<'_> {
 
     fn arms(&self) -> Vec<Arm<'_>> {
         let name = self.cell.id.as_str();
-        vec![Arm { name: name.into(), is_open: true, idle: None }; self.starts.len()]
+        vec![Arm { name: name.into(), is_open: true, idle: None, block: 0 }; self.starts.len()]
     }
 
     fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Stop> {

@@ -180,6 +180,7 @@ impl Keys {
             client: self.client,
             time_calls: self.time_calls,
             patience: HANG,
+            is_swapped: None,
         };
         Ok(CellWork { run: CellRun::new(plan), lengths })
     }

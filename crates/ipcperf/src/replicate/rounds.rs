@@ -179,6 +179,7 @@ impl Measure for Run<'_> {
             name: format!("{} {}", self.study.name(), one.measured.arm.id).into(),
             is_open: one.measured.ended.is_none(),
             idle: None,
+            block: 0,
         };
         self.arms.iter().map(arm).collect()
     }

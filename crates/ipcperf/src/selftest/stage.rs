@@ -94,6 +94,7 @@ impl Stage<'_> {
             client: Model::Blocking,
             time_calls: act.time_calls,
             patience: PATIENCE,
+            is_swapped: None,
         };
         let mut bench = Bench::open(fresh_seed(), Some(self.interrupts))?;
         let cells: Vec<CellRun> = arms.iter().map(|_| CellRun::new(plan.clone())).collect();

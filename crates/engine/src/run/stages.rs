@@ -1,0 +1,529 @@
+//! A run in stages: a first value of every cell (screen), more rounds of what may be shown (focus), and then fresh rounds of
+//! the few cells of each question about which something is said (confirm).
+//!
+//! What selects a cell counts for no statement about it, so a statement holds as if its cells had been chosen beforehand.
+//! The number of confirm rounds is fixed before the first of them. The reference of a question is in its block twice; if the
+//! two differ, something disturbs the comparison that pairing does not cancel.
+
+use super::findings::{CellRun, Findings, Part, Progress, Settings, pause};
+use super::topology::{figures, usual};
+use super::{Arm, Bench, Lengths, Measure, rounds};
+use crate::plan::CellPlan;
+use ipcperf_core::Figure;
+use ipcperf_core::result::{CellKey, Question, Stage};
+use ipcperf_stats::{
+    FEWEST_CONFIRMED, FEWEST_ROUNDS, FIRST_CONFIRMED, Rng, Selected, median, relative_to,
+    rounds_of_questions, select,
+};
+use ipcperf_sys::signals::Interrupts;
+use std::io;
+use std::time::{Duration, Instant};
+
+/// Rounds of the screen, as many as it takes to see a slice that was disturbed.
+pub(crate) const SCREENED: u64 = 3;
+
+/// Rounds of the focus: with those of the screen eight, which drop arms that are 1.4 times slower.
+pub(crate) const FOCUSED: u64 = 5;
+
+/// Arms of a question that the focus measures at the most.
+const MOST_FOCUSED: usize = 16;
+
+/// Arms of a question that are kept because they are the best, beside those that are named.
+const BEST: usize = 4;
+
+/// Arms of a question that are confirmed at the most.
+pub const MOST_CONFIRMED: usize = 11;
+
+/// Share of the time left that is planned. The rest is for slices that are measured once more and for what ends the run.
+const PLANNED: f64 = 0.93;
+
+/// What ends a run after its last round: the clock of each CPU once more.
+const ENDING: Duration = Duration::from_millis(500);
+
+/// Operations that all rounds of a cell should have together for its p99, with a tenth to spare.
+const OPERATIONS: f64 = 2200.0;
+
+/// Operations that lead in the segments of a slice and are dropped.
+const DROPPED: f64 = 16.0;
+
+/// The longest slice that a p99 may ask for.
+const LONGEST: Duration = Duration::from_millis(30);
+
+/// Cells that are compared with each other.
+#[derive(Clone, Debug)]
+pub struct QuestionPlan {
+    /// What they have in common.
+    pub name: String,
+    /// Their places in the plan.
+    pub cells: Vec<usize>,
+    /// Those of them that are confirmed whatever their figures are, the most important first.
+    pub named: Vec<usize>,
+    /// All of them, the fittest first. The first that may be the best is the reference.
+    pub by_fitness: Vec<usize>,
+    /// Whether the p99 of its cells is shown.
+    pub has_tail: bool,
+}
+
+/// How the cells of a run are measured in stages.
+#[derive(Clone, Debug)]
+pub struct Staging {
+    /// The most important question first.
+    pub questions: Vec<QuestionPlan>,
+    /// Whether screen and focus come first; otherwise all cells of the questions are confirmed.
+    pub is_screened: bool,
+    /// How many questions the focus is on.
+    pub focused: usize,
+    /// Ratios within this do not matter: 0.1.
+    pub margin: f64,
+    /// The timed region of each cell of the plan.
+    pub slices: Vec<Duration>,
+    /// What a slice takes beside its timed region and warm-up, before any was measured.
+    pub overhead: Duration,
+}
+
+/// What the cells of a question have in common: all but the mechanism with its knobs, and what stands at its place.
+#[must_use]
+pub fn conditions(key: &CellKey) -> CellKey {
+    let (mechanism, wait) = (String::new(), ipcperf_core::Wait::Block);
+    let load = ipcperf_core::Load { net: Default::default(), ..key.load.with_ours() };
+    CellKey { mechanism, wait, load, ..key.clone() }
+}
+
+/// Measures the cells of a plan in stages.
+///
+/// # Errors
+/// No page, no run directory, or no worker can be had at all.
+pub fn in_stages(
+    plan: Vec<CellPlan>,
+    staging: &Staging,
+    settings: &Settings,
+    interrupts: Option<&Interrupts>,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> io::Result<Findings> {
+    let mut bench = Bench::open(settings.seed, interrupts)?;
+    let mut cells: Vec<CellRun> = plan.into_iter().map(CellRun::new).collect();
+    for (block, question) in staging.questions.iter().enumerate() {
+        question.cells.iter().for_each(|cell| cells[*cell].block = block);
+    }
+    progress(Progress::Bounds);
+    let mut interrupted =
+        bench.prepare(&cells)? || bench.calibrate(&mut cells, settings.lengths())?;
+    let until = settings.budget.map(|budget| bench.began + budget.saturating_sub(ENDING));
+    let mut run = Run::new(bench, cells, settings, staging, until);
+    if !interrupted {
+        let mut order = Rng::stream(settings.seed, "order");
+        if let Some(count) = run.begin() {
+            interrupted = rounds(&mut run, count, until, &mut order, progress)?.interrupted;
+        }
+    }
+    progress(Progress::Done);
+    run.finish(interrupted)
+}
+
+/// What the rounds of the next step are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Screen,
+    Focus,
+    /// The first question.
+    First,
+    /// All others, and the first one again if another cell became its reference.
+    Rest,
+}
+
+/// What is confirmed of a question.
+#[derive(Clone, Debug)]
+struct Confirmed {
+    /// Places of the cells in the plan.
+    cells: Vec<usize>,
+    /// Place of the reference in the plan.
+    reference: usize,
+    /// Rounds that were planned.
+    rounds: u64,
+    seconds_per_round: f64,
+    /// Where its arms are among all arms: of each cell, and of the control.
+    arms: Vec<usize>,
+    control: Option<usize>,
+}
+
+struct Run<'a, 'b> {
+    bench: Bench<'b>,
+    cells: Vec<CellRun>,
+    settings: &'a Settings,
+    staging: &'a Staging,
+    until: Option<Instant>,
+    step: Step,
+    /// Which stage begins with which round.
+    stages: Vec<(u64, Stage)>,
+    /// Of each arm, in which rounds of the step it takes part: so many of so many. 0: it is closed.
+    shares: Vec<(u64, u64)>,
+    /// What has been confirmed of each question, or is being confirmed.
+    confirmed: Vec<Option<Confirmed>>,
+    /// What slices of each cell of the plan took together, and how many there were.
+    took: Vec<(Duration, u32)>,
+    /// The timed region of each arm.
+    slices: Vec<Duration>,
+    /// Rounds of this step that have begun.
+    begun: u64,
+    /// The next round that no slice belongs to.
+    next_round: u64,
+}
+
+impl<'a, 'b> Run<'a, 'b> {
+    fn new(
+        bench: Bench<'b>,
+        cells: Vec<CellRun>,
+        settings: &'a Settings,
+        staging: &'a Staging,
+        until: Option<Instant>,
+    ) -> Self {
+        Self {
+            step: Step::Screen,
+            stages: Vec::new(),
+            shares: vec![(0, 1); cells.len()],
+            confirmed: vec![None; staging.questions.len()],
+            took: vec![(Duration::ZERO, 0); cells.len()],
+            slices: staging.slices.clone(),
+            begun: 0,
+            next_round: 0,
+            bench,
+            cells,
+            settings,
+            staging,
+            until,
+        }
+    }
+
+    /// Opens the arms of the first step; its rounds, `None` where there is nothing to measure.
+    fn begin(&mut self) -> Option<u64> {
+        if self.staging.is_screened {
+            self.stage(Stage::Screen);
+            self.shares.fill((SCREENED, SCREENED));
+            return Some(SCREENED);
+        }
+        self.stage(Stage::Confirm);
+        self.confirm_first()
+    }
+
+    /// The next rounds are for this.
+    fn stage(&mut self, stage: Stage) {
+        if self.stages.last().is_none_or(|(_, last)| *last != stage) {
+            self.stages.push((self.next_round, stage));
+        }
+        self.begun = 0;
+    }
+
+    /// The logarithms of the figures of these arms by round, less is better.
+    fn rows(&self, arms: &[usize]) -> Vec<Vec<Option<f64>>> {
+        let usual = usual(&self.bench.bounds);
+        let ns = self.bench.ns_per_tick();
+        let rounds = usize::try_from(self.next_round).unwrap_or_default();
+        let row = |arm: &usize| {
+            let cell = &self.cells[*arm];
+            let is_rate = cell.plan.key.pattern.facts().figure != Figure::Time;
+            let mut row = vec![None; rounds];
+            for (round, figure) in figures(cell, &usual, ns) {
+                let log = if is_rate { -figure.ln() } else { figure.ln() };
+                row[round as usize] = Some(log).filter(|log| log.is_finite());
+            }
+            row
+        };
+        arms.iter().map(row).collect()
+    }
+
+    /// Cells of a question of which slices can be measured.
+    fn runnable(&self, question: usize) -> Vec<usize> {
+        let is_open = |cell: &&usize| Arm::from(&self.cells[**cell]).is_open;
+        self.staging.questions[question].cells.iter().filter(is_open).copied().collect()
+    }
+
+    /// What the rounds up to now say of a question, by places in the plan.
+    fn selected(&self, question: usize) -> (Vec<usize>, Selected) {
+        let cells = self.runnable(question);
+        let found = select(&self.rows(&cells));
+        (cells, found)
+    }
+
+    /// Opens the arms of the focus; its rounds.
+    fn focus(&mut self) -> u64 {
+        self.shares.fill((0, 1));
+        for question in 0..self.staging.focused.min(self.staging.questions.len()) {
+            let (cells, found) = self.selected(question);
+            let named = &self.staging.questions[question].named;
+            let named: Vec<usize> = places(named, &cells);
+            let most = MOST_FOCUSED.max(named.len());
+            for arm in found.keep(&named, most, most) {
+                self.shares[cells[arm]] = (FOCUSED, FOCUSED);
+            }
+        }
+        self.stage(Stage::Focus);
+        FOCUSED
+    }
+
+    /// What is to be confirmed of a question, and its reference; `None` where it has no cell.
+    fn choose(&self, question: usize) -> Option<(Vec<usize>, usize)> {
+        let plan = &self.staging.questions[question];
+        if !self.staging.is_screened {
+            let cells = self.runnable(question);
+            let reference = plan.by_fitness.iter().copied().find(|cell| cells.contains(cell))?;
+            return Some((cells, reference));
+        }
+        let (cells, found) = self.selected(question);
+        let named = places(&plan.named, &cells);
+        let mut kept: Vec<usize> =
+            found.keep(&named, BEST, MOST_CONFIRMED).into_iter().map(|at| cells[at]).collect();
+        let may_be_best = |cell: &usize| {
+            cells.iter().position(|one| one == cell).is_some_and(|at| found.may_be_best[at])
+        };
+        let fittest = || plan.by_fitness.iter().copied().filter(|cell| kept.contains(cell));
+        let reference = fittest().find(may_be_best).or_else(|| fittest().next())?;
+        kept.sort_unstable();
+        Some((kept, reference))
+    }
+
+    /// What one slice of an arm of the plan takes, s.
+    fn seconds(&self, cell: usize) -> f64 {
+        match self.took[cell] {
+            (_, 0) => {
+                let own = self.slices[cell] + self.settings.warmup + self.staging.overhead;
+                own.as_secs_f64()
+            }
+            (all, count) => all.as_secs_f64() / f64::from(count),
+        }
+    }
+
+    /// The seconds that one round of these arms takes, the control included.
+    fn seconds_per_round(&self, (cells, reference): &(Vec<usize>, usize)) -> f64 {
+        let control = if cells.len() > 1 { self.seconds(*reference) } else { 0.0 };
+        cells.iter().map(|cell| self.seconds(*cell)).sum::<f64>() + control
+    }
+
+    /// The seconds that may be planned.
+    fn left(&self) -> f64 {
+        let left = |until: Instant| until.saturating_duration_since(Instant::now()).as_secs_f64();
+        self.until.map_or(f64::INFINITY, |until| PLANNED * left(until))
+    }
+
+    /// Opens the arms of the first question; its rounds, `None` where nothing can be confirmed.
+    fn confirm_first(&mut self) -> Option<u64> {
+        self.step = Step::First;
+        let chosen: Vec<_> = (0..self.confirmed.len()).map(|at| self.choose(at)).collect();
+        let first = (0..chosen.len()).find(|at| chosen[*at].is_some())?;
+        let wanted = |at: usize| if at == first { FIRST_CONFIRMED } else { FEWEST_CONFIRMED };
+        let all: Vec<(usize, u64, (Vec<usize>, usize))> = (first..chosen.len())
+            .filter_map(|at| Some((at, wanted(at), chosen[at].clone()?)))
+            .collect();
+        let rounds = self.share_out(&all)[0];
+        let (at, _, chosen) = all.into_iter().next()?;
+        self.open(vec![(at, rounds, chosen)])
+    }
+
+    /// Opens the arms of all other questions, and of the first one again if another cell became its reference.
+    fn confirm_rest(&mut self) -> Option<u64> {
+        self.step = Step::Rest;
+        let mut all = Vec::new();
+        for at in 0..self.confirmed.len() {
+            match &self.confirmed[at] {
+                Some(_) => {
+                    let Some((reference, cells)) = self.superseding(at) else { continue };
+                    all.push((at, FIRST_CONFIRMED, (cells, reference)));
+                }
+                None => all.extend(self.choose(at).map(|chosen| (at, FEWEST_CONFIRMED, chosen))),
+            }
+        }
+        let rounds = self.share_out(&all);
+        let planned = all.into_iter().zip(rounds).map(|((at, _, chosen), n)| (at, n, chosen));
+        // What was confirmed beside another reference is worth more than a few rounds beside this one.
+        let is_enough = |(at, rounds, _): &(usize, u64, _)| {
+            self.confirmed[*at].is_none() || *rounds >= FEWEST_CONFIRMED
+        };
+        let planned: Vec<_> = planned.filter(is_enough).collect();
+        self.open(planned)
+    }
+
+    /// How many rounds each of these questions gets.
+    fn share_out(&self, questions: &[(usize, u64, (Vec<usize>, usize))]) -> Vec<u64> {
+        let cost = |(_, fewest, chosen): &(usize, u64, (Vec<usize>, usize))| {
+            (*fewest, self.seconds_per_round(chosen))
+        };
+        let costs: Vec<_> = questions.iter().map(cost).collect();
+        rounds_of_questions(&costs, self.left())
+    }
+
+    /// The fittest cell of a question that is certainly faster than its reference by more than the margin, and all its cells.
+    fn superseding(&self, question: usize) -> Option<(usize, Vec<usize>)> {
+        let confirmed = self.confirmed[question].as_ref()?;
+        let rows = self.rows(&confirmed.arms);
+        let own = confirmed.cells.iter().position(|cell| *cell == confirmed.reference)?;
+        let found = relative_to(&rows[own], &rows);
+        let is_faster = |cell: &&usize| {
+            let at = confirmed.cells.iter().position(|one| one == *cell);
+            let relative = at.and_then(|at| found[at]).filter(|_| **cell != confirmed.reference);
+            relative.is_some_and(|relative| relative.is_much_faster(self.staging.margin))
+        };
+        let by_fitness = &self.staging.questions[question].by_fitness;
+        Some((*by_fitness.iter().find(is_faster)?, confirmed.cells.clone()))
+    }
+
+    /// Opens fresh arms for these questions, each for so many rounds; how many rounds there are in all.
+    fn open(&mut self, questions: Vec<(usize, u64, (Vec<usize>, usize))>) -> Option<u64> {
+        let most = questions.iter().map(|(_, rounds, _)| *rounds).max().filter(|most| *most > 0)?;
+        self.shares.fill((0, 1));
+        for (question, rounds, chosen) in questions.into_iter().filter(|one| one.1 > 0) {
+            if let Some(before) = self.confirmed[question].take() {
+                for arm in before.arms.into_iter().chain(before.control) {
+                    let cell = match self.cells[arm].part {
+                        Part::Confirm(cell) | Part::Control(cell) => cell,
+                        Part::Whole | Part::Superseded(_) => continue,
+                    };
+                    self.cells[arm].part = Part::Superseded(cell);
+                }
+            }
+            let seconds_per_round = self.seconds_per_round(&chosen);
+            let (cells, reference) = chosen;
+            let mut add = |part, cell: usize| {
+                let slice = self.slice_of(question, cell, rounds);
+                let plan = self.cells[cell].plan.clone();
+                let batch = self.cells[cell].batch;
+                let block = self.cells[cell].block;
+                self.cells.push(CellRun { block, part, batch, ..CellRun::new(plan) });
+                self.shares.push((rounds, most));
+                self.slices.push(slice);
+                self.cells.len() - 1
+            };
+            let arms = cells.iter().map(|cell| add(Part::Confirm(*cell), *cell)).collect();
+            // A reference without others has nothing to be compared with.
+            let control = (cells.len() > 1).then(|| add(Part::Control(reference), reference));
+            let confirmed =
+                Confirmed { cells, reference, rounds, seconds_per_round, arms, control };
+            self.confirmed[question] = Some(confirmed);
+        }
+        self.stage(Stage::Confirm);
+        Some(most)
+    }
+
+    /// How long the slices of a cell have to be for a p99 of so many rounds, where one is shown.
+    fn slice_of(&self, question: usize, cell: usize, rounds: u64) -> Duration {
+        let own = self.slices[cell];
+        let is_time = self.cells[cell].plan.key.pattern.facts().figure == Figure::Time;
+        if !self.staging.questions[question].has_tail || !is_time {
+            return own;
+        }
+        let figures =
+            figures(&self.cells[cell], &usual(&self.bench.bounds), self.bench.ns_per_tick());
+        let Some(operation) = median(&figures.into_values().collect::<Vec<_>>()) else {
+            return own;
+        };
+        let operations = OPERATIONS / rounds as f64 + DROPPED;
+        Duration::from_secs_f64(operations * operation / 1e9).clamp(own, own.max(LONGEST))
+    }
+
+    /// Which question an arm belongs to that confirms one, and its place in the plan.
+    fn of_plan(&self, arm: usize) -> usize {
+        match self.cells[arm].part {
+            Part::Whole => arm,
+            Part::Confirm(cell) | Part::Superseded(cell) | Part::Control(cell) => cell,
+        }
+    }
+
+    /// Ends the run: what was confirmed is put to its questions.
+    fn finish(self, interrupted: bool) -> io::Result<Findings> {
+        let reached = |question: &QuestionPlan, confirmed: Option<&Confirmed>| match confirmed {
+            Some(_) => Some(Stage::Confirm),
+            None => {
+                let slices = question.cells.iter().flat_map(|cell| &self.cells[*cell].slices);
+                let last = slices.map(|slice| slice.round).max()?;
+                self.stages.iter().rev().find(|(first, _)| *first <= last).map(|(_, stage)| *stage)
+            }
+        };
+        let of = |(question, confirmed): (&QuestionPlan, &Option<Confirmed>)| {
+            let confirmed = confirmed.as_ref();
+            let id = |cell: &usize| self.cells[*cell].plan.id.clone();
+            Question {
+                name: question.name.clone(),
+                stage: reached(question, confirmed),
+                reference: confirmed.map(|one| id(&one.reference)),
+                confirmed: confirmed
+                    .map(|one| one.cells.iter().map(id).collect())
+                    .unwrap_or_default(),
+                rounds: confirmed.map_or(0, |one| one.rounds),
+                seconds_per_round: confirmed.map_or(0.0, |one| one.seconds_per_round),
+            }
+        };
+        let questions: Vec<Question> =
+            self.staging.questions.iter().zip(&self.confirmed).map(of).collect();
+        let stages = self.stages.clone();
+        let findings = self.bench.finish(self.cells, interrupted)?;
+        Ok(Findings { questions, stages, ..findings })
+    }
+}
+
+/// Where these are in a list, of those that are.
+fn places(of: &[usize], list: &[usize]) -> Vec<usize> {
+    of.iter().filter_map(|one| list.iter().position(|other| other == one)).collect()
+}
+
+impl Measure for Run<'_, '_> {
+    type Error = io::Error;
+
+    fn arms(&self) -> Vec<Arm<'_>> {
+        let arms = self.cells.iter().map(Arm::from).zip(&self.shares);
+        arms.map(|(arm, (own, _))| Arm { is_open: arm.is_open && *own > 0, ..arm }).collect()
+    }
+
+    fn pause(&mut self) -> io::Result<bool> {
+        self.begun += 1;
+        self.bench.pause(pause(self.settings))
+    }
+
+    fn measure(&mut self, arm: usize, round: u64, position: u64) -> io::Result<bool> {
+        self.next_round = self.next_round.max(round + 1);
+        // A question that is not in every round changes its CPUs whenever it comes.
+        let (own, all) = self.shares[arm];
+        let turn = self.begun.saturating_sub(1) * own / all;
+        let lengths = Lengths {
+            slice: self.slices[arm],
+            is_swapped: Some(turn % 2 == 1),
+            ..self.settings.lengths()
+        };
+        let began = Instant::now();
+        let interrupted = self.bench.measure(&mut self.cells[arm], lengths, round, position);
+        let of_plan = self.of_plan(arm);
+        let (took, count) = &mut self.took[of_plan];
+        *took += began.elapsed();
+        *count += 1;
+        Ok(interrupted)
+    }
+
+    fn rejected(&self, arms: &[usize], round: u64) -> Vec<usize> {
+        let cells = arms.iter().map(|arm| (*arm, &self.cells[*arm]));
+        self.bench.rejected(cells, round, FEWEST_ROUNDS as u64)
+    }
+
+    fn partner(&self, rejected: &[usize]) -> Option<usize> {
+        let of_arm = |confirmed: &&Confirmed| {
+            confirmed.arms.contains(&rejected[0]) || confirmed.control == Some(rejected[0])
+        };
+        let confirmed = self.confirmed.iter().flatten().find(of_arm)?;
+        let place = confirmed.cells.iter().position(|cell| *cell == confirmed.reference)?;
+        // Alone it has nobody to be compared with.
+        (confirmed.cells.len() > 1).then_some(confirmed.arms[place])
+    }
+
+    fn takes_part(&self, arm: usize, at: u64) -> bool {
+        let (own, all) = self.shares[arm];
+        (at + 1) * own / all > at * own / all
+    }
+
+    fn extend(&mut self) -> Option<u64> {
+        match self.step {
+            Step::Screen if self.staging.focused > 0 => {
+                self.step = Step::Focus;
+                Some(self.focus())
+            }
+            Step::Screen | Step::Focus => self.confirm_first(),
+            Step::First => self.confirm_rest(),
+            Step::Rest => None,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a survey or a choice asks: which cells are compared with each other, and how they are measured in stages.
+
+use crate::measure::SLICE_OVERHEAD;
+use crate::request;
+use ipcperf_core::result::CellKey;
+use ipcperf_core::{Load, OptionSet, PatternKind};
+use ipcperf_engine::plan::CellPlan;
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::run::{MOST_CONFIRMED, QuestionPlan, Staging, conditions};
+use std::time::Duration;
+
+/// The timed region of round trips that follow each other: enough for a median, and more slices say more than longer ones
+/// (Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013: with 5 ms for what is not timed, a spread of 16 %
+/// between processes and 30 % within one, 2 to 3 ms).
+pub(crate) const SHORT: Duration = Duration::from_millis(3);
+
+/// Of everything else: streams need several large messages, and pauses take their time.
+const LONG: Duration = Duration::from_millis(10);
+
+/// Cells of a question that are named because people choose between them.
+const USUAL: usize = 7;
+
+/// With so many cells in each question all are confirmed, and nothing has to be selected.
+const FEW: usize = 12;
+
+/// The cells of a plan by what they have in common, the most important question first: that of the first cell. `is_named`
+/// says which cells are confirmed whatever their figures are; without one of them the usual mechanisms are.
+pub(crate) fn of(
+    registry: &Registry,
+    cells: &[CellPlan],
+    is_named: impl Fn(&CellPlan) -> bool,
+) -> Vec<QuestionPlan> {
+    let mut questions: Vec<((CellKey, bool), Vec<usize>)> = Vec::new();
+    for (at, cell) in cells.iter().enumerate() {
+        if cell.objection.is_some() || cell.entry.spec.is_floor() {
+            continue;
+        }
+        // What busy-waits is never compared with what sleeps.
+        let key = (conditions(&cell.key), cell.key.wait.burns_cpu());
+        match questions.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, cells)) => cells.push(at),
+            None => questions.push((key, vec![at])),
+        }
+    }
+    let specs = request::specs(registry);
+    let question = |((key, burns), of): ((CellKey, bool), Vec<usize>)| {
+        let names: Vec<String> = of.iter().map(|at| cells[*at].entry.spec.full_name()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let mut named: Vec<usize> =
+            of.iter().copied().filter(|at| is_named(&cells[*at])).take(MOST_CONFIRMED).collect();
+        if named.is_empty() {
+            let is_plain = |at: &usize| cells[of[*at]].options.0.is_empty();
+            let usual = ipcperf_report::by_custom(&names, &specs);
+            named = usual.into_iter().filter(is_plain).take(USUAL).map(|at| of[at]).collect();
+        }
+        let by_fitness = ipcperf_report::by_fitness(&names, &specs);
+        let words = key.words(&OptionSet::default());
+        QuestionPlan {
+            name: format!("{}{}", words.trim(), if burns { " busy-waiting" } else { "" }),
+            named,
+            by_fitness: by_fitness.into_iter().map(|at| of[at]).collect(),
+            cells: of,
+            has_tail: false,
+        }
+    };
+    questions.into_iter().map(question).collect()
+}
+
+/// How these questions are measured: with a screen and a focus unless each has few cells.
+pub(crate) fn staging(
+    questions: Vec<QuestionPlan>,
+    cells: &[CellPlan],
+    focused: usize,
+    margin: f64,
+) -> Staging {
+    Staging {
+        is_screened: questions.iter().any(|question| question.cells.len() > FEW),
+        focused,
+        margin,
+        slices: cells.iter().map(|cell| length(&cell.key)).collect(),
+        overhead: SLICE_OVERHEAD,
+        questions,
+    }
+}
+
+/// The timed region of a slice.
+fn length(key: &CellKey) -> Duration {
+    let is_short = key.pattern == PatternKind::PingPong && key.load == Load::default();
+    if is_short { SHORT } else { LONG }
+}
