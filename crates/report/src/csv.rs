@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn a_row_has_the_facts_of_the_kernel_and_nothing_for_those_that_are_unknown() {
-        let mut set = sample::small();
+        let mut set = sample::without_scheduling(sample::small());
         let of = |set: &ResultSet, name: &str| {
             let table = table(set);
             table[1][table[0].iter().position(|head| head == name).unwrap()].clone()
