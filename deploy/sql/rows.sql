@@ -25,7 +25,8 @@ CREATE OR REPLACE TEMP TABLE read AS
                "host": {"cpu_model": "VARCHAR", "microcode": "VARCHAR", "cpus_online": ["BIGINT"],
                    "hypervisor": "VARCHAR", "container": "VARCHAR", "cpu_limit": "VARCHAR", "frequency": "VARCHAR", "idle": "VARCHAR"},
                "kernel": {"release": "VARCHAR", "mitigations": "MAP(VARCHAR, VARCHAR)",
-                   "sysctl": "MAP(VARCHAR, VARCHAR)"},
+                   "sysctl": "MAP(VARCHAR, VARCHAR)", "preemption": "VARCHAR", "sched_ext": "VARCHAR", "autogroup": "VARCHAR",
+                   "sched_features": "MAP(VARCHAR, VARCHAR)", "hz": "VARCHAR", "shmem_huge_pages": "VARCHAR"},
                "noise": {"grade": "VARCHAR",
                    "findings": [{"code": "VARCHAR", "severity": "VARCHAR", "text": "VARCHAR", "remedy": "VARCHAR"}],
                    "machine": [{"code": "VARCHAR", "severity": "VARCHAR", "text": "VARCHAR", "remedy": "VARCHAR"}]}}')
@@ -52,7 +53,11 @@ CREATE OR REPLACE TEMP TABLE runs AS
            map_from_entries(list_filter(
                [{'key': 'microcode', 'value': d.host.microcode}, {'key': 'frequency', 'value': d.host.frequency},
                 {'key': 'idle', 'value': d.host.idle}, {'key': 'container', 'value': d.host.container},
-                {'key': 'cpu_limit', 'value': d.host.cpu_limit}, {'key': 'tool', 'value': d.tool.version}]
+                {'key': 'cpu_limit', 'value': d.host.cpu_limit}, {'key': 'tool', 'value': d.tool.version},
+                {'key': 'preemption', 'value': nullif(d.kernel.preemption, 'dynamic')}, {'key': 'hz', 'value': d.kernel.hz},
+                {'key': 'sched_ext', 'value': d.kernel.sched_ext}, {'key': 'autogroup', 'value': d.kernel.autogroup},
+                {'key': 'shmem_huge_pages', 'value': d.kernel.shmem_huge_pages}]
+               || named('sched_features.', d.kernel.sched_features)
                || named('mitigations.', d.kernel.mitigations) || named('sysctl.', d.kernel.sysctl)
                || named('label.', d.labels), lambda e: e.key <> 'label.host' AND e.value IS NOT NULL)) AS facts,
            list_concat(d.noise.findings, d.noise.machine) AS findings

@@ -578,6 +578,7 @@ pub const ALL: &[Row] = &[
     TURBO,
     IDLE,
     ISOLATION,
+    SCHEDULER,
     HUGEPAGES,
     MITIGATIONS,
     ASLR,

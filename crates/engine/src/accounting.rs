@@ -14,14 +14,14 @@ pub(crate) const UNKNOWN: &str = "unknown";
 /// A kernel configuration is a quarter of a megabyte; whatever is longer is none.
 const LONGEST: u64 = 4 << 20;
 
-/// The accounting of this kernel.
-pub(crate) fn read() -> &'static str {
+/// The accounting of this kernel, which was built with this configuration.
+pub(crate) fn read(configuration: Option<&str>) -> &'static str {
     let tickless = fs::read_to_string("/sys/devices/system/cpu/nohz_full").unwrap_or_default();
-    configuration().map_or(UNKNOWN, |text| of(&text, &tickless))
+    configuration.map_or(UNKNOWN, |text| of(text, &tickless))
 }
 
 /// The configuration that the running kernel shows, or that its package left beside it.
-fn configuration() -> Option<String> {
+pub(crate) fn configuration() -> Option<String> {
     let mut text = String::new();
     if let Ok(file) = File::open("/proc/config.gz") {
         GzDecoder::new(file).take(LONGEST).read_to_string(&mut text).ok()?;
@@ -67,6 +67,6 @@ mod tests {
         assert_eq!(of("CONFIG_TICK_CPU_ACCOUNTING=y\n", ""), TICK);
         assert_eq!(of("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y\n", ""), PRECISE);
         assert_eq!(of("# CONFIG_TICK_CPU_ACCOUNTING is not set\n", ""), UNKNOWN);
-        assert!([TICK, PRECISE, UNKNOWN].contains(&read()));
+        assert!([TICK, PRECISE, UNKNOWN].contains(&read(configuration().as_deref())));
     }
 }

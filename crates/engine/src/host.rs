@@ -1,12 +1,14 @@
 //! Facts about the machine that can change a number. No host name, no user name, no address.
 
+use crate::{accounting, scheduling};
 use ipcperf_core::map_of;
 use ipcperf_core::result::{Host, Kernel};
 use ipcperf_sys::procfs::text;
 use ipcperf_sys::topology::{Topology, cpu_list, hypervisor as hypervisor_name};
-use ipcperf_sys::{affinity, procfs, qos};
+use ipcperf_sys::{affinity, clock, procfs, qos};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 /// The machine as this process sees it.
 #[must_use]
@@ -113,12 +115,16 @@ pub fn kernel() -> Kernel {
     }
     let setting = |name: &&str| Some((name.replace('/', "."), text(&format!("/proc/sys/{name}"))?));
     let sysctl = map_of(SETTINGS.iter().filter_map(setting));
-    Kernel {
+    let configuration = accounting::configuration();
+    let mut kernel = Kernel {
         release: text("/proc/sys/kernel/osrelease").unwrap_or_default(),
         version: text("/proc/sys/kernel/version").unwrap_or_default(),
         mitigations,
         sysctl,
-        quotas: BTreeMap::new(),
-        cpu_accounting: crate::accounting::read().into(),
-    }
+        cpu_accounting: accounting::read(configuration.as_deref()).into(),
+        ..Kernel::default()
+    };
+    let step = clock::coarse_step_ns();
+    scheduling::describe(&mut kernel, Path::new("/"), configuration.as_deref(), step);
+    kernel
 }

@@ -30,6 +30,7 @@ pub mod protocol;
 pub mod record;
 pub mod registry;
 pub mod run;
+mod scheduling;
 pub mod serve;
 pub mod shim;
 #[cfg(any(test, feature = "simulate"))]

@@ -7,7 +7,7 @@ pub(crate) use ipcperf_render::csv::{Column, cell, line, number, render_values};
 use ipcperf_render::csv::{row, seen};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io;
+use std::{fmt, io};
 
 /// What one row is about.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,14 +45,31 @@ impl Rows {
 fn sql_type(column: &str) -> &'static str {
     match column {
         "run" => "TIMESTAMP",
-        "proved" | "saturated" | "verified" | "interrupted" => "BOOLEAN",
-        "size_bytes" | "round" | "order" | "lead_cpu" | "follow_cpu" | "batch"
-        | "accepted_rounds" | "p50_modes" | "messages" | "moved" | "bytes" | "lost"
-        | "unanswered" | "cells" | "measured" | "errors" | "warnings" => "BIGINT",
+        "proved" | "saturated" | "verified" | "interrupted" | "autogroup" => "BOOLEAN",
+        "size_bytes"
+        | "round"
+        | "order"
+        | "lead_cpu"
+        | "follow_cpu"
+        | "batch"
+        | "accepted_rounds"
+        | "p50_modes"
+        | "messages"
+        | "moved"
+        | "bytes"
+        | "lost"
+        | "unanswered"
+        | "cells"
+        | "measured"
+        | "errors"
+        | "warnings"
+        | "hz"
+        | "sched_rt_runtime_us" => "BIGINT",
         "machine" | "kernel" | "grade" | "id" | "mechanism" | "wait" | "pattern" | "placement"
         | "idle" | "touch" | "load" | "knobs" | "status" | "reason" | "timing" | "bound"
         | "rejected" | "command" | "findings" | "run_id" | "tool" | "cpu_model" | "microcode"
-        | "frequency" | "idle_driver" | "mitigations" | "host" | "labels" => "VARCHAR",
+        | "frequency" | "idle_driver" | "mitigations" | "preemption" | "sched_ext"
+        | "sched_features" | "shmem_huge_pages" | "host" | "labels" => "VARCHAR",
         _ => "DOUBLE",
     }
 }
@@ -215,6 +232,13 @@ const ORIGIN: &[Column] = &[
     ("frequency", "/run/frequency"),
     ("idle_driver", "/run/idle_driver"),
     ("mitigations", "/run/mitigations"),
+    ("preemption", "/run/preemption"),
+    ("hz", "/run/hz"),
+    ("sched_ext", "/run/sched_ext"),
+    ("autogroup", "/run/autogroup"),
+    ("sched_features", "/run/sched_features"),
+    ("sched_rt_runtime_us", "/run/sched_rt_runtime_us"),
+    ("shmem_huge_pages", "/run/shmem_huge_pages"),
     ("host", "/run/host"),
     ("labels", "/run/labels"),
 ];
@@ -230,6 +254,9 @@ fn run(set: &ResultSet) -> Value {
     let statuses = set.cells.iter().map(|cell| cell.status);
     let statuses = statuses.chain(set.pipelines.iter().map(|one| one.status));
     let labels = &set.origin.labels;
+    let rt_runtime = set.kernel.rt_runtime_us().and_then(|us| us.parse::<i64>().ok());
+    let features = &set.kernel.sched_features;
+    let features = (!features.is_empty()).then(|| digest(features));
     json!({
         "started": set.started_utc,
         "machine": machine.join(", "),
@@ -250,16 +277,22 @@ fn run(set: &ResultSet) -> Value {
         "frequency": set.host.frequency,
         "idle_driver": set.host.idle,
         "mitigations": digest(&set.kernel.mitigations),
+        "preemption": set.kernel.preemption,
+        "hz": set.kernel.hz,
+        "sched_ext": set.kernel.sched_ext,
+        "autogroup": set.kernel.autogroup,
+        "sched_features": features,
+        "sched_rt_runtime_us": rt_runtime,
+        "shmem_huge_pages": set.kernel.shmem_huge_pages,
         "host": set.origin.host(),
         "labels": (!labels.is_empty()).then(|| json!(labels).to_string()),
     })
 }
 
 /// Settings as one short word that is the same where they are: FNV-1a of 64 bits.
-fn digest(settings: &BTreeMap<String, String>) -> String {
-    let bytes =
-        settings.iter().flat_map(|(name, value)| [name, "=", value, "\n"]).flat_map(str::bytes);
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+fn digest(settings: &BTreeMap<String, impl fmt::Display>) -> String {
+    let lines = settings.iter().map(|(name, value)| format!("{name}={value}\n"));
+    let hash = lines.collect::<String>().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
     format!("{hash:016x}")
@@ -420,6 +453,31 @@ mod tests {
             count += 1;
         }
         assert_eq!((count, table.len() - 1), (rounds.clone().count(), rounds.count()));
+    }
+
+    #[test]
+    fn a_row_has_the_facts_of_the_kernel_and_nothing_for_those_that_are_unknown() {
+        let mut set = sample::without_scheduling(sample::small());
+        let of = |set: &ResultSet, name: &str| {
+            let table = table(set);
+            table[1][table[0].iter().position(|head| head == name).unwrap()].clone()
+        };
+        let names = ["preemption", "hz", "sched_ext", "autogroup", "sched_features"];
+        let names = [&names[..], &["sched_rt_runtime_us", "shmem_huge_pages"]].concat();
+        for name in &names {
+            assert_eq!(of(&set, name), "", "{name}");
+        }
+        let kernel = &mut set.kernel;
+        (kernel.preemption, kernel.hz) = (Some("lazy".to_owned()), Some(250));
+        (kernel.sched_ext, kernel.autogroup) = (Some("lavd".to_owned()), Some(false));
+        kernel.sysctl.insert("kernel.sched_rt_runtime_us".to_owned(), "950000".to_owned());
+        kernel.shmem_huge_pages = Some("advise".to_owned());
+        kernel.sched_features = [("HRTICK".to_owned(), false)].into();
+        let row = names.iter().map(|name| of(&set, name)).collect::<Vec<_>>();
+        assert_eq!(row[..4], ["lazy", "250", "lavd", "false"]);
+        assert_eq!((row[4].len(), &row[5], &row[6]), (16, &"950000".into(), &"advise".into()));
+        set.kernel.sched_features.insert("HRTICK".to_owned(), true);
+        assert_ne!(of(&set, "sched_features"), row[4]);
     }
 
     #[test]

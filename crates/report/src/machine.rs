@@ -37,6 +37,8 @@ fn facts(set: &ResultSet) -> Vec<(String, String)> {
         ("Core kinds", kinds.collect::<Vec<_>>().join(", ")),
         ("Memory", format!("{memory:.1} GiB")),
         ("Kernel", format!("Linux {} ({})", kernel.release, host.arch)),
+        ("Scheduling", kernel.scheduling()),
+        ("Shared huge pages", optional(&kernel.shmem_huge_pages)),
         ("Hypervisor", optional(&host.hypervisor)),
         ("Container", optional(&host.container)),
         ("CPU limit", optional(&host.cpu_limit)),

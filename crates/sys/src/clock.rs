@@ -163,6 +163,17 @@ pub fn raw_ns() -> u64 {
     clock_ns(libc::CLOCK_MONOTONIC_RAW)
 }
 
+/// The step of the coarse clocks, ns: the time between two timer interrupts, as the kernel rounds it. `None` where the
+/// system call is refused.
+#[must_use]
+pub fn coarse_step_ns() -> Option<u64> {
+    let mut step = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `step` is a valid place for the result.
+    let read = unsafe { libc::clock_getres(libc::CLOCK_MONOTONIC_COARSE, &raw mut step) };
+    let ns = step.tv_sec.cast_unsigned() * 1_000_000_000 + step.tv_nsec.cast_unsigned();
+    (read == 0).then_some(ns)
+}
+
 /// CPU time of this process, ns.
 #[must_use]
 pub fn process_cpu_ns() -> u64 {

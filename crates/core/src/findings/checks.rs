@@ -102,6 +102,13 @@ pub const ISOLATION: Row = check(
     "timer ticks, interrupts and other programs reach the CPUs that measure, and show in tails",
     "isolate some with isolcpus= and nohz_full= on the kernel's command line, then use taskset",
 );
+pub const SCHEDULER: Row = check(
+    "I-SCHEDULER",
+    "scheduler",
+    "a scheduler that was loaded as programs (sched_ext) is in place of the kernel's own",
+    "it decides where and when programs run, so what blocks measures this scheduler, too",
+    "stop it to compare with machines without it: systemctl stop scx, or end its program",
+);
 pub const HUGEPAGES: Row = check(
     "I-HUGEPAGES",
     "huge pages",

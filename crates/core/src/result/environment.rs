@@ -157,7 +157,65 @@ pub struct Kernel {
     /// `unknown`.
     #[serde(default)]
     pub cpu_accounting: String,
+    /// When it takes the CPU from code of its own: `none`, `voluntary`, `full`, `lazy` or `rt`, as it was booted where root
+    /// alone may read the present one; `dynamic` where it can change and neither can be read. Absent where nothing says it,
+    /// and in documents of older builds, as the keys below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preemption: Option<String>,
+    /// The scheduler that is loaded as programs (`sched_ext`), as it names itself; `disabled` if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sched_ext: Option<String>,
+    /// Whether each session has the same share of a CPU, however many processes it has (autogroup).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub autogroup: Option<bool>,
+    /// Features of the scheduler by name, and whether they are on; root alone may read them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub sched_features: BTreeMap<String, bool>,
+    /// Timer interrupts per second of a busy CPU (`CONFIG_HZ`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hz: Option<u64>,
+    /// When shared memory gets transparent huge pages: `always`, `within_size`, `advise`, `never`, `deny` or `force`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shmem_huge_pages: Option<String>,
 }
+
+impl Kernel {
+    /// The longest time that real-time programs may run in each period, us, and -1 without a limit
+    /// (`kernel.sched_rt_runtime_us`); `None` where it could not be read.
+    #[must_use]
+    pub fn rt_runtime_us(&self) -> Option<&str> {
+        self.sysctl.get(RT_RUNTIME).map(String::as_str)
+    }
+
+    /// How it schedules, in words, without what could not be read: `preemption none, 250 Hz, autogroup on`.
+    #[must_use]
+    pub fn scheduling(&self) -> String {
+        let on = |is_on: bool| if is_on { "on" } else { "off" };
+        let features = self.sched_features.len();
+        let rt = self.rt_runtime_us().map(|us| match us {
+            "-1" => "no real-time limit".to_owned(),
+            us => format!("real-time limit {us} us"),
+        });
+        let all = [
+            self.preemption.as_ref().map(|model| format!("preemption {model}")),
+            self.hz.map(|hz| format!("{hz} Hz")),
+            self.sched_ext.as_ref().map(|name| format!("sched_ext {name}")),
+            self.autogroup.map(|is_on| format!("autogroup {}", on(is_on))),
+            (features > 0).then(|| format!("{features} features")),
+            rt,
+        ];
+        all.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The setting that limits real-time programs, as `sysctl` has it.
+pub const RT_RUNTIME: &str = "kernel.sched_rt_runtime_us";
+
+/// What [`Kernel::sched_ext`] is without a scheduler that is loaded as programs.
+pub const NO_SCHED_EXT: &str = "disabled";
+
+/// What [`Kernel::preemption`] is where the model can change and the present one could not be read.
+pub const DYNAMIC: &str = "dynamic";
 
 /// The clock that timed everything.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -34,8 +34,8 @@ pub use comparison::{
 };
 pub use doctor::{Check, DOCTOR_SCHEMA, Examination, Fitness, Rating};
 pub use environment::{
-    Bounds, ClockFacts, ClockReading, CopyBandwidth, CoreKind, Crossover, Finding, Host,
-    Invocation, Kernel, Noise, PairBounds, Plan, Severity, Spread, Tool,
+    Bounds, ClockFacts, ClockReading, CopyBandwidth, CoreKind, Crossover, DYNAMIC, Finding, Host,
+    Invocation, Kernel, NO_SCHED_EXT, Noise, PairBounds, Plan, RT_RUNTIME, Severity, Spread, Tool,
 };
 pub use histogram::{Buckets, HistogramData};
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};

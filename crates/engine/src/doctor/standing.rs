@@ -1,7 +1,8 @@
 //! Settings and limits of the machine, which can be read at any time.
 
+use crate::scheduling;
 use ipcperf_core::findings::{self, Row};
-use ipcperf_core::result::{Check, Host, Kernel};
+use ipcperf_core::result::{Check, Host, Kernel, NO_SCHED_EXT};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, SetupError};
 use ipcperf_sys::io::uring;
@@ -49,7 +50,8 @@ pub(crate) fn checks(files: &Files, host: &Host, kernel: &Kernel) -> Vec<Check> 
         turbo(files),
         Some(idle_states(files, host)),
         Some(isolation(files)),
-        Some(huge_pages(files)),
+        scheduler(kernel),
+        Some(huge_pages(files, kernel)),
         Some(mitigations(kernel)),
         Some(layout(kernel)),
         Some(cpu_limit(host)),
@@ -151,16 +153,19 @@ fn isolation(files: &Files) -> Check {
     noted_if(found.is_empty(), &findings::ISOLATION, words)
 }
 
-fn huge_pages(files: &Files) -> Check {
-    let chosen = |name: &str| {
-        let text = files.text(&format!("sys/kernel/mm/transparent_hugepage/{name}"))?;
-        let word = text.split_ascii_whitespace().find_map(|word| word.strip_prefix('['))?;
-        Some(word.trim_end_matches(']').to_owned())
-    };
-    let private = chosen("enabled");
-    let words = |word: &Option<String>| word.clone().unwrap_or_else(|| "not visible".into());
-    let found = format!("{}; shared memory: {}", words(&private), words(&chosen("shmem_enabled")));
-    noted_if(private.as_deref() == Some("always"), &findings::HUGEPAGES, found)
+fn scheduler(kernel: &Kernel) -> Option<Check> {
+    let found = kernel.scheduling();
+    let is_loaded = kernel.sched_ext.as_ref().is_some_and(|name| name != NO_SCHED_EXT);
+    (!found.is_empty()).then(|| noted_if(is_loaded, &findings::SCHEDULER, found))
+}
+
+fn huge_pages(files: &Files, kernel: &Kernel) -> Check {
+    let enabled = files.text("sys/kernel/mm/transparent_hugepage/enabled");
+    let private = enabled.as_deref().and_then(scheduling::chosen);
+    let words = |word: Option<&str>| word.unwrap_or("not visible").to_owned();
+    let shared = words(kernel.shmem_huge_pages.as_deref());
+    let found = format!("{}; shared memory: {shared}", words(private));
+    noted_if(private == Some("always"), &findings::HUGEPAGES, found)
 }
 
 fn mitigations(kernel: &Kernel) -> Check {

@@ -25,6 +25,7 @@ fn good() -> (Host, Kernel, Vec<(&'static str, &'static str)>) {
     let mut kernel = Kernel::default();
     kernel.sysctl.insert("kernel.randomize_va_space".into(), "2".into());
     kernel.mitigations.insert("meltdown".into(), "Not affected".into());
+    kernel.sched_ext = Some("disabled".into());
     let files = vec![
         ("sys/devices/system/cpu/smt/active", "0\n"),
         ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
@@ -75,7 +76,7 @@ type Change = fn(&mut Host, &mut Kernel, &mut Vec<(&'static str, &'static str)>)
 
 #[test]
 fn each_defect_is_told_by_its_check_alone() {
-    let defects: [(&str, Rating, Change); 22] = [
+    let defects: [(&str, Rating, Change); 23] = [
         ("VM", Rating::Note, |host, _, _| host.hypervisor = Some("KVM".into())),
         ("CONTAINER", Rating::Note, |host, _, _| host.container = Some("docker".into())),
         ("CPUS", Rating::Warning, |host, _, _| host.cpus_allowed = vec![1]),
@@ -97,6 +98,9 @@ fn each_defect_is_told_by_its_check_alone() {
         }),
         ("HUGEPAGES", Rating::Note, |_, _, files| {
             files.push(("sys/kernel/mm/transparent_hugepage/enabled", "[always] madvise never"));
+        }),
+        ("SCHEDULER", Rating::Note, |_, kernel, _| {
+            kernel.sched_ext = Some("lavd_1.0.17_x86_64".into());
         }),
         ("MITIGATIONS", Rating::Note, |_, kernel, _| {
             kernel.mitigations.insert("spectre_v2".into(), "Mitigation: Retpolines".into());
@@ -184,6 +188,24 @@ fn a_setting_below_its_default_is_named_with_its_value() {
 }
 
 #[test]
+fn how_the_kernel_schedules_is_said_as_far_as_it_is_known() {
+    let checks = after(|_, kernel, _| {
+        kernel.preemption = Some("lazy".into());
+        (kernel.hz, kernel.autogroup) = (Some(250), Some(false));
+        kernel.sched_features = [("HRTICK".into(), false), ("PLACE_LAG".into(), true)].into();
+        kernel.sysctl.insert("kernel.sched_rt_runtime_us".into(), "-1".into());
+        kernel.shmem_huge_pages = Some("advise".into());
+    });
+    let found = |code| checks.iter().find(|check| check.code == code).expect("the check");
+    let words = "preemption lazy, 250 Hz, sched_ext disabled, autogroup off, 2 features, no real-time limit";
+    assert_eq!(
+        (found("SCHEDULER").found.as_str(), found("SCHEDULER").rating),
+        (words, Rating::Fine)
+    );
+    assert_eq!(found("HUGEPAGES").found, "madvise; shared memory: advise");
+}
+
+#[test]
 fn without_any_file_nothing_is_made_up() {
     let root = tempfile::tempdir().expect("a directory");
     let checks = checks(&Files::below(root.path()), &Host::default(), &Kernel::default());
@@ -191,6 +213,7 @@ fn without_any_file_nothing_is_made_up() {
     assert_eq!((shared.found.as_str(), shared.rating), ("missing", Rating::Warning));
     let filter = checks.iter().find(|check| check.code == "SECCOMP").expect("the check");
     assert_eq!((filter.found.as_str(), filter.rating), ("not visible", Rating::Fine));
+    assert!(checks.iter().all(|check| check.code != "SCHEDULER"));
 }
 
 #[test]

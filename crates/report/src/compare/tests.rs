@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 
 mod beside;
 mod gates;
+mod kernel_facts;
 mod read;
 mod saturated;
 mod sentence;
@@ -143,6 +144,13 @@ fn every_field_has_its_class_and_no_other() {
         ("/kernel/version", "kernel", Class::Factor),
         ("/kernel/mitigations/spectre_v2", "mitigations", Class::Factor),
         ("/kernel/sysctl/fs.pipe-max-size", "sysctl", Class::Factor),
+        ("/kernel/sysctl/kernel.sched_rt_runtime_us", "rt-runtime", Class::Factor),
+        ("/kernel/preemption", "preemption", Class::Factor),
+        ("/kernel/sched_ext", "sched-ext", Class::Factor),
+        ("/kernel/autogroup", "autogroup", Class::Factor),
+        ("/kernel/sched_features/HRTICK", "sched-features", Class::Factor),
+        ("/kernel/hz", "hz", Class::Factor),
+        ("/kernel/shmem_huge_pages", "shmem-huge-pages", Class::Factor),
         ("/kernel/quotas/pipe.size", "quota", Class::Factor),
         ("/kernel/cpu_accounting", "accounting", Class::Factor),
         ("/clock/source", "clock", Class::Factor),
@@ -152,6 +160,7 @@ fn every_field_has_its_class_and_no_other() {
         set.tool.build.insert(key.to_owned(), "x".to_owned());
     }
     set.kernel.quotas.insert("pipe.size".to_owned(), "8K in place of 64K".to_owned());
+    set.kernel.sysctl.insert("kernel.sched_rt_runtime_us".to_owned(), "950000".to_owned());
     // A text where there may be none.
     for value in [
         &mut set.host.microcode,

@@ -2,7 +2,7 @@
 //! account. One row for each.
 
 use ipcperf_core::map_of;
-use ipcperf_core::result::ResultSet;
+use ipcperf_core::result::{self, ResultSet};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -48,6 +48,15 @@ fn or_none(value: Option<&String>) -> Parts {
     one(value.map_or("none", String::as_str))
 }
 
+/// A part of which nothing is said where it is lacking.
+fn if_known(value: Option<impl fmt::Display>) -> Parts {
+    value.map(one).unwrap_or_default()
+}
+
+const fn on_off(is_on: bool) -> &'static str {
+    if is_on { "on" } else { "off" }
+}
+
 /// What the build says of these keys.
 fn build(set: &ResultSet, is_wanted: impl Fn(&str) -> bool) -> Parts {
     let facts = set.tool.build.iter().filter(|(key, _)| is_wanted(key));
@@ -63,6 +72,28 @@ const MICROCODE: &str = "microcode";
 /// The label; most documents have none.
 const HOST: &str = "host";
 
+const PREEMPTION: &str = "preemption";
+const SCHED_EXT: &str = "sched-ext";
+const AUTOGROUP: &str = "autogroup";
+const SCHED_FEATURES: &str = "sched-features";
+const HZ: &str = "hz";
+const SHMEM_HUGE_PAGES: &str = "shmem-huge-pages";
+const RT_RUNTIME: &str = "rt-runtime";
+
+/// Fields that a document may lack since its build was older, its machine does not say it or its user did not. Nothing can
+/// be said of what is lacking.
+const OPTIONAL: [&str; 9] = [
+    MICROCODE,
+    HOST,
+    PREEMPTION,
+    SCHED_EXT,
+    AUTOGROUP,
+    SCHED_FEATURES,
+    HZ,
+    SHMEM_HUGE_PAGES,
+    RT_RUNTIME,
+];
+
 pub(crate) const FIELDS: &[Field] = &[
     hard("architecture", |set| one(&set.host.arch)),
     hard("optimisation", |set| build(set, |key| OPTIMISATION.contains(&key))),
@@ -73,12 +104,30 @@ pub(crate) const FIELDS: &[Field] = &[
     }),
     factor("kernel", |set| one(format!("{} {}", set.kernel.release, set.kernel.version))),
     factor("mitigations", |set| set.kernel.mitigations.clone()),
-    factor("sysctl", |set| set.kernel.sysctl.clone()),
+    // The limit of real-time programs has a name of its own.
+    factor("sysctl", |set| {
+        let rest = set.kernel.sysctl.iter().filter(|(name, _)| *name != result::RT_RUNTIME);
+        map_of(rest.map(|(name, value)| (name.clone(), value.clone())))
+    }),
+    factor(PREEMPTION, |set| {
+        // That it can change says nothing of what it is.
+        let model = set.kernel.preemption.as_ref();
+        if_known(model.filter(|model| *model != result::DYNAMIC))
+    }),
+    factor(SCHED_EXT, |set| if_known(set.kernel.sched_ext.as_ref())),
+    factor(AUTOGROUP, |set| if_known(set.kernel.autogroup.map(on_off))),
+    factor(SCHED_FEATURES, |set| {
+        let features = set.kernel.sched_features.iter();
+        map_of(features.map(|(name, is_on)| (name.clone(), on_off(*is_on).to_owned())))
+    }),
+    factor(HZ, |set| if_known(set.kernel.hz)),
+    factor(SHMEM_HUGE_PAGES, |set| if_known(set.kernel.shmem_huge_pages.as_ref())),
+    factor(RT_RUNTIME, |set| if_known(set.kernel.rt_runtime_us())),
     factor("quota", |set| set.kernel.quotas.clone()),
     factor("accounting", |set| one(&set.kernel.cpu_accounting)),
-    factor(HOST, |set| set.origin.host().map(one).unwrap_or_default()),
+    factor(HOST, |set| if_known(set.origin.host())),
     factor("cpu", |set| one(&set.host.cpu_model)),
-    factor(MICROCODE, |set| set.host.microcode.as_ref().map(one).unwrap_or_default()),
+    factor(MICROCODE, |set| if_known(set.host.microcode.as_ref())),
     factor("topology", |set| {
         let host = &set.host;
         let (cpus, cores) = (host.cpus_allowed.len(), host.cores);
@@ -137,10 +186,9 @@ pub(crate) fn differences(a: &[&ResultSet], b: &[&ResultSet], class: Class) -> D
     map_of(fields.filter_map(|field| Some((field.name.to_owned(), difference(field, a, b)?))))
 }
 
-/// Whether a document does not say it since its build was older, its machine does not or its user did not: then nothing can
-/// be said of it.
+/// Whether a document says nothing in this field.
 fn is_unsaid(field: &str, parts: &Parts) -> bool {
-    [MICROCODE, HOST].contains(&field) && parts.is_empty()
+    OPTIONAL.contains(&field) && parts.is_empty()
 }
 
 /// What a document has in every field.
@@ -153,7 +201,7 @@ pub(crate) fn changes(before: &Facts, after: &Facts) -> Differences {
     let both = before.iter().filter_map(|(name, parts)| Some((name, parts, after.get(name)?)));
     let told = |(name, a, b): (&String, &Parts, &Parts)| {
         let is_said = ![a, b].into_iter().any(|parts| is_unsaid(name, parts));
-        let told = is_said.then(|| told(&[a.clone()].into(), &[b.clone()].into()))?;
+        let told = is_said.then(|| told(name, &[a.clone()].into(), &[b.clone()].into()))?;
         Some((name.clone(), told?))
     };
     map_of(both.filter_map(told))
@@ -164,29 +212,38 @@ fn difference(field: &Field, a: &[&ResultSet], b: &[&ResultSet]) -> Option<[Stri
         let all = sets.iter().map(|set| (field.of)(set));
         all.filter(|parts| !is_unsaid(field.name, parts)).collect()
     };
-    told(&values(a), &values(b))
+    told(field.name, &values(a), &values(b))
 }
 
 /// What differs among the values of one field of A and of B.
-fn told(a: &BTreeSet<Parts>, b: &BTreeSet<Parts>) -> Option<[String; 2]> {
+fn told(field: &str, a: &BTreeSet<Parts>, b: &BTreeSet<Parts>) -> Option<[String; 2]> {
     let all: BTreeSet<_> = a.union(b).collect();
     if all.len() < 2 {
         return None;
     }
     // Only the parts that are not the same everywhere.
     let keys: BTreeSet<&String> = all.iter().flat_map(|parts| parts.keys()).collect();
-    let differs =
-        |key: &&String| all.iter().map(|parts| parts.get(*key)).collect::<BTreeSet<_>>().len() > 1;
+    // Nor a part that a kernel does not have, where nothing is said of what is lacking.
+    let is_optional = OPTIONAL.contains(&field);
+    let differs = |key: &&String| {
+        let values = all.iter().map(|parts| parts.get(*key));
+        values.filter(|value| value.is_some() || !is_optional).collect::<BTreeSet<_>>().len() > 1
+    };
     let keys: Vec<&String> = keys.into_iter().filter(differs).collect();
+    if keys.is_empty() {
+        return None;
+    }
     let words = |parts: &Parts| {
         let part = |key: &&String| {
-            let value = parts.get(*key).map_or("none", String::as_str);
-            if key.is_empty() { value.to_owned() } else { format!("{key}: {value}") }
+            let value = parts.get(*key).map(String::as_str);
+            let value = if is_optional { value } else { value.or(Some("none")) }?;
+            Some(if key.is_empty() { value.to_owned() } else { format!("{key}: {value}") })
         };
-        keys.iter().map(part).collect::<Vec<_>>().join(", ")
+        keys.iter().filter_map(part).collect::<Vec<_>>().join(", ")
     };
     let side = |values: &BTreeSet<Parts>| {
-        let told: BTreeSet<String> = values.iter().map(words).collect();
+        let told = values.iter().map(words).filter(|words| !words.is_empty());
+        let told: BTreeSet<String> = told.collect();
         match told.is_empty() {
             true => "not known".to_owned(),
             false => told.into_iter().collect::<Vec<_>>().join(" / "),

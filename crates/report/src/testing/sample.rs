@@ -474,6 +474,12 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
             mitigations: [("spectre_v2".to_owned(), "Mitigation: IBRS".to_owned())].into(),
             sysctl: [("fs.pipe-max-size".to_owned(), "1048576".to_owned())].into(),
             cpu_accounting: "tick".to_owned(),
+            preemption: Some("full".to_owned()),
+            sched_ext: Some("disabled".to_owned()),
+            autogroup: Some(true),
+            sched_features: [("HRTICK".to_owned(), false)].into(),
+            hz: Some(250),
+            shmem_huge_pages: Some("never".to_owned()),
             ..Kernel::default()
         },
         clock: ClockFacts {
@@ -554,4 +560,20 @@ pub(crate) fn survey() -> ResultSet {
         cell("shm-ring/spin", 1 << 20, TWO).rate(7.9e9, 1e8),
     ]);
     set(cells)
+}
+
+/// The same document by a program that did not know how the kernel schedules.
+pub(crate) fn without_scheduling(mut set: ResultSet) -> ResultSet {
+    let Kernel { release, version, mitigations, sysctl, quotas, cpu_accounting, .. } = set.kernel;
+    let known = Kernel {
+        release,
+        version,
+        mitigations,
+        sysctl,
+        quotas,
+        cpu_accounting,
+        ..Kernel::default()
+    };
+    set.kernel = known;
+    set
 }
