@@ -44,7 +44,8 @@ pub trait Measure {
     /// The arms so far, including those that have ended.
     fn arms(&self) -> Vec<Arm<'_>>;
 
-    /// Does nothing for a while before a round, to see the machine without load; true if the user interrupted.
+    /// Does nothing for a while before a round, once a second at the most, to see the machine without load; true if the user
+    /// interrupted.
     ///
     /// # Errors
     /// Nothing can be measured any more.

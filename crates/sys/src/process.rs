@@ -1,21 +1,27 @@
 //! Worker processes: started by re-executing this program, killed with their parent, never left behind.
 
+mod spawn;
+
 use crate::control::Control;
 use crate::namespaces;
 use crate::signals::Interrupts;
 use rustix::fs::Mode;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions};
+use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ExitStatus};
 
 /// A running worker. Dropping it kills and reaps the process.
 #[derive(Debug)]
 pub struct Worker {
-    child: Child,
+    pid: Pid,
     pidfd: OwnedFd,
     control: Control,
+    /// How it ended, once that was waited for: its number may be that of another process from then on.
+    ended: Option<ExitStatus>,
 }
 
 /// What a signal did to a process.
@@ -29,26 +35,36 @@ pub enum Halt {
 
 impl Worker {
     /// Starts this very program again with `arguments`, in its own process group, with the control channel as its
-    /// standard input and `pad` bytes of extra environment (so that no stack layout is special).
+    /// standard input and `pad` bytes of extra environment (so that no stack layout is special). All signals are blocked in
+    /// it until it enlists ([`enlist`]).
     ///
     /// # Errors
     /// The program cannot be started.
     pub fn start(arguments: &[&str], pad: usize) -> io::Result<Self> {
         let (control, theirs) = Control::pair()?;
-        let mut command = Command::new("/proc/self/exe");
-        command.args(arguments).stdin(theirs.into_fd()).stdout(Stdio::null()).process_group(0);
-        if pad > 0 {
-            command.env("IPCPERF_PAD", "x".repeat(pad));
+        let theirs = theirs.into_fd();
+        let null = std::fs::File::options().write(true).open("/dev/null")?;
+        let program = c"/proc/self/exe";
+        let mut words = vec![program.to_owned()];
+        for argument in arguments {
+            words.push(CString::new(*argument)?);
         }
-        let mut child = command.stderr(Stdio::inherit()).spawn()?;
-        let pidfd = pidfd_of(&mut child)?;
-        Ok(Self { child, pidfd, control })
+        let environment = std::env::vars_os().map(|(name, value)| variable(&name, &value));
+        let padding = (pad > 0).then(|| variable("IPCPERF_PAD".as_ref(), "x".repeat(pad).as_ref()));
+        let environment = environment.chain(padding).collect::<Result<Vec<_>, _>>()?;
+        let streams = [theirs.as_fd(), null.as_fd()];
+        let pid = spawn::spawn(program, &words, &environment, streams)?;
+        let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).inspect_err(|_| {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+            let _ = reap(pid);
+        })?;
+        Ok(Self { pid, pidfd, control, ended: None })
     }
 
     /// Its process number.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.pid.as_raw_nonzero().get().cast_unsigned()
     }
 
     /// Its control channel.
@@ -102,15 +118,32 @@ impl Worker {
     /// # Errors
     /// The kernel's.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
-        self.child.wait()
+        if let Some(ended) = self.ended {
+            return Ok(ended);
+        }
+        let ended = reap(self.pid)?;
+        self.ended = Some(ended);
+        Ok(ended)
     }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
         self.kill();
-        let _ = self.child.wait();
+        let _ = self.wait();
     }
+}
+
+/// A variable of an environment as `execve(2)` has it.
+fn variable(name: &OsStr, value: &OsStr) -> io::Result<CString> {
+    Ok(CString::new([name.as_bytes(), b"=", value.as_bytes()].concat())?)
+}
+
+/// Waits for the end of a child.
+fn reap(pid: Pid) -> io::Result<ExitStatus> {
+    let wait = || rustix::process::waitpid(Some(pid), WaitOptions::empty());
+    let (_, status) = rustix::io::retry_on_intr(wait)?.ok_or(io::ErrorKind::WouldBlock)?;
+    Ok(ExitStatus::from_raw(status.as_raw()))
 }
 
 /// A descriptor of a child that nobody has waited for, so that its number cannot have been reused; without one it is

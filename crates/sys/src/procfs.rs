@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 /// What a process has consumed, or several together.
@@ -80,7 +81,23 @@ pub fn consumption() -> Consumption {
 /// Time this process was ready but not running, ns.
 #[must_use]
 pub fn run_delay_ns() -> Option<u64> {
-    fs::read_to_string("/proc/self/schedstat").ok()?.split_ascii_whitespace().nth(1)?.parse().ok()
+    RunDelay::of_this_process().ns()
+}
+
+/// How long a process was ready but not running, in a file that stays open: 2 us, and 7.5 us with opening it.
+#[derive(Debug)]
+pub(crate) struct RunDelay(Option<File>);
+
+impl RunDelay {
+    /// Of the process that calls this.
+    pub(crate) fn of_this_process() -> Self {
+        Self(File::open("/proc/self/schedstat").ok())
+    }
+
+    /// So far, ns; `None` where the kernel does not count it.
+    pub(crate) fn ns(&self) -> Option<u64> {
+        text_of(self.0.as_ref()?)?.split_ascii_whitespace().nth(1)?.parse().ok()
+    }
 }
 
 /// How often this process was moved between CPUs.
@@ -152,11 +169,64 @@ pub fn interrupts_by_cpu() -> Option<BTreeMap<usize, u64>> {
 /// How often the CPU limit of a control group this process is in, at any level, has stopped the group so far.
 #[must_use]
 pub fn throttled() -> Option<u64> {
-    let count = |folder: &Path| {
-        let text = fs::read_to_string(folder.join("cpu.stat")).ok()?;
-        text.lines().find_map(|line| line.strip_prefix("nr_throttled "))?.trim().parse::<u64>().ok()
-    };
-    groups().iter().filter_map(|folder| count(folder)).reduce(u64::saturating_add)
+    Withheld::open().throttled()
+}
+
+/// CPU time that the hypervisor or a control group kept from this process, in files that stay open: read before and after
+/// every slice, 12 us for both figures, and 75 us with looking for the files.
+#[derive(Debug)]
+pub struct Withheld {
+    stat: Option<File>,
+    /// `cpu.stat` of the control groups this process was in.
+    groups: Vec<File>,
+}
+
+impl Withheld {
+    /// Of the control groups that this process is in now. One that is moved later needs another.
+    #[must_use]
+    pub fn open() -> Self {
+        Self { stat: File::open("/proc/stat").ok(), groups: opened(&groups()) }
+    }
+
+    /// Time stolen by the hypervisor from all CPUs since boot, ns (steps of 10 ms).
+    #[must_use]
+    pub fn steal_ns(&self) -> Option<u64> {
+        stolen_ns(&text_of(self.stat.as_ref()?)?)
+    }
+
+    /// How often the CPU limit of one of these control groups has stopped it so far.
+    #[must_use]
+    pub fn throttled(&self) -> Option<u64> {
+        let count = |file: &File| {
+            let text = text_of(file)?;
+            let count = text.lines().find_map(|line| line.strip_prefix("nr_throttled "))?;
+            count.trim().parse::<u64>().ok()
+        };
+        self.groups.iter().filter_map(count).reduce(u64::saturating_add)
+    }
+}
+
+/// The files with the CPU time of these control groups, as far as they have one.
+fn opened(groups: &[PathBuf]) -> Vec<File> {
+    groups.iter().filter_map(|folder| File::open(folder.join("cpu.stat")).ok()).collect()
+}
+
+/// All of an open file from its beginning, wherever it was read before.
+fn text_of(file: &File) -> Option<String> {
+    let (mut bytes, mut filled) = (vec![0; 4 << 10], 0);
+    loop {
+        match file.read_at(&mut bytes[filled..], filled as u64) {
+            Ok(0) => break,
+            Ok(more) => filled += more,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(_) => return None,
+        }
+        if filled == bytes.len() {
+            bytes.resize(2 * filled, 0);
+        }
+    }
+    bytes.truncate(filled);
+    String::from_utf8(bytes).ok()
 }
 
 /// The tightest CPU limit named by a control group this process is in: quota and period, us.
@@ -282,7 +352,10 @@ pub fn rest_ticks(text: &str) -> Option<(usize, u64)> {
 /// Time stolen by the hypervisor from all CPUs since boot, ns (steps of 10 ms).
 #[must_use]
 pub fn steal_ns() -> Option<u64> {
-    let text = fs::read_to_string("/proc/stat").ok()?;
+    stolen_ns(&fs::read_to_string("/proc/stat").ok()?)
+}
+
+fn stolen_ns(text: &str) -> Option<u64> {
     let ticks: u64 = text.lines().next()?.split_ascii_whitespace().nth(8)?.parse().ok()?;
     ticks.checked_mul(tick_ns())
 }
@@ -436,6 +509,31 @@ mod tests {
         assert_eq!(left_to(&groups), Some(400));
         write(&inner, "memory.max", "650\n");
         assert_eq!(left_to(&groups), Some(0));
+    }
+
+    #[test]
+    fn files_that_stay_open_show_what_has_become_of_them() {
+        let [inner, outer] = [(); 2].map(|()| tempfile::tempdir().expect("a temporary folder"));
+        let write = |folder: &tempfile::TempDir, text: &str| {
+            fs::write(folder.path().join("cpu.stat"), text).expect("a file");
+        };
+        let groups = [&inner, &outer].map(|folder| folder.path().to_owned());
+        let without = Withheld { stat: None, groups: opened(&groups) };
+        assert_eq!((without.throttled(), without.steal_ns()), (None, None));
+        write(&inner, "nr_periods 7\nnr_throttled 3\n");
+        write(&outer, "usage_usec 7\n");
+        let stat = outer.path().join("stat");
+        // Longer than what is read at once.
+        let text = format!("cpu  1 2 3 4 5 6 7 9 0\n{}", "intr 1 2 3\n".repeat(5000));
+        fs::write(&stat, &text).expect("a file");
+        let open = Withheld { stat: File::open(&stat).ok(), groups: opened(&groups) };
+        assert_eq!((open.throttled(), open.steal_ns()), (Some(3), Some(9 * tick_ns())));
+        assert_eq!(open.stat.as_ref().and_then(text_of), Some(text));
+        write(&inner, "nr_periods 8\nnr_throttled 12\n");
+        write(&outer, "nr_throttled 100\n");
+        assert_eq!(open.throttled(), Some(112));
+        let machine = Withheld::open();
+        assert_eq!(machine.steal_ns().is_some(), steal_ns().is_some());
     }
 
     #[test]

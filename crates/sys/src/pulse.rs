@@ -2,7 +2,7 @@
 //! control group) is told nothing of it, but finds that more time has passed than it slept, worked and waited for a CPU.
 
 use crate::clock::{boottime_ns, monotonic_ns, process_cpu_ns};
-use crate::procfs;
+use crate::procfs::{self, RunDelay};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -20,6 +20,8 @@ pub struct Pulse(Mutex<Seen>);
 
 #[derive(Debug, Default)]
 struct Seen {
+    /// Where the kernel says how long this process waited: read some six times in a slice.
+    delays: Option<RunDelay>,
     last: Option<Beat>,
     around: Option<Around>,
     longest: Duration,
@@ -43,8 +45,8 @@ struct Around {
 }
 
 impl Beat {
-    fn now() -> Self {
-        let (cpu_ns, delay_ns) = (process_cpu_ns(), procfs::run_delay_ns());
+    fn now(delays: &RunDelay) -> Self {
+        let (cpu_ns, delay_ns) = (process_cpu_ns(), delays.ns());
         Self { at: Instant::now(), cpu_ns, delay_ns }
     }
 
@@ -74,6 +76,12 @@ impl Around {
     }
 }
 
+impl Seen {
+    fn beat(&mut self) -> Beat {
+        Beat::now(self.delays.get_or_insert_with(RunDelay::of_this_process))
+    }
+}
+
 impl Pulse {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -82,14 +90,14 @@ impl Pulse {
     /// From now on it is watched; what was before is of no account.
     pub fn begin(&self) {
         let mut seen = self.seen();
-        seen.last = Some(Beat::now());
+        seen.last = Some(seen.beat());
         seen.around.get_or_insert_with(Around::now);
     }
 
     /// It goes on, and has slept for so long at the most since it was last here.
     pub fn beat(&self, slept: Duration) {
         let mut seen = self.seen();
-        let now = Beat::now();
+        let now = seen.beat();
         let missing = seen.last.and_then(|last| last.missing(&now, slept));
         seen.last = Some(now);
         let is_late = missing.is_some_and(|missing| missing > UNSEEN);

@@ -19,6 +19,7 @@ use ipcperf_core::{Align, Idle, Missing, Seat, Shape};
 use ipcperf_stats::{FEWEST_ROUNDS, Rng};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
+use ipcperf_sys::procfs::Withheld;
 use ipcperf_sys::qos::PollIdle;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
@@ -66,12 +67,32 @@ pub struct Bench<'a> {
     /// What the meter showed in the pauses, and how many these were.
     rest: Span,
     pauses: u64,
+    watch: Watch,
+    withheld: Withheld,
     /// For how long the machine had been suspended when this was opened.
     suspended: Duration,
     /// Idle CPUs were asked to poll and have not had the time to stop it.
     pub(super) polled: bool,
     /// Operations that are kept one by one.
     kept: u64,
+}
+
+/// The shortest time from the end of one pause to the next one. Load comes and goes in seconds, and a round of short slices
+/// takes less time than its pause.
+const UNWATCHED: Duration = Duration::from_secs(1);
+
+/// When the machine is looked at without a load.
+#[derive(Debug, Default)]
+struct Watch {
+    /// When the last pause ended.
+    ended: Option<Instant>,
+}
+
+impl Watch {
+    /// Whether it is time for a pause.
+    fn is_due(&self, now: Instant) -> bool {
+        self.ended.is_none_or(|ended| now.saturating_duration_since(ended) >= UNWATCHED)
+    }
 }
 
 /// How long the parts of a slice are.
@@ -182,6 +203,8 @@ impl<'a> Bench<'a> {
             meter: Meter::find(),
             rest: Span::default(),
             pauses: 0,
+            watch: Watch::default(),
+            withheld: Withheld::open(),
             suspended: pulse::suspended(),
             polled: false,
             kept: 0,
@@ -271,11 +294,17 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Does nothing for so long, and sees what the machine does meanwhile; true if the user interrupted.
+    /// Does nothing for so long, and sees what the machine does meanwhile; true if the user interrupted. Nothing happens
+    /// within a second of the last time: rounds may be shorter than a pause.
     ///
     /// # Errors
     /// No worker can be had.
     pub fn pause(&mut self, length: Duration) -> io::Result<bool> {
+        if self.watch.is_due(Instant::now()) { self.look(length) } else { Ok(false) }
+    }
+
+    /// Does nothing for so long, and sees what the machine does meanwhile; true if the user interrupted.
+    fn look(&mut self, length: Duration) -> io::Result<bool> {
         if self.settle()? {
             return Ok(true);
         }
@@ -286,6 +315,9 @@ impl<'a> Bench<'a> {
         pulse.inspect(|pulse| pulse.beat(length));
         self.rest.add(self.meter.since(&before));
         self.pauses += 1;
+        // The process may have been moved to other control groups meanwhile.
+        self.withheld = Withheld::open();
+        self.watch.ended = Some(Instant::now());
         Ok(false)
     }
 
@@ -293,7 +325,7 @@ impl<'a> Bench<'a> {
     fn pause_enough(&mut self) -> io::Result<bool> {
         match noise::lacking(&self.rest, procfs::tick_ns()) {
             0 => Ok(false),
-            ns => self.pause(Duration::from_nanos(ns)),
+            ns => self.look(Duration::from_nanos(ns)),
         }
     }
 
@@ -421,7 +453,7 @@ impl<'a> Bench<'a> {
         let job = Job { program, ..job };
         let room = lengths.keeps_samples.then(|| slice::MOST_KEPT - self.kept);
         let terms = Terms { job, pads, deadline, client: lengths.client, room };
-        let (steal, throttled) = (procfs::steal_ns(), procfs::throttled());
+        let (steal, throttled) = (self.withheld.steal_ns(), self.withheld.throttled());
         let outcome = {
             let Some(_held) = self.idle(plan.key.idle)? else { return Ok(true) };
             let around = Surroundings { page: &self.page, interrupts: self.interrupts };
@@ -440,8 +472,8 @@ impl<'a> Bench<'a> {
                 };
                 let around = Around {
                     jumped,
-                    throttled: grown(throttled, procfs::throttled()),
-                    steal_ns: grown(steal, procfs::steal_ns()),
+                    throttled: grown(throttled, self.withheld.throttled()),
+                    steal_ns: grown(steal, self.withheld.steal_ns()),
                 };
                 let slice = SliceRun {
                     round,
@@ -465,4 +497,49 @@ impl<'a> Bench<'a> {
 /// that no working mechanism is below: 64 messages at 100 MB/s.
 fn moving(size: usize) -> Duration {
     Duration::from_secs_f64(64.0 * size as f64 / 100e6)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Pauses of so many rounds, each of which takes so long.
+    fn pauses(rounds: u32, each: Duration) -> u32 {
+        let (mut watch, mut now, mut pauses) = (Watch::default(), Instant::now(), 0);
+        for _ in 0..rounds {
+            if watch.is_due(now) {
+                now += Duration::from_millis(20);
+                watch.ended = Some(now);
+                pauses += 1;
+            }
+            now += each;
+        }
+        pauses
+    }
+
+    #[test]
+    fn short_rounds_have_a_pause_a_second_and_long_ones_one_each() {
+        assert_eq!(pauses(2000, Duration::from_millis(10)), 20);
+        assert_eq!(pauses(60, Duration::from_millis(400)), 20);
+        assert_eq!(pauses(9, Duration::from_secs(1)), 9);
+        assert_eq!(pauses(9, Duration::from_secs(6)), 9);
+        assert_eq!(pauses(1, Duration::from_millis(10)), 1, "the first round has one");
+    }
+
+    #[test]
+    fn a_pause_is_left_out_until_a_second_has_passed_but_what_lacks_at_the_end_is_made_up_for() {
+        let mut bench = Bench::open(1, None).expect("a page");
+        let pause = |bench: &mut Bench<'_>| {
+            assert!(!bench.pause(Duration::from_millis(1)).expect("no error"));
+            bench.pauses
+        };
+        assert_eq!(pause(&mut bench), 1);
+        bench.watch.ended = Some(Instant::now() + Duration::from_secs(3600));
+        assert_eq!(pause(&mut bench), 1);
+        bench.watch.ended = Instant::now().checked_sub(UNWATCHED);
+        assert_eq!(pause(&mut bench), 2);
+        bench.watch.ended = Some(Instant::now() + Duration::from_secs(3600));
+        let findings = bench.finish(Vec::new(), false).expect("findings");
+        assert_eq!((findings.pauses, noise::lacking(&findings.idle, procfs::tick_ns())), (3, 0));
+    }
 }

@@ -53,7 +53,8 @@ pub struct Counts {
     pub batch: u64,
 }
 
-/// How long a round does nothing, so that the machine can be seen without a load: as long as a slice.
+/// How long a round does nothing, so that the machine can be seen without a load: as long as a slice. [`super::Bench::pause`]
+/// leaves it out where the last one was less than a second ago.
 #[must_use]
 pub fn pause(settings: &Settings) -> Duration {
     settings.slice.clamp(PAUSE, LONGEST_PAUSE)
@@ -77,7 +78,7 @@ pub enum Progress<'a> {
     Round {
         /// Which.
         round: u64,
-        /// How long it took, with its pause.
+        /// How long it took, with its pause if it had one.
         took: Duration,
     },
     /// All is measured.
