@@ -600,4 +600,6 @@ pub const ALL: &[Row] = &[
     HIDDEN_STEAL,
     GAPS,
     IRQ,
+    RETURN,
+    NO_RETURN,
 ];
