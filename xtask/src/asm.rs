@@ -1,5 +1,5 @@
 //! Reads the emitted code of the hot loops: what the source promises about the timed region
-//! (no dynamic dispatch, no panic, no allocation) must hold in the executable.
+//! (no dynamic dispatch, no panic, no allocation, system calls by functions that return) must hold in the executable.
 
 mod listing;
 
@@ -41,12 +41,18 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
             binary.display()
         );
     }
+    let entries = functions(&code).filter(listing::Function::is_entry).count();
+    let wrong: Vec<String> = functions(&code).filter_map(|one| one.wrong_entry()).collect();
+    if entries != listing::ENTRIES.len() {
+        println!("{entries} of {} are functions of their own", listing::ENTRIES.join(", "));
+    }
+    wrong.iter().for_each(|words| println!("{words}"));
     for report in reports.iter().filter(|report| options.all || !report.is_quiet()) {
         print!("{report}");
     }
     let broken = reports.iter().filter(|report| report.is_broken()).count();
     println!("{} hot loops, {broken} break a promise", reports.len());
-    Ok(broken == 0)
+    Ok(broken == 0 && wrong.is_empty() && entries == listing::ENTRIES.len())
 }
 
 fn objdump(binary: &Path, arguments: &[&str]) -> Result<String> {

@@ -601,4 +601,6 @@ pub const ALL: &[Row] = &[
     HIDDEN_STEAL,
     GAPS,
     IRQ,
+    RETURN,
+    NO_RETURN,
 ];

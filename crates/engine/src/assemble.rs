@@ -190,10 +190,13 @@ fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
             futex_wake_rtt_idle_poll_ns: futex(Idle::Poll),
         }
     };
+    let alone = |name: &str| readings.alone.get(name).and_then(|ticks| spread(&[*ticks], ns));
     let mut bounds = Bounds {
-        null_syscall_ns: readings.alone.get("syscall").and_then(|ticks| spread(&[*ticks], ns)),
+        null_syscall_ns: alone("syscall"),
         memcpy,
         pairs: readings.cpus.iter().map(pair).collect(),
+        return_after_switch_ns: alone("return:switch"),
+        return_after_call_ns: alone("return:call"),
     };
     bounds.memcpy.sort_by_key(|copy| copy.size_bytes);
     bounds

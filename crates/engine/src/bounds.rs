@@ -2,6 +2,7 @@
 
 mod clocks;
 mod copying;
+mod returns;
 mod self_loop;
 
 pub use crate::job::Trips;
@@ -38,6 +39,7 @@ pub(crate) fn measure(job: &BoundJob, page: &Page) -> Result<BoundReport, Failur
             named("rtt", cache_line(page, job.seat, clock))
         }
         Bound::Offsets => by_offset(clock)?,
+        Bound::Returns => returns::costs(page, job.seat, clock),
         Bound::Settle => {
             settle();
             Vec::new()

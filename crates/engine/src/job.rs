@@ -170,6 +170,8 @@ pub enum Bound {
     FutexWake,
     /// What copying takes by where a buffer begins in its page; lead only.
     Offsets,
+    /// What the first return takes after a system call, by two ends on one CPU.
+    Returns,
     /// No limit: lets idle CPUs forget that they were polling.
     Settle,
     /// How far two clocks are off after an interval, on these CPUs one after the other; lead only.

@@ -49,6 +49,14 @@ fn facts(set: &ResultSet) -> Vec<(String, String)> {
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
+    let bounds = &set.bounds;
+    let returns = bounds.return_after_switch_ns.as_ref().zip(bounds.return_after_call_ns.as_ref());
+    facts.extend(returns.map(|(switch, call)| {
+        // What noise leaves of nothing may be below it.
+        let [switch, call] = [switch, call].map(|one| figures::nanos(one.median.max(0.0)));
+        let words = format!("{switch} after a switch of tasks, {call} after a call without one");
+        ("First return".to_owned(), words)
+    }));
     facts.extend(set.bounds.pairs.iter().map(|pair| {
         let cpus: Vec<String> = pair.cpus.iter().map(ToString::to_string).collect();
         let line = spread(&pair.cacheline_rtt_ns).map(|ns| format!("cache-line round trip {ns}"));

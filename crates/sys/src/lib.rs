@@ -1,8 +1,7 @@
 //! Every system call and every mapping of ipcperf. With `ring` the only crate that contains `unsafe`.
 //!
-//! Two routes, on purpose: the measured path goes through [`io`], which issues system calls itself, because glibc's
-//! `read` and `write` are cancellation points that get slower for good once a process has had a second thread. The
-//! control plane (everything before and after a timed loop) uses `rustix` and `libc`.
+//! Two routes, on purpose: the measured path goes through [`io`], which issues system calls itself, each by a function that
+//! returns, as in any program. The control plane (everything before and after a timed loop) uses `rustix` and `libc`.
 
 pub mod affinity;
 pub mod call_times;
@@ -26,6 +25,7 @@ pub mod pulse;
 pub mod qos;
 pub mod random;
 pub mod record;
+pub mod returns;
 pub mod rundir;
 pub mod seccomp;
 pub mod shm;

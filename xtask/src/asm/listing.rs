@@ -7,6 +7,16 @@ use std::fmt;
 /// In the demangled name of every hot function.
 pub(crate) const HOT: &str = "ipcperf_engine::hot::";
 
+/// The two functions by which the timed loops enter the kernel.
+pub(crate) const ENTRIES: [&str; 2] =
+    ["ipcperf_sys::io::raw::enter3", "ipcperf_sys::io::raw::enter6"];
+
+/// The timed paths: the hot modules, and the loops of `serve`, which are in none of them.
+const TIMED: [&str; 2] = [HOT, "ipcperf_engine::serve::"];
+
+/// Functions there that watch a connection or end one, outside the timed loop.
+const UNTIMED: [&str; 2] = ["watch", "leave"];
+
 /// In the name of a loop over ports of any type: it calls them through their table.
 const ERASED: &str = "ipcperf_core::port::Erased<";
 
@@ -95,6 +105,26 @@ impl Function<'_> {
         self.name.contains(HOT) && matches!(last_segment(self.name), "lead" | "follow")
     }
 
+    /// Why it may not be, if it enters the kernel where it should not, or should and does not.
+    pub(crate) fn wrong_entry(&self) -> Option<String> {
+        let count = |name: &str| self.body.iter().filter(|one| one.name == name).count();
+        let syscalls = count("syscall");
+        if ENTRIES.contains(&self.name) {
+            let is_right = syscalls == 1 && count("ret") > 0;
+            return (!is_right).then(|| {
+                format!("{}: {syscalls} syscall instructions, {} returns", self.name, count("ret"))
+            });
+        }
+        let path = self.name.trim_start_matches('<');
+        let is_timed = TIMED.iter().any(|timed| path.starts_with(timed));
+        let is_wrong = syscalls > 0 && is_timed && !UNTIMED.contains(&last_segment(self.name));
+        is_wrong.then(|| format!("{}: {syscalls} syscall instructions of its own", self.name))
+    }
+
+    pub(crate) fn is_entry(&self) -> bool {
+        ENTRIES.contains(&self.name)
+    }
+
     fn size(&self) -> u64 {
         self.body.last().map_or(0, |last| last.address + 1 - self.start)
     }
@@ -128,7 +158,10 @@ fn last_segment(path: &str) -> &str {
 pub(crate) struct Report {
     name: String,
     bytes: u64,
+    /// System-call instructions of its own: none, since no program has them in its loops.
     syscalls: usize,
+    /// Calls of the functions that enter the kernel.
+    entered: usize,
     indirect: Vec<String>,
     panics: BTreeSet<String>,
     allocations: BTreeSet<String>,
@@ -138,11 +171,11 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// An indirect call, a panic or an allocation: what the hot loop promises not to have. The port of an erased loop
+    /// An indirect call, a panic, an allocation or a system call with no return after it: what the hot loop promises not to have. The port of an erased loop
     /// is called through its table.
     pub(crate) fn is_broken(&self) -> bool {
         let calls = !self.indirect.is_empty() && !self.name.contains(ERASED);
-        calls || !self.panics.is_empty() || !self.allocations.is_empty()
+        calls || self.syscalls > 0 || !self.panics.is_empty() || !self.allocations.is_empty()
     }
 
     /// Nothing worth a line but the name.
@@ -154,7 +187,10 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(out, "{}", self.name)?;
-        writeln!(out, "    {} bytes, {} syscall instructions", self.bytes, self.syscalls)?;
+        writeln!(out, "    {} bytes, {} calls that enter the kernel", self.bytes, self.entered)?;
+        if self.syscalls > 0 {
+            writeln!(out, "    SYSTEM CALL WITHOUT A RETURN: {} instructions", self.syscalls)?;
+        }
         let indirect = self.indirect.iter().map(|call| ("INDIRECT CALL", call));
         indirect
             .chain(self.panics.iter().map(|call| ("PANIC", call)))
@@ -188,6 +224,10 @@ pub(crate) fn inspect(function: &Function<'_>, got: &Got) -> Report {
 
 impl Report {
     fn add(&mut self, name: &str) {
+        if ENTRIES.contains(&name) {
+            self.entered += 1;
+            return;
+        }
         let any = |needles: &[&str]| needles.iter().any(|needle| name.contains(needle));
         let set = if any(&["panic", "unwrap_failed", "expect_failed", "index_len_fail"]) {
             &mut self.panics
@@ -337,11 +377,38 @@ OFFSET           TYPE              VALUE
     #[test]
     fn a_loop_of_its_own_jumps_is_quiet() {
         let name = "<ipcperf_engine::hot::PingPong as ipcperf_core::Pattern>::lead::<a::B<c::D>>";
-        let body =
-            format!("    1000:\tsyscall\n    1002:\tjmp    1000 <{name}+0x0>\n    1004:\tret");
+        let body = format!("    1000:\tnop\n    1002:\tjmp    1000 <{name}+0x0>\n    1004:\tret");
         let report = report(&body);
         assert!(report.is_quiet(), "{report}");
-        assert_eq!((report.syscalls, report.bytes), (1, 5));
+        assert_eq!((report.entered, report.bytes), (0, 5));
+    }
+
+    #[test]
+    fn a_loop_calls_a_function_for_a_system_call_and_has_none_of_its_own() {
+        let called =
+            report("    1000:\tcall   4000 <ipcperf_sys::io::raw::enter3>\n    1005:\tret");
+        assert!(called.is_quiet() && called.entered == 1, "{called}");
+        let inlined = report("    1000:\tsyscall\n    1002:\tret");
+        assert!(
+            inlined.is_broken() && inlined.to_string().contains("WITHOUT A RETURN"),
+            "{inlined}"
+        );
+    }
+
+    #[test]
+    fn a_system_call_in_a_timed_path_is_wrong_and_one_that_sets_up_is_not() {
+        let wrong = |name: &str, body: &str| {
+            let listing = format!("0000000000001000 <{name}>:\n{body}\n");
+            functions(&listing).next().unwrap().wrong_entry()
+        };
+        let entry = ENTRIES[0];
+        assert_eq!(wrong(entry, "    1000:\tsyscall\n    1002:\tret"), None);
+        assert!(wrong(entry, "    1000:\tjmp    2000 <elsewhere>").is_some());
+        let inlined = "    1000:\tsyscall\n    1002:\tret";
+        assert!(wrong("ipcperf_engine::serve::server::run", inlined).is_some());
+        assert!(wrong("<ipcperf_engine::hot::fan::Fan as P>::lead", inlined).is_some());
+        assert_eq!(wrong("<ipcperf_engine::serve::line::Line>::leave", inlined), None);
+        assert_eq!(wrong("rustix::backend::fs::syscalls::open", inlined), None);
     }
 
     #[test]

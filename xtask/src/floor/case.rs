@@ -91,6 +91,16 @@ pub(crate) struct Case {
     pub(crate) place: Place,
     /// Connections of a server; 1 elsewhere.
     pub(crate) conns: usize,
+    pub(crate) rival: Rival,
+}
+
+/// What a cell is held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rival {
+    /// A loop of this program, without any of ipcperf's abstractions.
+    Bare,
+    /// A program in C that calls the C library, compiled by the machine's own compiler.
+    PlainC,
 }
 
 impl Pattern {
@@ -112,6 +122,7 @@ impl Case {
     /// The range in which the ratio ipcperf / bare may lie.
     pub(crate) fn target(&self) -> (f64, f64) {
         match (self.pattern, self.carrier) {
+            _ if self.rival == Rival::PlainC => (0.95, 1.05),
             // A general ring against 8 bytes in the flag's own line: it also keeps a length and a turn.
             (_, Carrier::Flag) => (0.0, 1.15),
             // Two that spin have no least time: how often they look decides. With two pauses between looks and not one the
@@ -133,10 +144,10 @@ impl std::fmt::Display for Case {
             bytes if bytes >= 1 << 10 => write!(out, "{} KiB", bytes >> 10)?,
             bytes => write!(out, "{bytes} B")?,
         }
-        match self.pattern {
-            Pattern::Serve => write!(out, " conns={}", self.conns),
-            Pattern::PingPong | Pattern::Stream => Ok(()),
+        if self.pattern == Pattern::Serve {
+            write!(out, " conns={}", self.conns)?;
         }
+        if self.rival == Rival::PlainC { write!(out, ", plain C") } else { Ok(()) }
     }
 }
 
@@ -157,12 +168,31 @@ pub(crate) fn all(places: &[Place]) -> Vec<Case> {
                         bytes,
                         place: place.clone(),
                         conns,
+                        rival: Rival::Bare,
                     })
                 }));
             }
         }
     }
     cases
+}
+
+/// Round trips on one CPU, where each return after a system call counts, beside programs in C.
+pub(crate) fn beside_c(place: &Place) -> Vec<Case> {
+    let carriers = [Carrier::Pipe, Carrier::UnixStream, Carrier::Tcp, Carrier::Eventfd];
+    let sizes =
+        |carrier: Carrier| -> &[usize] { if carrier.only_wakes() { &[8] } else { &[64, 4 << 10] } };
+    let each = carriers.into_iter().flat_map(|carrier| {
+        sizes(carrier).iter().map(move |&bytes| Case {
+            carrier,
+            pattern: Pattern::PingPong,
+            bytes,
+            place: place.clone(),
+            conns: 1,
+            rival: Rival::PlainC,
+        })
+    });
+    each.collect()
 }
 
 /// The arguments of `cargo xtask bare`.
@@ -193,13 +223,15 @@ mod tests {
     #[test]
     fn every_case_can_be_named_alone() {
         let places = [("same-cpu", [0, 0]), ("same-llc", [0, 1])];
-        let cases = all(&places.map(|(name, cpus)| Place { name, cpus }));
+        let places = places.map(|(name, cpus)| Place { name, cpus });
+        let cases = [all(&places), beside_c(&places[0])].concat();
         let mut names: Vec<_> = cases.iter().map(|case| format!("{case} {}", case.place)).collect();
         names.sort();
         names.dedup();
-        assert_eq!((names.len(), cases.len()), (52, 52));
+        assert_eq!((names.len(), cases.len()), (59, 59));
         assert!(names.contains(&"shm-ring/spin ping-pong 4 KiB same-llc 0,1".to_owned()));
         assert!(names.contains(&"unix-stream stream 1 MiB same-cpu 0,0".to_owned()));
+        assert!(names.contains(&"tcp ping-pong 4 KiB, plain C same-cpu 0,0".to_owned()));
         assert!(names.contains(&"tcp serve 64 B conns=16 same-llc 0,1".to_owned()));
     }
 

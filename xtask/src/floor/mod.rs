@@ -5,6 +5,7 @@
 mod bare;
 mod case;
 mod loops;
+mod plain;
 mod policy;
 mod product;
 mod served;
@@ -18,9 +19,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 
 pub(crate) use bare::print;
-use case::Case;
 pub(crate) use case::Job;
+use case::{Case, Rival};
 use ipcperf_stats::Rng;
+use plain::{Compiled, OF_OURS};
 use product::{Product, complaint};
 use verdict::{Rounds, judge};
 
@@ -84,11 +86,18 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let product = Product { binary, slice_ms: options.slice_ms, idle_poll: options.idle_poll };
     let (places, mut text) = product.places()?;
     let mut cases = case::all(&places);
+    let compiled = Compiled::here();
+    let one_cpu = places.iter().find(|place| place.is_one_cpu());
+    match (&compiled, one_cpu) {
+        (Ok(_), Some(place)) => cases.extend(case::beside_c(place)),
+        (Err(why), _) => text.push_str(&format!("- plain C: not compared: {why:#}\n")),
+        (Ok(_), None) => text.push_str("- plain C: not compared: no place on one CPU\n"),
+    }
     if let Some(only) = &options.only {
         cases.retain(|case| format!("{case} {}", case.place).contains(only));
         ensure!(!cases.is_empty(), "no case contains {only:?}");
     }
-    let rounds = measure(&product, &cases, options);
+    let rounds = measure(&product, compiled.as_ref().ok(), &cases, options);
     let lines: Vec<_> = cases
         .iter()
         .zip(&rounds)
@@ -111,6 +120,25 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     text.push_str(&table::render(&lines));
     let (limits, are_kept) = limits(&product)?;
     text.push_str(&limits);
+    let mut are_kept = are_kept;
+    if let (Ok(compiled), None) = (&compiled, &options.only) {
+        let (value, ends) = product.of_ours(&compiled.echo, options.rounds)?;
+        let [low, high] = OF_OURS;
+        // As with the cases: a miss where the whole interval is outside.
+        let is_missed = ends.is_some_and(|[least, most]| most < low || least > high);
+        let word = match (low..=high).contains(&value) {
+            true => "within",
+            false if is_missed => "missed",
+            false => "unclear",
+        };
+        let ends =
+            ends.map(|[least, most]| format!(" [{least:.3} to {most:.3}]")).unwrap_or_default();
+        text.push_str(&format!(
+            "- examples/ends/echo.c as the follow of a pipe, 64 B on one CPU: {value:.3}{ends} of our own follow (target \
+             {low} to {high}: {word})\n"
+        ));
+        are_kept &= !is_missed;
+    }
     println!("{text}\n{missed} of {} cases miss their target or have no ratio.", lines.len());
     if let Some((file, document)) = document {
         let document = table::placed(&document, options.idle_poll, &text)?;
@@ -144,7 +172,12 @@ fn limits(product: &Product) -> Result<(String, bool)> {
 }
 
 /// All rounds of all cases; the order of cases and of the two sides changes every round.
-fn measure(product: &Product, cases: &[Case], options: &Options) -> Vec<Rounds> {
+fn measure(
+    product: &Product,
+    compiled: Option<&Compiled>,
+    cases: &[Case],
+    options: &Options,
+) -> Vec<Rounds> {
     let mut results = vec![Rounds::default(); cases.len()];
     let mut dice = Rng::from_seed(options.seed);
     let mut order: Vec<usize> = (0..cases.len()).collect();
@@ -159,7 +192,7 @@ fn measure(product: &Product, cases: &[Case], options: &Options) -> Vec<Rounds> 
             if result.failure.is_some() && result.bare.is_empty() {
                 continue;
             }
-            match one_round(product, case, bare_first, (options.slice_ms, offset)) {
+            match one_round(product, compiled, case, bare_first, (options.slice_ms, offset)) {
                 Ok((bare, (figure, line))) => {
                     result.bare.push(bare);
                     result.product.push(figure);
@@ -178,15 +211,24 @@ fn measure(product: &Product, cases: &[Case], options: &Options) -> Vec<Rounds> 
 /// One round of one case: the bare figure, the product's, and what that says of the cache line.
 fn one_round(
     product: &Product,
+    compiled: Option<&Compiled>,
     case: &Case,
     bare_first: bool,
     how: (u64, usize),
 ) -> Result<(f64, (f64, Option<f64>))> {
     if bare_first {
-        return Ok((bare(case, how)?, product.measure(case)?));
+        return Ok((rival(compiled, case, how)?, product.measure(case)?));
     }
     let figures = product.measure(case)?;
-    Ok((bare(case, how)?, figures))
+    Ok((rival(compiled, case, how)?, figures))
+}
+
+fn rival(compiled: Option<&Compiled>, case: &Case, how: (u64, usize)) -> Result<f64> {
+    match (case.rival, compiled) {
+        (Rival::PlainC, Some(compiled)) => compiled.measure(case, how),
+        (Rival::PlainC, None) => anyhow::bail!("plain C was not compiled"),
+        (Rival::Bare, _) => bare(case, how),
+    }
 }
 
 /// The figure of a bare pair, which is this program again. Its buffers begin anywhere in their pages, as those of each slice

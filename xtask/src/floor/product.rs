@@ -1,7 +1,7 @@
 //! ipcperf's own cells, read from the document it prints. One round per call, so that its rounds interleave with the
 //! bare ones.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -52,6 +52,21 @@ impl Product {
         let document = document(policy::without_preemption(case, &mut command))?;
         let line = document["bounds"]["pairs"][0]["cacheline_rtt_ns"]["median"].as_f64();
         Ok((figure(&document, case.pattern, case.place.cpus)?, line))
+    }
+
+    /// A pipe of 64 B on one CPU with this program as its follow, as a multiple of the same with our own follow, and the 95 %
+    /// interval where there are rounds enough.
+    pub(crate) fn of_ours(&self, program: &Path, rounds: u32) -> Result<(f64, Option<[f64; 2]>)> {
+        let mut command = self.command("pipe", Pattern::PingPong, 64, "same-cpu");
+        command.arg("--follow").arg(program).args(["--rounds", &rounds.to_string()]);
+        let output = command.output()?;
+        let document: Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("ipcperf run --follow: {}", complaint(&output)))?;
+        let cells = document["cells"].as_array().context("no cells")?;
+        let found = cells.iter().find_map(|cell| cell.get("of_ours").filter(|one| one.is_object()));
+        let found = found.context("ipcperf run --follow: no cell is beside our own follow")?;
+        let value = found["ratio"].as_f64().context("no ratio")?;
+        Ok((value, serde_json::from_value(found["ci95"].clone())?))
     }
 
     /// Start to end of `ipcperf list`.

@@ -107,11 +107,18 @@ fn verdict(case: &Case, ratio: &Estimate) -> Verdict {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::{Carrier, Place};
+    use super::super::case::{Carrier, Place, Rival};
     use super::*;
 
     fn case(carrier: Carrier, pattern: Pattern, cpus: [usize; 2]) -> Case {
-        Case { carrier, pattern, bytes: 8, place: Place { name: "", cpus }, conns: 1 }
+        Case {
+            carrier,
+            pattern,
+            bytes: 8,
+            place: Place { name: "", cpus },
+            conns: 1,
+            rival: Rival::Bare,
+        }
     }
 
     /// A target of 0.97 to 1.05.

@@ -263,3 +263,17 @@ pub const IRQ: Row = check(
     "each takes microseconds from the measurement on that CPU, which shows in tails",
     "see which in /proc/interrupts, and move them: echo CPUS > /proc/irq/NUMBER/smp_affinity_list",
 );
+pub const RETURN: Row = check(
+    "I-RETURN",
+    "first return",
+    "the first return of a program after a switch of tasks is dear",
+    "every call that sleeps and wakes pays for it, in any program, so it is part of each round trip on one CPU",
+    "compare it between machines and kernels before you compare mechanisms; mitigations may decide it: grep . /sys/devices/system/cpu/vulnerabilities/*",
+);
+pub const NO_RETURN: Row = check(
+    "I-RETURN",
+    "first return",
+    "what the first return after a system call takes is not measured",
+    "",
+    "",
+);

@@ -266,6 +266,13 @@ pub struct Bounds {
     pub memcpy: Vec<CopyBandwidth>,
     /// Of each CPU pair used.
     pub pairs: Vec<PairBounds>,
+    /// The first return of a program after a switch of tasks: what a call that slept takes longer than one with no return
+    /// after it. Absent where it is not measured (other than x86-64) and in documents of older builds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_after_switch_ns: Option<Spread>,
+    /// The same after a call that went on at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_after_call_ns: Option<Spread>,
 }
 
 /// Minimum, median and maximum over the rounds in which something was measured.

@@ -32,6 +32,9 @@ const MOST_INTERRUPTS: f64 = 2000.0;
 /// Copies that differ by this factor or more are reported.
 const UNEVEN: f64 = 1.1;
 
+/// A first return after a switch is reported from here on, ns: a return that is predicted takes about one.
+const DEAR_RETURN_NS: f64 = 50.0;
+
 /// Share of the time of a spinning CPU that was lost to interruptions (METHOD.md).
 pub(super) const INTERRUPTED: Row = Row {
     limits: [0.001, 0.005, 0.03, 0.10],
@@ -60,6 +63,8 @@ pub(super) struct Moving {
     pub(super) copied_ns: Option<[f64; 2]>,
     /// A futex wake-up round trip across two CPUs, ns: as the machine is, and with idle CPUs polling.
     pub(super) wake_ns: [Option<f64>; 2],
+    /// The first return after a switch of tasks, and after a call without one, ns.
+    pub(super) return_ns: Option<[f64; 2]>,
 }
 
 /// Interruptions of one CPU.
@@ -140,6 +145,17 @@ pub(super) fn measure(host: &Host, interrupts: Option<&Interrupts>) -> io::Resul
             }
         }
     }
+    match bench.measure_bound(&Bound::Returns, &[*first; 2], PATIENCE)? {
+        Bounded::Found { values, .. } => {
+            let both = ["return:switch", "return:call"].map(|name| values.get(name).copied());
+            moving.return_ns = match both {
+                [Some(switch), Some(call)] => Some([switch * ns, call * ns]),
+                _ => None,
+            };
+        }
+        Bounded::Interrupted => return Ok(None),
+        Bounded::Failed(..) => {}
+    }
     for cpu in &pair {
         moving.gaps.extend(gaps_on(*cpu, clock_ns.unwrap_or(0.0)));
     }
@@ -194,7 +210,22 @@ impl Moving {
         checks.extend(self.steal_check(host));
         checks.extend(self.gap_check());
         checks.extend(self.interrupt_check());
+        checks.push(self.return_check());
         checks
+    }
+
+    fn return_check(&self) -> Check {
+        let Some([switch, call]) = self.return_ns else {
+            let why = ipcperf_sys::returns::OBJECTION
+                .unwrap_or("no figure was had; repeat ipcperf doctor");
+            return findings::NO_RETURN.fine(format!("not measured: {why}"));
+        };
+        // What noise leaves of nothing may be below it.
+        let [after_switch, after_call] = [switch, call].map(|ns| format_nanos(ns.max(0.0)));
+        let found = format!(
+            "{after_switch} after a switch of tasks, {after_call} after a call without one"
+        );
+        noted_if(switch > DEAR_RETURN_NS, &findings::RETURN, found)
     }
 
     fn clock_check(&self) -> Check {

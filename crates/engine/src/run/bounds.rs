@@ -33,6 +33,8 @@ impl Bench<'_> {
             Some(values) => self.bounds.alone = values,
             None => return Ok(true),
         }
+        let Some(values) = self.bound(Bound::Returns, &[cpu; 2])? else { return Ok(true) };
+        self.bounds.alone.extend(values);
         let may_poll = PollIdle::objection().is_none();
         for (placement, cpus) in self.bounds.cpus.clone() {
             if placement.is_two_cpus() {

@@ -121,7 +121,7 @@ fn times(factor: f64, rounds: &Rounds) -> Rounds {
 }
 
 /// Switches of both ends for each message.
-fn switches(cell: &Cell) -> Rounds {
+pub(crate) fn switches(cell: &Cell) -> Rounds {
     let of = |round: &Round| {
         let sides = [&round.covariates.lead, &round.covariates.follow];
         let each = sides.map(|side| [side.voluntary_switches, side.involuntary_switches]);

@@ -28,7 +28,7 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
     let mut doc = head(set, &names, &columns);
     let body = &mut doc.body;
     match columns.as_slice() {
-        [one] => single(one, has_places(set)).into_iter().for_each(|part| body.add(part)),
+        [one] => single(set, one).into_iter().for_each(|part| body.add(part)),
         [a, b, ..] => {
             double(&names, a, b, has_places(set)).into_iter().for_each(|part| body.add(part));
         }
@@ -208,9 +208,28 @@ pub(super) const PARTS: [&str; 8] = {
     [a.name(), b.name(), c.name(), d.name(), e.name(), f.name(), REST, WHOLE]
 };
 
-/// Round trips over one mechanism; `is_sound`: the noise permits a claim.
-fn single(trips: &[Trip], is_sound: bool) -> Option<Section> {
+/// The part of a round trip on one CPU that is first returns after its switches of tasks.
+fn returns(set: &ResultSet, trips: &[Trip]) -> Option<String> {
+    let each = set.bounds.return_after_switch_ns.as_ref().filter(|each| each.median > 0.0)?.median;
+    let trip = trips.iter().find(|trip| trip.cell.key.placement.is_one_cpu())?;
+    let whole = figure(&trip.whole).value?;
+    // A round trip is two messages.
+    let switches = 2.0 * figure(&super::parts::switches(trip.cell)).value?;
+    let share = 100.0 * each * switches / whole;
+    (share >= 1.0).then(|| {
+        format!(
+            "On one CPU the first return of a program after a switch of tasks takes {}, measured by itself: with {switches:.1} \
+             switches that is {share:.0} % of the round trip, inside {}.",
+            figures::nanos(each),
+            PartOf::WakeUp.name()
+        )
+    })
+}
+
+/// Round trips over one mechanism.
+fn single(set: &ResultSet, trips: &[Trip]) -> Option<Section> {
     trips.first()?;
+    let is_sound = has_places(set);
     let scale = Scale::of(trips);
     let mut heads = vec![String::new()];
     for trip in trips {
@@ -247,7 +266,8 @@ fn single(trips: &[Trip], is_sound: bool) -> Option<Section> {
     Some(Section::new(format!("Where the time goes ({})", scale.name), |body| {
         body.chart(chart("What each part takes", &names, series.collect()));
         body.table(table(heads, rows));
-        body.list(said.into_iter().map(Line::from).chain(missing(trips.iter())));
+        let said = said.into_iter().chain(returns(set, trips));
+        body.list(said.map(Line::from).chain(missing(trips.iter())));
     }))
 }
 

@@ -4,7 +4,7 @@ use super::arms::{Needed, WAKER, needed};
 use super::parts::{Part, Trip, figure};
 use crate::testing::{sample, to_text};
 use crate::{Format, Style, render};
-use ipcperf_core::result::{CallTime, CallTimes, Metric, ResultSet};
+use ipcperf_core::result::{CallTime, CallTimes, Metric, ResultSet, Spread};
 use ipcperf_core::{Idle, Load, Placement, Spec};
 use ipcperf_engine::simulate::{Service, Shape, Simulated, Simulation};
 use std::collections::BTreeMap;
@@ -187,6 +187,19 @@ fn the_first_screen_says_what_dominates_within_forty_lines() {
     let text = screen(&noisy, 200);
     assert!(text.contains("Too noisy to say what takes most"), "{text}");
     assert!(!text.contains(" takes most ("), "{text}");
+}
+
+#[test]
+fn the_share_of_first_returns_on_one_cpu_is_told_where_it_was_measured() {
+    let mut set = TRUTH.document(&["a"], 2);
+    let flat = |set: &ResultSet| screen(set, 80).split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = "On one CPU the first return of a program after a switch of tasks takes 490 ns";
+    assert!(!flat(&set).contains(words), "an older build measured none");
+    let one = Spread { min: 490.0, median: 490.0, max: 490.0, n: 1 };
+    set.bounds.return_after_switch_ns = Some(one);
+    let text = flat(&set);
+    assert!(text.contains(words) && text.contains("inside wake-up and switch."), "{text}");
+    assert!(screen(&set, 80).lines().count() <= 40, "{text}");
 }
 
 /// A document may say anything: the sum of two counts ended the program.

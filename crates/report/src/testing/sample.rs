@@ -505,6 +505,8 @@ pub(crate) fn set(cells: Vec<Cell>) -> ResultSet {
                 futex_wake_rtt_ns: Some(spread),
                 futex_wake_rtt_idle_poll_ns: None,
             }],
+            return_after_switch_ns: None,
+            return_after_call_ns: None,
         },
         noise: Noise {
             grade: "B".to_owned(),
