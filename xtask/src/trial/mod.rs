@@ -42,6 +42,12 @@ const TRIALS: &[Trial] = &[
         count: 100,
         run: power::run,
     },
+    Trial {
+        name: "answer",
+        what: "the first screen says what is true, and finds what differs, under six kinds of noise",
+        count: 2000,
+        run: simulated::answer,
+    },
     simulation("coverage", "intervals of compare hold 1 where nothing differs", 1000),
     simulation("equality", "no difference is said where there is none, and 5 % are found", 400),
     simulation("families", "96 equal cells hold no claim", 60),
