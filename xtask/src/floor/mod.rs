@@ -21,6 +21,7 @@ pub(crate) use bare::print;
 use case::Case;
 pub(crate) use case::Job;
 use ipcperf_stats::Rng;
+pub(crate) use policy::use_fifo;
 use product::{Product, complaint};
 use verdict::{Rounds, judge};
 
