@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn noise_that_lasts_over_rounds_widens_the_interval() {
         let lasting: Vec<f64> =
-            (0..60).map(|at| if at / 6 % 2 == 0 { 0.1 } else { -0.1 }).collect();
+            (0..60).map(|at| if at / 15 % 2 == 0 { 0.1 } else { -0.1 }).collect();
         let alternating: Vec<f64> =
             (0..60).map(|at| if at % 2 == 0 { 0.1 } else { -0.1 }).collect();
         let of = |values: &[f64]| {
@@ -328,7 +328,8 @@ mod tests {
             let joint = found.unwrap().joint.unwrap();
             joint.high / joint.low
         };
-        let (by_itself, other) = (relative_to(&calm, &[row(0.0, 2, 60); 2]), row(0.0, 2, 60));
+        let other = row(0.0, 2, 60);
+        let by_itself = relative_to(&calm, &[other.clone(), other.clone()]);
         let shared = relative_to(&calm, &[other, lasting]);
         assert!(width(shared[0]) > width(by_itself[0]), "what lasts counts for all arms");
     }

@@ -13,7 +13,7 @@ pub(crate) struct Options {
     /// aa, power, loaded: begin no comparison that would not be over by then, and tell what there is
     #[arg(long)]
     pub(super) minutes: Option<f64>,
-    /// aa, power, loaded: rounds of each comparison for this long [default: as many as it plans by its pilot]
+    /// aa, power, loaded: rounds of each comparison for this long [default: as many as it plans by its pilot; loaded: 3]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub(super) seconds: Option<u64>,
     /// power, loaded: by how much the arm is delayed, percent of its round trip
