@@ -23,6 +23,7 @@ pub(crate) use case::Job;
 use case::{Case, Rival};
 use ipcperf_stats::Rng;
 use plain::{Compiled, OF_OURS};
+pub(crate) use policy::use_fifo;
 use product::{Product, complaint};
 use verdict::{Rounds, judge};
 

@@ -19,7 +19,7 @@ pub(super) fn without_preemption<'a>(case: &Case, command: &'a mut Command) -> &
 }
 
 /// `SCHED_FIFO` at its lowest priority for the calling thread.
-pub(super) fn use_fifo() -> io::Result<()> {
+pub(crate) fn use_fifo() -> io::Result<()> {
     let lowest = libc::sched_param { sched_priority: 1 };
     // SAFETY: the parameter is only read.
     match unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &lowest) } {

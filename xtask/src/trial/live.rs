@@ -61,7 +61,7 @@ impl Found {
     }
 
     /// Half of the interval, in logarithms.
-    fn half_width(&self) -> f64 {
+    pub(super) fn half_width(&self) -> f64 {
         (self.interval[1] / self.interval[0]).ln() / 2.0
     }
 

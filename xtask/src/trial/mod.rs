@@ -4,6 +4,8 @@
 mod aa;
 mod binomial;
 mod live;
+mod load;
+mod loaded;
 mod options;
 mod power;
 mod simulated;
@@ -42,11 +44,23 @@ const TRIALS: &[Trial] = &[
         count: 100,
         run: power::run,
     },
+    Trial {
+        name: "answer",
+        what: "the first screen says what is true, and finds what differs, under six kinds of noise",
+        count: 2000,
+        run: simulated::answer,
+    },
     simulation("coverage", "intervals of compare hold 1 where nothing differs", 1000),
     simulation("equality", "no difference is said where there is none, and 5 % are found", 400),
     simulation("families", "96 equal cells hold no claim", 60),
     simulation("faults", "what goes wrong with clock, CPUs and host is found by its code", 100),
     simulation("grade", "noise that is added never improves the grade", 20),
+    Trial {
+        name: "loaded",
+        what: "the real program claims nothing false in a few seconds on a busy machine",
+        count: 300,
+        run: loaded::run,
+    },
     simulation("mdone", "open loops are as the theory of queues says", 25),
     simulation(
         "ranking",

@@ -11,21 +11,21 @@ use super::live::{Found, Trials};
 use super::options::Options;
 
 /// What the example `delayed` is called as a cell, with a delay in ns.
-fn cell(ns: u64) -> String {
+pub(super) fn cell(ns: u64) -> String {
     format!("delayed 64 same-cpu ns={ns}")
 }
 
 /// The undelayed round trip and what a delay really is, found before the comparisons.
-struct Arm {
+pub(super) struct Arm {
     /// Median round trip, ns.
-    round_trip: f64,
+    pub(super) round_trip: f64,
     /// How long the lead stays in the delay, ns; reading the clock is part of it in both arms.
-    delay: f64,
+    pub(super) delay: f64,
 }
 
 impl Arm {
     /// Measures the cell with this delay.
-    fn measure(binary: &Path, ns: u64, seed: u64) -> Result<Self> {
+    pub(super) fn measure(binary: &Path, ns: u64, seed: u64) -> Result<Self> {
         let mut command = Command::new(binary);
         command.args(["run", "-m", "delayed", "-s", "64", "--place", "same-cpu"]);
         command.args(["--set", &format!("delayed.ns={ns}"), "--rounds", "12"]);

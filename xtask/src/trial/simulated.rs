@@ -1,4 +1,5 @@
-//! Trials on a simulated host: the module of this name in `crates/report/tests/trials`, with more repetitions.
+//! Trials on a simulated host: the module of this name in `crates/report/tests/trials`, or tests of `crates/stats` where what
+//! is tried needs no document; with more repetitions.
 
 use super::options::Options;
 use crate::cargo::{cargo, tested};
@@ -8,11 +9,21 @@ use anyhow::Result;
 const COUNT: &str = "IPCPERF_TRIALS";
 
 pub(super) fn run(name: &str, count: u64, _options: &Options) -> Result<bool> {
+    tests(["ipcperf-report", "trials"], name, count)
+}
+
+/// Of the statements of the first screen.
+pub(super) fn answer(_name: &str, count: u64, _options: &Options) -> Result<bool> {
+    tests(["ipcperf-stats", "it"], "relative", count)
+}
+
+/// The tests of a module in this test program of this package.
+fn tests([package, program]: [&str; 2], module: &str, count: u64) -> Result<bool> {
     tested(
         cargo()
-            .args(["test", "--release", "--quiet", "--package", "ipcperf-report"])
-            .args(["--test", "trials", "--", "--nocapture", "--test-threads=2"])
-            .arg(format!("{name}::"))
+            .args(["test", "--release", "--quiet", "--package", package])
+            .args(["--test", program, "--", "--nocapture", "--test-threads=2"])
+            .arg(format!("{module}::"))
             .env(COUNT, count.to_string()),
     )
 }

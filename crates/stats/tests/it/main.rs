@@ -6,4 +6,5 @@ mod crossover;
 mod histogram;
 mod order;
 mod plan;
+mod relative;
 mod verdict;
