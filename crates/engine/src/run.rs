@@ -70,7 +70,8 @@ pub trait Measure {
         None
     }
 
-    /// Whether an open arm has a slice in round `at` of this step, counted from 0.
+    /// Whether an open arm has a slice in round `at` of this step, counted from 0. It is asked when the round begins, and
+    /// before the step for its progress.
     fn takes_part(&self, _arm: usize, _at: u64) -> bool {
         true
     }

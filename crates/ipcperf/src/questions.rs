@@ -2,7 +2,7 @@
 
 use crate::measure::SLICE_OVERHEAD;
 use crate::request;
-use ipcperf_core::result::CellKey;
+use ipcperf_core::result::{CellKey, ResultSet, Status};
 use ipcperf_core::{Load, OptionSet, PatternKind};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
@@ -76,6 +76,7 @@ pub(crate) fn staging(
     Staging {
         is_screened: questions.iter().any(|question| question.cells.len() > FEW),
         focused,
+        is_united: false,
         margin,
         slices: cells.iter().map(|cell| length(&cell.key)).collect(),
         overhead: SLICE_OVERHEAD,
@@ -87,4 +88,16 @@ pub(crate) fn staging(
 fn length(key: &CellKey) -> Duration {
     let is_short = key.pattern == PatternKind::PingPong && key.load == Load::default();
     if is_short { SHORT } else { LONG }
+}
+
+/// Marks the reference of each question of a run: the fittest of its cells, whatever their figures are.
+pub(crate) fn mark_references(registry: &Registry, cells: &[CellPlan], set: &mut ResultSet) {
+    for question in of(registry, cells, |_| true).iter().filter(|one| one.cells.len() > 1) {
+        let reference = question.by_fitness.iter().find(|at| {
+            set.cells.iter().any(|cell| cell.id == cells[**at].id && cell.status == Status::Ok)
+        });
+        let id = reference.map(|at| &cells[*at].id);
+        let found = set.cells.iter_mut().find(|cell| Some(&cell.id) == id);
+        found.into_iter().for_each(|cell| cell.is_reference = true);
+    }
 }

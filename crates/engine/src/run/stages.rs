@@ -9,8 +9,8 @@ use super::findings::{CellRun, Findings, Part, Progress, Settings, pause};
 use super::topology::{figures, usual};
 use super::{Arm, Bench, Lengths, Measure, rounds};
 use crate::plan::CellPlan;
-use ipcperf_core::Figure;
 use ipcperf_core::result::{CellKey, Question, Stage};
+use ipcperf_core::{Figure, OptionSet};
 use ipcperf_stats::{
     FEWEST_CONFIRMED, FEWEST_ROUNDS, FIRST_CONFIRMED, Rng, Selected, median, relative_to,
     rounds_of_questions, select,
@@ -33,6 +33,11 @@ const BEST: usize = 4;
 
 /// Arms of a question that are confirmed at the most.
 pub const MOST_CONFIRMED: usize = 11;
+
+/// Shares of the budget after which no further round of the screen, and none of the focus, begins: on a machine that is busy
+/// with other work a slice takes ten times as long, and what is confirmed matters most.
+const SCREEN: f64 = 0.25;
+const FOCUS: f64 = 0.4;
 
 /// Share of the time left that is planned. The rest is for slices that are measured once more and for what ends the run.
 const PLANNED: f64 = 0.93;
@@ -73,6 +78,8 @@ pub struct Staging {
     pub is_screened: bool,
     /// How many questions the focus is on.
     pub focused: usize,
+    /// Whether the same mechanisms are confirmed in all questions, as one choice is made by all of them.
+    pub is_united: bool,
     /// Ratios within this do not matter: 0.1.
     pub margin: f64,
     /// The timed region of each cell of the plan.
@@ -167,6 +174,8 @@ struct Run<'a, 'b> {
     begun: u64,
     /// The next round that no slice belongs to.
     next_round: u64,
+    /// When the run began.
+    began: Instant,
 }
 
 impl<'a, 'b> Run<'a, 'b> {
@@ -186,6 +195,7 @@ impl<'a, 'b> Run<'a, 'b> {
             slices: staging.slices.clone(),
             begun: 0,
             next_round: 0,
+            began: bench.began,
             bench,
             cells,
             settings,
@@ -269,9 +279,13 @@ impl<'a, 'b> Run<'a, 'b> {
             return Some((cells, reference));
         }
         let (cells, found) = self.selected(question);
-        let named = places(&plan.named, &cells);
-        let mut kept: Vec<usize> =
-            found.keep(&named, BEST, MOST_CONFIRMED).into_iter().map(|at| cells[at]).collect();
+        let mut kept: Vec<usize> = match self.staging.is_united {
+            true => {
+                let all = self.kept_by_any();
+                cells.iter().copied().filter(|cell| all.contains(&self.arm_of(*cell))).collect()
+            }
+            false => self.kept(question),
+        };
         let may_be_best = |cell: &usize| {
             cells.iter().position(|one| one == cell).is_some_and(|at| found.may_be_best[at])
         };
@@ -279,6 +293,32 @@ impl<'a, 'b> Run<'a, 'b> {
         let reference = fittest().find(may_be_best).or_else(|| fittest().next())?;
         kept.sort_unstable();
         Some((kept, reference))
+    }
+
+    /// The cells of a question that are named, or that the rounds up to now leave among the best.
+    fn kept(&self, question: usize) -> Vec<usize> {
+        let (cells, found) = self.selected(question);
+        let named = places(&self.staging.questions[question].named, &cells);
+        found.keep(&named, BEST, MOST_CONFIRMED).into_iter().map(|at| cells[at]).collect()
+    }
+
+    /// A mechanism with its knobs.
+    fn arm_of(&self, cell: usize) -> (&str, &OptionSet) {
+        let plan = &self.cells[cell].plan;
+        (&plan.key.mechanism, &plan.options)
+    }
+
+    /// The arms that the questions of the focus keep, those of the first one first.
+    fn kept_by_any(&self) -> Vec<(&str, &OptionSet)> {
+        let mut all = Vec::new();
+        for question in 0..self.staging.focused.min(self.staging.questions.len()) {
+            for arm in self.kept(question).into_iter().map(|cell| self.arm_of(cell)) {
+                if !all.contains(&arm) && all.len() < MOST_CONFIRMED {
+                    all.push(arm);
+                }
+            }
+        }
+        all
     }
 
     /// What one slice of an arm of the plan takes, s.
@@ -511,6 +551,15 @@ impl Measure for Run<'_, '_> {
     }
 
     fn takes_part(&self, arm: usize, at: u64) -> bool {
+        let share = match self.step {
+            Step::Screen => SCREEN,
+            Step::Focus => FOCUS,
+            Step::First | Step::Rest => 1.0,
+        };
+        let is_over = |until: Instant| self.began.elapsed() > (until - self.began).mul_f64(share);
+        if at > 0 && share < 1.0 && self.until.is_some_and(is_over) {
+            return false;
+        }
         let (own, all) = self.shares[arm];
         (at + 1) * own / all > at * own / all
     }
