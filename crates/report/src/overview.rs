@@ -1,27 +1,30 @@
 //! A survey on one screen: what to use and why, what the obvious others cost, and the mechanisms that people choose between.
 
-use crate::advice::{caution, has_places, without_p99};
-use crate::answers::{Contest, Survey, caveats};
-use crate::chapters::{Conditions, Row as Alone, label, marked_label, unmeasured};
+use crate::advice::{limits, without_p99};
+use crate::answers::{Contest, Contestant, MOST_ARMS, Survey, caveats};
+use crate::chapters::{Conditions, Row as Alone, label, unmeasured};
 use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
-use crate::judge::{MetricKind, ROUND_TRIP, lost_its_rounds};
+use crate::judge::{MetricKind, ROUND_TRIP, Relation, lost_its_rounds, percent};
 use crate::pictures::Anchors;
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text, words};
-use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
+use ipcperf_core::result::{Cell, CellKey, Question, ResultSet, Status};
 use ipcperf_core::{Capability, OnClose, PatternKind, Placement, Spec, Wait};
 use ipcperf_render::doc::{Cell as Words, Column, Doc, Layout, Line, Row, Table, Tone};
 use ipcperf_stats::FEWEST_ROUNDS;
-use rows::{Shown, Standing, base, custom, is_two_mode, one_of_each, rows_of};
+use rows::{Shown, base, custom, is_two_mode, one_of_each, rows_of, shown};
 
 mod rows;
 #[cfg(test)]
 mod tests;
 
-/// How many of those that are as fast as the first have their names in a sentence.
+/// How many of several have their names in a sentence.
 const NAMED: usize = 3;
+
+/// More time than this is not named as a remedy, s.
+const LONGEST_S: f64 = 3600.0;
 
 /// Whether a set is shown this way.
 pub(crate) fn is_survey(set: &ResultSet) -> bool {
@@ -42,9 +45,11 @@ struct Overview<'a> {
 pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style, anchors: &Anchors) -> Doc {
     let overview = Overview::of(set, specs);
     let mut doc = Doc::new(overview.headline());
-    doc.body.lines(overview.reason());
-    if let Some(caution) = caution(set).filter(|_| has_places(set)) {
-        doc.body.say(Tone::Doubt, caution);
+    for line in overview.reasons() {
+        doc.body.lines([Line::new(Tone::Plain, line).after("    ")]);
+    }
+    if let Some(limits) = limits(set) {
+        doc.body.say(Tone::Doubt, limits);
     }
     doc.body.space();
     doc.body.table(overview.others());
@@ -68,15 +73,21 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style, anchors: &Ancho
 
 impl<'a> Overview<'a> {
     fn of(set: &'a ResultSet, specs: &'a Specs<'a>) -> Self {
-        let survey = Survey::of(set, specs);
+        let survey = Survey::of(set, specs).brief();
         let (mut contest, mut rows) = (None, Vec::new());
         if let Some(all) = survey.small_contest(|_| true) {
-            let each = one_of_each(set, specs, &all.basis, all.size);
-            let is_in = |cell: &Cell| each.iter().any(|(_, one)| std::ptr::eq(*one, cell));
-            contest = survey.small_contest(|entry| is_in(entry.cell));
-            rows = contest
-                .as_ref()
-                .map_or_else(Vec::new, |contest| rows_of(contest, &each, specs, has_places(set)));
+            let each = one_of_each(set, specs, &all);
+            let among = |some: &[(&str, &Cell)]| {
+                let is_in = |cell: &Cell| some.iter().any(|(_, one)| std::ptr::eq(*one, cell));
+                survey.small_contest(|entry| is_in(entry.cell))
+            };
+            // What a run with stages has confirmed is one family; otherwise the rows of the screen are.
+            let all = if survey.is_staged() { all } else { among(&each).unwrap_or(all) };
+            let shown = shown(&all, &each, specs);
+            let is_few = survey.is_staged() || each.len() <= MOST_ARMS;
+            let judged = if is_few { all } else { among(&shown).unwrap_or(all) };
+            rows = rows_of(&judged, shown, &each, specs);
+            contest = Some(judged);
         }
         Self { set, specs, survey, contest, rows }
     }
@@ -85,61 +96,146 @@ impl<'a> Overview<'a> {
         (self.specs)(&cell.key.mechanism)
     }
 
-    /// The one to use.
-    fn first(&self) -> Option<&Shown<'a>> {
-        self.rows.iter().find(|row| row.standing == Standing::First && has_places(self.set))
-    }
-
     fn headline(&self) -> String {
-        if !has_places(self.set) {
-            return caution(self.set).unwrap_or_default();
-        }
-        let Some((first, cell)) = self.first().and_then(|row| Some((row, row.cell?))) else {
+        let Some(contest) = &self.contest else {
             return "No round trip of a message was measured.".to_owned();
         };
+        let Some(first) = self.first() else { return self.undecided(contest) };
+        let cell = first.cell;
         let cpu = cell.cpu_ns_per_message.as_ref().and_then(|cost| cost.figure().value);
         let cpu = cpu.map(|cpu| format!(", {} CPU per message", figures::nanos(cpu)));
-        let gloss = if first.base.starts_with("unix-") { " (a UNIX socket)" } else { "" };
+        let gloss = if cell.key.mechanism.starts_with("unix-") { " (a UNIX socket)" } else { "" };
         let name = label(cell);
-        format!("USE {name}{gloss}: {} round trip{}", value(cell), cpu.unwrap_or_default())
+        let beside = match contest.is_overtaken() {
+            true => {
+                let words = first.relation.brief(contest.margin);
+                format!(", {words} than {}", label(contest.reference().cell))
+            }
+            false => String::new(),
+        };
+        format!("USE {name}{gloss}: {} round trip{beside}{}", value(cell), cpu.unwrap_or_default())
     }
 
-    /// Why this one.
-    fn reason(&self) -> Option<Line> {
-        let first = self.first()?;
+    /// The one to use; the only one that was measured is it, whatever its rounds say.
+    fn first(&self) -> Option<&Contestant<'a>> {
         let contest = self.contest.as_ref()?;
-        let (behind, as_fast): (Vec<_>, Vec<_>) =
-            contest.ordered()[1..].iter().partition(|one| contest.is_behind(one));
-        let words = match (as_fast.as_slice(), behind.first()) {
-            ([], None) => "Nothing else of its kind was measured.".to_owned(),
-            ([], Some(next)) => {
-                let factor = ROUND_TRIP.factors(first.cell?, &[next.cell]).pop().flatten();
-                let how = factor.map_or_else(
-                    || format!("{} takes {}", next.name, contest.figure(next)),
-                    |factor| format!("{} is {} slower", next.name, figures::factor(factor)),
-                );
-                format!("Certainly faster than all others here: {how}.")
-            }
-            (as_fast, _) => {
-                let mut known: Vec<_> = as_fast.iter().collect();
-                known.sort_by_key(|one| custom(base(&one.cell.key.mechanism)));
-                let names: Vec<&str> =
-                    known.iter().map(|one| base(&one.cell.key.mechanism)).collect();
-                let verb = if names.len() == 1 { "is" } else { "are" };
-                let others = as_fast.iter().map(|one| one.cell);
-                let why = self.merits(first, others).unwrap_or_else(|| "is the usual one".into());
-                format!("{} {verb} as fast here; {} {why}.", some(&names), first.base)
-            }
+        let is_alone = contest.ordered().len() == 1;
+        contest.winner().or_else(|| is_alone.then(|| contest.reference()))
+    }
+
+    /// `UNDECIDED between pipe, tcp, unix-stream: 25 s more would tell`.
+    fn undecided(&self, contest: &Contest) -> String {
+        let mut open: Vec<&Contestant> = contest.open().collect();
+        if open.is_empty() {
+            open = contest.ordered().iter().collect();
+        }
+        let names = names(&open).join(", ");
+        let what = match contest.ordered().iter().find_map(|one| fails(one.relation)) {
+            Some(_) => "measure again".to_owned(),
+            None => self.more(contest),
         };
-        Some(Line::new(Tone::Plain, words).after("    "))
+        format!("UNDECIDED between {names}: {what}")
+    }
+
+    /// The question of the document that a contest answers.
+    fn question(&self, contest: &Contest) -> Option<&'a Question> {
+        let id = &contest.reference().cell.id;
+        let is_it =
+            |one: &&Question| one.reference.as_ref() == Some(id) || one.confirmed.contains(id);
+        self.set.questions.iter().find(is_it)
+    }
+
+    /// What would decide what is open: `25 s more would tell`.
+    fn more(&self, contest: &Contest) -> String {
+        let question = self.question(contest);
+        let planned = || question.filter(|_| !contest.is_confirmed()).map(|one| one.rounds);
+        let rounds = contest.rounds_to_tell.or_else(planned).filter(|rounds| *rounds > 0);
+        let per_round = question.map(|one| one.seconds_per_round).filter(|one| *one > 0.0);
+        match (rounds, per_round) {
+            (None, _) => "more rounds would tell".to_owned(),
+            (Some(rounds), None) => {
+                format!("{} would tell", text::counted(rounds, "more round"))
+            }
+            (Some(rounds), Some(per_round)) => match rounds as f64 * per_round {
+                long if long > LONGEST_S => "that would take more than an hour".to_owned(),
+                long if long > 100.0 => format!("{:.0} min more would tell", (long / 60.0).ceil()),
+                short => format!("{:.0} s more would tell", short.ceil().max(1.0)),
+            },
+        }
+    }
+
+    /// Why this one, and what is open.
+    fn reasons(&self) -> Vec<String> {
+        let Some(contest) = &self.contest else { return Vec::new() };
+        let reference = base(&contest.reference().cell.key.mechanism);
+        let margin = percent(contest.margin);
+        let Some(first) = self.first() else {
+            let control = contest.ordered().iter().find_map(|one| fails(one.relation));
+            return vec![match control {
+                Some(()) => format!(
+                    "{reference} measured twice in the same rounds differs from itself: no ratio holds."
+                ),
+                None if !contest.is_confirmed() => {
+                    format!("Nothing was confirmed: {}.", self.why_unconfirmed())
+                }
+                None => {
+                    format!("A ratio takes {FEWEST_ROUNDS} rounds in which both have a figure.")
+                }
+            }];
+        };
+        let others: Vec<&Contestant> =
+            contest.ordered().iter().filter(|one| !std::ptr::eq(one.cell, first.cell)).collect();
+        let judged = || others.iter().filter(|one| one.relation != Relation::Unconfirmed);
+        let open: Vec<&Contestant> = contest.open().collect();
+        let of_first = base(&first.cell.key.mechanism);
+        let mut reasons = Vec::new();
+        if others.is_empty() {
+            reasons.push("Nothing else of its kind was measured.".to_owned());
+        } else if contest.is_overtaken() {
+            let why = self.merits(contest.reference(), std::iter::once(first.cell));
+            let why = why.unwrap_or_else(|| "is the usual one".to_owned());
+            reasons.push(format!("{reference} {why}, but is more than {margin} slower."));
+        } else if judged().all(|one| one.relation.is_slower()) {
+            let next = judged().min_by(|a, b| {
+                let ratio = |one: &Contestant| one.relation.ratio().unwrap_or(f64::INFINITY);
+                ratio(a).total_cmp(&ratio(b))
+            });
+            let how = next.map(|next| {
+                format!(
+                    "All others are slower: {} {}.",
+                    next.name,
+                    next.relation.brief(contest.margin)
+                )
+            });
+            reasons.extend(how);
+        } else if open.is_empty() {
+            let near = judged().filter(|one| !one.relation.is_slower()).map(|one| one.cell);
+            let why = self.merits(first, near).map(|why| format!("; {of_first} {why}"));
+            let why = why.unwrap_or_default();
+            reasons.push(format!("No other here is more than {margin} faster{why}."));
+        }
+        if !open.is_empty() {
+            let mut known = open.clone();
+            known.sort_by_key(|one| custom(base(&one.cell.key.mechanism)));
+            let names = text::join(&names(&known));
+            reasons
+                .push(format!("{names} may be more than {margin} faster: {}.", self.more(contest)));
+        }
+        reasons
+    }
+
+    /// Why cells were measured in the first stage alone.
+    fn why_unconfirmed(&self) -> &'static str {
+        if self.set.interrupted { "interrupted" } else { "no time left" }
     }
 
     /// What the first has that some of these lack.
-    fn merits(&self, first: &Shown, others: impl Iterator<Item = &'a Cell>) -> Option<String> {
+    fn merits(&self, first: &Contestant, others: impl Iterator<Item = &'a Cell>) -> Option<String> {
         let others: Vec<Option<&Spec>> = others.map(|cell| self.spec(cell)).collect();
+        let own = self.spec(first.cell);
         let lacks =
             |fact: &Capability| others.iter().any(|spec| !spec.is_some_and(|one| one.can(*fact)));
-        let facts = FACTS.iter().filter(|fact| first.spec.is_some_and(|spec| spec.can(**fact)));
+        let facts = FACTS.iter().filter(|fact| own.is_some_and(|spec| spec.can(**fact)));
         let facts = facts.filter(|fact| lacks(fact)).map(|fact| match fact {
             Capability::TwoWay => "is two-way".to_owned(),
             Capability::NoticesDeath => "notices a dead peer".to_owned(),
@@ -153,18 +249,12 @@ impl<'a> Overview<'a> {
     /// What else people ask for: one line each.
     fn others(&self) -> Table {
         let mut lines: Vec<[String; 3]> = Vec::new();
-        if has_places(self.set) {
-            lines.extend(self.instead("TCP instead", "tcp", "to reach another host"));
-            lines.extend(self.instead("UNIX socket instead", "unix-stream", ""));
-            lines.extend(self.unrelated());
-            lines.extend(self.choice(
-                "busy-wait, 2 CPUs",
-                self.survey.spinning_contest(),
-                ROUND_TRIP,
-            ));
-            lines.extend(self.large());
-            lines.extend(self.choice("signal, no data", self.survey.wake_up_contest(), ROUND_TRIP));
-        }
+        lines.extend(self.instead("TCP instead", "tcp", "to reach another host"));
+        lines.extend(self.instead("UNIX socket instead", "unix-stream", ""));
+        lines.extend(self.unrelated());
+        lines.extend(self.choice("busy-wait, 2 CPUs", self.survey.spinning_contest(), ROUND_TRIP));
+        lines.extend(self.large());
+        lines.extend(self.choice("signal, no data", self.survey.wake_up_contest(), ROUND_TRIP));
         let columns = [Column::text(""), Column::number(""), Column::text("")];
         let table = Table::new(columns, lines.into_iter().map(Row::new));
         Table { label: "Instead".to_owned(), ..table.layout(Layout::Flow) }
@@ -172,37 +262,44 @@ impl<'a> Overview<'a> {
 
     fn instead(&self, purpose: &str, base: &str, when: &str) -> Option<[String; 3]> {
         let row = self.rows.iter().find(|row| row.base == base)?;
-        let (figure, note) = match (row.standing, row.cell) {
-            (Standing::First, _) => return None,
-            (_, None) => (NONE.to_owned(), row.why.clone()),
-            (Standing::AsFast, _) => ("as fast".to_owned(), String::new()),
-            (Standing::Slower(Some(factor)), _) => {
-                let words = figures::factor(factor);
-                let (ratio, interval) = words.split_once(' ')?;
-                (format!("{ratio} slower"), interval.to_owned())
-            }
-            (Standing::Slower(None), Some(cell)) => {
-                let why = match is_two_mode(cell) || self.first()?.cell.is_some_and(is_two_mode) {
-                    true => "two modes".to_owned(),
-                    false => format!("fewer than {FEWEST_ROUNDS} common rounds"),
-                };
-                (value(cell), format!("slower; no factor: {why}"))
-            }
-            (Standing::Unranked, Some(cell)) => {
-                (value(cell), "too many rounds rejected to rank it".to_owned())
+        let contest = self.contest.as_ref()?;
+        let is_first = self.first().zip(row.cell).is_some_and(|(a, b)| std::ptr::eq(a.cell, b));
+        let (figure, note) = match row.cell {
+            _ if is_first => return None,
+            None => (NONE.to_owned(), row.why.clone()),
+            Some(cell) => {
+                let one = contest.of_cell(cell);
+                let beside = one.map(|one| contest.beside_first(one));
+                let relation = beside.map(|(relation, _)| relation).or(row.relation)?;
+                let than = beside.map(|(_, than)| than.cell);
+                // What it is compared with is not what stands in the first line.
+                let other = than.filter(|than| {
+                    self.first().is_none_or(|first| !std::ptr::eq(first.cell, *than))
+                });
+                let other = other.filter(|than| !std::ptr::eq(*than, cell));
+                let other = other.map(|than| format!("beside {}", rows::base(&than.key.mechanism)));
+                split(&self.words(relation, contest.margin), other)
             }
         };
         let when = Some(when.to_owned()).filter(|when| !when.is_empty() && row.cell.is_some());
         let notes: Vec<String> =
             Some(note).filter(|note| !note.is_empty()).into_iter().chain(when).collect();
-        Some([purpose.to_owned(), figure, notes.join("; ")])
+        Some([purpose.to_owned(), figure, notes.join(" ")])
+    }
+
+    /// A relation in a line of its own.
+    fn words(&self, relation: Relation, margin: f64) -> String {
+        match relation {
+            Relation::Unconfirmed => format!("not confirmed: {}", self.why_unconfirmed()),
+            relation => relation.words(margin),
+        }
     }
 
     /// For processes that have no parent in common, where the first is not for them.
     fn unrelated(&self) -> Option<[String; 3]> {
-        let first = self.first()?.cell?;
+        let first = self.contest.as_ref()?.first().cell;
         let contest = self.survey.small_contest(Survey::is_for_unrelated)?;
-        let is_first = contest.ordered().iter().any(|one| std::ptr::eq(one.cell, first));
+        let is_first = contest.of_cell(first).is_some();
         let line = || self.choice("unrelated processes", Some(contest), ROUND_TRIP);
         (!is_first).then(line).flatten()
     }
@@ -215,7 +312,7 @@ impl<'a> Overview<'a> {
         kind: MetricKind,
     ) -> Option<[String; 3]> {
         let contest = contest?;
-        let cell = contest.winner().cell;
+        let cell = contest.first().cell;
         let mut notes = vec![label(cell)];
         // That a peer's death is noticed is what one expects.
         let spec = self.spec(cell);
@@ -223,33 +320,55 @@ impl<'a> Overview<'a> {
         if self.contest.as_ref().is_some_and(|usual| usual.basis != contest.basis) {
             notes.push(contest.basis.words());
         }
+        if contest.is_overtaken() && purpose != BIG {
+            let words = contest.first().relation.brief(contest.margin);
+            notes.push(format!("{words} than {}", base(&contest.reference().cell.key.mechanism)));
+        }
+        if !contest.is_confirmed() {
+            notes.push(format!("not confirmed: {}", self.why_unconfirmed()));
+        } else if contest.winner().is_none() && contest.ordered().len() > 1 {
+            notes.push("undecided".to_owned());
+        }
         Some([purpose.to_owned(), value_of(cell, kind), notes.join(", ")])
     }
 
-    /// The fastest stream, beside that of a UNIX socket.
+    /// The stream to use, and what a UNIX socket is beside it.
     fn large(&self) -> Option<[String; 3]> {
         let contest = self.survey.large_contest()?;
         let kind = MetricKind::of(PatternKind::Stream);
-        let (size, winner) = (figures::size(contest.size), contest.winner().cell);
-        let socket =
-            contest.ordered()[1..].iter().find(|one| one.cell.key.mechanism == "unix-stream");
+        let size = figures::size(contest.size);
+        let is_socket = |one: &&Contestant| one.cell.key.mechanism == "unix-stream";
+        let socket = contest.ordered().iter().find(is_socket);
         let beside = socket.and_then(|socket| {
-            if !contest.is_behind(socket) {
-                return Some(", as fast as a UNIX socket".to_owned());
+            let (first, margin) = (contest.first(), contest.margin);
+            if std::ptr::eq(socket, first) || !contest.is_confirmed() {
+                return None;
             }
-            let factor = kind.factors(winner, &[socket.cell]).pop()??;
-            let words = figures::factor(factor);
-            Some(format!(", {} a UNIX socket", words.split(' ').next()?))
+            let words = match contest.is_overtaken() {
+                // The socket is the reference, or each of both is compared with a third.
+                true if socket.relation == Relation::Reference => {
+                    format!("{} than a UNIX socket", first.relation.brief(margin))
+                }
+                true => {
+                    let third = base(&contest.reference().cell.key.mechanism);
+                    format!("{} than {third}", first.relation.brief(margin))
+                }
+                false if socket.relation.is_slower() || socket.relation.is_faster() => {
+                    format!("{} than a UNIX socket", socket.relation.mirrored().brief(margin))
+                }
+                false => format!("a UNIX socket: {}", self.words(socket.relation, margin)),
+            };
+            Some(format!(", {words}"))
         });
-        let mut line = self.choice("big messages", Some(contest), kind)?;
+        let mut line = self.choice(BIG, Some(contest), kind)?;
         line[2].push_str(&format!(" ({size}{})", beside.unwrap_or_default()));
         Some(line)
     }
 
     fn table(&self, anchors: &Anchors) -> Table {
         let Some(contest) = &self.contest else { return Table::default() };
-        let is_ranked = has_places(self.set);
         let of = |name| Figures::Quantile(name);
+        let margin = contest.margin;
         let has_p99 = self.rows.iter().any(|row| row.own(of("p99")) != NONE);
         let larger = self.elsewhere(contest, |key, base| {
             key.pattern == PatternKind::PingPong && key.size_bytes > contest.size && base
@@ -271,9 +390,15 @@ impl<'a> Overview<'a> {
             }
         };
         add(Column::text(format!("{} round trip", in_words(contest.size))), &|row| {
-            row.cell.map_or_else(|| row.base.to_owned(), marked_label)
+            row.cell.map_or_else(|| row.base.to_owned(), label)
         });
-        add(Column::number("p50"), &|row| row.own(Figures::Figure).replace(words::TWO_MODES, ""));
+        add(Column::number("p50"), &|row| unmarked(&row.own(Figures::Figure)));
+        if contest.ordered().len() > 1 {
+            let reference = label(contest.reference().cell);
+            add(Column::text(format!("vs {reference}")), &|row| {
+                or_none(row.relation, |relation| relation.brief(margin))
+            });
+        }
         if has_p99 {
             add(Column::number("p99").rank(1), &|row| row.own(of("p99")));
         } else {
@@ -292,21 +417,14 @@ impl<'a> Overview<'a> {
                 .to_owned()
             })
         });
-        if is_ranked {
-            add(Column::number("times slower").rank(6), &|row| match row.standing {
-                Standing::Slower(Some(factor)) => figures::factor(factor),
-                _ => NONE.to_owned(),
-            });
-        }
         if has_p99 {
             add(Column::number(p50(larger)).rank(7), &|row| self.at(row, larger));
         }
-        add(Column::text("can").rank(if is_ranked { 8 } else { 1 }), &|row| or_none(row.spec, can));
-        if is_ranked {
-            add(Column::text(""), &|row| {
-                (if row.standing == Standing::AsFast { "=" } else { "" }).to_owned()
-            });
-        }
+        add(Column::text(format!("within {}", percent(margin))).rank(8), &|row| {
+            let is_within = row.relation.is_some_and(Relation::is_within);
+            (if is_within { "yes" } else { NONE }).to_owned()
+        });
+        add(Column::text("can").rank(9), &|row| or_none(row.spec, can));
         let (columns, words): (Vec<Column>, Vec<Vec<String>>) = columns.into_iter().unzip();
         let rows = self.rows.iter().enumerate().map(|(at, row)| {
             let mut cells: Vec<Words> =
@@ -317,25 +435,21 @@ impl<'a> Overview<'a> {
             // Of two modes both figures are shown.
             let own = row.cell.map(|cell| Alone::alone(cell, ROUND_TRIP));
             if let Some(own) = own.filter(Alone::is_two_mode) {
-                let mode = Figures::Figure.second(&own).replace(words::TWO_MODES, "");
+                let mode = unmarked(&Figures::Figure.second(&own));
                 let rounds = format!("or {}", Figures::Mechanism.second(&own).trim());
-                for (cell, words) in cells.iter_mut().zip([rounds, mode]) {
+                let both = cells.iter_mut().zip([rounds, mode]);
+                for (cell, words) in both {
                     *cell = std::mem::take(cell).below(Tone::Plain, words);
                 }
             }
-            let tone = match row.standing {
-                Standing::First | Standing::AsFast if is_ranked => Tone::Best,
-                Standing::Unranked if is_ranked => Tone::Quiet,
-                _ => Tone::Plain,
+            let tone = match row.cell {
+                _ if row.is_first => Tone::Best,
+                Some(cell) if contest.of_cell(cell).is_some() => Tone::Plain,
+                _ => Tone::Quiet,
             };
-            let family = row.spec.filter(|_| !is_ranked).map(|spec| spec.family.to_string());
-            Row { tone, group: family.unwrap_or_default(), cells, ..Row::default() }
+            Row { tone, cells, ..Row::default() }
         });
-        Table {
-            label: "What people choose between".to_owned(),
-            groups: "family".to_owned(),
-            ..Table::new(columns, rows)
-        }
+        Table { label: "What people choose between".to_owned(), ..Table::new(columns, rows) }
     }
 
     /// The largest of the keys at which rows have another figure; `is_it` is told whether it ran as those of the table.
@@ -374,26 +488,37 @@ impl<'a> Overview<'a> {
         figure().unwrap_or_else(|| NONE.to_owned())
     }
 
-    /// What stands below the table: its marks, and what is missing in it.
+    /// What stands below the table: what one should know of its figures, and what is missing in it.
     fn notes(&self) -> Vec<String> {
         let set = self.set;
         let cells = || self.rows.iter().filter_map(|row| row.cell);
-        let is_ranked = has_places(set);
+        let bases = |is_it: &dyn Fn(&Cell) -> bool| {
+            let rows = self.rows.iter().filter(|row| row.cell.is_some_and(is_it));
+            rows.map(|row| row.base).collect::<Vec<_>>()
+        };
         let mut notes = Vec::new();
-        if is_ranked && self.rows.iter().any(|row| row.standing == Standing::AsFast) {
-            notes.push("= as fast as the first row, as far as this run can tell".to_owned());
-        }
-        if cells().any(|cell| cell.key.wait == Wait::SpinThenBlock) {
+        let brief = bases(&|cell| cell.key.wait == Wait::SpinThenBlock);
+        if !brief.is_empty() {
             notes.push(format!(
-                "{} spins before it sleeps: fast only if the peer answers at once",
-                words::BRIEFLY
+                "{}: spins before it sleeps, fast only if the peer answers at once",
+                some(&brief)
             ));
         }
-        if cells().any(is_two_mode) {
-            notes.push("or in: the other of two modes".to_owned());
+        let split = bases(&is_two_mode);
+        if !split.is_empty() {
+            notes.push(format!(
+                "{}: two modes, so the ratio is that of most rounds and not that of the figures",
+                some(&split)
+            ));
         }
-        if cells().any(|cell| mark(cell) == words::BATCH) {
-            notes.push(format!("{} timed in batches", words::BATCH));
+        let batched = bases(&|cell| mark(cell) == words::BATCH);
+        if !batched.is_empty() {
+            notes.push(format!("{}: timed in batches", some(&batched)));
+        }
+        let compared = self.contest.as_ref().filter(|contest| contest.ordered().len() > 1);
+        if let Some(contest) = compared.filter(|one| one.is_chosen_by_same_rounds) {
+            let reference = base(&contest.reference().cell.key.mechanism);
+            notes.push(format!("{reference}: chosen as reference by the same rounds"));
         }
         let mut lines = vec![notes.join("; ")];
         lines.extend(
@@ -404,8 +529,8 @@ impl<'a> Overview<'a> {
         );
         lines.extend(
             cells()
-                .filter(|cell| lost_its_rounds(cell) && is_ranked)
-                .map(|cell| format!("{}: too many rounds rejected to rank it", label(cell))),
+                .filter(|cell| lost_its_rounds(cell))
+                .map(|cell| format!("{}: too many rounds rejected to compare it", label(cell))),
         );
         lines.extend(without_p99(set, cells()));
         lines.extend(cells().next().map(|cell| Conditions::of(cell).words()));
@@ -417,19 +542,21 @@ impl<'a> Overview<'a> {
     fn next(&self, style: &Style) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         let mut say = |name, words: String| lines.push((name, words));
-        match self.first() {
-            Some(first) => {
-                say("Your case", "ipcperf choose -s 4K --rate 20k".to_owned());
-                let others = || self.rows.iter().filter(|row| row.standing != Standing::First);
-                let tcp = others().find(|row| row.base == "tcp" && row.cell.is_some());
-                let other = tcp.or_else(|| others().find(|row| row.cell.is_some()));
-                let name = |row: &Shown| Some(row.cell?.key.mechanism.clone());
-                if let Some((a, b)) = name(first).zip(other.and_then(name)) {
-                    say("A or B", format!("ipcperf compare {a} {b}"));
-                }
+        if let Some(contest) = &self.contest {
+            say("Your case", "ipcperf choose -s 4K --rate 20k".to_owned());
+            let first = contest.first();
+            let others = || {
+                let measured = self.rows.iter().filter_map(|row| row.cell);
+                measured.filter(|cell| !std::ptr::eq(*cell, first.cell))
+            };
+            let tcp = others().find(|cell| base(&cell.key.mechanism) == "tcp");
+            if let Some(other) = tcp.or_else(|| others().next()) {
+                let (a, b) = (&first.cell.key.mechanism, &other.key.mechanism);
+                say("A or B", format!("ipcperf compare {a} {b}"));
             }
-            None if has_places(self.set) => {}
-            None => say("Fix first", "ipcperf doctor".to_owned()),
+        }
+        if self.set.noise.grade == "F" {
+            say("Fix first", "ipcperf doctor".to_owned());
         }
         let mut measured: Vec<&str> = self
             .set
@@ -459,6 +586,38 @@ impl<'a> Overview<'a> {
         }
         lines
     }
+}
+
+/// What big messages are asked for by.
+const BIG: &str = "big messages";
+
+/// A figure without marks that a legend would have to explain.
+fn unmarked(figure: &str) -> String {
+    figure.replace(words::TWO_MODES, "").replace(words::BATCH, "")
+}
+
+/// Whether a relation says that the control failed.
+fn fails(relation: Relation) -> Option<()> {
+    matches!(relation, Relation::ControlFails(_)).then_some(())
+}
+
+/// `1.5x slower` and the rest of a relation in words, and what it is compared with.
+fn split(words: &str, other: Option<String>) -> (String, String) {
+    let (figure, note) = match words.split_once(" [") {
+        Some((figure, interval)) => (figure, format!("[{interval}")),
+        None => (words, String::new()),
+    };
+    let parts = [Some(note).filter(|note| !note.is_empty()), other];
+    (figure.to_owned(), parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// The names of a few, and how many there are besides.
+fn names(some: &[&Contestant]) -> Vec<String> {
+    let mut names: Vec<String> = some.iter().take(NAMED).map(|one| label(one.cell)).collect();
+    if some.len() > NAMED {
+        names.push(format!("{} more", some.len() - NAMED));
+    }
+    names
 }
 
 /// `pipe, fifo, posix-mq and 4 more`.
