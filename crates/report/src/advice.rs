@@ -34,7 +34,7 @@ pub(crate) fn limits(set: &ResultSet) -> Option<String> {
     let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).peekable();
     match set.noise.grade.as_str() {
         "F" => Some(format!(
-            "At noise grade F ratios with an interval hold; absolute figures, tails and \"as fast\" do not{}.",
+            "At noise grade F ratios with an interval hold; absolute figures, tails and equality do not{}.",
             cause(set)
         )),
         _ if measured.peek().is_some() && measured.all(has_too_few_rounds) => Some(format!(

@@ -23,6 +23,9 @@ mod tests;
 /// How many of several have their names in a sentence.
 const NAMED: usize = 3;
 
+/// Letters of the reference's name at the head of a column.
+const LONGEST_HEAD: usize = 20;
+
 /// More time than this is not named as a remedy, s.
 const LONGEST_S: f64 = 3600.0;
 
@@ -77,15 +80,19 @@ impl<'a> Overview<'a> {
         let (mut contest, mut rows) = (None, Vec::new());
         if let Some(all) = survey.small_contest(|_| true) {
             let each = one_of_each(set, specs, &all);
-            let among = |some: &[(&str, &Cell)]| {
-                let is_in = |cell: &Cell| some.iter().any(|(_, one)| std::ptr::eq(*one, cell));
-                survey.small_contest(|entry| is_in(entry.cell))
+            let is_in = |some: &[(&str, &Cell)], cell: &Cell| {
+                some.iter().any(|(_, one)| std::ptr::eq(*one, cell))
             };
+            let of_each = survey.small_contest(|entry| is_in(&each, entry.cell));
             // What a run with stages has confirmed is one family; otherwise the rows of the screen are.
-            let all = if survey.is_staged() { all } else { among(&each).unwrap_or(all) };
+            let is_staged = survey.is_staged();
+            let all = if is_staged { all } else { of_each.unwrap_or(all) };
             let shown = shown(&all, &each, specs);
-            let is_few = survey.is_staged() || each.len() <= MOST_ARMS;
-            let judged = if is_few { all } else { among(&shown).unwrap_or(all) };
+            let is_few = each.len() <= MOST_ARMS;
+            let judged = survey.small_contest_beside(|entry| {
+                is_staged || is_in(if is_few { &each } else { &shown }, entry.cell)
+            });
+            let judged = judged.unwrap_or(all);
             rows = rows_of(&judged, shown, &each, specs);
             contest = Some(judged);
         }
@@ -202,7 +209,7 @@ impl<'a> Overview<'a> {
             });
             let how = next.map(|next| {
                 format!(
-                    "All others are slower: {} {}.",
+                    "All others compared are slower: {} {}.",
                     next.name,
                     next.relation.brief(contest.margin)
                 )
@@ -212,7 +219,10 @@ impl<'a> Overview<'a> {
             let near = judged().filter(|one| !one.relation.is_slower()).map(|one| one.cell);
             let why = self.merits(first, near).map(|why| format!("; {of_first} {why}"));
             let why = why.unwrap_or_default();
-            reasons.push(format!("No other here is more than {margin} faster{why}."));
+            // What spins first is in the table and never chosen.
+            let is_among = contest.beside().iter().any(|one| one.relation.is_faster());
+            let who = if is_among { "No other that sleeps at once" } else { "No other here" };
+            reasons.push(format!("{who} is more than {margin} faster{why}."));
         }
         if !open.is_empty() {
             let mut known = open.clone();
@@ -394,7 +404,8 @@ impl<'a> Overview<'a> {
         });
         add(Column::number("p50"), &|row| unmarked(&row.own(Figures::Figure)));
         if contest.ordered().len() > 1 {
-            let reference = label(contest.reference().cell);
+            let reference = base(&contest.reference().cell.key.mechanism);
+            let reference = text::clip(reference, LONGEST_HEAD, false);
             add(Column::text(format!("vs {reference}")), &|row| {
                 or_none(row.relation, |relation| relation.brief(margin))
             });
@@ -500,25 +511,25 @@ impl<'a> Overview<'a> {
         let brief = bases(&|cell| cell.key.wait == Wait::SpinThenBlock);
         if !brief.is_empty() {
             notes.push(format!(
-                "{}: spins before it sleeps, fast only if the peer answers at once",
+                "{} spins before it sleeps: fast only if the peer answers at once",
                 some(&brief)
             ));
         }
         let split = bases(&is_two_mode);
         if !split.is_empty() {
             notes.push(format!(
-                "{}: two modes, so the ratio is that of most rounds and not that of the figures",
+                "{} in two modes: its ratio is the median of the rounds, not that of the figures",
                 some(&split)
             ));
         }
         let batched = bases(&|cell| mark(cell) == words::BATCH);
         if !batched.is_empty() {
-            notes.push(format!("{}: timed in batches", some(&batched)));
+            notes.push(format!("{} timed in batches", some(&batched)));
         }
         let compared = self.contest.as_ref().filter(|contest| contest.ordered().len() > 1);
         if let Some(contest) = compared.filter(|one| one.is_chosen_by_same_rounds) {
             let reference = base(&contest.reference().cell.key.mechanism);
-            notes.push(format!("{reference}: chosen as reference by the same rounds"));
+            notes.push(format!("{reference} was chosen as reference by the same rounds"));
         }
         let mut lines = vec![notes.join("; ")];
         lines.extend(
@@ -549,8 +560,10 @@ impl<'a> Overview<'a> {
                 let measured = self.rows.iter().filter_map(|row| row.cell);
                 measured.filter(|cell| !std::ptr::eq(*cell, first.cell))
             };
-            let tcp = others().find(|cell| base(&cell.key.mechanism) == "tcp");
-            if let Some(other) = tcp.or_else(|| others().next()) {
+            let tcp = |cell: &Cell| base(&cell.key.mechanism) == "tcp";
+            let is_rival =
+                |cell: &Cell| contest.ordered().iter().any(|one| std::ptr::eq(one.cell, cell));
+            if let Some(other) = others().min_by_key(|cell| (!tcp(cell), !is_rival(cell))) {
                 let (a, b) = (&first.cell.key.mechanism, &other.key.mechanism);
                 say("A or B", format!("ipcperf compare {a} {b}"));
             }

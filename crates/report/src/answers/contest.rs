@@ -128,6 +128,8 @@ pub(crate) struct Contest<'a> {
     pub(crate) basis: Basis,
     pub(crate) size: u64,
     ordered: Vec<Contestant<'a>>,
+    /// Others that are compared with the reference and are not chosen, in no order.
+    beside: Vec<Contestant<'a>>,
     reference: usize,
     /// The one to use; `None` where nothing may be said.
     choice: Option<usize>,
@@ -148,6 +150,18 @@ impl<'a> Contest<'a> {
         basis: Basis,
         size: u64,
     ) -> Option<Self> {
+        Self::with_others(entries, &[], ground, kind, basis, size)
+    }
+
+    /// The same with others, which are compared with the reference and are not chosen.
+    pub(super) fn with_others(
+        entries: &[&Entry<'a>],
+        others: &[&Entry<'a>],
+        ground: Ground,
+        kind: MetricKind,
+        basis: Basis,
+        size: u64,
+    ) -> Option<Self> {
         let read = |entry: &&Entry<'a>| Some((entry.cell, ground.reading(kind, entry.cell)?));
         let mut cells: Vec<(&'a Cell, Reading)> = entries.iter().filter_map(read).collect();
         cells.sort_by(|(a, own), (b, other)| {
@@ -158,12 +172,17 @@ impl<'a> Contest<'a> {
             entries.iter().find(|one| std::ptr::eq(one.cell, cell)).and_then(|one| one.spec)
         };
         let found = Relations::of(kind, &cells, |cell| fitness(spec(cell)), ground.margin)?;
-        let found = found.at_grade(ground.grade);
-        let order = found.order();
+        let own = cells.len();
+        cells.extend(others.iter().filter_map(read));
+        let found = found.with_others(kind, &cells).at_grade(ground.grade);
+        let (order, others): (Vec<usize>, Vec<usize>) =
+            found.order().into_iter().partition(|at| *at < own);
         let place = |cell: usize| order.iter().position(|at| *at == cell).unwrap_or_default();
         let (choice, open) = match found.choice() {
             Choice::Use { cell, open } => (Some(cell), open),
-            Choice::Undecided => (None, found.undecided()),
+            Choice::Undecided => {
+                (None, found.undecided().into_iter().filter(|at| *at < own).collect())
+            }
         };
         let contestant = |at: &usize| Contestant {
             name: spoken(cells[*at].0),
@@ -176,10 +195,11 @@ impl<'a> Contest<'a> {
             basis,
             size,
             ordered: order.iter().map(contestant).collect(),
+            beside: others.iter().map(contestant).collect(),
             reference: place(found.reference()),
             choice: choice.map(place),
             rounds_to_tell: found.rounds_to_tell(&open),
-            open: open.into_iter().map(place).collect(),
+            open: open.into_iter().map(place).collect::<Vec<_>>(),
             is_chosen_by_same_rounds: found.is_chosen_by_same_rounds(),
             margin: found.margin(),
         })
@@ -217,6 +237,11 @@ impl<'a> Contest<'a> {
     /// All of them.
     pub(crate) fn ordered(&self) -> &[Contestant<'a>] {
         &self.ordered
+    }
+
+    /// Others that are compared with the reference and are not chosen.
+    pub(crate) fn beside(&self) -> &[Contestant<'a>] {
+        &self.beside
     }
 
     /// The one that the others are compared with.
@@ -258,9 +283,21 @@ impl<'a> Contest<'a> {
         self.ordered.iter().filter(may).min_by(order).unwrap_or_else(|| self.first())
     }
 
-    /// The contestant of a cell.
+    /// The contestant of a cell, or what is compared beside them.
     pub(crate) fn of_cell(&self, cell: &Cell) -> Option<&Contestant<'a>> {
-        self.ordered.iter().find(|one| std::ptr::eq(one.cell, cell))
+        self.ordered.iter().chain(&self.beside).find(|one| std::ptr::eq(one.cell, cell))
+    }
+
+    /// What may be said of a contestant, in the words of what is compared.
+    fn words(&self, relation: Relation) -> String {
+        let words = relation.words(self.margin);
+        match self.kind {
+            MetricKind::Cpu => words
+                .replace("slower", "more")
+                .replace("faster", "less")
+                .replace("as fast", "as cheap"),
+            _ => words,
+        }
     }
 
     /// What may be said of a contestant beside the one to use, and of which that is; where another than the reference is to
@@ -313,7 +350,7 @@ impl<'a> Contest<'a> {
             None if self.ordered.len() == 1 => self.named(self.reference()),
             None => format!("undecided between {}", self.list(&self.open().collect::<Vec<_>>())),
             Some(winner) if self.is_overtaken() => {
-                let beside = winner.relation.words(self.margin);
+                let beside = self.words(winner.relation);
                 format!("{} ({beside} than {})", self.named(winner), self.reference().name)
             }
             Some(winner) => self.named(winner),
@@ -352,7 +389,7 @@ impl<'a> Contest<'a> {
         let ties = self.ties();
         if let Some(first) = ties.first() {
             let verb = if ties.len() == 1 { "is" } else { "are" };
-            let words = first.relation.words(self.margin);
+            let words = self.words(first.relation);
             parts.push(format!("{words} {verb} {}", self.list(&ties)));
         }
         let open: Vec<&Contestant> = self.open().collect();
@@ -364,7 +401,7 @@ impl<'a> Contest<'a> {
             None => "nothing measured is certainly slower".to_owned(),
             Some(next) => {
                 let (relation, _) = self.beside_first(next);
-                format!("runner-up {}, {}", self.named(next), relation.words(self.margin))
+                format!("runner-up {}, {}", self.named(next), self.words(relation))
             }
         });
         parts.join("; ")
@@ -372,7 +409,7 @@ impl<'a> Contest<'a> {
 
     pub(super) fn answer(&self, question: Question, sentence: String) -> Answer {
         let name = |one: &Contestant| one.name.clone();
-        let words = |relation: Relation| relation.words(self.margin);
+        let words = |relation: Relation| self.words(relation);
         let (winner, next) = (self.winner(), self.runner_up());
         Answer {
             mechanism: winner.map(name),

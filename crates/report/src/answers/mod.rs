@@ -14,11 +14,12 @@ pub(crate) use contest::{Basis, Contest, Contestant, Entry, MOST_ARMS, sleeps_at
 use crate::Specs;
 use crate::chapters::{is_comparable, is_floor};
 use crate::figures;
-use crate::judge::{MetricKind, ROUND_TRIP, lost_its_rounds};
+use crate::judge::{MetricKind, ROUND_TRIP, Relation, lost_its_rounds};
 use contest::Ground;
 use ipcperf_core::result::{KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
+use ipcperf_stats::Statement;
 
 /// Answers whatever the cells of a set can answer, in the order of [`Question`].
 ///
@@ -92,6 +93,20 @@ impl<'a> Survey<'a> {
         size: SizeChoice,
         is_eligible: impl Fn(&Entry) -> bool,
     ) -> Option<Contest<'a>> {
+        let (eligible, basis, size) = self.eligible(pattern, size, is_eligible)?;
+        match self.is_brief {
+            true => Contest::among_few(&eligible, self.ground, kind, &basis, size),
+            false => Contest::new(&eligible, self.ground, kind, basis, size),
+        }
+    }
+
+    /// What may win a question, under which conditions and at which size.
+    fn eligible(
+        &self,
+        pattern: PatternKind,
+        size: SizeChoice,
+        is_eligible: impl Fn(&Entry) -> bool,
+    ) -> Option<(Vec<&Entry<'a>>, Basis, u64)> {
         let eligible: Vec<&Entry<'a>> = self
             .entries
             .iter()
@@ -107,10 +122,7 @@ impl<'a> Survey<'a> {
         };
         let of_size = on_basis().filter(|entry| entry.cell.key.size_bytes == size).copied();
         let of_size: Vec<&Entry<'a>> = of_size.collect();
-        match self.is_brief {
-            true => Contest::among_few(&of_size, self.ground, kind, &basis, size),
-            false => Contest::new(&of_size, self.ground, kind, basis, size),
-        }
+        Some((of_size, basis, size))
     }
 
     pub(crate) fn small_contest(
@@ -119,6 +131,25 @@ impl<'a> Survey<'a> {
     ) -> Option<Contest<'a>> {
         let is_data = |entry: &Entry| sleeps_at_once(entry.cell) && is_eligible(entry);
         self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, is_data)
+    }
+
+    /// The same, and beside it what spins before it sleeps: it is compared and never chosen.
+    pub(crate) fn small_contest_beside(
+        &self,
+        is_shown: impl Fn(&Entry) -> bool,
+    ) -> Option<Contest<'a>> {
+        let sleeps = |entry: &Entry| sleeps_at_once(entry.cell) && is_shown(entry);
+        let (eligible, basis, size) =
+            self.eligible(PatternKind::PingPong, SizeChoice::Small, sleeps)?;
+        let others = self.entries.iter().filter(|entry| {
+            let key = &entry.cell.key;
+            (key.pattern, key.size_bytes, key.wait)
+                == (PatternKind::PingPong, size, Wait::SpinThenBlock)
+                && basis.has(entry.cell)
+                && is_shown(entry)
+        });
+        let others: Vec<&Entry<'a>> = others.collect();
+        Contest::with_others(&eligible, &others, self.ground, ROUND_TRIP, basis, size)
     }
 
     fn small(&self) -> Option<Answer> {
@@ -156,11 +187,15 @@ impl<'a> Survey<'a> {
             Some(_) if here.winner().is_some_and(|one| one.name == *name) => {
                 format!(" With both ends on one CPU it is {} as well.", here.winner_words())
             }
-            Some(one) => format!(
-                " With both ends on one CPU {name} takes {}, and the best there is {}.",
-                figures::nanos(one.reading.value),
-                here.winner_words()
-            ),
+            Some(one) => {
+                let (relation, than) = here.beside_first(one);
+                format!(
+                    " With both ends on one CPU {name} takes {}: {} ({}).",
+                    figures::nanos(one.reading.value),
+                    beside_words(relation, here.margin, &than.name),
+                    here.figure(than)
+                )
+            }
             None => format!(" With both ends on one CPU the best is {}.", here.winner_words()),
         }
     }
@@ -277,7 +312,8 @@ impl<'a> Survey<'a> {
         } else {
             let is_best = std::ptr::eq(best.cell, all.first().cell);
             let what = if is_best { "the best of any kind" } else { "the reference" };
-            format!("{} beside {what} ({}, {figure})", relation.words(all.margin), best.name)
+            let words = beside_words(relation, all.margin, what);
+            format!("{words} ({}, {figure})", best.name)
         };
         let mut sentence = format!(
             "A socket that unrelated processes can connect to: {} for a round trip of {} {}, {price}; {}.",
@@ -297,6 +333,17 @@ impl<'a> Survey<'a> {
         let (value, runner_up_value) = (ratio(&answer.mechanism), ratio(&answer.runner_up));
         Some(Answer { value, runner_up_value, ..answer })
     }
+}
+
+/// `1.5x slower [1.2, 1.9] than pipe`, `as fast (within 10 %) as pipe`, `undecided: 0.9x to 1.4x beside pipe`.
+fn beside_words(relation: Relation, margin: f64, other: &str) -> String {
+    let words = relation.words(margin);
+    let link = match relation {
+        Relation::Stated(Statement::Slower { .. } | Statement::Faster { .. }, _) => "than",
+        Relation::Stated(Statement::AsFast, _) => "as",
+        _ => "beside",
+    };
+    format!("{words} {link} {other}")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -37,6 +37,8 @@ pub(crate) struct Relations {
     by_fitness: Vec<usize>,
     /// The reference was chosen by the rounds that the ratios come from.
     is_chosen_by_same_rounds: bool,
+    /// Some cell was not measured in the screen alone.
+    is_confirmed: bool,
     margin: f64,
 }
 
@@ -84,7 +86,33 @@ impl Relations {
             Some(named) => named,
             None => chosen(&confirmed, &rows, &by_fitness, kind, cells)?,
         };
-        let others: Vec<usize> = confirmed.iter().copied().filter(|at| *at != reference).collect();
+        let is_chosen_by_same_rounds = named.is_none() && cells.len() > 1;
+        let rest = (rows.as_slice(), by_fitness);
+        Some(Self::beside(kind, cells, reference, rest, is_chosen_by_same_rounds, margin))
+    }
+
+    /// The same of more cells, which are compared with the reference of these but are never chosen: the first of `cells` are
+    /// those that `self` is of, in their order. All intervals hold together.
+    pub(crate) fn with_others(&self, kind: MetricKind, cells: &[(&Cell, Reading)]) -> Self {
+        let rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
+        let rest = (rows.as_slice(), self.by_fitness.clone());
+        let is_chosen = self.is_chosen_by_same_rounds;
+        Self::beside(kind, cells, self.reference, rest, is_chosen, self.margin)
+    }
+
+    /// Of cells with the logarithms of their rounds, and the places of those that may be chosen, the fittest first.
+    fn beside(
+        kind: MetricKind,
+        cells: &[(&Cell, Reading)],
+        reference: usize,
+        (rows, by_fitness): (&[Vec<Option<f64>>], Vec<usize>),
+        is_chosen_by_same_rounds: bool,
+        margin: f64,
+    ) -> Self {
+        let counts = |at: &usize| !cells[*at].0.is_unconfirmed();
+        let any = (0..cells.len()).any(|at| counts(&at));
+        let confirmed = (0..cells.len()).filter(|at| counts(at) || !any);
+        let others: Vec<usize> = confirmed.filter(|at| *at != reference).collect();
         let of_others: Vec<_> = others.iter().map(|at| rows[*at].clone()).collect();
         let found = relative_to(&rows[reference], &of_others);
         let holds = control(kind, cells[reference].0).unwrap_or(true);
@@ -103,8 +131,8 @@ impl Relations {
                 }
             };
         }
-        let is_chosen_by_same_rounds = named.is_none() && cells.len() > 1;
-        Some(Self { reference, relations, by_fitness, is_chosen_by_same_rounds, margin })
+        let is_confirmed = any;
+        Self { reference, relations, by_fitness, is_chosen_by_same_rounds, is_confirmed, margin }
     }
 
     /// The place of the reference among the cells.
@@ -141,9 +169,13 @@ impl Relations {
             Relation::Stated(_, relative) | Relation::TooNoisy(relative) => Some(relative),
             _ => None,
         };
-        let others = || (0..self.relations.len()).filter(|at| *at != self.reference);
+        let mut may_be_chosen = self.by_fitness.clone();
+        may_be_chosen.sort_unstable();
+        let others = || may_be_chosen.iter().copied().filter(|at| *at != self.reference);
         let is_sound = others().all(|at| !matches!(self.relations[at], Relation::ControlFails(_)));
-        let has_any = others().next().is_none() || others().any(|at| stated(&at).is_some());
+        let mut compared = others().filter(|at| self.relations[*at] != Relation::Unconfirmed);
+        let is_alone = compared.next().is_none() && (self.is_confirmed || others().count() == 0);
+        let has_any = is_alone || others().any(|at| stated(&at).is_some());
         if !is_sound || !has_any {
             return Choice::Undecided;
         }

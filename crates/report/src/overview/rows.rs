@@ -105,7 +105,6 @@ pub(super) fn rows_of<'a>(
     each: &[(&'a str, &'a Cell)],
     specs: &Specs,
 ) -> Vec<Shown<'a>> {
-    let at = |cell: &Cell| contest.ordered().iter().position(|one| std::ptr::eq(one.cell, cell));
     let first = contest.winner().map(|one| one.cell);
     let mut rows: Vec<Shown> = Vec::new();
     for (base, cell) in shown {
@@ -117,7 +116,13 @@ pub(super) fn rows_of<'a>(
         let (spec, why) = (specs(&cell.key.mechanism), String::new());
         rows.push(Shown { base, spec, cell: Some(cell), why, relation: Some(relation), is_first });
     }
-    rows.sort_by_key(|row| row.cell.and_then(at).unwrap_or(usize::MAX));
+    let ratio = |row: &Shown| row.relation.and_then(Relation::ratio).unwrap_or(f64::INFINITY);
+    let value = |row: &Shown| row.cell.and_then(|cell| cell.figure()?.value);
+    rows.sort_by(|a, b| {
+        let by_value =
+            value(a).unwrap_or(f64::INFINITY).total_cmp(&value(b).unwrap_or(f64::INFINITY));
+        ratio(a).total_cmp(&ratio(b)).then(by_value)
+    });
     let has_row = |name: &str| rows.iter().any(|row| row.base == name);
     for base in ALWAYS.into_iter().filter(|name| !has_row(name)).collect::<Vec<_>>() {
         let cell = each.iter().find(|one| one.0 == base).map(|one| one.1);

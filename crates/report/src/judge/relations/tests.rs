@@ -96,6 +96,8 @@ fn cells_of_the_screen_alone_are_in_no_statement() {
     assert_eq!(found.relation(2), Relation::Unconfirmed);
     assert_eq!(found.choice(), Choice::Use { cell: 0, open: vec![] });
     assert_eq!(found.order(), [0, 1, 2]);
+    let alone = [cells[0].clone(), cells[2].clone()];
+    assert_eq!(relations(&alone).choice(), Choice::Use { cell: 0, open: vec![] });
     let screen = cells.map(|cell| stage(cell, Stage::Screen));
     assert_eq!(relations(&screen).choice(), Choice::Undecided);
 }
