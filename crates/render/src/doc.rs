@@ -117,6 +117,8 @@ pub enum Picture {
     Plane(svg::Plane),
     /// Rounds of several rows.
     Strip(svg::Strip),
+    /// Figures with their intervals.
+    Ranges(svg::Ranges),
     /// A figure for each pair.
     Matrix(svg::Matrix),
     /// Channels between names.
@@ -487,6 +489,7 @@ impl Picture {
             Self::Chart(chart) => chart.inline(),
             Self::Plane(plane) => plane.inline(),
             Self::Strip(strip) => strip.inline(),
+            Self::Ranges(ranges) => ranges.inline(),
             Self::Matrix(matrix) => matrix.inline(),
             Self::Flow(flow) => flow.inline(),
         }

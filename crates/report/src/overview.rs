@@ -7,12 +7,12 @@ use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
 use crate::judge::{MetricKind, ROUND_TRIP, Relation, lost_its_rounds, percent};
-use crate::pictures::Anchors;
+use crate::pictures::{Anchors, Mechanism, mechanisms};
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text, words};
 use ipcperf_core::result::{Cell, CellKey, Question, ResultSet, Status};
 use ipcperf_core::{Capability, OnClose, PatternKind, Placement, Spec, Wait};
-use ipcperf_render::doc::{Cell as Words, Column, Doc, Layout, Line, Row, Table, Tone};
+use ipcperf_render::doc::{Cell as Words, Chart, Column, Doc, Layout, Line, Row, Table, Tone};
 use ipcperf_stats::FEWEST_ROUNDS;
 use rows::{Shown, base, custom, is_two_mode, one_of_each, rows_of, shown};
 
@@ -47,12 +47,20 @@ struct Overview<'a> {
 /// The screen.
 pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style, anchors: &Anchors) -> Doc {
     let overview = Overview::of(set, specs);
-    let mut doc = Doc::new(overview.headline());
+    let mut doc = match style.pictures {
+        true => Doc::new(overview.sentence()),
+        false => Doc::new(overview.headline()),
+    };
     for line in overview.reasons() {
         doc.body.lines([Line::new(Tone::Plain, line).after("    ")]);
     }
     if let Some(limits) = limits(set) {
         doc.body.say(Tone::Doubt, limits);
+    }
+    if style.pictures
+        && let Some(chart) = overview.chart(anchors)
+    {
+        doc.body.chart(chart);
     }
     doc.body.space();
     doc.body.table(overview.others());
@@ -121,6 +129,55 @@ impl<'a> Overview<'a> {
             false => String::new(),
         };
         format!("USE {name}{gloss}: {} round trip{beside}{}", value(cell), cpu.unwrap_or_default())
+    }
+
+    /// The answer as the heading of a page.
+    fn sentence(&self) -> String {
+        let (Some(contest), Some(first)) = (&self.contest, self.first()) else {
+            let words = self.headline();
+            return words.replacen("UNDECIDED", "Undecided", 1);
+        };
+        let margin = percent(contest.margin);
+        let name = label(first.cell);
+        let size = in_words(contest.size);
+        let takes = value(first.cell);
+        let others = contest.ordered().iter().filter(|one| !std::ptr::eq(one.cell, first.cell));
+        let compared = || others.clone().filter(|one| one.relation != Relation::Unconfirmed);
+        let open: Vec<&Contestant> = contest.open().collect();
+        let rest = if contest.is_overtaken() {
+            let words = first.relation.brief(contest.margin);
+            format!(", {words} than {}", label(contest.reference().cell))
+        } else if compared().next().is_none() {
+            String::new()
+        } else if !open.is_empty() {
+            let verb = if open.len() == 1 { "is" } else { "are" };
+            let names = text::join(&names(&open));
+            format!("; whether {names} {verb} more than {margin} faster is open")
+        } else if compared().all(|one| one.relation.is_slower()) {
+            ", and all others compared are slower".to_owned()
+        } else {
+            format!(", and no other that was compared is more than {margin} faster")
+        };
+        format!("Use {name}: a {size} round trip takes {takes} {}{rest}", contest.basis.words())
+    }
+
+    /// Each row with its interval, on two CPUs and on one.
+    fn chart(&self, anchors: &Anchors) -> Option<Chart> {
+        let contest = self.contest.as_ref()?;
+        let one_cpu = self.one_cpu(contest);
+        let rows = self.rows.iter().filter_map(|row| {
+            Some(Mechanism {
+                cell: row.cell?,
+                elsewhere: self.cell_at(row, one_cpu),
+                is_reference: row.relation == Some(Relation::Reference),
+            })
+        });
+        let places = match contest.basis.placement.is_one_cpu() {
+            true => ["one CPU", ""],
+            false => ["two CPUs", "one CPU"],
+        };
+        let title = format!("{} round trip", in_words(contest.size));
+        mechanisms(title, places, &rows.collect::<Vec<_>>(), anchors)
     }
 
     /// The one to use; the only one that was measured is it, whatever its rounds say.
@@ -383,11 +440,7 @@ impl<'a> Overview<'a> {
         let larger = self.elsewhere(contest, |key, base| {
             key.pattern == PatternKind::PingPong && key.size_bytes > contest.size && base
         });
-        let one_cpu = self.elsewhere(contest, |key, _| {
-            (key.pattern, key.size_bytes) == (PatternKind::PingPong, contest.size)
-                && key.placement == Placement::SameCpu
-                && !contest.basis.placement.is_one_cpu()
-        });
+        let one_cpu = self.one_cpu(contest);
         let stream =
             self.elsewhere(contest, |key, base| key.pattern == PatternKind::Stream && base);
         let p50 = |key: Option<&CellKey>| format!("{} p50", size_of(key));
@@ -463,6 +516,15 @@ impl<'a> Overview<'a> {
         Table { label: "What people choose between".to_owned(), ..Table::new(columns, rows) }
     }
 
+    /// Where rows were measured with both ends on one CPU, if the table is not about that.
+    fn one_cpu(&self, contest: &Contest) -> Option<&'a CellKey> {
+        self.elsewhere(contest, |key, _| {
+            (key.pattern, key.size_bytes) == (PatternKind::PingPong, contest.size)
+                && key.placement == Placement::SameCpu
+                && !contest.basis.placement.is_one_cpu()
+        })
+    }
+
     /// The largest of the keys at which rows have another figure; `is_it` is told whether it ran as those of the table.
     fn elsewhere(
         &self,
@@ -481,22 +543,23 @@ impl<'a> Overview<'a> {
 
     /// The figure of the cell with pattern, size and place of this key, and all else of the row.
     fn at(&self, row: &Shown, like: Option<&CellKey>) -> String {
-        let figure = || {
-            let (own, like) = (row.cell?, like?);
-            let key = CellKey {
-                pattern: like.pattern,
-                size_bytes: like.size_bytes,
-                placement: like.placement,
-                cpus: like.cpus.clone(),
-                ..own.key.clone()
-            };
-            let is_it = |cell: &&Cell| {
-                cell.key == key && cell.status == Status::Ok && cell.requested() == own.requested()
-            };
-            let cell = self.set.cells.iter().find(is_it)?;
-            Some(value_of(cell, MetricKind::of(cell.key.pattern)))
+        or_none(self.cell_at(row, like), |cell| value_of(cell, MetricKind::of(cell.key.pattern)))
+    }
+
+    /// That cell.
+    fn cell_at(&self, row: &Shown, like: Option<&CellKey>) -> Option<&'a Cell> {
+        let (own, like) = (row.cell?, like?);
+        let key = CellKey {
+            pattern: like.pattern,
+            size_bytes: like.size_bytes,
+            placement: like.placement,
+            cpus: like.cpus.clone(),
+            ..own.key.clone()
         };
-        figure().unwrap_or_else(|| NONE.to_owned())
+        let is_it = |cell: &&Cell| {
+            cell.key == key && cell.status == Status::Ok && cell.requested() == own.requested()
+        };
+        self.set.cells.iter().find(is_it)
     }
 
     /// What stands below the table: what one should know of its figures, and what is missing in it.
@@ -517,8 +580,9 @@ impl<'a> Overview<'a> {
         }
         let split = bases(&is_two_mode);
         if !split.is_empty() {
+            let whose = if split.len() == 1 { "its ratio" } else { "each ratio" };
             notes.push(format!(
-                "{} in two modes: its ratio is the median of the rounds, not that of the figures",
+                "{} in two modes: {whose} is the median of the rounds, not that of the figures",
                 some(&split)
             ));
         }

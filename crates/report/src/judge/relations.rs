@@ -377,7 +377,7 @@ fn factor(relative: Relative) -> Option<Factor> {
 /// `0.9x to 1.4x`, with a second digit where one end would be 1 otherwise.
 fn range(Interval { low, high }: Interval) -> String {
     let is_one = |end: f64| (0.95..1.05).contains(&end);
-    let digits = if is_one(low) || is_one(high) { 2 } else { 1 };
+    let digits = if is_one(low) || is_one(high) || low < 0.095 { 2 } else { 1 };
     format!("{low:.digits$}x to {high:.digits$}x")
 }
 

@@ -447,6 +447,12 @@ pub(super) const COLUMNS: &[Word] = &[
         "look at the largest first",
     ),
     word(
+        "two CPUs",
+        Column,
+        "the round trip with each end on a CPU of its own",
+        "use it if your processes run at the same time",
+    ),
+    word(
         "one CPU",
         Column,
         "the same round trip with both sides on one CPU",
