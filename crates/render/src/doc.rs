@@ -169,6 +169,8 @@ pub struct Column {
     pub is_whole: bool,
     /// The higher, the sooner it gives way; one of rank 0 never does.
     pub rank: usize,
+    /// A terminal that was asked for bars draws one beside each figure that has a value, from 0 to the largest of them.
+    pub is_drawn: bool,
     /// What it means, said below the table wherever it is shown.
     pub legend: String,
     /// Where it is shown.
@@ -402,6 +404,12 @@ impl Column {
     #[must_use]
     pub fn rank(self, rank: usize) -> Self {
         Self { rank, ..self }
+    }
+
+    /// The same with bars beside its figures, where a terminal was asked for them.
+    #[must_use]
+    pub fn drawn(self) -> Self {
+        Self { is_drawn: true, ..self }
     }
 
     /// The same with what it means.

@@ -137,28 +137,16 @@ impl<'a> Overview<'a> {
             let words = self.headline();
             return words.replacen("UNDECIDED", "Undecided", 1);
         };
-        let margin = percent(contest.margin);
-        let name = label(first.cell);
-        let size = in_words(contest.size);
-        let takes = value(first.cell);
-        let others = contest.ordered().iter().filter(|one| !std::ptr::eq(one.cell, first.cell));
-        let compared = || others.clone().filter(|one| one.relation != Relation::Unconfirmed);
-        let open: Vec<&Contestant> = contest.open().collect();
-        let rest = if contest.is_overtaken() {
-            let words = first.relation.brief(contest.margin);
-            format!(", {words} than {}", label(contest.reference().cell))
-        } else if compared().next().is_none() {
-            String::new()
-        } else if !open.is_empty() {
-            let verb = if open.len() == 1 { "is" } else { "are" };
-            let names = text::join(&names(&open));
-            format!("; whether {names} {verb} more than {margin} faster is open")
-        } else if compared().all(|one| one.relation.is_slower()) {
-            ", and all others compared are slower".to_owned()
-        } else {
-            format!(", and no other that was compared is more than {margin} faster")
+        let beside = match contest.is_overtaken() {
+            true => {
+                let words = first.relation.brief(contest.margin);
+                format!(", {words} than {}", label(contest.reference().cell))
+            }
+            false => String::new(),
         };
-        format!("Use {name}: a {size} round trip takes {takes} {}{rest}", contest.basis.words())
+        let (name, takes) = (label(first.cell), value(first.cell));
+        let (size, place) = (in_words(contest.size), contest.basis.words());
+        format!("Use {name}: a {size} round trip takes {takes} {place}{beside}")
     }
 
     /// Each row with its interval, on two CPUs and on one.
@@ -455,7 +443,7 @@ impl<'a> Overview<'a> {
         add(Column::text(format!("{} round trip", in_words(contest.size))), &|row| {
             row.cell.map_or_else(|| row.base.to_owned(), label)
         });
-        add(Column::number("p50"), &|row| unmarked(&row.own(Figures::Figure)));
+        add(Column::number("p50").drawn(), &|row| unmarked(&row.own(Figures::Figure)));
         if contest.ordered().len() > 1 {
             let reference = base(&contest.reference().cell.key.mechanism);
             let reference = text::clip(reference, LONGEST_HEAD, false);
@@ -495,6 +483,9 @@ impl<'a> Overview<'a> {
                 words.iter().map(|column| Words::from(column[at].as_str())).collect();
             if let (Some(cell), Some(name)) = (row.cell, cells[0].0.first_mut()) {
                 name.link = anchors.link(cell);
+            }
+            if let (Some(cell), Some(figure)) = (row.cell, cells[1].0.first_mut()) {
+                figure.value = cell.figure().and_then(|metric| metric.value);
             }
             // Of two modes both figures are shown.
             let own = row.cell.map(|cell| Alone::alone(cell, ROUND_TRIP));

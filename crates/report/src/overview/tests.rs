@@ -583,3 +583,34 @@ fn around_rounds(cell: &Cell, times: f64) -> Vec<ipcperf_core::result::Round> {
     }
     rounds
 }
+
+#[test]
+fn bars_stand_beside_the_figures_where_they_were_asked_for() {
+    let set = of(&[("pipe", 50.0), ("tcp", 100.0)]);
+    let style = Style { bars: true, unicode: true, ..Style::default() };
+    let text = written(&set, &style);
+    let bar = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.chars().filter(|sign| *sign == '\u{2588}').count()
+    };
+    assert_eq!(["pipe ", "tcp "].map(bar), [5, 10], "{text}");
+    assert!(text.lines().all(|line| text::width(line) <= 80), "{text}");
+    assert!(written(&set, &Style { bars: true, ..Style::default() }).contains("50.0 us #####  "));
+    assert!(!written(&set, &Style::default()).contains('#'));
+}
+
+#[test]
+fn the_page_begins_with_the_answer_and_a_chart_in_which_the_reference_is_marked() {
+    let text = written_as(&sample::survey(), Format::Html);
+    let (_, page) = text.split_once("<main").unwrap();
+    let heading = page.find("Use fifo: a 64-byte round trip takes 72.1").unwrap();
+    let chart = page.find("<svg").unwrap();
+    let table = page.find("TCP instead").unwrap();
+    assert!(heading < chart && chart < table);
+    assert!(page[chart..table].contains("fifo (reference)"));
+    assert!(page[chart..table].contains("one CPU") && page[chart..table].contains("two CPUs"));
+}
+
+fn written_as(set: &ResultSet, format: Format) -> String {
+    rendered(set, format, &Style::default())
+}
