@@ -1,3 +1,5 @@
+//! What is said of rows beside their reference.
+
 use super::*;
 use crate::fittest::fitness;
 use crate::judge::ROUND_TRIP;
