@@ -120,6 +120,9 @@ pub(crate) struct LookArgs {
     /// Show all findings instead of the worst five, all cells of a comparison, and all columns in Markdown
     #[arg(short, long)]
     pub(crate) verbose: bool,
+    /// Draw bars beside the figures of a first screen; a pipe or a file gets none
+    #[arg(long)]
+    pub(crate) bars: bool,
 }
 
 /// How much of a result is shown.

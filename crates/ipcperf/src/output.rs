@@ -145,6 +145,7 @@ pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
         full: false,
         pictures: false,
         top: None,
+        bars: look.bars && terminal,
     }
 }
 

@@ -117,6 +117,8 @@ pub enum Picture {
     Plane(svg::Plane),
     /// Rounds of several rows.
     Strip(svg::Strip),
+    /// Figures with their intervals.
+    Ranges(svg::Ranges),
     /// A figure for each pair.
     Matrix(svg::Matrix),
     /// Channels between names.
@@ -167,6 +169,8 @@ pub struct Column {
     pub is_whole: bool,
     /// The higher, the sooner it gives way; one of rank 0 never does.
     pub rank: usize,
+    /// A terminal that was asked for bars draws one beside each figure that has a value, from 0 to the largest of them.
+    pub is_drawn: bool,
     /// What it means, said below the table wherever it is shown.
     pub legend: String,
     /// Where it is shown.
@@ -402,6 +406,12 @@ impl Column {
         Self { rank, ..self }
     }
 
+    /// The same with bars beside its figures, where a terminal was asked for them.
+    #[must_use]
+    pub fn drawn(self) -> Self {
+        Self { is_drawn: true, ..self }
+    }
+
     /// The same with what it means.
     #[must_use]
     pub fn legend(self, legend: impl Into<String>) -> Self {
@@ -487,6 +497,7 @@ impl Picture {
             Self::Chart(chart) => chart.inline(),
             Self::Plane(plane) => plane.inline(),
             Self::Strip(strip) => strip.inline(),
+            Self::Ranges(ranges) => ranges.inline(),
             Self::Matrix(matrix) => matrix.inline(),
             Self::Flow(flow) => flow.inline(),
         }

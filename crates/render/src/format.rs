@@ -87,6 +87,8 @@ pub struct Style {
     pub pictures: bool,
     /// Rows shown of each ranking; none: all.
     pub top: Option<usize>,
+    /// Bars beside the figures of tables on a terminal.
+    pub bars: bool,
 }
 
 impl Style {
@@ -126,6 +128,7 @@ impl Default for Style {
             full: false,
             pictures: false,
             top: None,
+            bars: false,
         }
     }
 }

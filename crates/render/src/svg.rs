@@ -12,11 +12,13 @@ use std::fmt::Write;
 mod flow;
 mod matrix;
 mod plane;
+mod ranges;
 mod strip;
 
 pub use flow::{Flow, FlowLink};
 pub use matrix::Matrix;
 pub use plane::{Axis, Mark, Plane, Spot, Trace};
+pub use ranges::{Range, RangeRow, Ranges};
 pub use strip::{Strip, StripRow, spark};
 
 /// How figures are drawn.

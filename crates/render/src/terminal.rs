@@ -103,6 +103,39 @@ fn beside(table: &Table) -> Vec<usize> {
     all.filter(is_beside).collect()
 }
 
+/// Columns of the longest bar beside a figure.
+const BAR: usize = 10;
+
+/// Puts a bar behind each figure of a column that has a value: from 0, and as long as all others allow.
+fn draw(grid: &mut Grid, table: &Table, unicode: bool) {
+    let drawn = (0..table.columns.len()).filter(|at| table.columns[*at].is_drawn);
+    for at in drawn {
+        let value = |row: &Row| {
+            let value = row.cells.get(at)?.0.first()?.value?;
+            (value.is_finite() && value >= 0.0).then_some(value)
+        };
+        let most = table.rows.iter().filter_map(value).fold(0.0, f64::max);
+        if most <= 0.0 {
+            continue;
+        }
+        for (row, cells) in table.rows.iter().zip(&mut grid.rows) {
+            let bar = |line: usize| match value(row).filter(|_| line == 0) {
+                Some(value) => text::bar(value / most * BAR as f64, unicode),
+                None => String::new(),
+            };
+            let lines = cells[at].split('\n').enumerate();
+            let lines = lines.map(|(line, words)| {
+                let bar = bar(line);
+                let rest = " ".repeat(BAR.saturating_sub(text::width(&bar)));
+                format!("{words} {bar}{rest}")
+            });
+            cells[at] = lines.collect::<Vec<_>>().join("\n");
+        }
+        let room = " ".repeat(BAR + 1);
+        grid.heads[at].push_str(&room);
+    }
+}
+
 /// Clean texts, in which a newline is one of ours.
 fn grid(table: &Table, unicode: bool) -> Grid {
     let clean = |words: &str| text::clean(words, unicode);
@@ -123,6 +156,9 @@ fn grid(table: &Table, unicode: bool) -> Grid {
 fn table(page: &mut Page<'_>, table: &Table, edge: &str) -> io::Result<()> {
     let style = *page.style;
     let mut grid = grid(table, style.unicode);
+    if style.bars {
+        draw(&mut grid, table, style.unicode);
+    }
     let all = beside(table);
     let (always, mut wanted): (Vec<usize>, Vec<usize>) =
         all.iter().partition(|at| table.columns[**at].rank == 0);

@@ -174,6 +174,17 @@ pub fn in_groups<K: PartialEq, V>(pairs: impl IntoIterator<Item = (K, V)>) -> Ve
     groups
 }
 
+/// A bar of so many columns, to an eighth of one where there are signs for that.
+#[must_use]
+pub fn bar(columns: f64, unicode: bool) -> String {
+    let eighths = (columns * 8.0).round() as usize;
+    if !unicode {
+        return "#".repeat((eighths + 4) / 8);
+    }
+    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
+    "█".repeat(eighths / 8) + rest
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -28,6 +28,26 @@ pub(crate) fn caution(set: &ResultSet) -> Option<String> {
     }
 }
 
+/// What the noise and the length of a run do not allow, beside ratios of which the intervals are shown: those hold at any
+/// grade.
+pub(crate) fn limits(set: &ResultSet) -> Option<String> {
+    let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).peekable();
+    match set.noise.grade.as_str() {
+        "F" => Some(format!(
+            "At noise grade F ratios with an interval hold; absolute figures, tails and equality do not{}.",
+            cause(set)
+        )),
+        _ if measured.peek().is_some() && measured.all(has_too_few_rounds) => Some(format!(
+            "Too few rounds: with fewer than {FEWEST_ROUNDS} nothing is said of what is faster."
+        )),
+        "D" => Some(format!(
+            "At noise grade D ratios with an interval hold; absolute figures and tails are rough{}.",
+            cause(set)
+        )),
+        _ => None,
+    }
+}
+
 /// ` (steal 20 %)`: what gave the grade its value; of a document that does not say so, the first finding.
 fn cause(set: &ResultSet) -> String {
     let first = set.noise.findings.iter().find(|finding| finding.severity != Severity::Info);

@@ -1,7 +1,7 @@
 //! The distribution of a few cells drawn in characters: quantiles as bars on a scale of powers of ten, and the rounds in
 //! their order. A terminal without UTF-8 gets ASCII.
 
-use crate::{Style, figures};
+use crate::{Style, figures, text};
 use ipcperf_core::result::{Cell, Metric, ResultSet, Round, Status};
 use ipcperf_render::doc::{Cell as Words, Column, Place, Row, Section, Table, Tone};
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub(crate) fn section(set: &ResultSet, style: &Style) -> Section {
     let rows = cells.iter().flat_map(|(cell, quantiles)| {
         let row = |(name, value): &(&str, f64)| {
             let share = (value.log10() - low) / (high - low);
-            let bar = bar(share * room as f64, style.unicode);
+            let bar = text::bar(share * room as f64, style.unicode);
             Row::new([(*name).to_owned(), bar, figures::nanos(*value)])
         };
         let rows = quantiles.iter().map(row).chain(rounds(cell, style));
@@ -57,16 +57,6 @@ pub(crate) fn section(set: &ResultSet, style: &Style) -> Section {
 fn quantiles(times: &BTreeMap<String, Metric>) -> Vec<(&'static str, f64)> {
     let figure = |name: &&'static str| Some((*name, times.get(*name)?.value?));
     QUANTILES.iter().filter_map(figure).filter(|(_, value)| *value > 0.0).collect()
-}
-
-/// A bar of so many columns, to an eighth of one where there are signs for that.
-fn bar(columns: f64, unicode: bool) -> String {
-    let eighths = (columns * 8.0).round() as usize;
-    if !unicode {
-        return "#".repeat((eighths + 4) / 8);
-    }
-    let rest = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"][eighths % 8];
-    "█".repeat(eighths / 8) + rest
 }
 
 /// The figure of each round, from the lowest to the highest of them.

@@ -1,27 +1,33 @@
 //! A survey on one screen: what to use and why, what the obvious others cost, and the mechanisms that people choose between.
 
-use crate::advice::{caution, has_places, without_p99};
-use crate::answers::{Contest, Survey, caveats};
-use crate::chapters::{Conditions, Row as Alone, label, marked_label, unmeasured};
+use crate::advice::{limits, without_p99};
+use crate::answers::{Contest, Contestant, MOST_ARMS, Survey, caveats};
+use crate::chapters::{Conditions, Row as Alone, label, unmeasured};
 use crate::columns::{Column as Figures, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
-use crate::judge::{MetricKind, ROUND_TRIP, lost_its_rounds};
-use crate::pictures::Anchors;
+use crate::judge::{MetricKind, ROUND_TRIP, Relation, lost_its_rounds, percent};
+use crate::pictures::{Anchors, Mechanism, mechanisms};
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text, words};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
 use ipcperf_core::{Capability, OnClose, PatternKind, Placement, Spec, Wait};
-use ipcperf_render::doc::{Cell as Words, Column, Doc, Layout, Line, Row, Table, Tone};
-use ipcperf_stats::FEWEST_ROUNDS;
-use rows::{Shown, Standing, base, custom, is_two_mode, one_of_each, rows_of};
+use ipcperf_render::doc::{Cell as Words, Chart, Column, Doc, Layout, Line, Row, Table, Tone};
+use rows::{Shown, base, is_two_mode, one_of_each, rows_of, shown};
 
+mod conclusion;
 mod rows;
 #[cfg(test)]
 mod tests;
 
-/// How many of those that are as fast as the first have their names in a sentence.
+/// How many of several have their names in a sentence.
 const NAMED: usize = 3;
+
+/// Letters of the reference's name at the head of a column.
+const LONGEST_HEAD: usize = 20;
+
+/// More time than this is not named as a remedy, s.
+const LONGEST_S: f64 = 3600.0;
 
 /// Whether a set is shown this way.
 pub(crate) fn is_survey(set: &ResultSet) -> bool {
@@ -41,10 +47,20 @@ struct Overview<'a> {
 /// The screen.
 pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style, anchors: &Anchors) -> Doc {
     let overview = Overview::of(set, specs);
-    let mut doc = Doc::new(overview.headline());
-    doc.body.lines(overview.reason());
-    if let Some(caution) = caution(set).filter(|_| has_places(set)) {
-        doc.body.say(Tone::Doubt, caution);
+    let mut doc = match style.pictures {
+        true => Doc::new(overview.sentence()),
+        false => Doc::new(overview.headline()),
+    };
+    for line in overview.reasons() {
+        doc.body.lines([Line::new(Tone::Plain, line).after("    ")]);
+    }
+    if let Some(limits) = limits(set) {
+        doc.body.say(Tone::Doubt, limits);
+    }
+    if style.pictures
+        && let Some(chart) = overview.chart(anchors)
+    {
+        doc.body.chart(chart);
     }
     doc.body.space();
     doc.body.table(overview.others());
@@ -68,15 +84,25 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style, anchors: &Ancho
 
 impl<'a> Overview<'a> {
     fn of(set: &'a ResultSet, specs: &'a Specs<'a>) -> Self {
-        let survey = Survey::of(set, specs);
+        let survey = Survey::of(set, specs).brief();
         let (mut contest, mut rows) = (None, Vec::new());
         if let Some(all) = survey.small_contest(|_| true) {
-            let each = one_of_each(set, specs, &all.basis, all.size);
-            let is_in = |cell: &Cell| each.iter().any(|(_, one)| std::ptr::eq(*one, cell));
-            contest = survey.small_contest(|entry| is_in(entry.cell));
-            rows = contest
-                .as_ref()
-                .map_or_else(Vec::new, |contest| rows_of(contest, &each, specs, has_places(set)));
+            let each = one_of_each(set, specs, &all);
+            let is_in = |some: &[(&str, &Cell)], cell: &Cell| {
+                some.iter().any(|(_, one)| std::ptr::eq(*one, cell))
+            };
+            let of_each = survey.small_contest(|entry| is_in(&each, entry.cell));
+            // What a run with stages has confirmed is one family; otherwise the rows of the screen are.
+            let is_staged = survey.is_staged();
+            let all = if is_staged { all } else { of_each.unwrap_or(all) };
+            let shown = shown(&all, &each, specs);
+            let is_few = each.len() <= MOST_ARMS;
+            let judged = survey.small_contest_beside(|entry| {
+                is_staged || is_in(if is_few { &each } else { &shown }, entry.cell)
+            });
+            let judged = judged.unwrap_or(all);
+            rows = rows_of(&judged, shown, &each, specs);
+            contest = Some(judged);
         }
         Self { set, specs, survey, contest, rows }
     }
@@ -85,86 +111,34 @@ impl<'a> Overview<'a> {
         (self.specs)(&cell.key.mechanism)
     }
 
-    /// The one to use.
-    fn first(&self) -> Option<&Shown<'a>> {
-        self.rows.iter().find(|row| row.standing == Standing::First && has_places(self.set))
-    }
-
-    fn headline(&self) -> String {
-        if !has_places(self.set) {
-            return caution(self.set).unwrap_or_default();
-        }
-        let Some((first, cell)) = self.first().and_then(|row| Some((row, row.cell?))) else {
-            return "No round trip of a message was measured.".to_owned();
-        };
-        let cpu = cell.cpu_ns_per_message.as_ref().and_then(|cost| cost.figure().value);
-        let cpu = cpu.map(|cpu| format!(", {} CPU per message", figures::nanos(cpu)));
-        let gloss = if first.base.starts_with("unix-") { " (a UNIX socket)" } else { "" };
-        let name = label(cell);
-        format!("USE {name}{gloss}: {} round trip{}", value(cell), cpu.unwrap_or_default())
-    }
-
-    /// Why this one.
-    fn reason(&self) -> Option<Line> {
-        let first = self.first()?;
+    /// Each row with its interval, on two CPUs and on one.
+    fn chart(&self, anchors: &Anchors) -> Option<Chart> {
         let contest = self.contest.as_ref()?;
-        let (behind, as_fast): (Vec<_>, Vec<_>) =
-            contest.ordered()[1..].iter().partition(|one| contest.is_behind(one));
-        let words = match (as_fast.as_slice(), behind.first()) {
-            ([], None) => "Nothing else of its kind was measured.".to_owned(),
-            ([], Some(next)) => {
-                let factor = ROUND_TRIP.factors(first.cell?, &[next.cell]).pop().flatten();
-                let how = factor.map_or_else(
-                    || format!("{} takes {}", next.name, contest.figure(next)),
-                    |factor| format!("{} is {} slower", next.name, figures::factor(factor)),
-                );
-                format!("Certainly faster than all others here: {how}.")
-            }
-            (as_fast, _) => {
-                let mut known: Vec<_> = as_fast.iter().collect();
-                known.sort_by_key(|one| custom(base(&one.cell.key.mechanism)));
-                let names: Vec<&str> =
-                    known.iter().map(|one| base(&one.cell.key.mechanism)).collect();
-                let verb = if names.len() == 1 { "is" } else { "are" };
-                let others = as_fast.iter().map(|one| one.cell);
-                let why = self.merits(first, others).unwrap_or_else(|| "is the usual one".into());
-                format!("{} {verb} as fast here; {} {why}.", some(&names), first.base)
-            }
-        };
-        Some(Line::new(Tone::Plain, words).after("    "))
-    }
-
-    /// What the first has that some of these lack.
-    fn merits(&self, first: &Shown, others: impl Iterator<Item = &'a Cell>) -> Option<String> {
-        let others: Vec<Option<&Spec>> = others.map(|cell| self.spec(cell)).collect();
-        let lacks =
-            |fact: &Capability| others.iter().any(|spec| !spec.is_some_and(|one| one.can(*fact)));
-        let facts = FACTS.iter().filter(|fact| first.spec.is_some_and(|spec| spec.can(**fact)));
-        let facts = facts.filter(|fact| lacks(fact)).map(|fact| match fact {
-            Capability::TwoWay => "is two-way".to_owned(),
-            Capability::NoticesDeath => "notices a dead peer".to_owned(),
-            Capability::Listener => "has a listener".to_owned(),
-            Capability::Reconnect => "reconnects after a restart".to_owned(),
-            other => format!("has {other}"),
+        let one_cpu = self.one_cpu(contest);
+        let rows = self.rows.iter().filter_map(|row| {
+            Some(Mechanism {
+                cell: row.cell?,
+                elsewhere: self.cell_at(row, one_cpu),
+                is_reference: row.relation == Some(Relation::Reference),
+            })
         });
-        Some(text::join(&facts.collect::<Vec<_>>())).filter(|words| !words.is_empty())
+        let places = match contest.basis.placement.is_one_cpu() {
+            true => ["one CPU", ""],
+            false => ["two CPUs", "one CPU"],
+        };
+        let title = format!("{} round trip", in_words(contest.size));
+        mechanisms(title, places, &rows.collect::<Vec<_>>(), anchors)
     }
 
     /// What else people ask for: one line each.
     fn others(&self) -> Table {
         let mut lines: Vec<[String; 3]> = Vec::new();
-        if has_places(self.set) {
-            lines.extend(self.instead("TCP instead", "tcp", "to reach another host"));
-            lines.extend(self.instead("UNIX socket instead", "unix-stream", ""));
-            lines.extend(self.unrelated());
-            lines.extend(self.choice(
-                "busy-wait, 2 CPUs",
-                self.survey.spinning_contest(),
-                ROUND_TRIP,
-            ));
-            lines.extend(self.large());
-            lines.extend(self.choice("signal, no data", self.survey.wake_up_contest(), ROUND_TRIP));
-        }
+        lines.extend(self.instead("TCP instead", "tcp", "to reach another host"));
+        lines.extend(self.instead("UNIX socket instead", "unix-stream", ""));
+        lines.extend(self.unrelated());
+        lines.extend(self.choice("busy-wait, 2 CPUs", self.survey.spinning_contest(), ROUND_TRIP));
+        lines.extend(self.large());
+        lines.extend(self.choice("signal, no data", self.survey.wake_up_contest(), ROUND_TRIP));
         let columns = [Column::text(""), Column::number(""), Column::text("")];
         let table = Table::new(columns, lines.into_iter().map(Row::new));
         Table { label: "Instead".to_owned(), ..table.layout(Layout::Flow) }
@@ -172,37 +146,44 @@ impl<'a> Overview<'a> {
 
     fn instead(&self, purpose: &str, base: &str, when: &str) -> Option<[String; 3]> {
         let row = self.rows.iter().find(|row| row.base == base)?;
-        let (figure, note) = match (row.standing, row.cell) {
-            (Standing::First, _) => return None,
-            (_, None) => (NONE.to_owned(), row.why.clone()),
-            (Standing::AsFast, _) => ("as fast".to_owned(), String::new()),
-            (Standing::Slower(Some(factor)), _) => {
-                let words = figures::factor(factor);
-                let (ratio, interval) = words.split_once(' ')?;
-                (format!("{ratio} slower"), interval.to_owned())
-            }
-            (Standing::Slower(None), Some(cell)) => {
-                let why = match is_two_mode(cell) || self.first()?.cell.is_some_and(is_two_mode) {
-                    true => "two modes".to_owned(),
-                    false => format!("fewer than {FEWEST_ROUNDS} common rounds"),
-                };
-                (value(cell), format!("slower; no factor: {why}"))
-            }
-            (Standing::Unranked, Some(cell)) => {
-                (value(cell), "too many rounds rejected to rank it".to_owned())
+        let contest = self.contest.as_ref()?;
+        let is_first = self.first().zip(row.cell).is_some_and(|(a, b)| std::ptr::eq(a.cell, b));
+        let (figure, note) = match row.cell {
+            _ if is_first => return None,
+            None => (NONE.to_owned(), row.why.clone()),
+            Some(cell) => {
+                let one = contest.of_cell(cell);
+                let beside = one.map(|one| contest.beside_first(one));
+                let relation = beside.map(|(relation, _)| relation).or(row.relation)?;
+                let than = beside.map(|(_, than)| than.cell);
+                // What it is compared with is not what stands in the first line.
+                let other = than.filter(|than| {
+                    self.first().is_none_or(|first| !std::ptr::eq(first.cell, *than))
+                });
+                let other = other.filter(|than| !std::ptr::eq(*than, cell));
+                let other = other.map(|than| format!("beside {}", rows::base(&than.key.mechanism)));
+                split(&self.words(relation, contest.margin), other)
             }
         };
         let when = Some(when.to_owned()).filter(|when| !when.is_empty() && row.cell.is_some());
         let notes: Vec<String> =
             Some(note).filter(|note| !note.is_empty()).into_iter().chain(when).collect();
-        Some([purpose.to_owned(), figure, notes.join("; ")])
+        Some([purpose.to_owned(), figure, notes.join(" ")])
+    }
+
+    /// A relation in a line of its own.
+    fn words(&self, relation: Relation, margin: f64) -> String {
+        match relation {
+            Relation::Unconfirmed => format!("not confirmed: {}", self.why_unconfirmed()),
+            relation => relation.words(margin),
+        }
     }
 
     /// For processes that have no parent in common, where the first is not for them.
     fn unrelated(&self) -> Option<[String; 3]> {
-        let first = self.first()?.cell?;
+        let first = self.contest.as_ref()?.first().cell;
         let contest = self.survey.small_contest(Survey::is_for_unrelated)?;
-        let is_first = contest.ordered().iter().any(|one| std::ptr::eq(one.cell, first));
+        let is_first = contest.of_cell(first).is_some();
         let line = || self.choice("unrelated processes", Some(contest), ROUND_TRIP);
         (!is_first).then(line).flatten()
     }
@@ -215,7 +196,7 @@ impl<'a> Overview<'a> {
         kind: MetricKind,
     ) -> Option<[String; 3]> {
         let contest = contest?;
-        let cell = contest.winner().cell;
+        let cell = contest.first().cell;
         let mut notes = vec![label(cell)];
         // That a peer's death is noticed is what one expects.
         let spec = self.spec(cell);
@@ -223,42 +204,60 @@ impl<'a> Overview<'a> {
         if self.contest.as_ref().is_some_and(|usual| usual.basis != contest.basis) {
             notes.push(contest.basis.words());
         }
+        if contest.is_overtaken() && purpose != BIG {
+            let words = contest.first().relation.brief(contest.margin);
+            notes.push(format!("{words} than {}", base(&contest.reference().cell.key.mechanism)));
+        }
+        if !contest.is_confirmed() {
+            notes.push(format!("not confirmed: {}", self.why_unconfirmed()));
+        } else if contest.winner().is_none() && contest.ordered().len() > 1 {
+            notes.push("undecided".to_owned());
+        }
         Some([purpose.to_owned(), value_of(cell, kind), notes.join(", ")])
     }
 
-    /// The fastest stream, beside that of a UNIX socket.
+    /// The stream to use, and what a UNIX socket is beside it.
     fn large(&self) -> Option<[String; 3]> {
         let contest = self.survey.large_contest()?;
         let kind = MetricKind::of(PatternKind::Stream);
-        let (size, winner) = (figures::size(contest.size), contest.winner().cell);
-        let socket =
-            contest.ordered()[1..].iter().find(|one| one.cell.key.mechanism == "unix-stream");
+        let size = figures::size(contest.size);
+        let is_socket = |one: &&Contestant| one.cell.key.mechanism == "unix-stream";
+        let socket = contest.ordered().iter().find(is_socket);
         let beside = socket.and_then(|socket| {
-            if !contest.is_behind(socket) {
-                return Some(", as fast as a UNIX socket".to_owned());
+            let (first, margin) = (contest.first(), contest.margin);
+            if std::ptr::eq(socket, first) || !contest.is_confirmed() {
+                return None;
             }
-            let factor = kind.factors(winner, &[socket.cell]).pop()??;
-            let words = figures::factor(factor);
-            Some(format!(", {} a UNIX socket", words.split(' ').next()?))
+            let words = match contest.is_overtaken() {
+                // The socket is the reference, or each of both is compared with a third.
+                true if socket.relation == Relation::Reference => {
+                    format!("{} than a UNIX socket", first.relation.brief(margin))
+                }
+                true => {
+                    let third = base(&contest.reference().cell.key.mechanism);
+                    format!("{} than {third}", first.relation.brief(margin))
+                }
+                false if socket.relation.is_slower() || socket.relation.is_faster() => {
+                    format!("{} than a UNIX socket", socket.relation.mirrored().brief(margin))
+                }
+                false => format!("a UNIX socket: {}", self.words(socket.relation, margin)),
+            };
+            Some(format!(", {words}"))
         });
-        let mut line = self.choice("big messages", Some(contest), kind)?;
+        let mut line = self.choice(BIG, Some(contest), kind)?;
         line[2].push_str(&format!(" ({size}{})", beside.unwrap_or_default()));
         Some(line)
     }
 
     fn table(&self, anchors: &Anchors) -> Table {
         let Some(contest) = &self.contest else { return Table::default() };
-        let is_ranked = has_places(self.set);
         let of = |name| Figures::Quantile(name);
+        let margin = contest.margin;
         let has_p99 = self.rows.iter().any(|row| row.own(of("p99")) != NONE);
         let larger = self.elsewhere(contest, |key, base| {
             key.pattern == PatternKind::PingPong && key.size_bytes > contest.size && base
         });
-        let one_cpu = self.elsewhere(contest, |key, _| {
-            (key.pattern, key.size_bytes) == (PatternKind::PingPong, contest.size)
-                && key.placement == Placement::SameCpu
-                && !contest.basis.placement.is_one_cpu()
-        });
+        let one_cpu = self.one_cpu(contest);
         let stream =
             self.elsewhere(contest, |key, base| key.pattern == PatternKind::Stream && base);
         let p50 = |key: Option<&CellKey>| format!("{} p50", size_of(key));
@@ -271,9 +270,16 @@ impl<'a> Overview<'a> {
             }
         };
         add(Column::text(format!("{} round trip", in_words(contest.size))), &|row| {
-            row.cell.map_or_else(|| row.base.to_owned(), marked_label)
+            row.cell.map_or_else(|| row.base.to_owned(), label)
         });
-        add(Column::number("p50"), &|row| row.own(Figures::Figure).replace(words::TWO_MODES, ""));
+        add(Column::number("p50").drawn(), &|row| unmarked(&row.own(Figures::Figure)));
+        if contest.ordered().len() > 1 {
+            let reference = base(&contest.reference().cell.key.mechanism);
+            let reference = text::clip(reference, LONGEST_HEAD, false);
+            add(Column::text(format!("vs {reference}")), &|row| {
+                or_none(row.relation, |relation| relation.brief(margin))
+            });
+        }
         if has_p99 {
             add(Column::number("p99").rank(1), &|row| row.own(of("p99")));
         } else {
@@ -292,21 +298,14 @@ impl<'a> Overview<'a> {
                 .to_owned()
             })
         });
-        if is_ranked {
-            add(Column::number("times slower").rank(6), &|row| match row.standing {
-                Standing::Slower(Some(factor)) => figures::factor(factor),
-                _ => NONE.to_owned(),
-            });
-        }
         if has_p99 {
             add(Column::number(p50(larger)).rank(7), &|row| self.at(row, larger));
         }
-        add(Column::text("can").rank(if is_ranked { 8 } else { 1 }), &|row| or_none(row.spec, can));
-        if is_ranked {
-            add(Column::text(""), &|row| {
-                (if row.standing == Standing::AsFast { "=" } else { "" }).to_owned()
-            });
-        }
+        add(Column::text(format!("within {}", percent(margin))).rank(8), &|row| {
+            let is_within = row.relation.is_some_and(Relation::is_within);
+            (if is_within { "yes" } else { NONE }).to_owned()
+        });
+        add(Column::text("can").rank(9), &|row| or_none(row.spec, can));
         let (columns, words): (Vec<Column>, Vec<Vec<String>>) = columns.into_iter().unzip();
         let rows = self.rows.iter().enumerate().map(|(at, row)| {
             let mut cells: Vec<Words> =
@@ -314,28 +313,36 @@ impl<'a> Overview<'a> {
             if let (Some(cell), Some(name)) = (row.cell, cells[0].0.first_mut()) {
                 name.link = anchors.link(cell);
             }
+            if let (Some(cell), Some(figure)) = (row.cell, cells[1].0.first_mut()) {
+                figure.value = cell.figure().and_then(|metric| metric.value);
+            }
             // Of two modes both figures are shown.
             let own = row.cell.map(|cell| Alone::alone(cell, ROUND_TRIP));
             if let Some(own) = own.filter(Alone::is_two_mode) {
-                let mode = Figures::Figure.second(&own).replace(words::TWO_MODES, "");
+                let mode = unmarked(&Figures::Figure.second(&own));
                 let rounds = format!("or {}", Figures::Mechanism.second(&own).trim());
-                for (cell, words) in cells.iter_mut().zip([rounds, mode]) {
+                let both = cells.iter_mut().zip([rounds, mode]);
+                for (cell, words) in both {
                     *cell = std::mem::take(cell).below(Tone::Plain, words);
                 }
             }
-            let tone = match row.standing {
-                Standing::First | Standing::AsFast if is_ranked => Tone::Best,
-                Standing::Unranked if is_ranked => Tone::Quiet,
-                _ => Tone::Plain,
+            let tone = match row.cell {
+                _ if row.is_first => Tone::Best,
+                Some(cell) if contest.of_cell(cell).is_some() => Tone::Plain,
+                _ => Tone::Quiet,
             };
-            let family = row.spec.filter(|_| !is_ranked).map(|spec| spec.family.to_string());
-            Row { tone, group: family.unwrap_or_default(), cells, ..Row::default() }
+            Row { tone, cells, ..Row::default() }
         });
-        Table {
-            label: "What people choose between".to_owned(),
-            groups: "family".to_owned(),
-            ..Table::new(columns, rows)
-        }
+        Table { label: "What people choose between".to_owned(), ..Table::new(columns, rows) }
+    }
+
+    /// Where rows were measured with both ends on one CPU, if the table is not about that.
+    fn one_cpu(&self, contest: &Contest) -> Option<&'a CellKey> {
+        self.elsewhere(contest, |key, _| {
+            (key.pattern, key.size_bytes) == (PatternKind::PingPong, contest.size)
+                && key.placement == Placement::SameCpu
+                && !contest.basis.placement.is_one_cpu()
+        })
     }
 
     /// The largest of the keys at which rows have another figure; `is_it` is told whether it ran as those of the table.
@@ -356,44 +363,57 @@ impl<'a> Overview<'a> {
 
     /// The figure of the cell with pattern, size and place of this key, and all else of the row.
     fn at(&self, row: &Shown, like: Option<&CellKey>) -> String {
-        let figure = || {
-            let (own, like) = (row.cell?, like?);
-            let key = CellKey {
-                pattern: like.pattern,
-                size_bytes: like.size_bytes,
-                placement: like.placement,
-                cpus: like.cpus.clone(),
-                ..own.key.clone()
-            };
-            let is_it = |cell: &&Cell| {
-                cell.key == key && cell.status == Status::Ok && cell.requested() == own.requested()
-            };
-            let cell = self.set.cells.iter().find(is_it)?;
-            Some(value_of(cell, MetricKind::of(cell.key.pattern)))
-        };
-        figure().unwrap_or_else(|| NONE.to_owned())
+        or_none(self.cell_at(row, like), |cell| value_of(cell, MetricKind::of(cell.key.pattern)))
     }
 
-    /// What stands below the table: its marks, and what is missing in it.
+    /// That cell.
+    fn cell_at(&self, row: &Shown, like: Option<&CellKey>) -> Option<&'a Cell> {
+        let (own, like) = (row.cell?, like?);
+        let key = CellKey {
+            pattern: like.pattern,
+            size_bytes: like.size_bytes,
+            placement: like.placement,
+            cpus: like.cpus.clone(),
+            ..own.key.clone()
+        };
+        let is_it = |cell: &&Cell| {
+            cell.key == key && cell.status == Status::Ok && cell.requested() == own.requested()
+        };
+        self.set.cells.iter().find(is_it)
+    }
+
+    /// What stands below the table: what one should know of its figures, and what is missing in it.
     fn notes(&self) -> Vec<String> {
         let set = self.set;
         let cells = || self.rows.iter().filter_map(|row| row.cell);
-        let is_ranked = has_places(set);
+        let bases = |is_it: &dyn Fn(&Cell) -> bool| {
+            let rows = self.rows.iter().filter(|row| row.cell.is_some_and(is_it));
+            rows.map(|row| row.base).collect::<Vec<_>>()
+        };
         let mut notes = Vec::new();
-        if is_ranked && self.rows.iter().any(|row| row.standing == Standing::AsFast) {
-            notes.push("= as fast as the first row, as far as this run can tell".to_owned());
-        }
-        if cells().any(|cell| cell.key.wait == Wait::SpinThenBlock) {
+        let brief = bases(&|cell| cell.key.wait == Wait::SpinThenBlock);
+        if !brief.is_empty() {
             notes.push(format!(
                 "{} spins before it sleeps: fast only if the peer answers at once",
-                words::BRIEFLY
+                some(&brief)
             ));
         }
-        if cells().any(is_two_mode) {
-            notes.push("or in: the other of two modes".to_owned());
+        let split = bases(&is_two_mode);
+        if !split.is_empty() {
+            let whose = if split.len() == 1 { "its ratio" } else { "each ratio" };
+            notes.push(format!(
+                "{} in two modes: {whose} is the median of the rounds, not that of the figures",
+                some(&split)
+            ));
         }
-        if cells().any(|cell| mark(cell) == words::BATCH) {
-            notes.push(format!("{} timed in batches", words::BATCH));
+        let batched = bases(&|cell| mark(cell) == words::BATCH);
+        if !batched.is_empty() {
+            notes.push(format!("{} timed in batches", some(&batched)));
+        }
+        let compared = self.contest.as_ref().filter(|contest| contest.ordered().len() > 1);
+        if let Some(contest) = compared.filter(|one| one.is_chosen_by_same_rounds) {
+            let reference = base(&contest.reference().cell.key.mechanism);
+            notes.push(format!("{reference} was chosen as reference by the same rounds"));
         }
         let mut lines = vec![notes.join("; ")];
         lines.extend(
@@ -404,8 +424,8 @@ impl<'a> Overview<'a> {
         );
         lines.extend(
             cells()
-                .filter(|cell| lost_its_rounds(cell) && is_ranked)
-                .map(|cell| format!("{}: too many rounds rejected to rank it", label(cell))),
+                .filter(|cell| lost_its_rounds(cell))
+                .map(|cell| format!("{}: too many rounds rejected to compare it", label(cell))),
         );
         lines.extend(without_p99(set, cells()));
         lines.extend(cells().next().map(|cell| Conditions::of(cell).words()));
@@ -417,19 +437,23 @@ impl<'a> Overview<'a> {
     fn next(&self, style: &Style) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         let mut say = |name, words: String| lines.push((name, words));
-        match self.first() {
-            Some(first) => {
-                say("Your case", "ipcperf choose -s 4K --rate 20k".to_owned());
-                let others = || self.rows.iter().filter(|row| row.standing != Standing::First);
-                let tcp = others().find(|row| row.base == "tcp" && row.cell.is_some());
-                let other = tcp.or_else(|| others().find(|row| row.cell.is_some()));
-                let name = |row: &Shown| Some(row.cell?.key.mechanism.clone());
-                if let Some((a, b)) = name(first).zip(other.and_then(name)) {
-                    say("A or B", format!("ipcperf compare {a} {b}"));
-                }
+        if let Some(contest) = &self.contest {
+            say("Your case", "ipcperf choose -s 4K --rate 20k".to_owned());
+            let first = contest.first();
+            let others = || {
+                let measured = self.rows.iter().filter_map(|row| row.cell);
+                measured.filter(|cell| !std::ptr::eq(*cell, first.cell))
+            };
+            let tcp = |cell: &Cell| base(&cell.key.mechanism) == "tcp";
+            let is_rival =
+                |cell: &Cell| contest.ordered().iter().any(|one| std::ptr::eq(one.cell, cell));
+            if let Some(other) = others().min_by_key(|cell| (!tcp(cell), !is_rival(cell))) {
+                let (a, b) = (&first.cell.key.mechanism, &other.key.mechanism);
+                say("A or B", format!("ipcperf compare {a} {b}"));
             }
-            None if has_places(self.set) => {}
-            None => say("Fix first", "ipcperf doctor".to_owned()),
+        }
+        if self.set.noise.grade == "F" {
+            say("Fix first", "ipcperf doctor".to_owned());
         }
         let mut measured: Vec<&str> = self
             .set
@@ -459,6 +483,38 @@ impl<'a> Overview<'a> {
         }
         lines
     }
+}
+
+/// What big messages are asked for by.
+const BIG: &str = "big messages";
+
+/// A figure without marks that a legend would have to explain.
+fn unmarked(figure: &str) -> String {
+    figure.replace(words::TWO_MODES, "").replace(words::BATCH, "")
+}
+
+/// Whether a relation says that the control failed.
+fn fails(relation: Relation) -> Option<()> {
+    matches!(relation, Relation::ControlFails(_)).then_some(())
+}
+
+/// `1.5x slower` and the rest of a relation in words, and what it is compared with.
+fn split(words: &str, other: Option<String>) -> (String, String) {
+    let (figure, note) = match words.split_once(" [") {
+        Some((figure, interval)) => (figure, format!("[{interval}")),
+        None => (words, String::new()),
+    };
+    let parts = [Some(note).filter(|note| !note.is_empty()), other];
+    (figure.to_owned(), parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+}
+
+/// The names of a few, and how many there are besides.
+fn names(some: &[&Contestant]) -> Vec<String> {
+    let mut names: Vec<String> = some.iter().take(NAMED).map(|one| label(one.cell)).collect();
+    if some.len() > NAMED {
+        names.push(format!("{} more", some.len() - NAMED));
+    }
+    names
 }
 
 /// `pipe, fifo, posix-mq and 4 more`.

@@ -1,6 +1,7 @@
 //! What every screen, page and Markdown begins with of a document that was stopped before its plan was done.
 
-use ipcperf_core::result::{Comparison, Profile, Replication, ResultSet, Side};
+use crate::text;
+use ipcperf_core::result::{Comparison, Profile, Replication, ResultSet, Side, Stage};
 
 /// A document that may have been stopped.
 pub(crate) trait Stopped {
@@ -18,8 +19,23 @@ fn after(done: u64, planned: u64) -> String {
     }
 }
 
+/// Which stage a run with stages reached; `None` of one without.
+fn stage(set: &ResultSet) -> Option<String> {
+    let reached = set.questions.iter().filter_map(|one| one.stage).max()?;
+    let confirmed = set.questions.iter().filter(|one| one.stage == Some(Stage::Confirm)).count();
+    let all = text::counted(set.questions.len() as u64, "question");
+    let rest = match reached {
+        Stage::Screen | Stage::Focus => "nothing is confirmed".to_owned(),
+        Stage::Confirm => format!("confirmed are the rounds so far of {confirmed} of {all}"),
+    };
+    Some(format!("INTERRUPTED in the {} stage: {rest}.", reached.name()))
+}
+
 impl Stopped for ResultSet {
     fn stopped(&self) -> Option<String> {
+        if let Some(words) = stage(self).filter(|_| self.interrupted) {
+            return Some(words);
+        }
         let cells = self.cells.iter().map(|cell| cell.by_round().count());
         let rounds = cells.chain(self.pipelines.iter().map(|one| one.rounds.len()));
         let done = rounds.max().unwrap_or(0) as u64;
@@ -138,5 +154,25 @@ mod tests {
             let words = set.stopped().unwrap_or_default();
             assert!(words.starts_with(&told), "{words}");
         }
+    }
+
+    #[test]
+    fn of_a_run_with_stages_the_stage_that_it_reached_is_said() {
+        let question = |stage| ipcperf_core::result::Question {
+            stage: Some(stage),
+            ..ipcperf_core::result::Question::default()
+        };
+        let mut set = ResultSet { interrupted: true, ..sample::survey() };
+        set.questions = vec![question(Stage::Screen), question(Stage::Screen)];
+        let words = set.stopped().unwrap();
+        assert_eq!(words, "INTERRUPTED in the screen stage: nothing is confirmed.");
+        set.questions[0].stage = Some(Stage::Confirm);
+        let words = set.stopped().unwrap();
+        assert!(
+            words.contains("confirm stage") && words.contains("of 1 of 2 questions"),
+            "{words}"
+        );
+        set.interrupted = false;
+        assert_eq!(set.stopped(), None);
     }
 }

@@ -226,3 +226,40 @@ fn both_pages_have_a_colour_for_every_series() {
         assert!(contrast(luminance(dark), luminance("#0d1117")) >= 3.0, "{dark}");
     }
 }
+
+#[test]
+fn ranges_have_a_lane_for_each_series_and_the_reference_goes_through_all_rows() {
+    let range = |value: f64| {
+        let interval = Some([value * 0.9, value * 1.1]);
+        Some(Range { value, interval, words: format!("{value} ns") })
+    };
+    let row = |label: &str, ranges: Vec<Option<Range>>, is_reference| RangeRow {
+        label: label.to_owned(),
+        link: None,
+        is_reference,
+        ranges,
+    };
+    let drawn = Ranges {
+        label: "Round trips".to_owned(),
+        axis: Axis::plain("", |value| value.to_string()),
+        series: vec!["two CPUs".to_owned(), "one CPU".to_owned()],
+        rows: vec![
+            row("pipe <b>", vec![range(10.0), None], true),
+            row("tcp", vec![range(1000.0), range(10.0)], false),
+        ],
+    };
+    let svg = drawn.inline();
+    assert!(
+        svg.contains("pipe &lt;b&gt; (reference)") && !svg.contains("tcp (reference)"),
+        "{svg}"
+    );
+    assert_eq!(svg.matches(" theirs\"").count(), 1, "the reference has one figure: {svg}");
+    // Three intervals of three lines each, and three marks beside those of the names of the series.
+    assert_eq!(svg.matches(" ours\"").count(), 9, "{svg}");
+    assert_eq!(svg.matches("<circle").count(), 3, "{svg}");
+    // The same figure is at the same place in either lane.
+    let circles = numbers(&svg, "cx");
+    assert!(circles[2] - circles[1] > 200.0, "a hundred times as long: {circles:?}");
+    let widest = numbers(&svg, "x2").into_iter().fold(0.0, f64::max);
+    assert!(widest <= NARROW, "{widest}");
+}

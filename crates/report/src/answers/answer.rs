@@ -36,16 +36,45 @@ pub struct Answer {
     pub question: Question,
     /// In words, with the numbers, complete.
     pub sentence: String,
-    /// The best, by full name and knobs; `None` where the sentence only says why there is no figure.
+    /// The one to use, by full name and knobs; `None` where that is undecided, or where the sentence only says why there is
+    /// no figure.
     pub mechanism: Option<String>,
     /// Its figure: ns (round trips, CPU per message), bytes per second (throughput), a ratio (price of a socket).
     pub value: Option<f64>,
-    /// Others that the data cannot tell from the best.
+    /// The one that the others are compared with; `None` where nothing is compared.
+    pub reference: Option<String>,
+    /// What the one to use is to the reference: `reference`, `1.3x faster [1.2, 1.4]`.
+    pub relation: Option<String>,
+    /// Others that are shown to be as good within the margin.
     pub ties: Vec<String>,
-    /// The first that is certainly behind.
+    /// Others of which it is not known whether they are better by more than the margin; where nothing may be said, all that
+    /// may be the best.
+    pub open: Vec<String>,
+    /// The nearest that is certainly worse.
     pub runner_up: Option<String>,
     /// Its figure, in the same unit.
     pub runner_up_value: Option<f64>,
+    /// What it is to the one to use: `1.5x slower [1.4, 1.6]`.
+    pub runner_up_relation: Option<String>,
+}
+
+impl Answer {
+    /// Words alone.
+    pub(super) fn without_figures(question: Question, sentence: String) -> Self {
+        Self {
+            question,
+            sentence,
+            mechanism: None,
+            value: None,
+            reference: None,
+            relation: None,
+            ties: Vec::new(),
+            open: Vec::new(),
+            runner_up: None,
+            runner_up_value: None,
+            runner_up_relation: None,
+        }
+    }
 }
 
 /// The reading a two-mode cell is quoted with needs its other mode beside it.

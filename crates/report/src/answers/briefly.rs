@@ -1,9 +1,9 @@
 //! What the median of a mechanism that spins before it sleeps does not tell.
 
-use super::contest::{Basis, Contest, Entry, has_same_knobs, sleeps_at_once};
+use super::contest::{Basis, Contest, Entry, Ground, has_same_knobs, sleeps_at_once};
 use crate::figures;
 use crate::judge::ROUND_TRIP;
-use ipcperf_core::result::{Cell, CellKey, ClockFacts, OperationMode};
+use ipcperf_core::result::{Cell, CellKey, OperationMode};
 use ipcperf_core::units::format_nanos;
 use ipcperf_core::{Load, PatternKind};
 
@@ -24,10 +24,10 @@ pub(super) fn beside_the_median(cell: &Cell) -> String {
 }
 
 /// What it takes after a pause, beside the best that sleeps at once, or that this was not measured.
-pub(super) fn after_a_pause(cell: &Cell, loaded: &[Entry], clock: &ClockFacts) -> String {
+pub(super) fn after_a_pause(cell: &Cell, loaded: &[Entry], ground: Ground) -> String {
     let paused = || loaded.iter().filter(|other| is_paused(other.cell));
     let same = paused().map(|one| one.cell).find(|other| is_same_but_paused(other, cell));
-    let measured = same.and_then(|same| Some((same, ROUND_TRIP.reading(same, clock)?)));
+    let measured = same.and_then(|same| Some((same, ground.reading(ROUND_TRIP, same)?)));
     let Some((same, reading)) = measured else {
         return "That holds back to back; after a pause, in which the ends fall asleep, nothing was measured (--think)."
             .to_owned();
@@ -41,9 +41,10 @@ pub(super) fn after_a_pause(cell: &Cell, loaded: &[Entry], clock: &ClockFacts) -
             && basis.has(other)
             && (other.key.size_bytes, &other.key.load) == (same.key.size_bytes, &same.key.load)
     });
-    match Contest::new(rivals.collect(), clock, ROUND_TRIP, basis.clone(), same.key.size_bytes) {
+    let rivals: Vec<&Entry> = rivals.collect();
+    match Contest::new(&rivals, ground, ROUND_TRIP, basis.clone(), same.key.size_bytes) {
         Some(rivals) => {
-            let best = rivals.winner();
+            let best = rivals.first();
             let value = figures::nanos(best.reading.value);
             format!("{own}, and {}, which sleeps at once, {value}.", best.cell.key.mechanism)
         }

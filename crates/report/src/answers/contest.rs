@@ -2,11 +2,43 @@
 
 use super::answer::{Answer, Question, modes_words};
 use crate::chapters::{label, place_order};
-use crate::fittest::{FAMILIAR, Fitness, fitness};
-use crate::judge::{MetricKind, Ranking, Reading};
+use crate::fittest::{FAMILIAR, fitness};
+use crate::judge::{Choice, MetricKind, Reading, Relation, Relations, margin};
 use crate::text;
-use ipcperf_core::result::{Cell, ClockFacts};
+use ipcperf_core::result::{Cell, ClockFacts, ResultSet};
 use ipcperf_core::{Idle, Placement, Spec, Touch, Wait};
+use ipcperf_stats::FEWEST_ROUNDS;
+
+/// More arms than this leave a few rounds no proof: a run without stages judges no more of them on its first screen.
+pub(crate) const MOST_ARMS: usize = 11;
+
+/// How many of several have their names in a sentence.
+const NAMED: usize = 3;
+
+/// What all contests of a document share.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    clock: &'a ClockFacts,
+    margin: f64,
+    grade: &'a str,
+    /// Its rounds belong to stages, so that what is compared was chosen by other rounds.
+    pub(crate) is_staged: bool,
+}
+
+impl<'a> Ground<'a> {
+    pub(crate) fn of(set: &'a ResultSet) -> Self {
+        Self {
+            clock: &set.clock,
+            margin: margin(&set.invocation.plan),
+            grade: &set.noise.grade,
+            is_staged: set.cells.iter().any(|cell| cell.stage().is_some()),
+        }
+    }
+
+    pub(super) fn reading(&self, kind: MetricKind, cell: &Cell) -> Option<Reading> {
+        kind.reading(cell, self.clock)
+    }
+}
 
 /// A measured cell that may win something, and the facts of its mechanism where this build knows them.
 pub(crate) struct Entry<'a> {
@@ -85,98 +117,218 @@ pub(crate) struct Contestant<'a> {
     pub(crate) name: String,
     pub(crate) reading: Reading,
     pub(crate) cell: &'a Cell,
-    fitness: Fitness,
-    /// Where it is in the ranking.
-    at: usize,
-    /// Nobody is certainly better.
-    is_best: bool,
+    /// What may be said of it beside the reference.
+    pub(crate) relation: Relation,
 }
 
-/// Contestants under one basis and at one size: first those than which nobody is certainly better, the fittest first, then
-/// the rest by their figures. Never empty.
+/// Contestants under one basis and at one size, by their ratio to the reference, the best first, then those without one by
+/// their figures. Never empty.
 pub(crate) struct Contest<'a> {
     kind: MetricKind,
     pub(crate) basis: Basis,
     pub(crate) size: u64,
     ordered: Vec<Contestant<'a>>,
-    ranking: Ranking,
+    /// Others that are compared with the reference and are not chosen, in no order.
+    beside: Vec<Contestant<'a>>,
+    reference: usize,
+    /// The one to use; `None` where nothing may be said.
+    choice: Option<usize>,
+    /// Those of which it is not known whether they are better by more than the margin.
+    open: Vec<usize>,
+    /// How many more rounds would tell, where that can be said.
+    pub(crate) rounds_to_tell: Option<u64>,
+    /// The reference was chosen by the rounds that the ratios come from.
+    pub(crate) is_chosen_by_same_rounds: bool,
+    pub(crate) margin: f64,
 }
 
 impl<'a> Contest<'a> {
     pub(crate) fn new(
-        entries: Vec<&Entry<'a>>,
-        clock: &ClockFacts,
+        entries: &[&Entry<'a>],
+        ground: Ground,
         kind: MetricKind,
         basis: Basis,
         size: u64,
     ) -> Option<Self> {
-        let read = |entry: &&Entry<'a>| Some((entry.cell, kind.reading(entry.cell, clock)?));
-        let (specs, cells): (Vec<Option<&Spec>>, Vec<(&Cell, Reading)>) =
-            entries.iter().filter_map(|entry| Some((entry.spec, read(entry)?))).unzip();
-        let ranking = Ranking::of(kind, &cells);
-        let ranks = ranking.ranks();
-        let contestant = |(at, (cell, reading)): (usize, (&'a Cell, Reading))| Contestant {
-            name: spoken(cell),
-            reading,
-            cell,
-            fitness: fitness(specs[at]),
-            at,
-            is_best: ranks[at].place == 1,
-        };
-        let mut ordered: Vec<_> = cells.into_iter().enumerate().map(contestant).collect();
-        let tied = |one: &Contestant| one.is_best.then_some(one.fitness);
-        ordered.sort_by(|a, b| {
-            let best_first = b.is_best.cmp(&a.is_best).then_with(|| tied(a).cmp(&tied(b)));
-            best_first
-                .then_with(|| kind.order(a.reading.value, b.reading.value))
-                .then_with(|| a.name.cmp(&b.name))
-        });
-        (!ordered.is_empty()).then_some(Self { kind, basis, size, ordered, ranking })
+        Self::with_others(entries, &[], ground, kind, basis, size)
     }
 
-    /// All of them, the winner first.
+    /// The same with others, which are compared with the reference and are not chosen.
+    pub(super) fn with_others(
+        entries: &[&Entry<'a>],
+        others: &[&Entry<'a>],
+        ground: Ground,
+        kind: MetricKind,
+        basis: Basis,
+        size: u64,
+    ) -> Option<Self> {
+        let read = |entry: &&Entry<'a>| Some((entry.cell, ground.reading(kind, entry.cell)?));
+        let mut cells: Vec<(&'a Cell, Reading)> = entries.iter().filter_map(read).collect();
+        cells.sort_by(|(a, own), (b, other)| {
+            let by_value = kind.order(own.value, other.value);
+            by_value.then_with(|| spoken(a).cmp(&spoken(b)))
+        });
+        let spec = |cell: &Cell| {
+            entries.iter().find(|one| std::ptr::eq(one.cell, cell)).and_then(|one| one.spec)
+        };
+        let found = Relations::of(kind, &cells, |cell| fitness(spec(cell)), ground.margin)?;
+        let own = cells.len();
+        cells.extend(others.iter().filter_map(read));
+        let found = found.with_others(kind, &cells).at_grade(ground.grade);
+        let (order, others): (Vec<usize>, Vec<usize>) =
+            found.order().into_iter().partition(|at| *at < own);
+        let place = |cell: usize| order.iter().position(|at| *at == cell).unwrap_or_default();
+        let (choice, open) = match found.choice() {
+            Choice::Use { cell, open } => (Some(cell), open),
+            Choice::Undecided => {
+                (None, found.undecided().into_iter().filter(|at| *at < own).collect())
+            }
+        };
+        let contestant = |at: &usize| Contestant {
+            name: spoken(cells[*at].0),
+            reading: cells[*at].1,
+            cell: cells[*at].0,
+            relation: found.relation(*at),
+        };
+        Some(Self {
+            kind,
+            basis,
+            size,
+            ordered: order.iter().map(contestant).collect(),
+            beside: others.iter().map(contestant).collect(),
+            reference: place(found.reference()),
+            choice: choice.map(place),
+            rounds_to_tell: found.rounds_to_tell(&open),
+            open: open.into_iter().map(place).collect::<Vec<_>>(),
+            is_chosen_by_same_rounds: found.is_chosen_by_same_rounds(),
+            margin: found.margin(),
+        })
+    }
+
+    /// The same among no more than so many cells that a few rounds can prove something of them: what was chosen, what
+    /// everybody asks about, and the fastest.
+    pub(super) fn among_few(
+        entries: &[&Entry<'a>],
+        ground: Ground,
+        kind: MetricKind,
+        basis: &Basis,
+        size: u64,
+    ) -> Option<Self> {
+        let all = Self::new(entries, ground, kind, basis.clone(), size)?;
+        if ground.is_staged || all.ordered.len() <= MOST_ARMS {
+            return Some(all);
+        }
+        let is_usual = |one: &Contestant| {
+            ["unix-stream", "tcp", "pipe"].contains(&one.cell.key.mechanism.as_str())
+        };
+        let mut kept: Vec<&Contestant> = all.ordered.iter().collect();
+        kept.sort_by(|a, b| {
+            let first = |one: &Contestant| !std::ptr::eq(one, all.first());
+            let key = |one: &Contestant| (first(one), !is_usual(one));
+            let by_value = kind.order(a.reading.value, b.reading.value);
+            key(a).cmp(&key(b)).then(by_value)
+        });
+        kept.truncate(MOST_ARMS);
+        let is_kept = |entry: &&&Entry| kept.iter().any(|one| std::ptr::eq(one.cell, entry.cell));
+        let entries: Vec<&Entry<'a>> = entries.iter().filter(is_kept).copied().collect();
+        Self::new(&entries, ground, kind, basis.clone(), size)
+    }
+
+    /// All of them.
     pub(crate) fn ordered(&self) -> &[Contestant<'a>] {
         &self.ordered
     }
 
-    /// Whether the winner is certainly better than it.
-    pub(crate) fn is_behind(&self, one: &Contestant) -> bool {
-        self.ranking.is_better(self.winner().at, one.at)
+    /// Others that are compared with the reference and are not chosen.
+    pub(crate) fn beside(&self) -> &[Contestant<'a>] {
+        &self.beside
     }
 
-    /// Of those that tie with the best figure, the fittest.
-    pub(crate) fn winner(&self) -> &Contestant<'a> {
-        &self.ordered[0]
+    /// The one that the others are compared with.
+    pub(crate) fn reference(&self) -> &Contestant<'a> {
+        &self.ordered[self.reference]
     }
 
-    /// The best figure.
+    /// The one to use; `None` where nothing may be said.
+    pub(crate) fn winner(&self) -> Option<&Contestant<'a>> {
+        self.choice.map(|at| &self.ordered[at])
+    }
+
+    /// The one to use, or else the one that the others are compared with.
+    pub(crate) fn first(&self) -> &Contestant<'a> {
+        self.winner().unwrap_or_else(|| self.reference())
+    }
+
+    /// Whether the one to use is not the one that the others are compared with, since it is certainly better.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        self.choice.is_some_and(|at| at != self.reference)
+    }
+
+    /// Whether what may be said comes from rounds that were made for it.
+    pub(crate) fn is_confirmed(&self) -> bool {
+        !self.reference().cell.is_unconfirmed()
+    }
+
+    /// Those of which it is not known whether they are better than the reference by more than the margin; of an undecided
+    /// contest all that may be the best.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &Contestant<'a>> {
+        self.open.iter().map(|at| &self.ordered[*at])
+    }
+
+    /// The best figure of those that are not certainly worse.
     pub(crate) fn fastest(&self) -> &Contestant<'a> {
         let order =
             |a: &&Contestant, b: &&Contestant| self.kind.order(a.reading.value, b.reading.value);
-        let best = self.ordered.iter().filter(|contestant| contestant.is_best);
-        best.min_by(order).unwrap_or(&self.ordered[0])
+        let may = |one: &&Contestant| !one.relation.is_slower() && !one.cell.is_unconfirmed();
+        self.ordered.iter().filter(may).min_by(order).unwrap_or_else(|| self.first())
     }
 
-    /// The winner and all others than which nobody is certainly better.
-    pub(crate) fn best(&self) -> Vec<&Contestant<'a>> {
-        self.ordered.iter().filter(|contestant| contestant.is_best).collect()
+    /// The contestant of a cell, or what is compared beside them.
+    pub(crate) fn of_cell(&self, cell: &Cell) -> Option<&Contestant<'a>> {
+        self.ordered.iter().chain(&self.beside).find(|one| std::ptr::eq(one.cell, cell))
     }
 
-    pub(super) fn is_best(&self, name: &str) -> bool {
-        self.best().iter().any(|contestant| contestant.name == name)
+    /// What may be said of a contestant, in the words of what is compared.
+    fn words(&self, relation: Relation) -> String {
+        let words = relation.words(self.margin);
+        match self.kind {
+            MetricKind::Cpu => words
+                .replace("slower", "more")
+                .replace("faster", "less")
+                .replace("as fast", "as cheap"),
+            _ => words,
+        }
     }
 
-    pub(super) fn figure_of(&self, name: &str) -> Option<f64> {
-        let found = self.ordered.iter().find(|contestant| contestant.name == name)?;
-        Some(found.reading.value)
+    /// What may be said of a contestant beside the one to use, and of which that is; where another than the reference is to
+    /// be used, the reference alone is compared with it.
+    pub(crate) fn beside_first(&self, one: &Contestant) -> (Relation, &Contestant<'a>) {
+        match one.relation {
+            Relation::Reference if self.is_overtaken() => {
+                (self.first().relation.mirrored(), self.first())
+            }
+            relation => (relation, self.reference()),
+        }
     }
 
-    /// The first that is certainly behind, and all others behind that tie with it.
-    fn runners_up(&self) -> Vec<&Contestant<'a>> {
-        let mut behind = self.ordered.iter().filter(|contestant| !contestant.is_best);
-        let Some(first) = behind.next() else { return Vec::new() };
-        let tied = behind.filter(|other| !self.ranking.is_better(first.at, other.at));
-        std::iter::once(first).chain(tied).collect()
+    pub(super) fn of_name(&self, name: &str) -> Option<&Contestant<'a>> {
+        self.ordered.iter().find(|contestant| contestant.name == name)
+    }
+
+    /// Those that are shown to be as good as the one to use.
+    fn ties(&self) -> Vec<&Contestant<'a>> {
+        let ties = self.ordered.iter().filter(|one| one.relation.is_as_fast());
+        // Two that are each compared with a third are not compared with each other.
+        ties.filter(|_| self.winner().is_some() && !self.is_overtaken()).collect()
+    }
+
+    /// The nearest that is certainly worse than the one to use.
+    fn runner_up(&self) -> Option<&Contestant<'a>> {
+        self.winner()?;
+        if self.is_overtaken() {
+            return Some(self.reference());
+        }
+        self.ordered.iter().find(|one| one.relation.is_slower())
     }
 
     pub(crate) fn figure(&self, contestant: &Contestant) -> String {
@@ -185,57 +337,100 @@ impl<'a> Contest<'a> {
         format!("{words}{modes}")
     }
 
-    /// `pipe, 71.5 us`, or `pipe and fifo (equally good), 71.5 us and 72.0 us`.
+    fn named(&self, one: &Contestant) -> String {
+        format!("{}, {}", one.name, self.figure(one))
+    }
+
+    /// `pipe, 71.5 us`, `fifo, 35.0 us (1.3x faster [1.2, 1.4] than pipe)`, or that it is undecided.
     pub(super) fn winner_words(&self) -> String {
-        self.words(&self.best())
+        match self.winner() {
+            None if !self.is_confirmed() => {
+                format!("{} (not confirmed)", self.named(self.reference()))
+            }
+            None if self.ordered.len() == 1 => self.named(self.reference()),
+            None => format!("undecided between {}", self.list(&self.open().collect::<Vec<_>>())),
+            Some(winner) if self.is_overtaken() => {
+                let beside = self.words(winner.relation);
+                format!("{} ({beside} than {})", self.named(winner), self.reference().name)
+            }
+            Some(winner) => self.named(winner),
+        }
     }
 
-    fn words(&self, best: &[&Contestant]) -> String {
-        const NAMED: usize = 3;
-        let Some((first, rest)) = best.split_first() else { return String::new() };
-        let own = format!("{}, {}", first.name, self.figure(first));
-        if rest.is_empty() {
-            return own;
-        }
-        if best.len() <= NAMED {
-            let names: Vec<String> = best.iter().map(|one| one.name.clone()).collect();
-            let figures: Vec<String> = best.iter().map(|one| self.figure(one)).collect();
-            return format!("{} (equally good), {}", text::join(&names), text::join(&figures));
-        }
+    /// At most three by their names.
+    fn list(&self, some: &[&Contestant]) -> String {
         // Of many those that readers know say more than those that come next.
-        let mut known: Vec<&&Contestant> = rest.iter().collect();
+        let mut known: Vec<&&Contestant> = some.iter().collect();
         known.sort_by_key(|one| !FAMILIAR.contains(&one.cell.key.mechanism.as_str()));
-        let mut names: Vec<String> =
-            known.iter().take(NAMED - 1).map(|one| one.name.clone()).collect();
-        names.push(format!("{} more", best.len() - NAMED));
-        let order =
-            |a: &&&Contestant, b: &&&Contestant| self.kind.order(a.reading.value, b.reading.value);
-        let [from, to] = [best.iter().min_by(order), best.iter().max_by(order)]
-            .map(|one| one.map_or_else(String::new, |one| self.figure(one)));
-        format!("{own}; as good are {} ({from} to {to})", text::join(&names))
+        let mut names: Vec<String> = known.iter().take(NAMED).map(|one| self.named(one)).collect();
+        if some.len() > NAMED {
+            names.push(format!("{} more", some.len() - NAMED));
+        }
+        names.join("; ")
     }
 
-    /// `runner-up fifo, 80.1 us`.
-    pub(super) fn runner_up_words(&self) -> String {
-        match self.runners_up().as_slice() {
-            [] if self.ordered.len() == 1 => "nothing else of its kind was measured".to_owned(),
-            [] => "nothing measured is certainly slower".to_owned(),
-            runners_up => format!("runner-up {}", self.words(runners_up)),
+    /// `as fast (within 10 %) is fifo, 72.0 us; pipe may be more than 10 % better; runner-up tcp, 95.0 us, 1.3x slower
+    /// [1.2, 1.4]`.
+    pub(super) fn others_words(&self) -> String {
+        if self.ordered.len() == 1 {
+            return "nothing else of its kind was measured".to_owned();
         }
+        if !self.is_confirmed() {
+            return "no time was left to compare it".to_owned();
+        }
+        if self.winner().is_none() {
+            let fails = |one: &Contestant| matches!(one.relation, Relation::ControlFails(_));
+            return match self.ordered.iter().any(fails) {
+                true => format!("{} differs from itself", self.reference().name),
+                false => format!("a ratio takes {FEWEST_ROUNDS} rounds that both have"),
+            };
+        }
+        let mut parts = Vec::new();
+        let ties = self.ties();
+        if let Some(first) = ties.first() {
+            let verb = if ties.len() == 1 { "is" } else { "are" };
+            let words = self.words(first.relation);
+            parts.push(format!("{words} {verb} {}", self.list(&ties)));
+        }
+        let open: Vec<&Contestant> = self.open().collect();
+        if !open.is_empty() {
+            let margin = crate::judge::percent(self.margin);
+            parts.push(format!("{} may be more than {margin} better", names(&open)));
+        }
+        parts.push(match self.runner_up() {
+            None => "nothing measured is certainly slower".to_owned(),
+            Some(next) => {
+                let (relation, _) = self.beside_first(next);
+                format!("runner-up {}, {}", self.named(next), self.words(relation))
+            }
+        });
+        parts.join("; ")
     }
 
     pub(super) fn answer(&self, question: Question, sentence: String) -> Answer {
-        let winner = self.winner();
-        let runners_up = self.runners_up();
-        let runner_up = runners_up.first();
+        let name = |one: &Contestant| one.name.clone();
+        let words = |relation: Relation| self.words(relation);
+        let (winner, next) = (self.winner(), self.runner_up());
         Answer {
-            question,
-            sentence,
-            mechanism: Some(winner.name.clone()),
-            value: Some(winner.reading.value),
-            ties: self.best()[1..].iter().map(|contestant| contestant.name.clone()).collect(),
-            runner_up: runner_up.map(|next| next.name.clone()),
-            runner_up_value: runner_up.map(|next| next.reading.value),
+            mechanism: winner.map(name),
+            value: winner.map(|one| one.reading.value),
+            reference: (self.ordered.len() > 1).then(|| name(self.reference())),
+            relation: winner.filter(|_| self.ordered.len() > 1).map(|one| words(one.relation)),
+            ties: self.ties().into_iter().map(name).collect(),
+            open: self.open().map(name).collect(),
+            runner_up: next.map(name),
+            runner_up_value: next.map(|one| one.reading.value),
+            runner_up_relation: next.map(|one| words(self.beside_first(one).0)),
+            ..Answer::without_figures(question, sentence)
         }
     }
+}
+
+/// `pipe, fifo, posix-mq and 4 more`.
+fn names(some: &[&Contestant]) -> String {
+    let mut names: Vec<String> = some.iter().take(NAMED).map(|one| one.name.clone()).collect();
+    if some.len() > NAMED {
+        names.push(format!("{} more", some.len() - NAMED));
+    }
+    text::join(&names)
 }

@@ -199,27 +199,15 @@ impl Comparison {
     /// An answer without figures.
     fn answer(&self, sentence: String) -> Answer {
         Answer {
-            question: Question::IdlePoll,
-            sentence,
             mechanism: self.mechanism.clone(),
-            value: None,
-            ties: Vec::new(),
-            runner_up: None,
-            runner_up_value: None,
+            ..Answer::without_figures(Question::IdlePoll, sentence)
         }
     }
 }
 
 fn not_permitted(set: &ResultSet) -> Option<Answer> {
-    (!set.host.may_poll_idle).then(|| Answer {
-        question: Question::IdlePoll,
-        sentence: "What idle polling would make of the blocking rows on two CPUs was not measured: this user may not \
-                   hold /dev/cpu_dma_latency."
-            .to_owned(),
-        mechanism: None,
-        value: None,
-        ties: Vec::new(),
-        runner_up: None,
-        runner_up_value: None,
-    })
+    let sentence = "What idle polling would make of the blocking rows on two CPUs was not measured: this user may not \
+                    hold /dev/cpu_dma_latency.";
+    (!set.host.may_poll_idle)
+        .then(|| Answer::without_figures(Question::IdlePoll, sentence.to_owned()))
 }

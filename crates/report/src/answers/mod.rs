@@ -9,27 +9,25 @@ mod tests;
 
 pub use answer::{Answer, Question};
 pub(crate) use answer::{caveats, modes, ties};
-pub(crate) use contest::{Basis, Contest, Entry, sleeps_at_once};
+pub(crate) use contest::{Basis, Contest, Contestant, Entry, MOST_ARMS, sleeps_at_once};
 
 use crate::Specs;
-use crate::advice::has_places;
 use crate::chapters::{is_comparable, is_floor};
 use crate::figures;
-use crate::judge::{MetricKind, ROUND_TRIP, lost_its_rounds};
-use ipcperf_core::result::{ClockFacts, KnobReading, ResultSet, Status};
+use crate::judge::{MetricKind, ROUND_TRIP, Relation, lost_its_rounds};
+use contest::Ground;
+use ipcperf_core::result::{KnobReading, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Reach, Wait};
+use ipcperf_stats::Statement;
 
 /// Answers whatever the cells of a set can answer, in the order of [`Question`].
 ///
 /// Small is the smallest size of at least one byte that was measured, large the largest. Two CPUs are the basis where
-/// they were measured. Neither the floor, nor a payload that nobody touched, nor what lost too many messages ever wins. Of
-/// those that tie the fittest is named first. None at noise grade F.
+/// they were measured. Neither the floor, nor a payload that nobody touched, nor what lost too many messages ever wins.
+/// Named is the fittest of those that may be the best, unless another is certainly better by more than the margin.
 #[must_use]
 pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
-    if !has_places(set) {
-        return Vec::new();
-    }
     let survey = Survey::of(set, specs);
     [
         survey.small(),
@@ -51,7 +49,9 @@ pub(crate) struct Survey<'a> {
     entries: Vec<Entry<'a>>,
     /// Cells that were asked for more than their pattern.
     loaded: Vec<Entry<'a>>,
-    clock: &'a ClockFacts,
+    ground: Ground<'a>,
+    /// Judges few cells of each question, where there are no rounds for more.
+    is_brief: bool,
 }
 
 impl<'a> Survey<'a> {
@@ -66,7 +66,18 @@ impl<'a> Survey<'a> {
             .collect();
         // What is sent after a pause or in any other way of its own only stands beside what the questions are about.
         let (entries, loaded) = all.into_iter().partition(|entry| entry.cell.key.load.is_plain());
-        Self { entries, loaded, clock: &set.clock }
+        Self { entries, loaded, ground: Ground::of(set), is_brief: false }
+    }
+
+    /// The same for one screen: of a run without stages it judges no more cells of a question than a few rounds can prove
+    /// something of.
+    pub(crate) fn brief(self) -> Self {
+        Self { is_brief: true, ..self }
+    }
+
+    /// Whether the rounds of the run belong to stages.
+    pub(crate) fn is_staged(&self) -> bool {
+        self.ground.is_staged
     }
 
     /// Whether unrelated processes can meet over it as it was measured.
@@ -74,7 +85,7 @@ impl<'a> Survey<'a> {
         reach(entry).is_some_and(|reach| reach != Reach::Related)
     }
 
-    /// Cells of one question on its basis, best first.
+    /// Cells of one question on its basis.
     fn contest(
         &self,
         pattern: PatternKind,
@@ -82,6 +93,20 @@ impl<'a> Survey<'a> {
         size: SizeChoice,
         is_eligible: impl Fn(&Entry) -> bool,
     ) -> Option<Contest<'a>> {
+        let (eligible, basis, size) = self.eligible(pattern, size, is_eligible)?;
+        match self.is_brief {
+            true => Contest::among_few(&eligible, self.ground, kind, &basis, size),
+            false => Contest::new(&eligible, self.ground, kind, basis, size),
+        }
+    }
+
+    /// What may win a question, under which conditions and at which size.
+    fn eligible(
+        &self,
+        pattern: PatternKind,
+        size: SizeChoice,
+        is_eligible: impl Fn(&Entry) -> bool,
+    ) -> Option<(Vec<&Entry<'a>>, Basis, u64)> {
         let eligible: Vec<&Entry<'a>> = self
             .entries
             .iter()
@@ -96,7 +121,8 @@ impl<'a> Survey<'a> {
             SizeChoice::Small | SizeChoice::Wake => sizes.min()?,
         };
         let of_size = on_basis().filter(|entry| entry.cell.key.size_bytes == size).copied();
-        Contest::new(of_size.collect(), self.clock, kind, basis, size)
+        let of_size: Vec<&Entry<'a>> = of_size.collect();
+        Some((of_size, basis, size))
     }
 
     pub(crate) fn small_contest(
@@ -107,6 +133,25 @@ impl<'a> Survey<'a> {
         self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, is_data)
     }
 
+    /// The same, and beside it what spins before it sleeps: it is compared and never chosen.
+    pub(crate) fn small_contest_beside(
+        &self,
+        is_shown: impl Fn(&Entry) -> bool,
+    ) -> Option<Contest<'a>> {
+        let sleeps = |entry: &Entry| sleeps_at_once(entry.cell) && is_shown(entry);
+        let (eligible, basis, size) =
+            self.eligible(PatternKind::PingPong, SizeChoice::Small, sleeps)?;
+        let others = self.entries.iter().filter(|entry| {
+            let key = &entry.cell.key;
+            (key.pattern, key.size_bytes, key.wait)
+                == (PatternKind::PingPong, size, Wait::SpinThenBlock)
+                && basis.has(entry.cell)
+                && is_shown(entry)
+        });
+        let others: Vec<&Entry<'a>> = others.collect();
+        Contest::with_others(&eligible, &others, self.ground, ROUND_TRIP, basis, size)
+    }
+
     fn small(&self) -> Option<Answer> {
         let contest = self.small_contest(|_| true)?;
         let size = format_size(contest.size);
@@ -114,7 +159,7 @@ impl<'a> Survey<'a> {
             "Small messages, blocking: {} for a round trip of {size} {}; {}.",
             contest.winner_words(),
             contest.basis.words(),
-            contest.runner_up_words(),
+            contest.others_words(),
         );
         sentence.push_str(&self.same_cpu(&contest));
         Some(contest.answer(Question::SmallBlocking, sentence))
@@ -132,22 +177,25 @@ impl<'a> Survey<'a> {
                 && cell.key.size_bytes == contest.size
                 && basis.has(cell)
         });
-        let Some(here) =
-            Contest::new(entries.collect(), self.clock, ROUND_TRIP, basis, contest.size)
+        let entries: Vec<&Entry> = entries.collect();
+        let Some(here) = Contest::new(&entries, self.ground, ROUND_TRIP, basis, contest.size)
         else {
             return String::new();
         };
-        let there = here.figure_of(&contest.winner().name);
-        match there {
-            Some(_) if here.is_best(&contest.winner().name) => {
+        let name = &contest.first().name;
+        match here.of_name(name) {
+            Some(_) if here.winner().is_some_and(|one| one.name == *name) => {
                 format!(" With both ends on one CPU it is {} as well.", here.winner_words())
             }
-            Some(value) => format!(
-                " With both ends on one CPU {} takes {}, and the best there is {}.",
-                contest.winner().name,
-                figures::nanos(value),
-                here.winner_words()
-            ),
+            Some(one) => {
+                let (relation, than) = here.beside_first(one);
+                format!(
+                    " With both ends on one CPU {name} takes {}: {} ({}).",
+                    figures::nanos(one.reading.value),
+                    beside_words(relation, here.margin, &than.name),
+                    here.figure(than)
+                )
+            }
             None => format!(" With both ends on one CPU the best is {}.", here.winner_words()),
         }
     }
@@ -157,15 +205,15 @@ impl<'a> Survey<'a> {
             self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, |entry| {
                 entry.cell.key.wait == Wait::SpinThenBlock
             })?;
-        let best = contest.winner().cell;
+        let best = contest.first().cell;
         let sentence = format!(
             "If busy-waiting briefly is fine: {} for a round trip of {} {}{}; {}. {}",
             contest.winner_words(),
             format_size(contest.size),
             contest.basis.words(),
             briefly::beside_the_median(best),
-            contest.runner_up_words(),
-            briefly::after_a_pause(best, &self.loaded, self.clock),
+            contest.others_words(),
+            briefly::after_a_pause(best, &self.loaded, self.ground),
         );
         Some(contest.answer(Question::SpinThenSleep, sentence))
     }
@@ -185,7 +233,7 @@ impl<'a> Survey<'a> {
             contest.winner_words(),
             format_size(contest.size),
             contest.basis.words(),
-            contest.runner_up_words(),
+            contest.others_words(),
         );
         Some(contest.answer(Question::LargeBlocking, sentence))
     }
@@ -203,7 +251,7 @@ impl<'a> Survey<'a> {
             contest.winner_words(),
             format_size(contest.size),
             contest.basis.words(),
-            contest.runner_up_words(),
+            contest.others_words(),
         );
         Some(contest.answer(Question::Spinning, sentence))
     }
@@ -218,7 +266,7 @@ impl<'a> Survey<'a> {
             contest.winner_words(),
             format_size(contest.size),
             contest.basis.words(),
-            contest.runner_up_words(),
+            contest.others_words(),
         );
         Some(contest.answer(Question::CheapestCpu, sentence))
     }
@@ -235,7 +283,7 @@ impl<'a> Survey<'a> {
             "Signalling without data: {} for a round trip {}; {}.",
             contest.winner_words(),
             contest.basis.words(),
-            contest.runner_up_words(),
+            contest.others_words(),
         );
         Some(contest.answer(Question::WakeUp, sentence))
     }
@@ -252,35 +300,50 @@ impl<'a> Survey<'a> {
                     && Self::is_for_unrelated(entry)
                     && is_eligible(entry)
             });
-            Contest::new(entries.collect(), self.clock, ROUND_TRIP, all.basis.clone(), all.size)
+            let entries: Vec<&Entry> = entries.collect();
+            Contest::new(&entries, self.ground, ROUND_TRIP, all.basis.clone(), all.size)
         };
         let sockets = of(&is_socket)?;
-        let best = all.fastest();
+        let own = all.of_cell(sockets.first().cell)?;
+        let (relation, best) = all.beside_first(own);
         let figure = figures::nanos(best.reading.value);
-        let ratio = sockets.winner().reading.value / best.reading.value;
-        let price = if sockets.winner().name == best.name {
+        let price = if std::ptr::eq(own.cell, all.first().cell) {
             "the best of any kind".to_owned()
-        } else if all.is_best(&sockets.winner().name) {
-            format!("as fast as the best of any kind ({}, {figure})", best.name)
         } else {
-            format!("{} the best of any kind ({}, {figure})", figures::times(ratio), best.name)
+            let is_best = std::ptr::eq(best.cell, all.first().cell);
+            let what = if is_best { "the best of any kind" } else { "the reference" };
+            let words = beside_words(relation, all.margin, what);
+            format!("{words} ({}, {figure})", best.name)
         };
         let mut sentence = format!(
             "A socket that unrelated processes can connect to: {} for a round trip of {} {}, {price}; {}.",
             sockets.winner_words(),
             format_size(all.size),
             all.basis.words(),
-            sockets.runner_up_words(),
+            sockets.others_words(),
         );
         if let Some(named) = of(&|entry| !is_socket(entry)) {
             sentence.push_str(&format!(" Without a socket, by name: {}.", named.winner_words()));
         }
-        let mut answer = sockets.answer(Question::Unrelated, sentence);
-        let relative = |value: Option<f64>| value.map(|value| value / best.reading.value);
-        answer.value = relative(answer.value);
-        answer.runner_up_value = relative(answer.runner_up_value);
-        Some(answer)
+        let answer = sockets.answer(Question::Unrelated, sentence);
+        let ratio = |name: &Option<String>| {
+            let (relation, _) = all.beside_first(all.of_name(name.as_ref()?)?);
+            relation.ratio()
+        };
+        let (value, runner_up_value) = (ratio(&answer.mechanism), ratio(&answer.runner_up));
+        Some(Answer { value, runner_up_value, ..answer })
     }
+}
+
+/// `1.5x slower [1.2, 1.9] than pipe`, `as fast (within 10 %) as pipe`, `undecided: 0.9x to 1.4x beside pipe`.
+fn beside_words(relation: Relation, margin: f64, other: &str) -> String {
+    let words = relation.words(margin);
+    let link = match relation {
+        Relation::Stated(Statement::Slower { .. } | Statement::Faster { .. }, _) => "than",
+        Relation::Stated(Statement::AsFast, _) => "as",
+        _ => "beside",
+    };
+    format!("{words} {link} {other}")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

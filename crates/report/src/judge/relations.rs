@@ -24,6 +24,8 @@ pub(crate) enum Relation {
     ControlFails(Relative),
     /// It was measured only to decide what to confirm.
     Unconfirmed,
+    /// It is as fast within the margin by its intervals, but the machine was too noisy to say so.
+    TooNoisy(Relative),
 }
 
 /// Cells of one question, and what may be said of each.
@@ -35,6 +37,8 @@ pub(crate) struct Relations {
     by_fitness: Vec<usize>,
     /// The reference was chosen by the rounds that the ratios come from.
     is_chosen_by_same_rounds: bool,
+    /// Some cell was not measured in the screen alone.
+    is_confirmed: bool,
     margin: f64,
 }
 
@@ -82,7 +86,33 @@ impl Relations {
             Some(named) => named,
             None => chosen(&confirmed, &rows, &by_fitness, kind, cells)?,
         };
-        let others: Vec<usize> = confirmed.iter().copied().filter(|at| *at != reference).collect();
+        let is_chosen_by_same_rounds = named.is_none() && cells.len() > 1;
+        let rest = (rows.as_slice(), by_fitness);
+        Some(Self::beside(kind, cells, reference, rest, is_chosen_by_same_rounds, margin))
+    }
+
+    /// The same of more cells, which are compared with the reference of these but are never chosen: the first of `cells` are
+    /// those that `self` is of, in their order. All intervals hold together.
+    pub(crate) fn with_others(&self, kind: MetricKind, cells: &[(&Cell, Reading)]) -> Self {
+        let rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
+        let rest = (rows.as_slice(), self.by_fitness.clone());
+        let is_chosen = self.is_chosen_by_same_rounds;
+        Self::beside(kind, cells, self.reference, rest, is_chosen, self.margin)
+    }
+
+    /// Of cells with the logarithms of their rounds, and the places of those that may be chosen, the fittest first.
+    fn beside(
+        kind: MetricKind,
+        cells: &[(&Cell, Reading)],
+        reference: usize,
+        (rows, by_fitness): (&[Vec<Option<f64>>], Vec<usize>),
+        is_chosen_by_same_rounds: bool,
+        margin: f64,
+    ) -> Self {
+        let counts = |at: &usize| !cells[*at].0.is_unconfirmed();
+        let any = (0..cells.len()).any(|at| counts(&at));
+        let confirmed = (0..cells.len()).filter(|at| counts(at) || !any);
+        let others: Vec<usize> = confirmed.filter(|at| *at != reference).collect();
         let of_others: Vec<_> = others.iter().map(|at| rows[*at].clone()).collect();
         let found = relative_to(&rows[reference], &of_others);
         let holds = control(kind, cells[reference].0).unwrap_or(true);
@@ -101,8 +131,8 @@ impl Relations {
                 }
             };
         }
-        let is_chosen_by_same_rounds = named.is_none() && cells.len() > 1;
-        Some(Self { reference, relations, by_fitness, is_chosen_by_same_rounds, margin })
+        let is_confirmed = any;
+        Self { reference, relations, by_fitness, is_chosen_by_same_rounds, is_confirmed, margin }
     }
 
     /// The place of the reference among the cells.
@@ -136,19 +166,25 @@ impl Relations {
     /// The cell to use: the reference, or the fittest of those that are certainly faster by more than the margin.
     pub(crate) fn choice(&self) -> Choice {
         let stated = |at: &usize| match self.relations[*at] {
-            Relation::Stated(_, relative) => Some(relative),
+            Relation::Stated(_, relative) | Relation::TooNoisy(relative) => Some(relative),
             _ => None,
         };
-        let others = || (0..self.relations.len()).filter(|at| *at != self.reference);
+        let mut may_be_chosen = self.by_fitness.clone();
+        may_be_chosen.sort_unstable();
+        let others = || may_be_chosen.iter().copied().filter(|at| *at != self.reference);
         let is_sound = others().all(|at| !matches!(self.relations[at], Relation::ControlFails(_)));
-        let has_any = others().next().is_none() || others().any(|at| stated(&at).is_some());
+        let mut compared = others().filter(|at| self.relations[*at] != Relation::Unconfirmed);
+        let is_alone = compared.next().is_none() && (self.is_confirmed || others().count() == 0);
+        let has_any = is_alone || others().any(|at| stated(&at).is_some());
         if !is_sound || !has_any {
             return Choice::Undecided;
         }
         let is_faster =
             |at: &&usize| stated(at).is_some_and(|relative| relative.is_much_faster(self.margin));
         let open = |at: &usize| match self.relations[*at] {
-            Relation::Stated(_, relative) => relative.may_be_much_faster(self.margin),
+            Relation::Stated(_, relative) | Relation::TooNoisy(relative) => {
+                relative.may_be_much_faster(self.margin)
+            }
             Relation::TooFewPairs(_) => true,
             _ => false,
         };
@@ -160,13 +196,36 @@ impl Relations {
     /// they seem to be.
     pub(crate) fn rounds_to_tell(&self, open: &[usize]) -> Option<u64> {
         let lacking = |at: &usize| match self.relations[*at] {
-            Relation::Stated(_, relative) => {
+            Relation::Stated(_, relative) | Relation::TooNoisy(relative) => {
                 Some(relative.pairs_to_tell(self.margin)?.saturating_sub(relative.pairs as u64))
             }
             Relation::TooFewPairs(pairs) => Some((FEWEST_ROUNDS.saturating_sub(pairs)) as u64),
             _ => None,
         };
         open.iter().filter_map(lacking).max()
+    }
+
+    /// Where nothing may be said: all that are not certainly worse than the reference by the ratios that there are, the
+    /// reference included, and of cells that nothing confirmed none.
+    pub(crate) fn undecided(&self) -> Vec<usize> {
+        let may = |at: &usize| match self.relations[*at] {
+            Relation::Reference | Relation::TooFewPairs(_) => true,
+            Relation::ControlFails(relative) => relative.joint.is_none_or(|joint| joint.low <= 1.0),
+            Relation::Stated(statement, _) => !matches!(statement, Statement::Slower { .. }),
+            Relation::TooNoisy(_) => true,
+            Relation::Unconfirmed => false,
+        };
+        (0..self.relations.len()).filter(may).collect()
+    }
+
+    /// The same as far as a machine of this noise grade allows it: at grade F nothing is as fast as anything. That something
+    /// is slower or faster may be said at any grade.
+    #[must_use]
+    pub(crate) fn at_grade(mut self, grade: &str) -> Self {
+        if grade == "F" {
+            self.relations.iter_mut().for_each(|one| *one = one.without_equality());
+        }
+        self
     }
 }
 
@@ -175,7 +234,9 @@ impl Relation {
     pub(crate) fn ratio(self) -> Option<f64> {
         match self {
             Self::Reference => Some(1.0),
-            Self::Stated(_, relative) | Self::ControlFails(relative) => Some(relative.ratio),
+            Self::Stated(_, relative) | Self::ControlFails(relative) | Self::TooNoisy(relative) => {
+                Some(relative.ratio)
+            }
             Self::TooFewPairs(_) | Self::Unconfirmed => None,
         }
     }
@@ -183,7 +244,9 @@ impl Relation {
     /// The ratio with its pairs and intervals, where there is one.
     pub(crate) fn relative(self) -> Option<Relative> {
         match self {
-            Self::Stated(_, relative) | Self::ControlFails(relative) => Some(relative),
+            Self::Stated(_, relative) | Self::ControlFails(relative) | Self::TooNoisy(relative) => {
+                Some(relative)
+            }
             Self::Reference | Self::TooFewPairs(_) | Self::Unconfirmed => None,
         }
     }
@@ -218,6 +281,7 @@ impl Relation {
             Self::TooFewPairs(pairs) => format!("undecided: {pairs} pairs"),
             Self::ControlFails(_) => "undecided: control".to_owned(),
             Self::Unconfirmed => "screen only".to_owned(),
+            Self::TooNoisy(_) => "undecided: grade F".to_owned(),
         }
     }
 
@@ -240,6 +304,70 @@ impl Relation {
     pub(crate) fn is_as_fast(self) -> bool {
         matches!(self, Self::Stated(Statement::AsFast, _))
     }
+
+    /// Whether its interval lies within the margin, which a slower or faster one may do as well.
+    pub(crate) fn is_within(self) -> bool {
+        match self {
+            Self::Stated(statement, _) => match statement {
+                Statement::Slower { is_within } | Statement::Faster { is_within } => is_within,
+                Statement::AsFast => true,
+                Statement::Undecided => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// It in words as in [`words`](Self::words), without the margin of what is certainly slower or faster.
+    pub(crate) fn brief(self, margin: f64) -> String {
+        match self {
+            Self::Stated(Statement::Slower { .. }, relative) => {
+                Self::Stated(Statement::Slower { is_within: false }, relative).words(margin)
+            }
+            Self::Stated(Statement::Faster { .. }, relative) => {
+                Self::Stated(Statement::Faster { is_within: false }, relative).words(margin)
+            }
+            other => other.words(margin),
+        }
+    }
+
+    /// What the reference is to this cell: the same ratio from the other side.
+    #[must_use]
+    pub(crate) fn mirrored(self) -> Self {
+        let turn = |one: Interval| Interval { low: 1.0 / one.high, high: 1.0 / one.low };
+        let back = |relative: Relative| Relative {
+            ratio: 1.0 / relative.ratio,
+            joint: relative.joint.map(turn),
+            alone: relative.alone.map(turn),
+            ..relative
+        };
+        match self {
+            Self::Stated(Statement::Slower { is_within }, relative) => {
+                Self::Stated(Statement::Faster { is_within }, back(relative))
+            }
+            Self::Stated(Statement::Faster { is_within }, relative) => {
+                Self::Stated(Statement::Slower { is_within }, back(relative))
+            }
+            Self::Stated(statement, relative) => Self::Stated(statement, back(relative)),
+            Self::ControlFails(relative) => Self::ControlFails(back(relative)),
+            Self::TooNoisy(relative) => Self::TooNoisy(back(relative)),
+            Self::Reference | Self::TooFewPairs(_) | Self::Unconfirmed => self,
+        }
+    }
+
+    /// The same without a statement that rests on the equality of two figures.
+    #[must_use]
+    fn without_equality(self) -> Self {
+        match self {
+            Self::Stated(Statement::AsFast, relative) => Self::TooNoisy(relative),
+            Self::Stated(Statement::Slower { .. }, relative) => {
+                Self::Stated(Statement::Slower { is_within: false }, relative)
+            }
+            Self::Stated(Statement::Faster { .. }, relative) => {
+                Self::Stated(Statement::Faster { is_within: false }, relative)
+            }
+            other => other,
+        }
+    }
 }
 
 fn factor(relative: Relative) -> Option<Factor> {
@@ -249,7 +377,7 @@ fn factor(relative: Relative) -> Option<Factor> {
 /// `0.9x to 1.4x`, with a second digit where one end would be 1 otherwise.
 fn range(Interval { low, high }: Interval) -> String {
     let is_one = |end: f64| (0.95..1.05).contains(&end);
-    let digits = if is_one(low) || is_one(high) { 2 } else { 1 };
+    let digits = if is_one(low) || is_one(high) || low < 0.095 { 2 } else { 1 };
     format!("{low:.digits$}x to {high:.digits$}x")
 }
 

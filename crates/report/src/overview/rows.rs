@@ -1,16 +1,15 @@
 //! The rows of the first screen: which mechanisms have one, and where each stands.
 
 use crate::Specs;
-use crate::answers::{Basis, Contest};
+use crate::answers::{Contest, Contestant};
 use crate::chapters::{Row as Alone, is_comparable, is_floor};
 use crate::columns::Column as Figures;
 use crate::figures::NONE;
-use crate::fittest::{FAMILIAR, fitness};
-use crate::judge::{ROUND_TRIP, lost_its_rounds};
+use crate::fittest::FAMILIAR;
+use crate::judge::{ROUND_TRIP, Relation, lost_its_rounds};
 use crate::text;
 use ipcperf_core::result::{Cell, ResultSet, Status};
 use ipcperf_core::{BackPressure, PatternKind, Spec};
-use ipcperf_stats::Factor;
 
 /// Most rows of the table, where one in two modes counts twice: with all that stands around it a screen of 40 lines.
 const ROWS: usize = 8;
@@ -26,19 +25,10 @@ pub(super) struct Shown<'a> {
     pub(super) cell: Option<&'a Cell>,
     /// Why it was not.
     pub(super) why: String,
-    pub(super) standing: Standing,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Standing {
-    /// The one to use.
-    First,
-    /// As fast as the first, as far as the run can tell.
-    AsFast,
-    /// Certainly slower than the first.
-    Slower(Option<Factor>),
-    /// Not in the ranking.
-    Unranked,
+    /// What may be said of it beside the reference; `None` where nothing was measured to compare.
+    pub(super) relation: Option<Relation>,
+    /// It is the one to use.
+    pub(super) is_first: bool,
 }
 
 impl Shown<'_> {
@@ -51,12 +41,12 @@ impl Shown<'_> {
     }
 }
 
-/// One cell for each mechanism: the default variant with its usual knobs, if it was measured.
+/// One cell for each mechanism: what the contest names, or else the default variant with its usual knobs, if it was
+/// measured.
 pub(super) fn one_of_each<'a>(
     set: &'a ResultSet,
     specs: &Specs,
-    basis: &Basis,
-    size: u64,
+    contest: &Contest,
 ) -> Vec<(&'a str, &'a Cell)> {
     let carries = |cell: &Cell| {
         let spec = specs(&cell.key.mechanism);
@@ -64,17 +54,24 @@ pub(super) fn one_of_each<'a>(
     };
     let is_here = |cell: &&Cell| {
         let key = &cell.key;
-        (key.pattern, key.size_bytes) == (PatternKind::PingPong, size)
-            && basis.has(cell)
+        (key.pattern, key.size_bytes) == (PatternKind::PingPong, contest.size)
+            && contest.basis.has(cell)
             && key.load.is_plain()
             && !key.wait.burns_cpu()
             && !is_floor(&key.mechanism, specs)
             && carries(cell)
     };
+    let named = [contest.reference(), contest.first()];
     let usual = |cell: &&Cell| {
+        // A run with stages has chosen what it compares.
+        let is_named = contest.is_confirmed()
+            && cell.stage().is_some()
+            && named.iter().any(|one| std::ptr::eq(one.cell, *cell));
         let is_default = specs(&cell.key.mechanism).is_none_or(|spec| spec.default);
         let has_knobs = cell.knobs.values().any(|knob| knob.requested.is_some());
-        (cell.status != Status::Ok, lost_its_rounds(cell), !is_default, has_knobs)
+        let is_confirmed = !cell.is_unconfirmed();
+        let is_missing = (cell.status != Status::Ok, lost_its_rounds(cell));
+        (is_missing, !is_named, !is_confirmed, !is_default, has_knobs)
     };
     let cells = set.cells.iter().filter(is_here).map(|cell| (base(&cell.key.mechanism), cell));
     let groups = text::in_groups(cells).into_iter();
@@ -86,67 +83,61 @@ pub(super) fn base(name: &str) -> &str {
     name.split('/').next().unwrap_or(name)
 }
 
-/// The rows of the table, the first one first.
-pub(super) fn rows_of<'a>(
+/// The cells of the rows that were measured.
+pub(super) fn shown<'a>(
     contest: &Contest<'a>,
     each: &[(&'a str, &'a Cell)],
     specs: &Specs,
-    is_ranked: bool,
-) -> Vec<Shown<'a>> {
-    let at = |cell: &Cell| contest.ordered().iter().position(|one| std::ptr::eq(one.cell, cell));
+) -> Vec<(&'a str, &'a Cell)> {
     let measured = |(_, cell): &&(&str, &Cell)| {
         cell.status == Status::Ok && is_comparable(cell) && cell.figure().is_some()
     };
     let candidates: Vec<_> = each.iter().filter(measured).copied().collect();
+    let chosen = choose(contest, &candidates, specs).into_iter();
+    let find = |base: &str| candidates.iter().find(|one| one.0 == base).copied();
+    chosen.filter_map(find).collect()
+}
+
+/// The rows of the table by their ratio to the reference, then those without one, then what was not measured.
+pub(super) fn rows_of<'a>(
+    contest: &Contest<'a>,
+    shown: Vec<(&'a str, &'a Cell)>,
+    each: &[(&'a str, &'a Cell)],
+    specs: &Specs,
+) -> Vec<Shown<'a>> {
+    let first = contest.winner().map(|one| one.cell);
     let mut rows: Vec<Shown> = Vec::new();
-    for base in choose(contest, &candidates, specs, is_ranked) {
-        let Some((base, cell)) = candidates.iter().find(|one| one.0 == base).copied() else {
-            continue;
-        };
-        let standing = match at(cell) {
-            Some(0) => Standing::First,
-            Some(at) if contest.is_behind(&contest.ordered()[at]) => Standing::Slower(None),
-            Some(_) => Standing::AsFast,
-            None => Standing::Unranked,
-        };
+    for (base, cell) in shown {
+        // What lost its rounds is in no contest.
+        let pairs = || common(contest.reference(), cell);
+        let relation = contest.of_cell(cell).map(|one| one.relation);
+        let relation = relation.unwrap_or_else(|| Relation::TooFewPairs(pairs()));
+        let is_first = first.is_some_and(|first| std::ptr::eq(first, cell));
         let (spec, why) = (specs(&cell.key.mechanism), String::new());
-        rows.push(Shown { base, spec, cell: Some(cell), why, standing });
+        rows.push(Shown { base, spec, cell: Some(cell), why, relation: Some(relation), is_first });
     }
-    // Those that are as fast as the first by their fitness, the others by their figures.
-    let place = |row: &Shown| row.cell.and_then(at);
-    rows.sort_by_key(|row| match row.standing {
-        Standing::First => (0, None, None),
-        Standing::AsFast => (1, Some(fitness(row.spec)), None),
-        Standing::Slower(_) => (2, None, place(row)),
-        Standing::Unranked => (3, None, None),
+    let ratio = |row: &Shown| row.relation.and_then(Relation::ratio).unwrap_or(f64::INFINITY);
+    let value = |row: &Shown| row.cell.and_then(|cell| cell.figure()?.value);
+    rows.sort_by(|a, b| {
+        let by_value =
+            value(a).unwrap_or(f64::INFINITY).total_cmp(&value(b).unwrap_or(f64::INFINITY));
+        ratio(a).total_cmp(&ratio(b)).then(by_value)
     });
-    let ranked: Vec<&Cell> = rows
-        .iter()
-        .filter(|row| row.standing != Standing::Unranked)
-        .filter_map(|row| row.cell)
-        .collect();
-    if let Some((first, others)) = ranked.split_first() {
-        let factors = ROUND_TRIP.factors(first, others);
-        for (row, factor) in rows[1..].iter_mut().zip(factors) {
-            if row.standing == Standing::Slower(None) {
-                row.standing = Standing::Slower(factor.filter(|factor| factor.interval.low > 1.0));
-            }
-        }
-    }
     let has_row = |name: &str| rows.iter().any(|row| row.base == name);
     for base in ALWAYS.into_iter().filter(|name| !has_row(name)).collect::<Vec<_>>() {
         let cell = each.iter().find(|one| one.0 == base).map(|one| one.1);
         let why = cell
             .map_or("not part of this run", |cell| cell.reason.as_deref().unwrap_or("no figure"));
         let (spec, why) = (specs(base), why.to_owned());
-        rows.push(Shown { base, spec, cell: None, why, standing: Standing::Unranked });
-    }
-    if !is_ranked {
-        let family =
-            |row: &Shown| (row.spec.is_none(), row.spec.map(|spec| spec.family.to_string()));
-        rows.sort_by_key(|row| (family(row), custom(row.base)));
+        rows.push(Shown { base, spec, cell: None, why, relation: None, is_first: false });
     }
     rows
+}
+
+/// Rounds in which both have a figure.
+fn common(reference: &Contestant, cell: &Cell) -> usize {
+    let of_reference = ROUND_TRIP.by_round(reference.cell);
+    ROUND_TRIP.by_round(cell).keys().filter(|round| of_reference.contains_key(round)).count()
 }
 
 /// The mechanisms that have a row: what to use, what everybody asks about, the fastest, then one of each family and what
@@ -155,14 +146,14 @@ fn choose<'a>(
     contest: &Contest<'a>,
     candidates: &[(&'a str, &'a Cell)],
     specs: &Specs,
-    is_ranked: bool,
 ) -> Vec<&'a str> {
     let find = |is_it: &dyn Fn(&str, &Cell) -> bool| {
         candidates.iter().find(|one| is_it(one.0, one.1)).map(|one| one.0)
     };
-    let of_cell = |cell: &Cell| find(&|_, other| std::ptr::eq(other, cell)).filter(|_| is_ranked);
+    let of_cell = |cell: &Cell| find(&|_, other| std::ptr::eq(other, cell));
     let usual = ALWAYS.into_iter().chain(["pipe"]).filter_map(|name| find(&|base, _| base == name));
-    let first = of_cell(contest.winner().cell).into_iter().chain(usual);
+    let named = [contest.first(), contest.reference()];
+    let first = named.into_iter().filter_map(|one| of_cell(one.cell)).chain(usual);
     let mut chosen = text::each_once(first.chain(of_cell(contest.fastest().cell)));
     let lacking = ALWAYS.iter().filter(|name| !chosen.contains(name)).count();
     let family = |one: &(&str, &Cell)| specs(&one.1.key.mechanism).map(|spec| spec.family);
@@ -173,7 +164,8 @@ fn choose<'a>(
         let rest = candidates.iter().filter(|one| !chosen.contains(&one.0));
         let next = rest.min_by_key(|one| {
             let custom = custom(one.0);
-            (custom == FAMILIAR.len(), families.contains(&family(one)), custom)
+            let is_screened = one.1.is_unconfirmed();
+            (is_screened, custom == FAMILIAR.len(), families.contains(&family(one)), custom)
         });
         let Some(next) = next else { break };
         chosen.push(next.0);

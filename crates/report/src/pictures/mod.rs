@@ -5,8 +5,10 @@ pub(crate) mod charts;
 mod curves;
 mod pairs;
 mod picture;
+mod ranges;
 mod rankings;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use cells::Anchors;
+pub(crate) use ranges::{Mechanism, mechanisms};

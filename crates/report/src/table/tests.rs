@@ -28,28 +28,31 @@ fn a_survey_at_80_columns() {
     let (screen, below) = text.split_once("The same in sentences\n").unwrap();
     assert!(screen.starts_with("USE fifo: 72.1 us round trip"), "{screen}");
     insta::assert_snapshot!(below, @r"
-      - Small messages, blocking: fifo and pipe (equally good), 72.1 us and 71.5 us
-        for a round trip of 64 B on two CPUs (same-llc); runner-up unix-stream, 75.9
-        us. With both ends on one CPU it is fifo and pipe (equally good), 6.35 us
-        and 6.31 us as well.
+      - Small messages, blocking: fifo, 72.1 us for a round trip of 64 B on two CPUs
+        (same-llc); as fast (within 10 %) is pipe, 71.5 us; runner-up unix-stream,
+        75.9 us, 1.05x slower [1.03, 1.07] (within 10 %). With both ends on one CPU
+        fifo takes 6.35 us: as fast (within 10 %) as pipe (6.31 us).
       - If busy-waiting briefly is fine: shm-ring/futex (spins briefly, then
         sleeps), 58.0 us (two modes: 1.90 us in 2 of 9 rounds) for a round trip of
         64 B on two CPUs (same-llc), mean 60.9 us; nothing else of its kind was
         measured. That holds back to back; after a pause, in which the ends fall
         asleep, nothing was measured (--think).
       - Large messages, blocking: tcp, 2.81 GB/s with messages of 1 MiB on two CPUs
-        (same-llc); runner-up unix-stream, 2.60 GB/s.
+        (same-llc); runner-up unix-stream, 2.60 GB/s, 1.09x slower [1.04, 1.11]
+        (within 10 %).
       - If busy-waiting is fine: shm-ring/spin, 210 ns for a round trip of 64 B on
-        two CPUs (same-llc); runner-up pipe/spin, 2.11 us.
-      - Cheapest in CPU: fifo and pipe (equally good), 18.0 us and 17.9 us of CPU
-        time for a message of 64 B (both ends together, blocking) on two CPUs
-        (same-llc); runner-up unix-stream, 19.0 us.
+        two CPUs (same-llc); runner-up pipe/spin, 2.11 us, 10x slower [10, 10].
+      - Cheapest in CPU: fifo, 18.0 us of CPU time for a message of 64 B (both ends
+        together, blocking) on two CPUs (same-llc); as cheap (within 10 %) is pipe,
+        17.9 us; runner-up unix-stream, 19.0 us, 1.05x more [1.05, 1.05] (within 10
+        %).
       - A socket that unrelated processes can connect to: unix-stream bind=path,
-        79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.11x the best of
-        any kind (pipe, 71.5 us); runner-up tcp, 95.0 us. Without a socket, by name:
-        fifo, 72.1 us.
+        79.0 us for a round trip of 64 B on two CPUs (same-llc), 1.10x slower [1.07,
+        1.12] than the best of any kind (fifo, 72.1 us); runner-up tcp, 95.0 us,
+        1.20x slower [1.19, 1.21]. Without a socket, by name: fifo, 72.1 us.
       - Signalling without data: futex, 66.0 us for a round trip on two CPUs
-        (same-llc); runner-up eventfd, 70.0 us.
+        (same-llc); runner-up eventfd, 70.0 us, 1.06x slower [1.04, 1.08] (within 10
+        %).
       - With --idle poll, a round trip of 64 B over pipe on two CPUs (same-llc)
         takes 4.20 us instead of 71.5 us: idle CPUs then poll instead of sleeping.
 

@@ -136,6 +136,10 @@ fn word_of(head: &str) -> String {
     let head = head.trim_start_matches("paused ");
     let head = if head.starts_with("B/A ") { "B/A" } else { head };
     let head = head.trim_end_matches(" in the last document");
+    // `vs pipe`, `within 10 %`: what is named is of the document.
+    if let Some(word @ ("vs" | "within")) = head.split(' ').next() {
+        return word.to_owned();
+    }
     // `p99 send`, `service p50`: either part is a word.
     let is_quantile = |word: &&str| ["max", "p50", "p90", "p99", "p99.9"].contains(word);
     let parts: Vec<&str> = head.split(' ').collect();

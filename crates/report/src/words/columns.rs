@@ -447,6 +447,12 @@ pub(super) const COLUMNS: &[Word] = &[
         "look at the largest first",
     ),
     word(
+        "two CPUs",
+        Column,
+        "the round trip with each end on a CPU of its own",
+        "use it if your processes run at the same time",
+    ),
+    word(
         "one CPU",
         Column,
         "the same round trip with both sides on one CPU",
@@ -459,10 +465,16 @@ pub(super) const COLUMNS: &[Word] = &[
         "where it goes unnoticed, add a timeout or a heartbeat",
     ),
     word(
-        "times slower",
+        "vs",
         Column,
-        "how many times slower a row is than the first, within rounds; the intervals hold for all rows together; a dash is as fast, or too uncertain",
-        "use the interval to see how certain it is",
+        "how many times slower or faster a row is than the one named: the median of the ratios within rounds, with an interval that holds at 95 % for all rows together. As fast is only what a 90 % interval of its own shows to be within 10 %; of undecided rows the interval stands there, or how many rounds both have",
+        "use the interval; of an undecided row more rounds tell",
+    ),
+    word(
+        "within",
+        Column,
+        "whether a row differs from the one named by no more than this share, by a 90 % interval of its own",
+        "do not choose by such a difference",
     ),
     word(
         "can",

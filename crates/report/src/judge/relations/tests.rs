@@ -1,3 +1,5 @@
+//! What is said of rows beside their reference.
+
 use super::*;
 use crate::fittest::fitness;
 use crate::judge::ROUND_TRIP;
@@ -96,6 +98,8 @@ fn cells_of_the_screen_alone_are_in_no_statement() {
     assert_eq!(found.relation(2), Relation::Unconfirmed);
     assert_eq!(found.choice(), Choice::Use { cell: 0, open: vec![] });
     assert_eq!(found.order(), [0, 1, 2]);
+    let alone = [cells[0].clone(), cells[2].clone()];
+    assert_eq!(relations(&alone).choice(), Choice::Use { cell: 0, open: vec![] });
     let screen = cells.map(|cell| stage(cell, Stage::Screen));
     assert_eq!(relations(&screen).choice(), Choice::Undecided);
 }
@@ -164,4 +168,44 @@ fn each_statement_has_words_of_its_own() {
     assert_eq!(said(relative(1.1, [0.9, 1.4])), "undecided: 0.9x to 1.4x");
     assert_eq!(Relation::TooFewPairs(4).words(0.1), "undecided: 4 pairs");
     assert_eq!(Relation::Unconfirmed.words(0.1), "screen only");
+}
+
+#[test]
+fn at_grade_f_nothing_is_as_fast_and_what_is_slower_stays_so() {
+    let cells = [
+        reference(around("unix-stream", 50e3, 1, 60)),
+        around("tcp", 75e3, 2, 60),
+        around("pipe", 50e3, 3, 60),
+    ];
+    let quiet = relations(&cells);
+    assert!(quiet.relation(2).is_as_fast());
+    let noisy = relations(&cells).at_grade("F");
+    assert!(matches!(noisy.relation(2), Relation::TooNoisy(_)));
+    assert_eq!(noisy.relation(2).words(0.1), "undecided: grade F");
+    assert_eq!(noisy.relation(1), quiet.relation(1));
+    assert_eq!(noisy.choice(), quiet.choice());
+}
+
+#[test]
+fn seen_from_the_other_side_slower_is_faster_by_the_same_factor() {
+    let cells = [reference(around("unix-stream", 50e3, 1, 60)), around("tcp", 75e3, 2, 60)];
+    let slower = relations(&cells).relation(1);
+    let back = slower.mirrored();
+    assert!(slower.is_slower() && back.is_faster());
+    assert!((slower.ratio().unwrap() * back.ratio().unwrap() - 1.0).abs() < 1e-12);
+    assert_eq!(back.mirrored().words(0.1), slower.words(0.1));
+}
+
+#[test]
+fn brief_words_leave_out_only_the_margin() {
+    let relative = Relative {
+        pairs: 60,
+        ratio: 1.05,
+        joint: Some(Interval { low: 1.02, high: 1.08 }),
+        alone: Some(Interval { low: 1.02, high: 1.08 }),
+    };
+    let slower = Relation::Stated(relative.statement(0.1), relative);
+    assert_eq!(slower.brief(0.1), "1.05x slower [1.02, 1.08]");
+    assert!(slower.is_within());
+    assert_eq!(Relation::Unconfirmed.brief(0.1), "screen only");
 }
