@@ -145,7 +145,8 @@ pub(crate) fn replay(
         _ => 0,
     };
     let (cells, settings) = (cells(&names, service)?, settings(rounds));
-    let experiment = Experiment { command: "run", cells, settings, requirements: None, raw: None };
+    let experiment =
+        Experiment { command: "run", cells, settings, requirements: None, margin: None, raw: None };
     if wanted.dry_run {
         return experiment.print(output);
     }

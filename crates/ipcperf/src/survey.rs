@@ -1,6 +1,6 @@
 //! `survey`: every mechanism this machine has, within a budget.
 
-use crate::args::{GateArgs, OutputArgs, PlanArgs};
+use crate::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs};
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, Experiment, SLICE_OVERHEAD, rounds_within};
@@ -31,6 +31,8 @@ pub(crate) struct SurveyArgs {
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
+    pub(crate) margin: MarginArgs,
+    #[command(flatten)]
     pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) gates: GateArgs,
@@ -54,6 +56,7 @@ const LONGEST: Duration = Duration::from_millis(100);
 
 pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
     let gates = Gates::of(&args.gates)?;
+    let margin = args.margin.share()?;
     let budget = request::budget("--budget", &args.budget)?;
     let host = request::host()?;
     let of = match (args.mechanism.as_slice(), args.all) {
@@ -67,7 +70,7 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     let seed = args.plan.seed();
     let settings = settings(budget, runnable + 1, SHORTEST, seed);
     let experiment =
-        Experiment { command: "survey", cells, settings, requirements: None, raw: None };
+        Experiment { command: "survey", cells, settings, requirements: None, margin, raw: None };
     if !args.output.progress.quiet {
         experiment.short("an order").iter().for_each(|words| note(words));
     }

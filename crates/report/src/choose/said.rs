@@ -146,9 +146,9 @@ impl<'a> Choice<'a> {
         }
         let margin = percent(self.field.margin);
         let tell = rounds.and_then(|(rounds, contest)| self.would_tell(rounds, contest));
-        let tell = tell.map_or_else(String::new, |tell| format!(": {tell}"));
+        let tell = tell.unwrap_or_else(|| "more rounds may tell".to_owned());
         let named = named(&names, REASON_NAMES);
-        Some(format!("Open whether more than {margin} faster: {named}{tell}."))
+        Some(format!("Open whether more than {margin} faster: {named}; {tell}."))
     }
 
     /// `40 more rounds would tell (about 25 s)`.

@@ -78,7 +78,7 @@ fn what_is_neither_proved_nor_excluded_is_undecided_with_its_interval() {
     let interval = line(&text, "Undecided: tcp (");
     assert!(interval.contains("x to ") && interval.ends_with("x)."), "{text}");
     assert!(line(&text, "tcp, 52.0 us: ").starts_with("undecided: 0."), "{text}");
-    let open = line(&text, "Open whether more than 10 % faster: tcp: ");
+    let open = line(&text, "Open whether more than 10 % faster: tcp; ");
     assert!(open.contains(" more rounds would tell (about "), "{text}");
     assert!(text.contains("Chosen for what it can do (two-way"), "{text}");
     assert!(!text.contains("come from the same rounds"), "{text}");
