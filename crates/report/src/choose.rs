@@ -7,6 +7,7 @@ mod pace;
 mod said;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod views;
 
 use crate::advice::{at_grade_f, has_places, without_p99};
@@ -18,12 +19,13 @@ use crate::judge::{MetricKind, Reading, Relation, Relations, percent};
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text};
 use contest::Contest;
-use field::{Entrant, Field, LeftOut, Standing, Trial, load_words};
+use field::{Entrant, Field, LeftOut, Standing};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::format_per_second;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
 use ipcperf_render::doc::{Doc, Line, Section, Tone};
 use pace::Pace;
+use trial::{Trial, load_words};
 use views::{cores, cores_words};
 
 /// Most rows of the tables of all sizes together: with all that stands around them a screen of 40 lines.

@@ -1,6 +1,6 @@
 //! One size and load with the figures of all entrants: who is to be used for it, and what may be said of the others.
 
-use super::field::Trial;
+use super::trial::Trial;
 use crate::fittest::Fitness;
 use crate::judge::{self, MetricKind, Reading, Relation, Relations};
 use ipcperf_core::result::Cell;

@@ -1,7 +1,8 @@
 //! What nothing else is proved to beat, at one size.
 
 use super::Choice;
-use super::field::{Standing, Trial};
+use super::field::Standing;
+use super::trial::Trial;
 use super::views::{View, What, idle_words, views};
 use crate::chapters::marked_name;
 use crate::figures;
