@@ -6,6 +6,7 @@ use crate::loads::LoadArgs;
 use crate::words::Words;
 use clap::{Args as ClapArgs, ValueEnum};
 use ipcperf_core::result::Origin;
+use ipcperf_core::units;
 use ipcperf_core::{Axis, Idle, PatternKind, Placement, Touch};
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_report::Format;
@@ -105,6 +106,28 @@ impl PlanArgs {
     /// The seed that was typed, or a random one.
     pub(crate) fn seed(self) -> u64 {
         self.seed.unwrap_or_else(fresh_seed)
+    }
+}
+
+/// From which difference on one mechanism is taken for another; shared by `run`, `survey` and `choose`.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct MarginArgs {
+    /// Mechanisms that differ by no more than this are as fast as each other, and one that is faster replaces the
+    /// fittest only if it is so by more [default: 10%]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) margin: Option<String>,
+}
+
+impl MarginArgs {
+    /// The share that was typed: 0.1 of `10%`.
+    pub(crate) fn share(&self) -> Result<Option<f64>, Stop> {
+        let Some(text) = &self.margin else { return Ok(None) };
+        match units::share(text).filter(|share| *share > 0.0 && *share <= 1.0) {
+            Some(share) => Ok(Some(share)),
+            None => Err(Stop::usage(format!(
+                "--margin: '{text}' is not a share above 0 % and up to 100 % (like 10%)"
+            ))),
+        }
     }
 }
 
@@ -269,6 +292,8 @@ pub(crate) struct RunArgs {
     /// prints them instead of a table
     #[arg(long, value_name = "FILE")]
     pub(crate) raw: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) margin: MarginArgs,
     #[command(flatten)]
     pub(crate) plan: PlanArgs,
     #[command(flatten)]

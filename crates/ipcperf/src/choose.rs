@@ -1,6 +1,6 @@
 //! `choose`: which mechanism to use for given requirements.
 
-use crate::args::{GateArgs, OutputArgs, PlanArgs, places, typed};
+use crate::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs, places, typed};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::measure::{Experiment, SLICE_OVERHEAD};
@@ -84,6 +84,8 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "TIME", default_value = "60s")]
     pub(crate) budget: String,
     #[command(flatten)]
+    pub(crate) margin: MarginArgs,
+    #[command(flatten)]
     pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) gates: GateArgs,
@@ -105,6 +107,7 @@ const BUFFER: u64 = 1 << 20;
 
 pub(crate) fn run(registry: &Registry, args: &ChooseArgs) -> Result<ExitCode, Stop> {
     let wanted = requirements(args)?;
+    args.margin.share()?;
     let language = args.snippet.as_deref().map(list::language).transpose()?;
     let is_table = output::format(&args.output.look)? == Format::Table
         && args.output.output.as_deref().is_none_or(|path| path.as_os_str() != "-");
@@ -237,6 +240,7 @@ fn from(
     if let Some(what) = ipcperf_report::lacking(&set, &wanted) {
         return Err(Stop::usage(format!("'{shown}': {what}")));
     }
+    set.invocation.plan.margin = args.margin.share()?.or(set.invocation.plan.margin);
     let before = set.invocation.plan.requirements.take();
     let left_out = before.map(|before| before.left_out).unwrap_or_default();
     set.invocation.plan.requirements = Some(Requirements { left_out, ..wanted });
@@ -280,6 +284,7 @@ fn measure(
     let left_out = candidates.iter().filter(|entry| !is_measured(entry));
     wanted.left_out = left_out.map(|entry| entry.spec.full_name()).collect();
     experiment.requirements = Some(wanted);
+    experiment.margin = args.margin.share()?;
     if !args.output.progress.quiet {
         experiment.short("an order").iter().for_each(|words| note(words));
     }
@@ -314,6 +319,7 @@ fn within(
             cells,
             settings,
             requirements: None,
+            margin: None,
             raw: None,
             staging: None,
         };

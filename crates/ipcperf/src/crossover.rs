@@ -99,8 +99,16 @@ pub(crate) fn run(
     let settings = settings(args, rounds)?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
-    let experiment =
-        Experiment { command: "run", cells, settings, requirements: None, raw, staging: None };
+    let (margin, staging) = (args.margin.share()?, None);
+    let experiment = Experiment {
+        command: "run",
+        cells,
+        settings,
+        requirements: None,
+        margin,
+        raw,
+        staging,
+    };
     if args.plan.dry_run {
         return experiment.print(&args.output);
     }
@@ -119,6 +127,7 @@ pub(crate) fn run(
     let [a, b] = names;
     let plan = Plan {
         crossover: Some(Crossover { a, b, over: axis, most_points }),
+        margin,
         ..measure::plan(command, runnable, &settings, longest)
     };
     let (began, mut steps) = (Instant::now(), 0);

@@ -200,6 +200,7 @@ fn round_trips(
         cells,
         settings,
         requirements: None,
+        margin: None,
         raw: None,
         staging: None,
     };

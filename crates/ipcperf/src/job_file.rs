@@ -435,6 +435,7 @@ mod tests {
                 "time-calls" => ("true", ""),
                 "rounds" | "seed" => ("7", ""),
                 "slice" | "warmup" => ("'7ms'", ""),
+                "margin" => ("'7%'", ""),
                 "samples" | "warmup-ops" | "batch" => ("7", ""),
                 "raw" => ("'nothing.tsv'", ""),
                 "follow" => ("'true'", ""),
@@ -508,10 +509,13 @@ mod tests {
                     | "warmup"
                     | "warmup-ops"
                     | "batch"
+                    | "margin"
                     | "raw"
                     | "time-calls"
             );
-            let settings = |plan: &crate::measure::Experiment| format!("{:?}", plan.settings);
+            let settings = |plan: &crate::measure::Experiment| {
+                format!("{:?} {:?}", plan.settings, plan.margin)
+            };
             assert_eq!(cells(&with) == cells(&without), is_setting, "{line}");
             assert_eq!(settings(&with) == settings(&without), !is_setting, "{line}");
             if let Ok(load) = key.parse::<LoadKey>() {

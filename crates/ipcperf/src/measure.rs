@@ -85,6 +85,8 @@ pub(crate) struct Experiment {
     pub(crate) settings: Settings,
     /// What `choose` was asked for.
     pub(crate) requirements: Option<Requirements>,
+    /// Arms that differ by no more than this share are as fast as each other; `None` unless it was typed.
+    pub(crate) margin: Option<f64>,
     /// The file that every operation is written to, if there is one.
     pub(crate) raw: Option<PathBuf>,
     /// How they are measured in stages; `None`: all of them in every round.
@@ -297,8 +299,8 @@ impl Experiment {
         amend: impl FnOnce(&mut ResultSet),
     ) -> Result<(ExitCode, ResultSet), Stop> {
         let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
-        let Self { cells, settings, requirements, raw, staging, .. } = self;
-        let plan = Plan { requirements, ..plan };
+        let Self { cells, settings, requirements, margin, raw, staging, .. } = self;
+        let plan = Plan { requirements, margin, ..plan };
         let raw = raw.as_deref();
         let shown = Shown { registry, args, raw, gates };
         record(

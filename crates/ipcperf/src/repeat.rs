@@ -115,7 +115,8 @@ pub(crate) fn plan(
     let mut known = ["survey", "choose", "explain"].into_iter();
     let command = known.find(|known| *known == as_planned.command).unwrap_or("run");
     let requirements = as_planned.requirements.clone();
-    Ok(Experiment { command, cells, settings, requirements, raw: None, staging: None })
+    let margin = as_planned.margin;
+    Ok(Experiment { command, cells, settings, requirements, margin, raw: None, staging: None })
 }
 
 /// A path of a document, in which the home directory is shortened, as it was typed.

@@ -150,6 +150,7 @@ pub(crate) fn replay(
         cells,
         settings,
         requirements: None,
+        margin: None,
         raw: None,
         staging: None,
     };

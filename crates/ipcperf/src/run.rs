@@ -118,7 +118,8 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<E
     let settings = settings(args, rounds)?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
-    Ok(Experiment { command: "run", cells, settings, requirements: None, raw, staging: None })
+    let margin = args.margin.share()?;
+    Ok(Experiment { command: "run", cells, settings, requirements: None, margin, raw, staging: None })
 }
 
 /// Which cells are meant. Without a placement they are on one CPU and on two that are close. Without a topology nothing
@@ -221,6 +222,7 @@ fn with_pairs(list: &str, topology: Option<&Topology>) -> Result<String, Stop> {
 pub(crate) fn check(registry: &Registry, args: &RunArgs) -> Result<(), Stop> {
     let rounds = request::rounds(args.rounds.unwrap_or(ROUNDS))?;
     Gates::of(&args.gates)?;
+    args.margin.share()?;
     if !args.exec.is_empty() {
         return exec::check(args, rounds).map(drop);
     }

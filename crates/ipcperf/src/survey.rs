@@ -1,6 +1,6 @@
 //! `survey`: every mechanism this machine has, within a budget.
 
-use crate::args::{GateArgs, OutputArgs, PlanArgs};
+use crate::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs};
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, Experiment, SLICE_OVERHEAD, rounds_within};
@@ -36,6 +36,8 @@ pub(crate) struct SurveyArgs {
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
+    pub(crate) margin: MarginArgs,
+    #[command(flatten)]
     pub(crate) plan: PlanArgs,
     #[command(flatten)]
     pub(crate) gates: GateArgs,
@@ -64,6 +66,7 @@ const SHOWN: usize = 8;
 
 pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
     let gates = Gates::of(&args.gates)?;
+    let margin = args.margin.share()?;
     let budget = request::budget("--budget", &args.budget)?;
     let host = request::host()?;
     let of = match (args.mechanism.as_slice(), args.all) {
@@ -73,13 +76,17 @@ pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, St
     };
     let of = request::block(of)?;
     let seed = args.plan.seed();
-    let experiment = match args.all_equal {
+    let mut experiment = match args.all_equal {
         true => equal(cells(of, &host, budget).map_err(request::refused)?, budget, seed),
         false => {
             let is_named = !args.mechanism.is_empty();
             in_stages(registry, of, &host, (budget, is_named, seed)).map_err(request::refused)?
         }
     };
+    experiment.margin = margin;
+    if let (Some(margin), Some(staging)) = (margin, &mut experiment.staging) {
+        staging.margin = margin;
+    }
     if !args.output.progress.quiet {
         experiment.short("a comparison").iter().for_each(|words| note(words));
     }

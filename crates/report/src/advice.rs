@@ -48,6 +48,16 @@ pub(crate) fn limits(set: &ResultSet) -> Option<String> {
     }
 }
 
+/// What noise of grade F takes away from an answer.
+pub(crate) fn at_grade_f(set: &ResultSet) -> Option<String> {
+    (!has_places(set)).then(|| {
+        format!(
+            "Noise grade F{}: times, p99 and equality are not certain; ratios with an interval hold.",
+            cause(set)
+        )
+    })
+}
+
 /// ` (steal 20 %)`: what gave the grade its value; of a document that does not say so, the first finding.
 fn cause(set: &ResultSet) -> String {
     let first = set.noise.findings.iter().find(|finding| finding.severity != Severity::Info);

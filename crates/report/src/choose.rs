@@ -1,26 +1,32 @@
 //! Which mechanism to take, for what somebody said is needed: the choice, why not another, and what would change it.
 
+mod contest;
 mod field;
+mod front;
 mod pace;
+mod said;
 #[cfg(test)]
 mod tests;
+mod trial;
 mod views;
 
-use crate::advice::{caution, has_places, without_p99};
-use crate::answers::{caveats, modes, ties};
-use crate::chapters::{marked_name, name};
+use crate::advice::{at_grade_f, has_places, without_p99};
+use crate::answers::{caveats, modes};
+use crate::chapters::name;
 use crate::figures;
-use crate::fittest::{FAMILIAR, merits};
-use crate::judge::{MetricKind, Ranking, Ratio};
+use crate::fittest::{FAMILIAR, fitness};
+use crate::judge::{MetricKind, Reading, Relation, Relations, percent};
 use crate::table::{grade_words, masthead};
 use crate::{Specs, Style, text};
-use field::{Contest, Entrant, Field, LeftOut, Standing, Trial, dominates, load_words};
+use contest::Contest;
+use field::{Entrant, Field, LeftOut, Standing};
 use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
 use ipcperf_core::units::format_per_second;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
-use ipcperf_render::doc::{Column, Doc, Line, Row, Section, Table, Tone};
+use ipcperf_render::doc::{Doc, Line, Section, Tone};
 use pace::Pace;
-use views::{View, What, cores, cores_words, idle_words, views};
+use trial::{Trial, load_words};
+use views::{cores, cores_words};
 
 /// Most rows of the tables of all sizes together: with all that stands around them a screen of 40 lines.
 const ROWS: usize = 9;
@@ -28,18 +34,14 @@ const ROWS: usize = 9;
 /// Most sizes with a table, most reasons, most names of a reason, and most lines of what would change the choice.
 const SIZES: usize = 3;
 const REASONS: usize = 7;
-const NAMES: usize = 3;
+const REASON_NAMES: usize = 3;
 const CHANGES: usize = 4;
 
 /// Most names of those that somebody asked about and that are not chosen.
 const ASKED: usize = 8;
 
-/// Most names of those that tie.
-const TIED: usize = 6;
-
-/// What is said where no round has a p99 of its own.
-const TAILS_TIE: &str = "No order can be given: a round needs 2,000 operations for a p99 of its own, so that all tie. \
-                         A longer --budget or fewer mechanisms (-m) help.";
+/// Most names of those that are as fast as the choice, or undecided.
+const NEAR: usize = 6;
 
 const UNCHANGED: &str =
     "Nothing that was measured: no other size, goal or requirement makes another certainly better.";
@@ -50,8 +52,8 @@ pub fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> {
     field::lacking(set, wanted)
 }
 
-/// The mechanism that is chosen by what a document was asked for; nobody where the noise supports no claim, or where
-/// nobody meets the needs.
+/// The mechanism that is chosen by what a document was asked for; `None` where nothing may be said of any two, or where
+/// none meets the needs.
 #[must_use]
 pub fn chosen(set: &ResultSet, specs: &Specs) -> Option<&'static Spec> {
     let field = Field::of(set, set.invocation.plan.requirements.as_ref()?, specs);
@@ -71,19 +73,22 @@ pub(crate) fn doc(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: 
     let field = Field::of(set, wanted, specs);
     let choice = Choice { set, specs, field: &field };
     let most = |most: usize| if style.verbose { usize::MAX } else { most };
-    let mut doc = choice.head(most(TIED));
+    let mut doc = choice.head(most(NEAR));
     let sizes = wanted.sizes.iter().take(most(SIZES));
+    let last = sizes.clone().last();
     let rows = (ROWS / wanted.sizes.len().clamp(1, SIZES)).max(2);
     let mut fronts: Vec<Section> =
-        sizes.filter_map(|size| choice.front(*size, most(rows))).collect();
+        sizes.filter_map(|size| choice.front(*size, most(rows), last == Some(size))).collect();
     if let Some(last) = fronts.last_mut() {
-        let notes = choice.tails().into_iter().chain(choice.idle_legend());
-        last.body.lines(notes.map(|words| Line::new(Tone::Quiet, words)));
+        last.body.lines(choice.tails().map(|words| Line::new(Tone::Quiet, words)));
     }
-    let names = if wanted.among.is_empty() { NAMES } else { ASKED };
+    let names = if wanted.among.is_empty() { REASON_NAMES } else { ASKED };
     let body = &mut doc.body;
     fronts.into_iter().for_each(|front| body.add(front));
-    body.section("Not chosen", |body| body.lines(choice.not_chosen(most(ASKED))));
+    let beside = choice.chosen().map(|chosen| choice.entrant(chosen).name).unwrap_or_default();
+    body.section(format!("Not chosen, next to {beside}"), |body| {
+        body.lines(choice.not_chosen(most(ASKED)));
+    });
     body.section("Left out", |body| {
         let most = |most: usize| if style.is_whole() { usize::MAX } else { most };
         body.lines(left_out(&field.left_out, most(REASONS), most(names)));
@@ -137,9 +142,11 @@ impl<'a> Choice<'a> {
         &self.field.entrants[standing.at]
     }
 
-    /// The one that is chosen; nobody where the noise supports no claim.
+    /// The one that is chosen; `None` where nothing may be said of any two. Noise of grade F leaves it open who keeps a limit
+    /// of the p99.
     fn chosen(&self) -> Option<&'a Standing> {
-        self.field.standings.first().filter(|_| has_places(self.set))
+        let is_open = !has_places(self.set) && self.wanted().p99_ns.is_some();
+        self.field.standings.first().filter(|_| self.field.is_decided && !is_open)
     }
 
     /// The cell that speaks for an entrant.
@@ -181,34 +188,44 @@ impl<'a> Choice<'a> {
         let others = wanted.goals().iter().filter(|goal| **goal != wanted.by);
         let others: Vec<String> = others.map(ToString::to_string).collect();
         let by = goal_words(wanted.by);
-        let words = format!("{needs}Ranked by {by} (--by has {}, too).", text::join(&others));
-        let headline = match (self.winner(), self.field.standings.as_slice()) {
-            (Some([name, figure, _]), _) => format!("{name}: {figure} for {what}"),
+        let mut contests = self.field.contests.iter();
+        let is_same = contests.any(|contest| contest.relations().is_chosen_by_same_rounds());
+        let same = match is_same && self.chosen().is_some() {
+            true => " The choice and the ratios come from the same rounds.",
+            false => "",
+        };
+        let words = format!("{needs}Ranked by {by} (--by has {}, too).{same}", text::join(&others));
+        let winner = self.winner();
+        let headline = match (&winner, self.field.standings.as_slice()) {
+            (Some([name, figure, _]), _) if figure.is_empty() => format!("USE {name} for {what}"),
+            (Some([name, figure, _]), _) => format!("USE {name}: {figure} for {what}"),
+            (None, _) if !has_places(self.set) && wanted.p99_ns.is_some() => {
+                format!("UNDECIDED for {what}: at noise grade F no p99 can be judged")
+            }
             (None, []) => format!("No mechanism meets all of this for {what}"),
-            (None, _) => format!("No choice for {what}"),
+            (None, _) => {
+                let [between, tell] = self.undecided();
+                format!("UNDECIDED{between} for {what}{tell}")
+            }
         };
         let mut doc = Doc::new(headline);
         let body = &mut doc.body;
-        if let Some([_, _, notes]) = self.winner().filter(|[_, _, notes]| !notes.is_empty()) {
+        if let Some([_, _, notes]) = winner.filter(|[_, _, notes]| !notes.is_empty()) {
             body.say(Tone::Best, notes);
         }
-        let cells = self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
-        if let Some(caution) = caution(self.set) {
-            body.say(Tone::Doubt, caution);
-        } else if wanted.by == Goal::P99
-            && cells.clone().all(|cell| !MetricKind::P99.has_enough_rounds(cell))
-        {
-            body.say(Tone::Doubt, TAILS_TIE);
-        }
-        let said = self.tie(most).into_iter().chain(self.spinning());
-        body.lines(said.map(Line::from));
+        let doubts = at_grade_f(self.set).into_iter().chain(self.why_undecided());
+        doubts.for_each(|words| body.say(Tone::Doubt, words));
+        body.lines(self.others(most));
+        body.lines(self.spinning().map(Line::from));
         if self.field.standings.is_empty() {
             let pace = Pace::of(self.set, self.wanted(), self.specs);
             body.lines(pace.map(|pace| Line::from(pace.achieved())));
         }
         body.say(Tone::Quiet, words);
         body.lines(masthead(self.set).into_iter().map(|words| Line::new(Tone::Quiet, words)));
-        body.say(Tone::Quiet, grade_words(&self.set.noise));
+        if has_places(self.set) {
+            body.say(Tone::Quiet, grade_words(&self.set.noise));
+        }
         doc
     }
 
@@ -235,46 +252,49 @@ impl<'a> Choice<'a> {
             let most = cores.reduce(f64::max)?;
             Some(format!("{} CPU at {}", cores_words(most), format_per_second(rate)))
         };
-        notes.extend(self.wanted().rate_per_second.and_then(at_rate));
-        notes.extend(modes(cell, contest.kind));
-        if chosen.behind > 1.0 {
-            // Where nobody is certainly better, too: the tables show those figures.
-            let ratios = self.field.contests.iter().map(|contest| contest.ratio(chosen.at));
-            let most = figures::times(ratios.fold(1.0, f64::max));
-            notes.push(format!(
-                "nothing is best in everything; this is never more than {most} the best"
-            ));
+        if has_places(self.set) {
+            notes.extend(self.wanted().rate_per_second.and_then(at_rate));
+            notes.extend(modes(cell, contest.kind));
         }
-        Some([self.name(entrant), self.figure(chosen)?, notes.join("; ")])
+        notes.extend(self.replaced(chosen).into_iter().chain(self.nowhere_best(chosen)));
+        let figure = self.figure(chosen);
+        let figure = figure.trim_start_matches(", ").to_owned();
+        Some([self.name(entrant), figure, notes.join("; ")])
     }
 
-    /// The first of its figures that decide.
-    fn figure(&self, standing: &Standing) -> Option<String> {
-        let contest = self.field.contests.first()?;
-        let of = match self.field.contests.len() {
-            1 => String::new(),
-            _ => format!(" ({})", contest.trial.words(self.wanted())),
-        };
-        Some(format!("{}{of}", contest.figure(standing.at)))
+    /// How much faster it is than the reference that it takes the place of.
+    fn replaced(&self, chosen: &Standing) -> Option<String> {
+        let [contest] = self.field.contests.as_slice() else { return None };
+        let former = contest.reference();
+        if former == chosen.at {
+            return None;
+        }
+        // That of the contest is next to its own reference.
+        let words = contest.to_reference(chosen.at).words(self.field.margin);
+        Some(format!("{words} than the reference, {}", self.field.entrants[former].name))
     }
 
-    /// Who else is as good as the one that is chosen, and what decided; too few rounds for any order are told above.
-    fn tie(&self, most: usize) -> Option<String> {
-        let (chosen, contest) = self.chosen().zip(self.field.contests.first())?;
-        let ties = ties(&self.tied(chosen), most).filter(|_| chosen.behind <= 1.0)?;
-        let merits = match merits(self.entrant(chosen).spec) {
-            merits if merits.is_empty() => "what is usual".to_owned(),
-            merits => format!("what it can do ({merits})"),
-        };
-        let mut cells = self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one)));
-        let why = match cells.any(|cell| contest.kind.has_enough_rounds(cell)) {
-            true => format!(
-                ": {} differs by less than 3 %, or its order is not certain in these rounds; a longer --budget may tell",
-                goal_words(self.wanted().by)
-            ),
-            false => String::new(),
-        };
-        Some(format!("It {ties}{why}. Chosen for {merits}."))
+    /// Where it is proved to be the furthest behind.
+    fn nowhere_best(&self, chosen: &Standing) -> Option<String> {
+        let decided = self.field.contests.iter();
+        let decided = decided.filter(|contest| contest.to_leader(chosen.at).is_slower());
+        let worst = decided.max_by(|a, b| a.behind(chosen.at).total_cmp(&b.behind(chosen.at)))?;
+        let words = self.words(worst.to_leader(chosen.at));
+        let leader = self.field.entrants[worst.leader?].name;
+        Some(format!(
+            "nothing is best in everything; at the worst, for {}, this is {words} than {leader}",
+            worst.trial.words(self.wanted())
+        ))
+    }
+
+    /// `, 72.1 us (64 B)`: the first of its figures that decide.
+    fn figure(&self, standing: &Standing) -> String {
+        let Some(contest) = self.field.contests.first() else { return String::new() };
+        let figure = self.figure_in(contest, standing.at);
+        match (figure.is_empty(), self.of(contest, "")) {
+            (false, of) if !of.is_empty() => format!("{figure} ({of})"),
+            _ => figure,
+        }
     }
 
     /// The best of those that spin, where it was not the choice.
@@ -282,143 +302,13 @@ impl<'a> Choice<'a> {
         let beside = Choice { field: self.field.spinning.as_deref()?, ..*self };
         let entrant = beside.entrant(beside.chosen()?);
         let cell = beside.cell(entrant)?;
-        let figure = beside.figure(beside.chosen()?)?;
+        let figure = beside.figure(beside.chosen()?);
         let notes = caveats(cell, Some(entrant.spec)).join("; ");
         Some(format!(
-            "If ends may spin: {}, {figure}; {notes} (-m {})",
+            "If ends may spin: {}{figure}; {notes} (-m {})",
             beside.name(entrant),
             entrant.name
         ))
-    }
-
-    /// Those that are certainly worse nowhere either.
-    fn tied(&self, chosen: &Standing) -> Vec<&'a str> {
-        let is_tied = |one: &&Standing| one.at != chosen.at && one.behind <= 1.0;
-        let others = self.field.standings.iter().filter(is_tied);
-        others.map(|one| self.entrant(one).name).collect()
-    }
-
-    /// Those that somebody asked about and that are not chosen, and how far they are behind.
-    fn not_chosen(&self, most: usize) -> Vec<Line> {
-        let Some(chosen) = self.chosen().filter(|_| !self.wanted().among.is_empty()) else {
-            return Vec::new();
-        };
-        let lost = self.field.standings.iter().filter(|one| one.at != chosen.at);
-        let mut lines: Vec<String> =
-            lost.filter_map(|one| self.beside_chosen(one, chosen)).collect();
-        if let Some(field) = self.field.spinning.as_deref() {
-            let beside = Choice { field, ..*self };
-            lines.extend(field.standings.iter().filter_map(|one| {
-                let name = beside.name(beside.entrant(one));
-                Some(format!("{name}: {}, spins", beside.figure(one)?))
-            }));
-        }
-        let more = lines.len().saturating_sub(most);
-        lines.truncate(most);
-        let more = (more > 0).then(|| Line::new(Tone::Quiet, format!("and {more} more")));
-        lines.into_iter().map(Line::from).chain(more).collect()
-    }
-
-    /// `pipe: 14.0 us, 1.40x [1.38, 1.42] what tcp takes`; of several sizes where it is the furthest behind.
-    fn beside_chosen(&self, one: &Standing, chosen: &Standing) -> Option<String> {
-        let beside = |contest: &'a Contest| {
-            let [own, other] = [one, chosen]
-                .map(|standing| self.entrant(standing).cell(self.wanted(), contest.trial));
-            Some((contest, contest.kind.ratio(own?, other?)?))
-        };
-        let of = |ratio: &Ratio| ratio.value.max(ratio.value.recip());
-        let all = self.field.contests.iter().filter_map(beside);
-        let worst = all.max_by(|(_, a), (_, b)| of(a).total_cmp(&of(b)));
-        let name = self.name(self.entrant(one));
-        let Some((contest, ratio)) = worst else {
-            return Some(format!("{name}: {}", self.figure(one)?));
-        };
-        let where_ = match self.field.contests.len() {
-            1 => String::new(),
-            _ => format!(" ({})", contest.trial.words(self.wanted())),
-        };
-        let interval = ratio.ci95.map_or_else(String::new, |[low, high]| {
-            format!(" [{}, {}]", figures::times(low), figures::times(high))
-        });
-        let is_apart = contest.is_better(chosen.at, one.at) || contest.is_better(one.at, chosen.at);
-        let tie = if is_apart { "" } else { ", no certain difference" };
-        Some(format!(
-            "{name}: {}, {}{interval} that of {}{tie}{where_}",
-            contest.figure(one.at),
-            figures::times(ratio.value),
-            self.entrant(chosen).name,
-        ))
-    }
-
-    /// What nobody beats in everything, at one size.
-    fn front(&self, size: u64, most: usize) -> Option<Section> {
-        let wanted = self.wanted();
-        let mut views = views(wanted);
-        let trial = |pattern| Trial { pattern, size };
-        let cell = |standing: &Standing, pattern| {
-            let cell = self.entrant(standing).cell(wanted, trial(pattern))?;
-            (cell.status == Status::Ok).then_some(cell)
-        };
-        let standings = &self.field.standings;
-        // Few samples are large enough for it.
-        let has_p999 = |view: &View| {
-            let mut cells = standings.iter().filter_map(|one| cell(one, view.pattern));
-            view.what != What::P999 || cells.any(|cell| view.read(cell, wanted).is_some())
-        };
-        views.retain(has_p999);
-        let figures = |standing: &Standing| -> Vec<Option<f64>> {
-            let keeps_up = || cell(standing, PatternKind::Rate)?.figure()?.value;
-            let read = |view: &View| {
-                let value = view.read(cell(standing, view.pattern)?, wanted)?;
-                // What it would cost at a rate that it does not reach is no cost.
-                let is_reached = view.what != What::Cores || keeps_up().is_some();
-                is_reached.then_some(value)
-            };
-            views.iter().map(read).collect()
-        };
-        let all: Vec<(&Standing, Vec<Option<f64>>)> =
-            standings.iter().map(|standing| (standing, figures(standing))).collect();
-        let is_on_front = |(_, own): &&(&Standing, Vec<Option<f64>>)| {
-            let price = |figures: &[Option<f64>]| {
-                let counts = views.iter().zip(figures).filter(|(view, _)| view.what.is_price());
-                counts.map(|(view, figure)| view.less_is_better(*figure)).collect::<Vec<_>>()
-            };
-            !all.iter().any(|(_, other)| dominates(&price(other), &price(own)))
-        };
-        let is_chosen = |one: &Standing| self.chosen().is_some_and(|chosen| chosen.at == one.at);
-        let rows: Vec<_> = all.iter().filter(|one| is_chosen(one.0) || is_on_front(one)).collect();
-        if rows.is_empty() {
-            return None;
-        }
-        let hidden = rows.len().saturating_sub(most);
-        let name = |standing: &Standing| {
-            // Not every size may have been measured with the same knobs.
-            let own = wanted.deciding().first().and_then(|pattern| cell(standing, *pattern));
-            own.map_or_else(|| self.entrant(standing).name.to_owned(), marked_name)
-        };
-        let numbers = views.iter().enumerate();
-        let numbers = numbers.map(|(at, view)| Column::number(view.head(wanted)).rank(at + 1));
-        let row = |(standing, figures): &&(&Standing, Vec<Option<f64>>)| {
-            let figures = views.iter().zip(figures);
-            let figures = figures.map(|(view, figure)| view.words(*figure, size));
-            let tone = if is_chosen(standing) { Tone::Best } else { Tone::Plain };
-            let (idle, _) = idle_words(self.entrant(standing).spec.wait);
-            let cells = std::iter::once(name(standing)).chain(figures).chain([idle.to_owned()]);
-            Row::new(cells).tone(tone)
-        };
-        let idle = Column::text("idle CPU").rank(views.len() + 1);
-        let columns = std::iter::once(Column::text("mechanism")).chain(numbers).chain([idle]);
-        let table = Table::new(columns, rows.iter().take(most).map(row));
-        let more = if hidden > 0 { format!(" ({hidden} more)") } else { String::new() };
-        let size = figures::size(size);
-        let front = match self.chosen() {
-            Some(_) => "the choice and what nothing else beats",
-            None => "what nothing else beats",
-        };
-        let what =
-            if wanted.consumers > 0 { "rate and CPU time" } else { "p99, CPU time and rate" };
-        let title = format!("{size}: {front} in {what}{more}");
-        Some(Section::new(title, |body| body.table(table)))
     }
 
     /// Why some of them have no p99.
@@ -432,33 +322,18 @@ impl<'a> Choice<'a> {
         without_p99(self.set, trials.iter().flat_map(of))
     }
 
-    /// How the CPU time of idle ends is known.
-    fn idle_legend(&self) -> Option<String> {
-        let all = self.field.standings.iter();
-        let all = all.map(|one| idle_words(self.entrant(one).spec.wait));
-        let all = text::each_once(all);
-        let words: Vec<String> = all.iter().map(|(idle, why)| format!("{idle} = {why}")).collect();
-        let words = text::join(&words);
-        (!all.is_empty())
-            .then(|| format!("idle CPU follows from how the ends wait (not measured): {words}"))
-    }
-
     /// What would change the choice.
     fn changes(&self, most: usize) -> Vec<Line> {
         let Some(chosen) = self.chosen() else { return self.nearest() };
         let wanted = self.wanted();
         let mut changes: Vec<String> = Vec::new();
         for contest in &self.field.contests {
-            let is_better = |other: &usize| contest.is_better(*other, chosen.at);
-            let order = |a: &usize, b: &usize| {
-                let value = |at: usize| contest.readings[at].value;
-                contest.kind.order(value(*a), value(*b))
-            };
-            let best = (0..self.field.entrants.len()).filter(is_better).min_by(order);
+            let best = self.fastest(contest, contest.relations());
             changes.extend(best.map(|best| {
                 let name = self.name(&self.field.entrants[best]);
-                let (its, own) = (contest.figure(best), contest.figure(chosen.at));
-                format!("{}: {name}, {its} and not {own}", contest.trial.words(wanted))
+                let words = self.words(contest.relation(best));
+                let figures = self.figures_in(contest, best, chosen.at);
+                format!("{}: {name}, {words}{figures}", contest.trial.words(wanted))
             }));
         }
         let needs = wanted.needs().into_iter().filter(|need| *need != Need::Messages);
@@ -484,10 +359,17 @@ impl<'a> Choice<'a> {
         changes.into_iter().map(Line::from).collect()
     }
 
+    /// Of those that are proved to be faster than the reference, the one with the best figure.
+    fn fastest(&self, contest: &Contest, relations: &Relations) -> Option<usize> {
+        let is_faster = |one: &usize| relations.relation(*one).is_faster();
+        (0..self.field.entrants.len()).filter(is_faster).min_by(|a, b| contest.order(*a, *b))
+    }
+
     /// Where nothing meets all of it: what would be chosen with one requirement less.
     fn nearest(&self) -> Vec<Line> {
         let is_measured = self.set.cells.iter().any(|cell| cell.status == Status::Ok);
-        if !self.field.standings.is_empty() || !has_places(self.set) || !is_measured {
+        let is_open = !has_places(self.set) && self.wanted().p99_ns.is_some();
+        if !self.field.standings.is_empty() || is_open || !is_measured {
             return Vec::new();
         }
         let wanted = self.wanted();
@@ -503,11 +385,12 @@ impl<'a> Choice<'a> {
         }
         let found = less.iter().filter_map(|(what, wanted)| {
             let field = Field::of(self.set, wanted, self.specs);
-            let best = field.standings.first()?.at;
+            let best = field.standings.first().filter(|_| field.is_decided)?.at;
             let contest = field.contests.first()?;
             let name = field.entrants[best].cell(wanted, contest.trial).map(name)?;
             let trial = contest.trial.words(wanted);
-            Some(format!("without {what}: {name}, {} ({trial})", contest.figure(best)))
+            let figure = self.figure_in(contest, best);
+            Some(format!("without {what}: {name}{figure} ({trial})"))
         });
         let mut found: Vec<String> = found.collect();
         if found.is_empty() {
@@ -522,27 +405,30 @@ impl<'a> Choice<'a> {
         found.into_iter().map(Line::from).collect()
     }
 
-    /// Who of those that meet other requirements is certainly better than the chosen one somewhere; the first of them.
+    /// Who of those that meet other requirements is proved to be better than the chosen one somewhere; the first of them.
     fn other(&self, wanted: &Requirements, when: &str) -> Option<String> {
         let own = self.entrant(self.chosen()?).name;
         let field = Field::of(self.set, wanted, self.specs);
+        let other = Choice { field: &field, ..*self };
         let Some(own) = field.entrants.iter().position(|entrant| entrant.name == own) else {
             // It spins, and somebody who does not is enough then.
-            let other = Choice { field: &field, ..*self };
             let best = other.chosen()?;
-            let (name, figure) = (other.name(other.entrant(best)), other.figure(best)?);
-            return Some(format!("{when}: {name}, {figure}, which does not spin"));
+            let (name, figure) = (other.name(other.entrant(best)), other.figure(best));
+            return Some(format!("{when}: {name}{figure}, which does not spin"));
         };
-        // Who has the best figures may tie with all others where its rounds differ much.
-        let (best, contest) = field.standings.iter().find_map(|one| {
-            let contest = field.contests.iter().find(|contest| contest.is_better(one.at, own))?;
-            Some((one.at, contest))
+        let decided = field.contests.iter().filter(|contest| contest.leader.is_some());
+        let next_to_own: Vec<(&Contest, Relations)> =
+            decided.map(|contest| (contest, contest.beside(own))).collect();
+        let (best, contest, relation) = field.standings.iter().find_map(|one| {
+            let (contest, relations) =
+                next_to_own.iter().find(|(_, relations)| relations.relation(one.at).is_faster())?;
+            Some((one.at, *contest, relations.relation(one.at)))
         })?;
         let entrant = &field.entrants[best];
         let name = entrant.cell(wanted, contest.trial).map_or_else(String::new, name);
-        let (its, own) = (contest.figure(best), contest.figure(own));
+        let (words, figures) = (self.words(relation), self.figures_in(contest, best, own));
         let what = contest.trial.words(wanted);
-        Some(format!("{when}: {name}, {its} and not {own} ({what})"))
+        Some(format!("{when}: {name}, {words}{figures} ({what})"))
     }
 
     /// The best of those that spin, if they may.
@@ -550,8 +436,8 @@ impl<'a> Choice<'a> {
         let field = Field::of(self.set, &self.wanted().without(Need::NoSpin), self.specs);
         let other = Choice { field: field.spinning.as_deref()?, ..*self };
         let best = other.chosen()?;
-        let (name, figure) = (other.name(other.entrant(best)), other.figure(best)?);
-        Some(format!("{when}: {name}, {figure}"))
+        let (name, figure) = (other.name(other.entrant(best)), other.figure(best));
+        Some(format!("{when}: {name}{figure}"))
     }
 
     /// Knobs of the chosen one that were measured.
@@ -559,7 +445,8 @@ impl<'a> Choice<'a> {
         let Some(chosen) = self.chosen() else { return Vec::new() };
         let wanted = self.wanted();
         let entrant = self.entrant(chosen);
-        let (mut matter, mut others): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        let (mut matter, mut others): (Vec<String>, Vec<(String, Relation)>) =
+            (Vec::new(), Vec::new());
         let mut patterns = wanted.deciding();
         if !patterns.contains(&PatternKind::Stream) {
             patterns.push(PatternKind::Stream);
@@ -567,28 +454,65 @@ impl<'a> Choice<'a> {
         for trial in Trial::all(wanted, &patterns) {
             let Some(base) = entrant.cell(wanted, trial) else { continue };
             let kind = trial.kind(wanted.by);
+            let read = |cell| kind.reading(cell, &self.set.clock).map(|one| (cell, one));
+            let Some(base_read) = read(base) else { continue };
+            let (mut knobs, mut cells) = (Vec::new(), vec![base_read]);
             for (turned, cell) in entrant.turned(base) {
-                let read = |cell| kind.reading(cell, &self.set.clock).map(|one| (cell, one));
-                let Some((own, other)) = read(base).zip(read(cell)) else { continue };
-                let ranking = Ranking::of(kind, &[own, other]);
-                let figure = |value| kind.words(value, trial.size);
-                if ranking.is_better(0, 1) || ranking.is_better(1, 0) {
-                    let (with, without) = (figure(other.1.value), figure(own.1.value));
+                if let Some(read) = read(cell) {
+                    knobs.push(turned);
+                    cells.push(read);
+                }
+            }
+            let relations = self.relations_of_knobs(kind, &cells);
+            for (at, turned) in knobs.into_iter().enumerate() {
+                let relation = relations.relation(at + 1);
+                if relation.is_slower() || relation.is_faster() {
+                    let figure = |(_, one): &(&Cell, Reading)| kind.words(one.value, trial.size);
+                    let figures = match has_places(self.set) {
+                        true => {
+                            format!(", {} and not {}", figure(&cells[at + 1]), figure(&cells[0]))
+                        }
+                        false => String::new(),
+                    };
+                    let words = self.words(relation);
                     let what = trial.words(wanted);
-                    matter.push(format!("{turned}: {with} and not {without} ({what})"));
-                } else if !others.contains(&turned) {
-                    others.push(turned);
+                    matter.push(format!("{turned}: {words}{figures} ({what})"));
+                } else {
+                    others.push((turned, relation));
                 }
             }
         }
-        others.retain(|knob| !matter.iter().any(|line| line.starts_with(&format!("{knob}:"))));
+        others.retain(|(knob, _)| !matter.iter().any(|line| line.starts_with(&format!("{knob}:"))));
         matter.truncate(most);
         let mut lines: Vec<Line> = matter.into_iter().map(Line::from).collect();
-        if !others.is_empty() {
-            let words = format!("no certain difference: {}", others.join(", "));
-            lines.push(Line::new(Tone::Quiet, words));
+        // What is undecided anywhere comes before what is as fast somewhere.
+        let is_equal =
+            |(_, relation): &&(String, Relation)| relation.is_as_fast() && has_places(self.set);
+        let names = |all: Vec<&(String, Relation)>| {
+            text::each_once(all.into_iter().map(|(knob, _)| knob.clone())).join(", ")
+        };
+        let (equal, open): (Vec<_>, Vec<_>) = others.iter().partition(is_equal);
+        let open = names(open);
+        let equal = names(
+            equal
+                .into_iter()
+                .filter(|(knob, _)| !open.split(", ").any(|one| one == knob))
+                .collect(),
+        );
+        let margin = percent(self.field.margin);
+        for (what, names) in
+            [(format!("as fast (within {margin})"), equal), ("undecided".to_owned(), open)]
+        {
+            if !names.is_empty() {
+                lines.push(Line::new(Tone::Quiet, format!("{what}: {names}")));
+            }
         }
         lines
+    }
+
+    /// Cells with knobs turned next to the first, without.
+    fn relations_of_knobs(&self, kind: MetricKind, cells: &[(&Cell, Reading)]) -> Relations {
+        Relations::next_to(kind, cells, 0, |_| fitness(None), self.field.margin)
     }
 
     /// Where to go from a screen.

@@ -87,6 +87,7 @@ fn refuse_others(args: &RunArgs) -> Result<(), Stop> {
         ("--warmup", args.warmup.is_some()),
         ("--warmup-ops", args.warmup_ops.is_some()),
         ("--batch", args.batch.is_some()),
+        ("--margin", args.margin.margin.is_some()),
         ("--raw", args.raw.is_some()),
         ("--time-calls", args.time_calls),
         ("--follow", !args.follow.is_empty()),

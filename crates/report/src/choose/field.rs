@@ -1,82 +1,21 @@
 //! Who can be chosen: mechanisms that meet all needs, with the cells that were measured of them; and who is left out.
 
+use super::contest::Contest;
+use super::trial::Trial;
 use crate::Specs;
 use crate::answers::Basis;
 use crate::chapters::{is_floor, place_order};
 use crate::columns::SATURATED;
 use crate::figures;
-use crate::fittest::{Fitness, fitness};
-use crate::judge::{MetricKind, ROUND_TRIP, Ranking, Reading, lost_its_rounds, lost_too_much};
+use crate::fittest::fitness;
+use crate::judge::{lost_its_rounds, lost_too_much, margin};
 use crate::text;
-use ipcperf_core::result::{Cell, ClockFacts, Goal, Need, Requirements, ResultSet, Status};
-use ipcperf_core::units::{format_duration, format_per_second};
-use ipcperf_core::{Idle, Namespace, PatternKind, Spec, Touch};
-use std::cmp::Ordering;
+use ipcperf_core::result::{Cell, ClockFacts, Need, Requirements, ResultSet, Status};
+use ipcperf_core::{Idle, Namespace, Spec, Touch};
+use std::cmp::Reverse;
 
 /// What cannot pass so many messages in a second.
 const BEHIND: &str = "does not keep up with the rate";
-
-/// One thing that is measured of every mechanism: a pattern at a size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Trial {
-    pub(super) pattern: PatternKind,
-    pub(super) size: u64,
-}
-
-impl Trial {
-    /// All of these patterns at all sizes.
-    pub(super) fn all(wanted: &Requirements, patterns: &[PatternKind]) -> Vec<Self> {
-        let of = |size: u64| patterns.iter().map(move |pattern| Self { pattern: *pattern, size });
-        wanted.sizes.iter().copied().flat_map(of).collect()
-    }
-
-    pub(super) fn kind(self, by: Goal) -> MetricKind {
-        match by {
-            Goal::P99 if self.pattern != PatternKind::Stream => MetricKind::P99,
-            Goal::Cpu => MetricKind::Cpu,
-            Goal::P50 if self.pattern == PatternKind::Serve => ROUND_TRIP,
-            _ => MetricKind::of(self.pattern),
-        }
-    }
-
-    fn is_of(self, wanted: &Requirements, cell: &Cell) -> bool {
-        let key = &cell.key;
-        (key.pattern, key.size_bytes) == (self.pattern, self.size)
-            && key.load == wanted.load(self.pattern)
-    }
-
-    /// `4 KiB at 20 k/s`, `4 KiB after pauses of 100us`, `streams of 4 KiB`.
-    pub(super) fn words(self, wanted: &Requirements) -> String {
-        let size = figures::size(self.size);
-        match self.pattern {
-            PatternKind::Stream => format!("streams of {size}"),
-            PatternKind::Serve => format!("requests of {size}{}", load_words(wanted, self.pattern)),
-            PatternKind::Broadcast => {
-                format!("messages of {size}{}", load_words(wanted, self.pattern))
-            }
-            pattern => format!("{size}{}", load_words(wanted, pattern)),
-        }
-    }
-}
-
-/// ` over 16 connections at 20 k/s`, ` at 20 k/s`, ` after pauses of 100us`; nothing where each message follows at once.
-pub(super) fn load_words(wanted: &Requirements, pattern: PatternKind) -> String {
-    if pattern == PatternKind::Serve {
-        let conns = text::counted(wanted.conns, "connection");
-        let rate = wanted.rate_per_second.map(|rate| format!(" at {}", format_per_second(rate)));
-        return format!(" over {conns}{}", rate.unwrap_or_default());
-    }
-    if pattern == PatternKind::Broadcast {
-        return format!(" to {}", text::counted(wanted.consumers, "consumer"));
-    }
-    match (pattern, wanted.rate_per_second, wanted.think_ns) {
-        (PatternKind::Rate, Some(rate), _) => format!(" at {}", format_per_second(rate)),
-        (PatternKind::PingPong, _, think @ 1..) => {
-            format!(" after pauses of {}", format_duration(think))
-        }
-        _ => String::new(),
-    }
-}
 
 /// Who may be chosen.
 pub(super) struct Entrant<'a> {
@@ -135,60 +74,28 @@ pub(super) struct Field<'a> {
     pub(super) spinning: Option<Box<Self>>,
     pub(super) left_out: Vec<LeftOut>,
     /// One for each trial that decides and that all entrants have a figure of.
-    pub(super) contests: Vec<Contest>,
-    /// Everybody, the best first.
+    pub(super) contests: Vec<Contest<'a>>,
+    /// Everybody: the one that is chosen, then the others by their ratio to it.
     pub(super) standings: Vec<Standing>,
+    /// Whether the first of them is chosen: something may be said in one of the contests.
+    pub(super) is_decided: bool,
+    /// Ratios within this do not matter.
+    pub(super) margin: f64,
     clock: &'a ClockFacts,
 }
 
-/// How far an entrant is behind, over all that decides.
+/// The place of an entrant, and how far it is from the choice.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Standing {
     pub(super) at: usize,
-    /// How many times it takes what the best takes where it is the furthest behind, of trials in which somebody is
-    /// certainly better; 1 where nobody ever is.
-    pub(super) behind: f64,
-    /// Decides between those that are not behind.
-    fitness: Fitness,
-    /// The product of what it takes in all trials as multiples of the best: decides between those that are as far behind.
-    beside: f64,
-}
-
-/// One trial with all that entered.
-pub(super) struct Contest {
-    pub(super) trial: Trial,
-    pub(super) kind: MetricKind,
-    pub(super) readings: Vec<Reading>,
-    ranking: Ranking,
-    /// Who has the best figure.
-    pub(super) best: usize,
-}
-
-impl Contest {
-    pub(super) fn is_better(&self, one: usize, other: usize) -> bool {
-        self.ranking.is_better(one, other)
-    }
-
-    fn is_beaten(&self, one: usize) -> bool {
-        (0..self.readings.len()).any(|other| self.is_better(other, one))
-    }
-
-    /// What one takes as a multiple of what the best takes.
-    pub(super) fn ratio(&self, one: usize) -> f64 {
-        let [own, best] = [one, self.best].map(|at| self.readings[at].value.max(f64::MIN_POSITIVE));
-        (own / best).max(best / own)
-    }
-
-    /// A figure in words.
-    pub(super) fn figure(&self, one: usize) -> String {
-        self.kind.words(self.readings[one].value, self.trial.size)
-    }
+    /// The largest of its ratios to the choice; `None` where it has none in any contest.
+    ratio: Option<f64>,
 }
 
 impl<'a> Field<'a> {
     pub(super) fn of(set: &'a ResultSet, wanted: &Requirements, specs: &Specs) -> Self {
         let basis = basis(set, wanted);
-        let mut field = Self { wanted: wanted.clone(), basis, ..Self::nobody(&set.clock) };
+        let mut field = Self { wanted: wanted.clone(), basis, ..Self::nobody(set) };
         let in_document = set.cells.iter().map(|cell| cell.key.mechanism.as_str());
         let unmeasured = set.invocation.plan.requirements.iter().flat_map(|asked| &asked.left_out);
         let among = wanted.among.iter().map(String::as_str);
@@ -217,7 +124,7 @@ impl<'a> Field<'a> {
         }
         if !spinning.is_empty() {
             let basis = field.basis.clone();
-            let beside = Self { wanted: wanted.clone(), basis, ..Self::nobody(&set.clock) };
+            let beside = Self { wanted: wanted.clone(), basis, ..Self::nobody(set) };
             field.spinning = Some(Box::new(beside.entered_by(spinning)));
         }
         field.entered_by(sleeping)
@@ -228,12 +135,17 @@ impl<'a> Field<'a> {
         self.entrants = entrants;
         let trials = Trial::all(&self.wanted, &self.wanted.deciding()).into_iter();
         self.contests = trials.filter_map(|trial| self.contest(trial)).collect();
-        self.standings = self.ordered();
+        let chosen = self.choice();
+        if let Some(chosen) = chosen {
+            self.contests.iter_mut().for_each(|contest| contest.compare_with(chosen));
+        }
+        self.is_decided = chosen.is_some();
+        self.standings = self.ordered(chosen);
         self
     }
 
     /// A field of nobody, for nothing.
-    fn nobody(clock: &'a ClockFacts) -> Self {
+    fn nobody(set: &'a ResultSet) -> Self {
         Self {
             wanted: Requirements::default(),
             basis: None,
@@ -242,7 +154,9 @@ impl<'a> Field<'a> {
             left_out: Vec::new(),
             contests: Vec::new(),
             standings: Vec::new(),
-            clock,
+            is_decided: false,
+            margin: margin(&set.invocation.plan),
+            clock: &set.clock,
         }
     }
 
@@ -315,41 +229,63 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn contest(&self, trial: Trial) -> Option<Contest> {
+    fn contest(&self, trial: Trial) -> Option<Contest<'a>> {
         let kind = trial.kind(self.wanted.by);
         let read = |entrant: &Entrant<'a>| {
             let cell = entrant.cell(&self.wanted, trial)?;
             Some((cell, kind.reading(cell, self.clock)?))
         };
-        let cells: Vec<(&Cell, Reading)> = self.entrants.iter().map(read).collect::<Option<_>>()?;
-        let readings: Vec<Reading> = cells.iter().map(|(_, reading)| *reading).collect();
-        let value = |at: &usize| readings[*at].value;
-        let best = (0..readings.len()).min_by(|a, b| kind.order(value(a), value(b)))?;
-        Some(Contest { trial, kind, ranking: Ranking::of(kind, &cells), readings, best })
+        let cells = self.entrants.iter().map(read).collect::<Option<_>>()?;
+        let fitness = |cell: &Cell| {
+            let mut entrants = self.entrants.iter();
+            fitness(entrants.find(|one| one.name == cell.key.mechanism).map(|one| one.spec))
+        };
+        Contest::of(trial, kind, cells, fitness, self.margin)
     }
 
-    /// Everybody, the best first: who is the least far behind where it is the furthest behind; of those that are not behind
-    /// anywhere, the fittest.
-    fn ordered(&self) -> Vec<Standing> {
-        let contests = self.contests.as_slice();
+    /// The entrant to use: the one that is the least far behind where it is the furthest behind. Of those that are proved to
+    /// be behind nowhere it is the one that leads in the most contests, and of these the fittest. `None` where nothing may
+    /// be said in any contest.
+    fn choice(&self) -> Option<usize> {
+        let decided: Vec<&Contest> =
+            self.contests.iter().filter(|contest| contest.leader.is_some()).collect();
+        if decided.is_empty() {
+            return None;
+        }
+        let all = (0..self.entrants.len()).map(|at| {
+            let behind = decided.iter().map(|contest| contest.behind(at)).fold(1.0, f64::max);
+            let leads = decided.iter().filter(|contest| contest.leader == Some(at)).count();
+            let figures: f64 = decided.iter().map(|contest| contest.multiple(at)).product();
+            (at, behind, leads, figures)
+        });
+        let best = all.min_by(|a, b| {
+            let fitness = |at: usize| fitness(Some(self.entrants[at].spec));
+            let names = || self.entrants[a.0].name.cmp(self.entrants[b.0].name);
+            let behind = a.1.total_cmp(&b.1).then(Reverse(a.2).cmp(&Reverse(b.2)));
+            let fitter = behind.then_with(|| fitness(a.0).cmp(&fitness(b.0)));
+            fitter.then(a.3.total_cmp(&b.3)).then_with(names)
+        });
+        best.map(|(at, ..)| at)
+    }
+
+    /// Everybody: the chosen one, then the others by their largest ratio to it; where nothing may be said the fittest of the
+    /// first contest, then the others by their figures.
+    fn ordered(&self, chosen: Option<usize>) -> Vec<Standing> {
+        let Some(first) = self.contests.first() else { return Vec::new() };
+        let head = chosen.unwrap_or_else(|| first.reference());
         let standing = |at: usize| {
-            let lost = contests.iter().filter(|contest| contest.is_beaten(at));
-            Standing {
-                at,
-                behind: lost.map(|contest| contest.ratio(at)).fold(1.0, f64::max),
-                fitness: fitness(Some(self.entrants[at].spec)),
-                beside: contests.iter().map(|contest| contest.ratio(at)).product(),
-            }
+            let ratios = self.contests.iter().filter_map(|contest| contest.relation(at).ratio());
+            Standing { at, ratio: chosen.and_then(|_| ratios.reduce(f64::max)) }
         };
-        let mut all: Vec<Standing> = match contests {
-            [] => Vec::new(),
-            _ => (0..self.entrants.len()).map(standing).collect(),
+        let mut all: Vec<Standing> = (0..self.entrants.len()).map(standing).collect();
+        let figures = |one: &Standing| -> f64 {
+            self.contests.iter().map(|contest| contest.multiple(one.at)).product()
         };
-        let tied = |one: &Standing| (one.behind <= 1.0).then_some(one.fitness);
         all.sort_by(|a, b| {
+            let ratio = |one: &Standing| one.ratio.unwrap_or(f64::INFINITY);
             let names = || self.entrants[a.at].name.cmp(self.entrants[b.at].name);
-            let behind = a.behind.total_cmp(&b.behind).then_with(|| tied(a).cmp(&tied(b)));
-            behind.then(a.beside.total_cmp(&b.beside)).then_with(names)
+            let by_ratio = (a.at != head).cmp(&(b.at != head)).then(ratio(a).total_cmp(&ratio(b)));
+            by_ratio.then_with(|| figures(a).total_cmp(&figures(b))).then_with(names)
         });
         all
     }
@@ -447,13 +383,4 @@ pub(super) fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> 
             text::join(known)
         ),
     })
-}
-
-/// Whether one is at least as good in all figures, and better in one by more than a tie; all of them are less is better.
-pub(super) fn dominates(one: &[Option<f64>], other: &[Option<f64>]) -> bool {
-    let or_worst = |value: &Option<f64>| value.unwrap_or(f64::INFINITY);
-    let mut pairs = one.iter().map(or_worst).zip(other.iter().map(or_worst));
-    let is_ahead = |(a, b): (f64, f64)| a * crate::judge::TIE_FACTOR < b;
-    let is_no_worse = pairs.clone().all(|(a, b)| a.total_cmp(&b) != Ordering::Greater);
-    is_no_worse && pairs.any(is_ahead)
 }

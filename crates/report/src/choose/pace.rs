@@ -1,6 +1,7 @@
 //! A rate that nobody keeps up with: what was achieved, what the limit is, and what would meet the rate.
 
-use super::field::{Field, Trial, achieved, is_saturated};
+use super::field::{Field, achieved, is_saturated};
+use super::trial::Trial;
 use crate::text;
 use crate::{Specs, figures};
 use ipcperf_core::result::{Cell, Goal, Requirements, ResultSet};

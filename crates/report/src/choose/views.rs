@@ -102,6 +102,16 @@ impl View {
         }
     }
 
+    /// What it is compared by, where it is a price.
+    pub(super) fn kind(&self) -> Option<MetricKind> {
+        match self.what {
+            What::P99 => Some(MetricKind::P99),
+            What::Cpu => Some(MetricKind::Cpu),
+            What::Rate => Some(MetricKind::of(self.pattern)),
+            What::P50 | What::P999 | What::Cores => None,
+        }
+    }
+
     /// As a price.
     pub(super) fn less_is_better(&self, figure: Option<f64>) -> Option<f64> {
         if self.what == What::Rate { figure.map(f64::recip) } else { figure }

@@ -70,17 +70,9 @@ impl Relations {
         fitness: impl Fn(&Cell) -> Fitness,
         margin: f64,
     ) -> Option<Self> {
-        let counts = |at: &usize| !cells[*at].0.is_unconfirmed();
-        // Where nothing was confirmed the values of the screen decide.
-        let any = (0..cells.len()).any(|at| counts(&at));
-        let confirmed: Vec<usize> = (0..cells.len()).filter(|at| counts(at) || !any).collect();
         let rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
-        let mut by_fitness: Vec<usize> = (0..cells.len()).collect();
-        by_fitness.sort_by(|a, b| {
-            let value = |at: usize| cells[at].1.value;
-            let better = kind.order(value(*a), value(*b));
-            fitness(cells[*a].0).cmp(&fitness(cells[*b].0)).then(better)
-        });
+        let (confirmed, _) = confirmed(cells);
+        let by_fitness = by_fitness(kind, cells, fitness);
         let named = confirmed.iter().copied().find(|at| cells[*at].0.is_reference);
         let reference = match named {
             Some(named) => named,
@@ -88,7 +80,7 @@ impl Relations {
         };
         let is_chosen_by_same_rounds = named.is_none() && cells.len() > 1;
         let rest = (rows.as_slice(), by_fitness);
-        Some(Self::beside(kind, cells, reference, rest, is_chosen_by_same_rounds, margin))
+        Some(Self::compared(kind, cells, reference, rest, is_chosen_by_same_rounds, margin))
     }
 
     /// The same of more cells, which are compared with the reference of these but are never chosen: the first of `cells` are
@@ -97,11 +89,25 @@ impl Relations {
         let rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
         let rest = (rows.as_slice(), self.by_fitness.clone());
         let is_chosen = self.is_chosen_by_same_rounds;
-        Self::beside(kind, cells, self.reference, rest, is_chosen, self.margin)
+        Self::compared(kind, cells, self.reference, rest, is_chosen, self.margin)
+    }
+
+    /// The same cells next to another reference, which was chosen for more than this question.
+    pub(crate) fn next_to(
+        kind: MetricKind,
+        cells: &[(&Cell, Reading)],
+        reference: usize,
+        fitness: impl Fn(&Cell) -> Fitness,
+        margin: f64,
+    ) -> Self {
+        let rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
+        let is_chosen = !cells[reference].0.is_reference && cells.len() > 1;
+        let rest = (rows.as_slice(), by_fitness(kind, cells, fitness));
+        Self::compared(kind, cells, reference, rest, is_chosen, margin)
     }
 
     /// Of cells with the logarithms of their rounds, and the places of those that may be chosen, the fittest first.
-    fn beside(
+    fn compared(
         kind: MetricKind,
         cells: &[(&Cell, Reading)],
         reference: usize,
@@ -109,29 +115,8 @@ impl Relations {
         is_chosen_by_same_rounds: bool,
         margin: f64,
     ) -> Self {
-        let counts = |at: &usize| !cells[*at].0.is_unconfirmed();
-        let any = (0..cells.len()).any(|at| counts(&at));
-        let confirmed = (0..cells.len()).filter(|at| counts(at) || !any);
-        let others: Vec<usize> = confirmed.filter(|at| *at != reference).collect();
-        let of_others: Vec<_> = others.iter().map(|at| rows[*at].clone()).collect();
-        let found = relative_to(&rows[reference], &of_others);
-        let holds = control(kind, cells[reference].0).unwrap_or(true);
-        let mut relations = vec![Relation::Unconfirmed; cells.len()];
-        relations[reference] = Relation::Reference;
-        for (at, relative) in others.into_iter().zip(found) {
-            relations[at] = match relative {
-                _ if !any => Relation::Unconfirmed,
-                None => Relation::TooFewPairs(pairs(&rows[reference], &rows[at])),
-                Some(relative) => {
-                    let relative = with_clock(relative, &cells[at].1, &cells[reference].1);
-                    match holds {
-                        true => Relation::Stated(relative.statement(margin), relative),
-                        false => Relation::ControlFails(relative),
-                    }
-                }
-            };
-        }
-        let is_confirmed = any;
+        let relations = relations(kind, cells, rows, reference, margin);
+        let (_, is_confirmed) = confirmed(cells);
         Self { reference, relations, by_fitness, is_chosen_by_same_rounds, is_confirmed, margin }
     }
 
@@ -368,6 +353,60 @@ impl Relation {
             other => other,
         }
     }
+}
+
+/// The places of the cells that were confirmed, and whether there are any; where there are none the values of the screen
+/// decide, and these are the places of all.
+fn confirmed(cells: &[(&Cell, Reading)]) -> (Vec<usize>, bool) {
+    let counts = |at: &usize| !cells[*at].0.is_unconfirmed();
+    let any = (0..cells.len()).any(|at| counts(&at));
+    ((0..cells.len()).filter(|at| counts(at) || !any).collect(), any)
+}
+
+/// The places of all cells, each fitter than those behind it; of equally fit ones the better figure comes first.
+fn by_fitness(
+    kind: MetricKind,
+    cells: &[(&Cell, Reading)],
+    fitness: impl Fn(&Cell) -> Fitness,
+) -> Vec<usize> {
+    let mut by_fitness: Vec<usize> = (0..cells.len()).collect();
+    by_fitness.sort_by(|a, b| {
+        let value = |at: usize| cells[at].1.value;
+        let better = kind.order(value(*a), value(*b));
+        fitness(cells[*a].0).cmp(&fitness(cells[*b].0)).then(better)
+    });
+    by_fitness
+}
+
+/// What may be said of each cell next to the reference.
+fn relations(
+    kind: MetricKind,
+    cells: &[(&Cell, Reading)],
+    rows: &[Vec<Option<f64>>],
+    reference: usize,
+    margin: f64,
+) -> Vec<Relation> {
+    let (confirmed, any) = confirmed(cells);
+    let others: Vec<usize> = confirmed.into_iter().filter(|at| *at != reference).collect();
+    let of_others: Vec<_> = others.iter().map(|at| rows[*at].clone()).collect();
+    let found = relative_to(&rows[reference], &of_others);
+    let holds = control(kind, cells[reference].0).unwrap_or(true);
+    let mut relations = vec![Relation::Unconfirmed; cells.len()];
+    relations[reference] = Relation::Reference;
+    for (at, relative) in others.into_iter().zip(found) {
+        relations[at] = match relative {
+            _ if !any => Relation::Unconfirmed,
+            None => Relation::TooFewPairs(pairs(&rows[reference], &rows[at])),
+            Some(relative) => {
+                let relative = with_clock(relative, &cells[at].1, &cells[reference].1);
+                match holds {
+                    true => Relation::Stated(relative.statement(margin), relative),
+                    false => Relation::ControlFails(relative),
+                }
+            }
+        };
+    }
+    relations
 }
 
 fn factor(relative: Relative) -> Option<Factor> {
