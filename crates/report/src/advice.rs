@@ -28,6 +28,22 @@ pub(crate) fn caution(set: &ResultSet) -> Option<String> {
     }
 }
 
+/// What stands above the tables: what the noise or the number of rounds leaves unsaid there.
+pub(crate) fn limits(set: &ResultSet) -> Option<String> {
+    let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).peekable();
+    match set.noise.grade.as_str() {
+        "F" => Some(format!(
+            "Noise grade F{}: figures, tails and equality are too noisy to state; what is called slower or faster within \
+             rounds is so.",
+            cause(set)
+        )),
+        _ if measured.peek().is_some() && measured.all(has_too_few_rounds) => Some(format!(
+            "Too few rounds to compare: a ratio takes {FEWEST_ROUNDS} rounds of both."
+        )),
+        _ => caution(set),
+    }
+}
+
 /// ` (steal 20 %)`: what gave the grade its value; of a document that does not say so, the first finding.
 fn cause(set: &ResultSet) -> String {
     let first = set.noise.findings.iter().find(|finding| finding.severity != Severity::Info);

@@ -24,6 +24,8 @@ pub(crate) enum Relation {
     ControlFails(Relative),
     /// It was measured only to decide what to confirm.
     Unconfirmed,
+    /// Its ratio would be one of equals, and the noise of the run leaves no equality to state.
+    TooNoisy(Relative),
 }
 
 /// Cells of one question, and what may be said of each.
@@ -136,7 +138,7 @@ impl Relations {
     /// The cell to use: the reference, or the fittest of those that are certainly faster by more than the margin.
     pub(crate) fn choice(&self) -> Choice {
         let stated = |at: &usize| match self.relations[*at] {
-            Relation::Stated(_, relative) => Some(relative),
+            Relation::Stated(_, relative) | Relation::TooNoisy(relative) => Some(relative),
             _ => None,
         };
         let others = || (0..self.relations.len()).filter(|at| *at != self.reference);
@@ -148,7 +150,9 @@ impl Relations {
         let is_faster =
             |at: &&usize| stated(at).is_some_and(|relative| relative.is_much_faster(self.margin));
         let open = |at: &usize| match self.relations[*at] {
-            Relation::Stated(_, relative) => relative.may_be_much_faster(self.margin),
+            Relation::Stated(_, relative) | Relation::TooNoisy(relative) => {
+                relative.may_be_much_faster(self.margin)
+            }
             Relation::TooFewPairs(_) => true,
             _ => false,
         };
@@ -160,13 +164,24 @@ impl Relations {
     /// they seem to be.
     pub(crate) fn rounds_to_tell(&self, open: &[usize]) -> Option<u64> {
         let lacking = |at: &usize| match self.relations[*at] {
-            Relation::Stated(_, relative) => {
+            Relation::Stated(_, relative) | Relation::TooNoisy(relative) => {
                 Some(relative.pairs_to_tell(self.margin)?.saturating_sub(relative.pairs as u64))
             }
             Relation::TooFewPairs(pairs) => Some((FEWEST_ROUNDS.saturating_sub(pairs)) as u64),
             _ => None,
         };
         open.iter().filter_map(lacking).max()
+    }
+
+    /// The same for a run of this noise grade. At F a difference whose interval holds is still one, but nothing is called as
+    /// fast, nor within the margin.
+    pub(crate) fn at_grade(mut self, grade: &str) -> Self {
+        if grade == "F" {
+            for relation in &mut self.relations {
+                *relation = relation.without_equality();
+            }
+        }
+        self
     }
 }
 
@@ -175,7 +190,9 @@ impl Relation {
     pub(crate) fn ratio(self) -> Option<f64> {
         match self {
             Self::Reference => Some(1.0),
-            Self::Stated(_, relative) | Self::ControlFails(relative) => Some(relative.ratio),
+            Self::Stated(_, relative) | Self::ControlFails(relative) | Self::TooNoisy(relative) => {
+                Some(relative.ratio)
+            }
             Self::TooFewPairs(_) | Self::Unconfirmed => None,
         }
     }
@@ -183,7 +200,9 @@ impl Relation {
     /// The ratio with its pairs and intervals, where there is one.
     pub(crate) fn relative(self) -> Option<Relative> {
         match self {
-            Self::Stated(_, relative) | Self::ControlFails(relative) => Some(relative),
+            Self::Stated(_, relative) | Self::ControlFails(relative) | Self::TooNoisy(relative) => {
+                Some(relative)
+            }
             Self::Reference | Self::TooFewPairs(_) | Self::Unconfirmed => None,
         }
     }
@@ -218,6 +237,7 @@ impl Relation {
             Self::TooFewPairs(pairs) => format!("undecided: {pairs} pairs"),
             Self::ControlFails(_) => "undecided: control".to_owned(),
             Self::Unconfirmed => "screen only".to_owned(),
+            Self::TooNoisy(_) => "undecided: grade F".to_owned(),
         }
     }
 
@@ -239,6 +259,39 @@ impl Relation {
     /// Whether it is shown to be as good as the reference within the margin.
     pub(crate) fn is_as_fast(self) -> bool {
         matches!(self, Self::Stated(Statement::AsFast, _))
+    }
+
+    /// One word for a program: `reference`, `slower`, `faster`, `as-fast`, `undecided` or `screen-only`.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::Unconfirmed => "screen-only",
+            Self::Stated(Statement::AsFast, _) => "as-fast",
+            _ if self.is_slower() => "slower",
+            _ if self.is_faster() => "faster",
+            _ => "undecided",
+        }
+    }
+
+    /// Whether it is stated that the ratio lies within the margin.
+    pub(crate) fn is_within_margin(self) -> bool {
+        use Statement::{AsFast, Faster, Slower};
+        let Self::Stated(statement, _) = self else { return false };
+        matches!(statement, AsFast | Slower { is_within: true } | Faster { is_within: true })
+    }
+
+    /// It without what it says of equality.
+    fn without_equality(self) -> Self {
+        match self {
+            Self::Stated(Statement::AsFast, relative) => Self::TooNoisy(relative),
+            Self::Stated(Statement::Slower { .. }, relative) => {
+                Self::Stated(Statement::Slower { is_within: false }, relative)
+            }
+            Self::Stated(Statement::Faster { .. }, relative) => {
+                Self::Stated(Statement::Faster { is_within: false }, relative)
+            }
+            other => other,
+        }
     }
 }
 
@@ -267,6 +320,10 @@ fn chosen(
     kind: MetricKind,
     cells: &[(&Cell, Reading)],
 ) -> Option<usize> {
+    // What has too few rounds would leave nothing to say of the others.
+    let has_enough = |at: &usize| rows[*at].iter().flatten().count() >= FEWEST_ROUNDS;
+    let enough: Vec<usize> = confirmed.iter().copied().filter(has_enough).collect();
+    let confirmed = if enough.is_empty() { confirmed } else { &enough };
     let of_confirmed: Vec<_> = confirmed.iter().map(|at| rows[*at].clone()).collect();
     let found = select(&of_confirmed);
     let may = |at: &&usize| {
