@@ -1,6 +1,6 @@
 //! What a message costs: every cell says it, or why not.
 
-use crate::common::{Sandbox, cells, note, rounds, words};
+use crate::common::{Sandbox, cells, rounds, words};
 use serde_json::Value;
 
 fn document(sandbox: &Sandbox, words: &[&str]) -> Value {

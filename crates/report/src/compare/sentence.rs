@@ -3,7 +3,7 @@
 use crate::Specs;
 use crate::chapters::is_comparable;
 use crate::figures;
-use crate::fittest::fitness;
+use crate::fittest::{Fitness, fitness};
 use crate::judge::{
     MetricKind, Reading, Relation, Relations, lost_its_rounds, margin, name, percent,
 };
@@ -95,11 +95,15 @@ fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
     let relations = relations.at_grade(&set.noise.grade);
     let reference = name(cells[relations.reference()].0);
     let order = relations.order().into_iter().filter(|at| *at != relations.reference());
-    let others: Vec<(String, Relation)> =
-        order.map(|at| (name(cells[at].0), relations.relation(at))).collect();
-    if others.iter().all(|(_, one)| matches!(one, Relation::TooFewPairs(_))) {
-        let pairs = others.iter().filter_map(|(_, one)| match one {
-            Relation::TooFewPairs(pairs) => Some(*pairs),
+    let other = |at: usize| Other {
+        name: name(cells[at].0),
+        relation: relations.relation(at),
+        fitness: fit(cells[at].0),
+    };
+    let others: Vec<Other> = order.map(other).collect();
+    if others.iter().all(|one| matches!(one.relation, Relation::TooFewPairs(_))) {
+        let pairs = others.iter().filter_map(|one| match one.relation {
+            Relation::TooFewPairs(pairs) => Some(pairs),
             _ => None,
         });
         let most = pairs.max().unwrap_or(0);
@@ -107,7 +111,7 @@ fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
             "Too few rounds to compare{place}: it takes {FEWEST_ROUNDS}, and {most} count (--rounds)."
         );
     }
-    if others.iter().any(|(_, one)| matches!(one, Relation::ControlFails(_))) {
+    if others.iter().any(|one| matches!(one.relation, Relation::ControlFails(_))) {
         return format!("Undecided{place}: {reference} measured twice differs from itself.");
     }
     let clauses = clauses(&others, &reference, &place, margin);
@@ -117,18 +121,29 @@ fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
     }
 }
 
+/// A cell beside the reference.
+struct Other {
+    name: String,
+    relation: Relation,
+    fitness: Fitness,
+}
+
 /// More names than this in one clause are counted.
 const MOST_NAMES: usize = 3;
 
+/// Those that a clause names: the fittest, which people choose between, in the order of their ratios.
+fn named<'a>(found: &[&'a Other]) -> Vec<&'a Other> {
+    let mut fittest: Vec<usize> = (0..found.len()).collect();
+    fittest.sort_by_key(|at| found[*at].fitness);
+    fittest.truncate(MOST_NAMES);
+    fittest.sort_unstable();
+    fittest.into_iter().map(|at| found[at]).collect()
+}
+
 /// What may be said of the others, the differences first. The first clause names the reference and the place.
-fn clauses(
-    others: &[(String, Relation)],
-    reference: &str,
-    place: &str,
-    margin: f64,
-) -> Vec<String> {
-    let of = |is: &dyn Fn(Relation) -> bool| -> Vec<&(String, Relation)> {
-        others.iter().filter(|(_, relation)| is(*relation)).collect()
+fn clauses(others: &[Other], reference: &str, place: &str, margin: f64) -> Vec<String> {
+    let of = |is: &dyn Fn(Relation) -> bool| -> Vec<&Other> {
+        others.iter().filter(|other| is(other.relation)).collect()
     };
     let faster = of(&Relation::is_faster);
     let slower = of(&Relation::is_slower);
@@ -141,15 +156,15 @@ fn clauses(
             true => format!(" than {reference}{place}"),
             false => String::new(),
         };
-        let words = |at: usize, (name, relation): &(String, Relation)| {
+        let words = |at: usize, Other { name, relation, .. }: &Other| {
             let words = relation.words(margin);
             match at {
                 0 => format!("{name} is {words}{}", than(clauses.is_empty())),
                 _ => format!("{name} {}", words.replacen(&format!(" {way}"), "", 1)),
             }
         };
-        let named: Vec<String> =
-            found.iter().take(MOST_NAMES).enumerate().map(|(at, one)| words(at, one)).collect();
+        let named = named(found).into_iter().enumerate();
+        let named: Vec<String> = named.map(|(at, one)| words(at, one)).collect();
         let clause = match found.len().saturating_sub(MOST_NAMES) {
             0 => join(&named),
             more => format!("{}, and {more} more {} {way}", named.join(", "), are(more)),
@@ -164,18 +179,20 @@ fn clauses(
         });
     }
     if !undecided.is_empty() {
-        let why = |(name, relation): &&(String, Relation)| {
+        let why = |Other { name, relation, .. }: &Other| {
             let words = relation.words(margin);
             format!("{name} ({})", words.trim_start_matches("undecided: "))
         };
-        let named: Vec<String> = undecided.iter().take(MOST_NAMES).map(why).collect();
+        let named: Vec<String> = named(&undecided).into_iter().map(why).collect();
         let named = match undecided.len().saturating_sub(MOST_NAMES) {
             0 => join(&named),
             more => format!("{} and {more} more", named.join(", ")),
         };
         clauses.push(match (clauses.is_empty(), undecided.as_slice()) {
             (true, _) => format!("Undecided against {reference}{place}: {named}"),
-            (false, [(name, _)]) => named.replacen(name, &format!("{name} is undecided"), 1),
+            (false, [Other { name, .. }]) => {
+                named.replacen(name, &format!("{name} is undecided"), 1)
+            }
             (false, _) => format!("undecided are {named}"),
         });
     }
@@ -190,8 +207,8 @@ fn clauses(
 }
 
 /// `fifo is`, `fifo and tcp are`, `9 others are`.
-fn counted(some: &[&(String, Relation)]) -> String {
-    let names: Vec<String> = some.iter().map(|(name, _)| name.clone()).collect();
+fn counted(some: &[&Other]) -> String {
+    let names: Vec<String> = some.iter().map(|other| other.name.clone()).collect();
     match names.len() {
         count if count > MOST_NAMES => format!("{count} others are"),
         count => format!("{} {}", join(&names), are(count)),

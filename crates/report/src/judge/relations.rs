@@ -299,10 +299,10 @@ fn factor(relative: Relative) -> Option<Factor> {
     Some(Factor { ratio: relative.ratio, interval: relative.joint? })
 }
 
-/// `0.9x to 1.4x`, with a second digit where one end would be 1 otherwise.
+/// `0.9x to 1.4x`, with a second digit where one end would be 1 or 0 otherwise.
 fn range(Interval { low, high }: Interval) -> String {
     let is_one = |end: f64| (0.95..1.05).contains(&end);
-    let digits = if is_one(low) || is_one(high) { 2 } else { 1 };
+    let digits = if is_one(low) || is_one(high) || low < 0.1 { 2 } else { 1 };
     format!("{low:.digits$}x to {high:.digits$}x")
 }
 

@@ -165,3 +165,34 @@ fn each_statement_has_words_of_its_own() {
     assert_eq!(Relation::TooFewPairs(4).words(0.1), "undecided: 4 pairs");
     assert_eq!(Relation::Unconfirmed.words(0.1), "screen only");
 }
+
+#[test]
+fn at_grade_f_a_difference_stays_and_equality_is_not_stated() {
+    let cells = [
+        reference(around("unix-stream", 50e3, 1, 60)),
+        around("tcp", 75e3, 2, 60),
+        around("pipe", 50e3, 3, 60),
+    ];
+    let (quiet, noisy) = (relations(&cells).at_grade("D"), relations(&cells).at_grade("F"));
+    assert!(quiet.relation(2).is_as_fast() && quiet.relation(2).is_within_margin());
+    assert!(noisy.relation(1).is_slower(), "{noisy:?}");
+    let pipe = noisy.relation(2);
+    assert_eq!((pipe.words(0.1).as_str(), pipe.word()), ("undecided: grade F", "undecided"));
+    assert!(pipe.ratio().is_some() && !pipe.is_within_margin());
+    assert_eq!(noisy.choice(), quiet.choice());
+}
+
+#[test]
+fn what_has_too_few_rounds_is_no_reference_where_others_have_enough() {
+    let cells = [around("unix-stream", 50e3, 1, 5), around("tcp", 75e3, 2, 60)];
+    let found = relations(&cells);
+    assert_eq!((found.reference(), found.relation(0)), (1, Relation::TooFewPairs(5)));
+}
+
+#[test]
+fn the_end_of_a_range_is_never_written_as_nothing() {
+    let words = |low, high| range(Interval { low, high });
+    assert_eq!(words(0.04, 1.4), "0.04x to 1.40x");
+    assert_eq!(words(0.8, 1.4), "0.8x to 1.4x");
+    assert_eq!(words(0.8, 1.02), "0.80x to 1.02x");
+}
