@@ -100,15 +100,8 @@ pub(crate) fn run(
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
     let (margin, staging) = (args.margin.share()?, None);
-    let experiment = Experiment {
-        command: "run",
-        cells,
-        settings,
-        requirements: None,
-        margin,
-        raw,
-        staging,
-    };
+    let experiment =
+        Experiment { command: "run", cells, settings, requirements: None, margin, raw, staging };
     if args.plan.dry_run {
         return experiment.print(&args.output);
     }

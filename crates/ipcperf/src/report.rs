@@ -343,7 +343,7 @@ fn rows(
         let set = chosen(set.map_err(|why| Stop::usage(format!("'{shown}': {why}")))?)?;
         return output::put(args.output.as_deref(), |out| {
             rows.head(out)?;
-            rows.write(&set, out)
+            rows.write(&set, &request::specs(registry), out)
         });
     }
     let read = |text: &str| {
@@ -359,7 +359,7 @@ fn rows(
                 let set = chosen(set)?;
                 let head = if is_begun { Ok(()) } else { rows.head(out) };
                 is_begun = true;
-                let written = head.and_then(|()| rows.write(&set, out));
+                let written = head.and_then(|()| rows.write(&set, &request::specs(registry), out));
                 if written.is_err() {
                     return Ok(written);
                 }

@@ -1,12 +1,14 @@
 //! Cells in the order in which they are read: by pattern and waiting class, then by where and how they ran, then by
-//! size, then ranked. Spinning and blocking mechanisms never meet in one ranking.
+//! size, then by their ratio to the reference. Spinning and blocking mechanisms are never compared.
 
 use crate::Specs;
-use crate::judge::{MetricKind, Rank, Ranking, Reading, lost_its_rounds, lost_too_much};
+use crate::fittest::fitness;
+use crate::judge::{
+    Choice, MetricKind, Reading, Relation, Relations, lost_its_rounds, lost_too_much, margin,
+};
 use crate::{advice, text, words};
 use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
 use ipcperf_core::{Ends, Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};
-use ipcperf_stats::Factor;
 use std::collections::{BTreeMap, HashMap};
 
 /// All measured cells of one pattern and waiting class.
@@ -14,7 +16,7 @@ pub(crate) struct Chapter<'a> {
     pub(crate) pattern: PatternKind,
     /// Each end burns a CPU.
     pub(crate) is_spinning: bool,
-    /// What its rankings go by.
+    /// What its rows are compared by.
     pub(crate) kind: MetricKind,
     pub(crate) sections: Vec<Section<'a>>,
 }
@@ -41,23 +43,29 @@ pub(crate) struct Conditions {
     load: Vec<String>,
 }
 
-/// One ranking: cells of one size and load, and of a fan of one number of peers. Of an open loop one curve: loads of one
-/// mechanism, not ranked.
+/// Cells that are compared: of one size and load, and of a fan of one number of peers. Of an open loop one curve: loads
+/// of one mechanism, not compared.
 pub(crate) struct Block<'a> {
     pub(crate) rows: Vec<Row<'a>>,
+    /// The cell that the others are compared with; `None` where fewer than two cells can be compared.
+    pub(crate) reference: Option<&'a Cell>,
+    /// The reference was chosen by the rounds that the ratios come from.
+    pub(crate) is_chosen_by_same_rounds: bool,
 }
 
-/// A cell and its place.
+/// A cell and what may be said of it.
 pub(crate) struct Row<'a> {
     pub(crate) cell: &'a Cell,
-    /// `None`: the floor, an untouched payload, a cell that lost too much or has no figure that the ranking goes by, and
-    /// all cells of a run that was too noisy.
-    pub(crate) rank: Option<Rank>,
+    /// `None`: the floor, an untouched payload, a cell that lost too much or has no figure to be compared by, and one with
+    /// nothing to be compared with.
+    pub(crate) relation: Option<Relation>,
+    /// Ratios within this do not matter.
+    pub(crate) margin: f64,
+    /// It is the one to use, as far as its figures decide.
+    pub(crate) is_best: bool,
     pub(crate) is_floor: bool,
-    /// What its ranking goes by.
+    /// What it is compared by.
     pub(crate) kind: MetricKind,
-    /// In a run: how many times worse it is than the best of its ranking.
-    pub(crate) beside_best: Option<Factor>,
 }
 
 impl Conditions {
@@ -131,12 +139,12 @@ impl Conditions {
 const ROUTINE: [&str; 3] = ["sleeps", "wake-ups", "EINPROGRESS"];
 
 impl<'a> Row<'a> {
-    /// A row of no ranking.
+    /// A row that is compared with nothing.
     pub(crate) const fn alone(cell: &'a Cell, kind: MetricKind) -> Self {
-        Self { cell, rank: None, is_floor: false, kind, beside_best: None }
+        Self { cell, relation: None, margin: 0.0, is_best: false, is_floor: false, kind }
     }
 
-    /// The metric of its ranking.
+    /// The metric that it is compared by.
     pub(crate) fn metric(&self) -> Option<&Metric> {
         self.kind.of_cell(self.cell)
     }
@@ -173,10 +181,10 @@ impl<'a> Row<'a> {
             remarks.push(format!("lost {} of {all}", text::grouped(lost)));
         }
         if lost_too_much(self.cell) && is_ranked(self.cell) {
-            remarks.iter_mut().for_each(|lost| lost.push_str(" (too many to rank)"));
+            remarks.iter_mut().for_each(|lost| lost.push_str(" (too many to compare)"));
         }
         if lost_its_rounds(self.cell) && is_ranked(self.cell) {
-            remarks.push("had too many rounds rejected to rank".to_owned());
+            remarks.push("had too many rounds rejected to compare".to_owned());
         }
         let not_at_once = self.cell.connect.iter().flat_map(|connect| &connect.not_at_once);
         let counted: Vec<_> = events
@@ -292,15 +300,10 @@ fn marked(cell: &Cell, words: String) -> String {
 pub(crate) fn chapters<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
     let mut chapters = by(set, specs, &MetricKind::of, &|sections| sections.collect());
     chapters.extend(costs(set, specs));
-    if !advice::has_places(set) {
-        let sections = chapters.iter_mut().flat_map(|chapter| &mut chapter.sections);
-        let blocks = sections.flat_map(|section| &mut section.blocks);
-        blocks.flat_map(|block| &mut block.rows).for_each(|row| row.rank = None);
-    }
     chapters
 }
 
-/// Leaves the first rows of each ranking; a curve of loads is none.
+/// Leaves the first rows of each block; a curve of loads is whole.
 pub(crate) fn keep_top(chapters: &mut [Chapter], rows: Option<usize>) {
     let Some(rows) = rows else { return };
     let ranked = chapters.iter_mut().filter(|chapter| !chapter.pattern.facts().is_open);
@@ -308,12 +311,12 @@ pub(crate) fn keep_top(chapters: &mut [Chapter], rows: Option<usize>) {
     sections.flat_map(|section| &mut section.blocks).for_each(|block| block.rows.truncate(rows));
 }
 
-/// The rankings by CPU time, where there are rivals: every figure stands in the other tables already. A survey shows
+/// The tables of CPU time, where there are rivals: every figure stands in the other tables already. A survey shows
 /// those of the first place alone, which is what most programs get.
 fn costs<'a>(set: &'a ResultSet, specs: &Specs) -> Vec<Chapter<'a>> {
     let most = if set.invocation.plan.command == "survey" { 1 } else { usize::MAX };
     let with_rivals = |mut section: Section<'a>| {
-        let rivals = |block: &Block| block.rows.iter().filter(|row| row.rank.is_some()).count();
+        let rivals = |block: &Block| block.rows.iter().filter(|row| row.relation.is_some()).count();
         section.blocks.retain(|block| rivals(block) > 1);
         (!section.blocks.is_empty()).then_some(section)
     };
@@ -370,8 +373,7 @@ fn blocks<'a>(
     specs: &Specs,
     kind: MetricKind,
 ) -> Vec<Block<'a>> {
-    let rows = |here: Vec<&'a Cell>| rows(set, here.into_iter(), specs, kind);
-    kinds(cells).into_iter().map(|(_, here)| Block { rows: rows(here) }).collect()
+    kinds(cells).into_iter().map(|(_, here)| block(set, here.into_iter(), specs, kind)).collect()
 }
 
 /// How many stand on the other side, and what they are: peers of a fan, or connections that stay.
@@ -416,12 +418,12 @@ fn kinds<'a>(cells: &[&'a Cell]) -> Vec<(Kind, Vec<&'a Cell>)> {
     kinds
 }
 
-fn rows<'a>(
+fn block<'a>(
     set: &'a ResultSet,
     cells: impl Iterator<Item = &'a Cell>,
     specs: &Specs,
     kind: MetricKind,
-) -> Vec<Row<'a>> {
+) -> Block<'a> {
     let mut listed: Vec<(&Cell, Reading)> = Vec::new();
     let mut others = Vec::new();
     for cell in cells {
@@ -432,36 +434,33 @@ fn rows<'a>(
             None => others.push(Row { is_floor, ..Row::alone(cell, kind) }),
         }
     }
-    let (unranked, ranked): (Vec<_>, Vec<_>) =
-        listed.into_iter().partition(|(cell, _)| lost_its_rounds(cell));
-    let ranks = Ranking::of(kind, &ranked).ranks().into_iter().map(Some);
-    let ranked = ranked.into_iter().zip(ranks);
-    let mut listed: Vec<_> = ranked.chain(unranked.into_iter().map(|one| (one, None))).collect();
-    listed.sort_by(|((a, own), _), ((b, other), _)| {
+    // What has no ratio stays in this order.
+    listed.sort_by(|(a, own), (b, other)| {
         let by_value = kind.order(own.value, other.value);
         by_value.then_with(|| a.key.mechanism.cmp(&b.key.mechanism))
     });
-    // A larger figure that scatters much may have the better place, since fewer are certainly better than it: places are in
-    // order, and what has none stays where its figure is.
-    let slots: Vec<usize> = (0..listed.len()).filter(|at| listed[*at].1.is_some()).collect();
-    let mut placed: Vec<_> = slots.iter().map(|at| listed[*at]).collect();
-    placed.sort_by_key(|(_, rank)| rank.map(|rank| rank.place));
-    slots.into_iter().zip(placed).for_each(|(at, row)| listed[at] = row);
-    let is_run = set.invocation.plan.command == "run" && advice::has_places(set);
-    let placed: Vec<&Cell> = listed
-        .iter()
-        .filter(|(_, rank)| is_run && rank.is_some())
-        .map(|((cell, _), _)| *cell)
-        .collect();
-    let factors = placed.split_first().map(|(best, others)| kind.factors(best, others)).into_iter();
-    // The best itself has none.
-    let mut factors = std::iter::once(None).chain(factors.flatten());
-    let row = |((cell, _), rank): ((&'a Cell, Reading), Option<Rank>)| Row {
-        rank,
-        beside_best: rank.and_then(|_| factors.next().flatten()),
-        ..Row::alone(cell, kind)
+    let fit = |cell: &Cell| fitness(specs(&cell.key.mechanism));
+    let margin = margin(&set.invocation.plan);
+    let Some(relations) = Relations::of(kind, &listed, fit, margin) else {
+        return Block { rows: others, reference: None, is_chosen_by_same_rounds: false };
     };
-    listed.into_iter().map(row).chain(others).collect()
+    let relations = relations.at_grade(&set.noise.grade);
+    let best = match relations.choice() {
+        Choice::Use { cell, .. } if advice::has_places(set) => Some(cell),
+        _ => None,
+    };
+    let has_rivals = listed.len() > 1;
+    let row = |at: usize| Row {
+        relation: has_rivals.then(|| relations.relation(at)),
+        margin,
+        is_best: best == Some(at),
+        ..Row::alone(listed[at].0, kind)
+    };
+    Block {
+        rows: relations.order().into_iter().map(row).chain(others).collect(),
+        reference: has_rivals.then(|| listed[relations.reference()].0),
+        is_chosen_by_same_rounds: relations.is_chosen_by_same_rounds(),
+    }
 }
 
 /// An open loop asks for a load; what is best at another load says nothing.

@@ -20,13 +20,12 @@ pub(crate) enum Column {
     Peers,
     /// Connections that stay.
     Conns,
-    Rank,
     Mechanism,
-    /// What the ranking goes by.
+    /// What the rows are compared by.
     Figure,
     Spread,
-    /// How many times worse it is than the best of the ranking, with its interval.
-    BesideBest,
+    /// How many times slower or faster it is than the reference, with its interval, and what else may be said of it.
+    Ratio,
     /// A program at the place of the follow over our own, with its interval.
     OfOurs,
     /// A library as a multiple of the bare mechanism that it is built on, with its interval.
@@ -74,10 +73,10 @@ pub(crate) enum Column {
 }
 
 use Column::{
-    Achieved, Behind, BesideBest, Bound, Conns, Cpu, CpuSpread, Cpus, Energy, Errors, Fairness,
-    Faults, Figure, Ipis, Least, Limit, Load, Machine, Mean, Mechanism, Messages, OfBare, OfOurs,
-    Offered, OneWay, Peers, Preempted, Quantile, Rank, Service, Size, Slowest, Spread, Switches,
-    Syscalls, System, Transform, User,
+    Achieved, Behind, Bound, Conns, Cpu, CpuSpread, Cpus, Energy, Errors, Fairness, Faults, Figure,
+    Ipis, Least, Limit, Load, Machine, Mean, Mechanism, Messages, OfBare, OfOurs, Offered, OneWay,
+    Peers, Preempted, Quantile, Ratio, Service, Size, Slowest, Spread, Switches, Syscalls, System,
+    Transform, User,
 };
 
 const P50: Column = Quantile("p50");
@@ -89,37 +88,37 @@ const SERVICE: [Column; 2] = [Service("p50"), Service("p99.9")];
 
 /// Columns from left to right; a pattern has those that its facts give it.
 const ORDER: &[Column] = &[
-    Cpus, Size, Peers, Conns, Rank, Mechanism, Load, Offered, Achieved, Figure, Spread, OfBare,
-    BesideBest, OfOurs, Mean, OneWay, Transform, Bound, Messages, Slowest, Behind, Fairness, Least,
-    P50, P90, P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu, Limit, Errors, Switches, Ipis,
-    Syscalls,
+    Cpus, Size, Peers, Conns, Mechanism, Load, Offered, Achieved, Figure, Spread, Ratio, OfBare,
+    OfOurs, Mean, OneWay, Transform, Bound, Messages, Slowest, Behind, Fairness, Least, P50, P90,
+    P99, P99_9, MAX, SERVICE[0], SERVICE[1], Cpu, Limit, Errors, Switches, Ipis, Syscalls,
 ];
 
 /// The same of a table of costs.
 const COST: &[Column] = &[
-    Cpus, Size, Peers, Conns, Rank, Mechanism, Cpu, CpuSpread, User, System, Machine, Switches,
+    Cpus, Size, Peers, Conns, Mechanism, Cpu, CpuSpread, Ratio, User, System, Machine, Switches,
     Preempted, Faults, Ipis, Syscalls, Energy, Figure,
 ];
 
-/// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the tail.
+/// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the ratio to
+/// the reference, then the tail.
 const KEEP: &[Column] = &[
-    Load, Limit, Errors, P50, Bound, OneWay, Transform, P99, Cpu, BesideBest, Mean, Offered,
-    Slowest, Behind, Fairness, Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches,
-    P90, MAX, Ipis, Syscalls,
+    Load, Bound, OneWay, Transform, Ratio, Limit, Errors, P50, P99, Cpu, Mean, Offered, Slowest,
+    Behind, Fairness, Least, Messages, P99_9, Achieved, SERVICE[0], SERVICE[1], Switches, P90, MAX,
+    Ipis, Syscalls,
 ];
 const KEEP_COST: &[Column] =
-    &[User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];
+    &[Ratio, User, System, Machine, Figure, Switches, Faults, Preempted, Syscalls, Energy, Ipis];
 
 /// What is never dropped: a figure without its uncertainty says too much, and what a program or a library makes of it is what
 /// was asked for. Long names are clipped for it.
 pub(crate) const fn always(kind: MetricKind) -> &'static [Column] {
     match kind {
-        MetricKind::Cpu => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Cpu, CpuSpread],
-        _ => &[Cpus, Size, Peers, Conns, Rank, Mechanism, Figure, Spread, OfOurs, OfBare],
+        MetricKind::Cpu => &[Cpus, Size, Peers, Conns, Mechanism, Cpu, CpuSpread],
+        _ => &[Cpus, Size, Peers, Conns, Mechanism, Figure, Spread, OfOurs, OfBare],
     }
 }
 
-/// All columns of a table, left to right. Without rivals at any size there is no rank to show.
+/// All columns of a table, left to right. Without rivals at any size there is no ratio to show.
 fn all(chapter: &Chapter, style: &Style) -> Vec<Column> {
     let Chapter { pattern, kind, sections, .. } = chapter;
     let columns = match kind {
@@ -127,19 +126,16 @@ fn all(chapter: &Chapter, style: &Style) -> Vec<Column> {
         MetricKind::Cpu => COST,
     };
     let blocks: Vec<_> = sections.iter().flat_map(|section| &section.blocks).collect();
-    let has_rivals = blocks.iter().any(|block| block.rows.len() > 1);
+    let has_rivals = blocks.iter().any(|block| block.reference.is_some());
     let any = |has: &dyn Fn(&Cell) -> bool| {
         blocks.iter().flat_map(|block| &block.rows).any(|row| has(row.cell))
     };
-    let is_beside =
-        || blocks.iter().flat_map(|block| &block.rows).any(|row| row.beside_best.is_some());
     let is_shown = |column: &Column| match column {
         Cpus => has_many_named_cpus(sections),
-        BesideBest => is_beside(),
         OfOurs => any(&|cell| !cell.key.load.is_ours()),
         OfBare => any(&|cell| cell.of_bare.is_some()),
         Bound => style.versus_bound,
-        Rank => has_rivals,
+        Ratio => has_rivals,
         OneWay => any(&|cell| cell.key.load.one_way),
         Transform => any(&|cell| cell.transform.is_some()),
         _ => true,
@@ -154,6 +150,25 @@ fn beside(other: &result::Beside) -> String {
         figures::factor(Factor { ratio: other.ratio, interval: Interval { low, high } })
     };
     other.ci95.map_or_else(|| figures::times(other.ratio), with)
+}
+
+/// The head of the ratio where the references of a table differ.
+pub(crate) const VERSUS: &str = "vs reference";
+
+/// Longest head of a ratio, in characters: as long as most ratios are.
+const LONGEST_HEAD: usize = 24;
+
+/// Where a ratio and its interval end, and what is said of the margin begins.
+const WITHIN: &str = "] (within";
+
+/// The head of the column of ratios: `vs unix-stream`, or [`VERSUS`] where its rows differ in it, or its name is long.
+pub(crate) fn ratio_head(chapter: &Chapter) -> String {
+    let blocks = chapter.sections.iter().flat_map(|section| &section.blocks);
+    let references = blocks.filter_map(|block| block.reference.map(label));
+    match text::each_once(references).as_slice() {
+        [one] if text::width(one) + 3 <= LONGEST_HEAD => format!("vs {one}"),
+        _ => VERSUS.to_owned(),
+    }
 }
 
 /// The heads of all columns that tables of a pattern can have.
@@ -200,7 +215,7 @@ impl Column {
             Offered | Service(_) => facts.is_open || is_connected,
             Conns | Limit => is_connected,
             // The sender of an open loop watches the clock with what is left of the CPU time.
-            Rank | Cpu | Switches => !facts.is_open,
+            Ratio | Cpu | Switches => !facts.is_open,
             Ipis | Syscalls => !facts.is_open && facts.ends != Ends::Clients && !is_connected,
             Peers => is_crowd,
             // Each consumer of a broadcast gets the same.
@@ -228,7 +243,6 @@ impl Column {
             Size => "size",
             Peers => "peers",
             Conns => "conns",
-            Rank => "#",
             Mechanism => "mechanism",
             Figure if is_time => "p50",
             Figure => "rate",
@@ -236,7 +250,7 @@ impl Column {
             Spread | CpuSpread => "+/-",
             Mean => "mean",
             Messages => "messages",
-            BesideBest => "x best",
+            Ratio => VERSUS,
             OfOurs => "of ours",
             OfBare => "of bare",
             Bound if is_time => "x bound",
@@ -275,7 +289,7 @@ impl Column {
 
     /// Numbers stand at the right edge.
     pub(crate) const fn is_number(self) -> bool {
-        !matches!(self, Mechanism | Rank | Limit)
+        !matches!(self, Mechanism | Ratio | Limit)
     }
 
     /// What a row shows in it. The size is the first row's alone.
@@ -293,7 +307,6 @@ impl Column {
             Conns if is_first => cell.key.load.conns.to_string(),
             Cpus if is_first => cell.key.placement.to_string(),
             Cpus | Size | Peers | Conns => String::new(),
-            Rank => or_none(row.rank, |rank| rank.words()),
             // A curve has one name.
             Mechanism if cell.key.pattern.facts().is_open && !is_first => String::new(),
             Mechanism if row.is_floor => format!("{} (floor)", label(cell)),
@@ -305,11 +318,17 @@ impl Column {
                 };
                 format!("{}{}", kind.words(value, cell.key.size_bytes), mark(cell))
             }
+            // A value that was not confirmed has no interval.
+            Spread | CpuSpread if cell.is_unconfirmed() => NONE.to_owned(),
             Spread => {
                 let unit = MetricKind::of(cell.key.pattern).unit(cell.key.size_bytes);
                 or_none(row.metric(), |metric| figures::spread(metric, unit))
             }
-            BesideBest => or_none(row.beside_best, figures::factor),
+            Ratio => or_none(row.relation, |relation| {
+                let words = relation.words(row.margin);
+                // What is within the margin as well says so in a line of its own.
+                words.split_once(WITHIN).map_or(words.clone(), |(first, _)| format!("{first}]"))
+            }),
             OfOurs => or_none(cell.of_ours.as_ref(), beside),
             OfBare => or_none(cell.of_bare.as_ref(), beside),
             Mean => quantile(cell.rtt_ns.as_ref(), "mean"),
@@ -361,10 +380,15 @@ impl Column {
         }
     }
 
-    /// The second line of a row whose rounds fell into two modes.
+    /// The second line of a row: of rounds that fell into two modes, and of a ratio that is within the margin.
     pub(crate) fn second(self, row: &Row<'_>) -> String {
         let modes = row.metric().map(|metric| metric.modes.as_slice()).unwrap_or_default();
         match (self, other_mode(row)) {
+            (Ratio, _) => {
+                let words = row.relation.map(|relation| relation.words(row.margin));
+                let words = words.unwrap_or_default();
+                words.find(WITHIN).map_or_else(String::new, |at| words[at + 2..].to_owned())
+            }
             (Figure, Some(other)) => {
                 let kind = MetricKind::of(row.cell.key.pattern);
                 format!("{}*", kind.words(other.0, row.cell.key.size_bytes))

@@ -1,12 +1,13 @@
 //! Observations as rows of columns that are always the same, for a spreadsheet, a data frame or a database: one row for
 //! each cell, for each of its rounds, or for each document. `docs/RESULTS.md` lists the columns.
 
-use crate::{pipelines, text};
+use crate::versus::Versus;
+use crate::{Specs, pipelines, text};
 use ipcperf_core::result::{Cell, ResultSet, Round, Severity, Status};
 pub(crate) use ipcperf_render::csv::{Column, cell, line, number, render_values};
 use ipcperf_render::csv::{row, seen};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::{fmt, io};
 
 /// What one row is about.
@@ -45,7 +46,8 @@ impl Rows {
 fn sql_type(column: &str) -> &'static str {
     match column {
         "run" => "TIMESTAMP",
-        "proved" | "saturated" | "verified" | "interrupted" | "autogroup" => "BOOLEAN",
+        "proved" | "saturated" | "verified" | "interrupted" | "autogroup" | "is_reference"
+        | "within_margin" => "BOOLEAN",
         "size_bytes"
         | "round"
         | "order"
@@ -63,13 +65,15 @@ fn sql_type(column: &str) -> &'static str {
         | "measured"
         | "errors"
         | "warnings"
+        | "pairs"
         | "hz"
         | "sched_rt_runtime_us" => "BIGINT",
         "machine" | "kernel" | "grade" | "id" | "mechanism" | "wait" | "pattern" | "placement"
         | "idle" | "touch" | "load" | "knobs" | "status" | "reason" | "timing" | "bound"
         | "rejected" | "command" | "findings" | "run_id" | "tool" | "cpu_model" | "microcode"
         | "frequency" | "idle_driver" | "mitigations" | "preemption" | "sched_ext"
-        | "sched_features" | "shmem_huge_pages" | "host" | "labels" => "VARCHAR",
+        | "sched_features" | "shmem_huge_pages" | "host" | "labels" | "stage" | "reference"
+        | "statement" => "VARCHAR",
         _ => "DOUBLE",
     }
 }
@@ -104,6 +108,15 @@ const OF_A_CELL: &[Column] = &[
     ("timing", "/timing/mode"),
     ("batch", "/timing/batch"),
     ("accepted_rounds", "/words/rounds"),
+    ("stage", "/words/stage"),
+    ("is_reference", "/words/is_reference"),
+    ("reference", "/versus/reference"),
+    ("ratio", "/versus/ratio"),
+    ("ratio_low", "/versus/ci95/0"),
+    ("ratio_high", "/versus/ci95/1"),
+    ("pairs", "/versus/pairs"),
+    ("statement", "/versus/statement"),
+    ("within_margin", "/versus/within_margin"),
     ("verified", "/verified"),
     ("messages", "/messages"),
     ("lost", "/lost"),
@@ -165,6 +178,7 @@ const OF_A_CELL: &[Column] = &[
 const OF_A_ROUND: &[Column] = &[
     ("round", "/round/round"),
     ("order", "/round/order"),
+    ("stage", "/round/stage"),
     ("rejected", "/round/rejected"),
     ("proved", "/round/proof/holds"),
     ("lead_cpu", "/round/cpus/0"),
@@ -299,12 +313,12 @@ fn digest(settings: &BTreeMap<String, impl fmt::Display>) -> String {
 }
 
 /// The cells of a document, or its programs where it has no cells.
-pub(crate) fn render(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
+pub(crate) fn render(set: &ResultSet, specs: &Specs, out: &mut dyn io::Write) -> io::Result<()> {
     if set.cells.is_empty() && !set.pipelines.is_empty() {
         return render_values(&set.pipelines, pipelines::COLUMNS, out);
     }
     Rows::Cells.head(out)?;
-    Rows::Cells.write(set, out)
+    Rows::Cells.write(set, specs, out)
 }
 
 impl Rows {
@@ -316,11 +330,11 @@ impl Rows {
         line(self.columns().iter().map(|(name, _)| (*name).to_owned()), out)
     }
 
-    /// The rows of one document.
+    /// The rows of one document; `specs` has the facts by which an older one gets its references.
     ///
     /// # Errors
     /// `out` refuses the bytes.
-    pub fn write(self, set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
+    pub fn write(self, set: &ResultSet, specs: &Specs, out: &mut dyn io::Write) -> io::Result<()> {
         let run = json!({ "run": run(set) });
         let fields = |columns: &[Column], value: &Value| {
             row(columns.iter().map(|column| seen(value, column)))
@@ -329,9 +343,15 @@ impl Rows {
         if self == Self::Runs {
             return writeln!(out, "{first},{},{origin}", fields(OF_A_RUN, &run));
         }
+        let versus = match self {
+            Self::Cells => Versus::all(set, specs),
+            Self::Rounds | Self::Runs => HashMap::new(),
+        };
         for cell in &set.cells {
             let mut value = serde_json::to_value(Cell { rounds: Vec::new(), ..cell.clone() })?;
-            value["words"] = words(cell);
+            let versus = versus.get(&std::ptr::from_ref(cell));
+            value["words"] = words(cell, versus);
+            value["versus"] = serde_json::to_value(versus)?;
             value["times"] = serde_json::to_value(cell.times())?;
             value["requests"] = serde_json::to_value(cell.requests_per_second())?;
             value["jain"] = serde_json::to_value(cell.jain())?;
@@ -356,7 +376,7 @@ impl Rows {
 }
 
 /// What is no value of the document by itself.
-fn words(cell: &Cell) -> Value {
+fn words(cell: &Cell, versus: Option<&Versus>) -> Value {
     let knobs = cell.knobs.iter().filter_map(|(name, knob)| {
         let value = knob.effective.as_ref().or(knob.requested.as_ref())?;
         Some(format!("{name}={value}"))
@@ -368,6 +388,8 @@ fn words(cell: &Cell) -> Value {
         "knobs": knobs.collect::<Vec<_>>().join(" "),
         "modes": modes,
         "rounds": accepted,
+        "stage": cell.stage(),
+        "is_reference": versus.map(|one| one.reference == cell.id),
     })
 }
 
@@ -430,7 +452,7 @@ mod tests {
         let sets = [one, two];
         let table = parse(&to_text(|out| {
             Rows::Rounds.head(out)?;
-            sets.iter().try_for_each(|set| Rows::Rounds.write(set, out))
+            sets.iter().try_for_each(|set| Rows::Rounds.write(set, &sample::spec, out))
         }));
         let column = |name: &str| table[0].iter().position(|head| head == name).unwrap();
         let rounds = sets.iter().flat_map(|set| {

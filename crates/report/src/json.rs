@@ -1,5 +1,7 @@
 //! The document itself, whole or line by line.
 
+use crate::Specs;
+use crate::versus::Versus;
 use ipcperf_core::result::{
     Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Origin, Pipeline, Question,
     ResultSet, Tool,
@@ -41,6 +43,8 @@ struct CellLine<'a> {
     r#type: &'static str,
     #[serde(flatten)]
     cell: &'a Cell,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    versus: Option<&'a Versus>,
 }
 
 #[derive(Serialize)]
@@ -50,8 +54,13 @@ struct PipelineLine<'a> {
     pipeline: &'a Pipeline,
 }
 
-/// `{"type":"run",...}` without cells, then `{"type":"cell",...}` for each, and the same for pipelines.
-pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Result<()> {
+/// `{"type":"run",...}` without cells, then `{"type":"cell",...}` for each, and the same for pipelines. A cell that can be
+/// compared has `versus` beyond the document: what the tables say of it relative to their reference.
+pub(crate) fn render_lines(
+    set: &ResultSet,
+    specs: &Specs,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
     // Without `..`, so that a key added to the document cannot be forgotten here.
     let ResultSet {
         schema,
@@ -87,8 +96,10 @@ pub(crate) fn render_lines(set: &ResultSet, out: &mut dyn io::Write) -> io::Resu
         questions,
     };
     object(&run, out)?;
+    let versus = Versus::all(set, specs);
     for cell in cells {
-        object(&CellLine { r#type: "cell", cell }, out)?;
+        let versus = versus.get(&std::ptr::from_ref(cell));
+        object(&CellLine { r#type: "cell", cell, versus }, out)?;
     }
     for pipeline in pipelines {
         object(&PipelineLine { r#type: "pipeline", pipeline }, out)?;
@@ -125,9 +136,15 @@ mod tests {
         let mut run = lines.remove(0);
         assert_eq!(take_type(&mut run), "run");
         assert!(run.get("cells").is_none());
+        let mut compared = 0;
         for cell in &mut lines {
             assert_eq!(take_type(cell), "cell");
+            if let Some(versus) = cell.as_object_mut().unwrap().remove("versus") {
+                compared += 1;
+                assert!(versus["reference"].is_string() && versus["ratio"].is_number(), "{versus}");
+            }
         }
+        assert_eq!(compared, 18, "those with something to be compared with");
         run["cells"] = lines.into();
         assert_eq!(run, serde_json::to_value(sample::survey()).unwrap());
     }

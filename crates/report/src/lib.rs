@@ -47,6 +47,7 @@ mod stopped;
 mod table;
 #[cfg(test)]
 mod testing;
+mod versus;
 mod words;
 
 pub use answers::{Answer, Question, answers};
@@ -96,9 +97,9 @@ pub fn render(
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     match format {
-        Format::Csv => csv::render(set, out),
+        Format::Csv => csv::render(set, specs, out),
         Format::Json => json::render(set, out),
-        Format::Ndjson => json::render_lines(set, out),
+        Format::Ndjson => json::render_lines(set, specs, out),
         _ => {
             let doc = result::doc(set, specs, &style.within(format).whole(format));
             doc.write(format, style, out)

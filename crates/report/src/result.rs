@@ -1,10 +1,9 @@
 //! A result set as a document: the answer to what was asked, all tables, and what a browser shows beyond them.
 
-use crate::advice::{caution, has_places};
+use crate::advice::{has_places, limits};
 use crate::answers::answers;
 use crate::chapters::{Chapter, Row as Ranked, chapters, keep_top, label};
-use crate::fittest::fitness;
-use crate::judge::MetricKind;
+use crate::judge::{MetricKind, Relation, percent};
 use crate::pictures::{Anchors, cells, charts};
 use crate::stopped::Stopped;
 use crate::{
@@ -14,7 +13,7 @@ use crate::{
 use ipcperf_core::result::ResultSet;
 use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Layout, Line, Row, Section, Table, Tone};
 
-/// Most rankings whose best is shown.
+/// Most tables whose best is shown.
 const RANKINGS: usize = 6;
 
 /// One screen where that answers what was asked, or else everything.
@@ -37,9 +36,9 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
     if !is_answered {
         doc.conclusion = crossover::answer(set, specs).into_iter().map(Line::from).collect();
         body.lines(table::masthead(set).into_iter().map(|line| Line::new(Tone::Quiet, line)));
-        body.lines(caution(set).map(|words| Line::new(Tone::Doubt, words)));
+        body.lines(limits(set).map(|words| Line::new(Tone::Doubt, words)));
         if style.pictures && has_places(set) {
-            body.table(best(&chapters, specs, &anchors));
+            body.table(best(&chapters, &anchors));
         }
     }
     if overview::is_survey(set) {
@@ -99,7 +98,7 @@ fn foot(set: &ResultSet) -> Vec<String> {
     ]
 }
 
-/// All rankings, and how their columns are to be read. They are folded where something above them is the answer.
+/// All tables, and how their columns are to be read. They are folded where something above them is the answer.
 fn measured(
     set: &ResultSet,
     chapters: &[Chapter],
@@ -110,7 +109,12 @@ fn measured(
     Section::new("What was measured", |body| {
         for chapter in chapters {
             let ranking = table::of(chapter, style, anchors);
-            let section = Section::new(table::title(chapter), |body| body.table(ranking));
+            let notes =
+                table::notes(chapter).into_iter().map(|words| Line::new(Tone::Quiet, words));
+            let section = Section::new(table::title(chapter), |body| {
+                body.table(ranking);
+                body.lines(notes);
+            });
             body.add(Section { is_folded, ..section });
         }
         let is_empty = chapters.is_empty();
@@ -123,8 +127,8 @@ fn measured(
     })
 }
 
-/// The best of each ranking.
-fn best(chapters: &[Chapter], specs: &Specs, anchors: &Anchors) -> Table {
+/// What to use by each table.
+fn best(chapters: &[Chapter], anchors: &Anchors) -> Table {
     let columns = [
         Column::text(""),
         Column::text("mechanism"),
@@ -132,24 +136,27 @@ fn best(chapters: &[Chapter], specs: &Specs, anchors: &Anchors) -> Table {
         Column::number("size"),
         Column::text("where"),
     ];
-    let rows = chapters.iter().filter_map(|chapter| best_of(chapter, specs, anchors));
+    let rows = chapters.iter().filter_map(|chapter| best_of(chapter, anchors));
     let table = Table::new(columns, rows.take(RANKINGS));
-    Table { label: "The best of each ranking".to_owned(), ..table.layout(Layout::Flow) }
+    Table { label: "What to use by each table".to_owned(), ..table.layout(Layout::Flow) }
 }
 
-/// The best of a chapter's first ranking of messages; of wake-ups, where it has no other. Of those that tie, the fittest.
-fn best_of(chapter: &Chapter, specs: &Specs, anchors: &Anchors) -> Option<Row> {
+/// What to use by a chapter's first table of messages; of wake-ups, where it has no other.
+fn best_of(chapter: &Chapter, anchors: &Anchors) -> Option<Row> {
     let MetricKind::Primary(_) = chapter.kind else { return None };
     let section = chapter.sections.first()?;
-    let is_first = |row: &Ranked<'_>| row.rank.is_some_and(|rank| rank.place == 1);
+    let is_first = |row: &Ranked<'_>| row.is_best;
     let blocks = || section.blocks.iter().filter(|block| block.rows.iter().any(is_first));
     let has_payload = |rows: &[Ranked<'_>]| rows.iter().any(|row| row.cell.key.size_bytes > 0);
     let block = blocks().find(|block| has_payload(&block.rows)).or(blocks().next())?;
-    let firsts = || block.rows.iter().filter(|row| is_first(row));
-    let row = firsts().min_by_key(|row| fitness(specs(&row.cell.key.mechanism)))?;
+    let row = block.rows.iter().find(|row| is_first(row))?;
     let (value, size) = (row.metric()?.value?, row.cell.key.size_bytes);
-    let others = firsts().count() as u64 - 1;
-    let as_fast = format!("{} as fast", text::counted(others, "other"));
+    // The others are as fast as the reference, which is the one to use unless another is faster.
+    let is_as_fast = |row: &&Ranked<'_>| row.relation.is_some_and(Relation::is_as_fast);
+    let is_reference = row.relation.is_none_or(|one| one == Relation::Reference);
+    let others = if is_reference { block.rows.iter().filter(is_as_fast).count() as u64 } else { 0 };
+    let within = percent(row.margin);
+    let as_fast = format!("{} as fast (within {within})", text::counted(others, "other"));
     let name = Line { link: anchors.link(row.cell), ..Line::from(label(row.cell)) };
     let name =
         Cell::from(name).below(Tone::Plain, if others > 0 { as_fast } else { String::new() });

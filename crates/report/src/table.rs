@@ -1,10 +1,10 @@
 //! The tables of a result set, and what is said of it beside them: what ran, what was not measured, what was found.
 
 use crate::Style;
-use crate::chapters::{Chapter, Row as Ranked, unmeasured};
+use crate::chapters::{Block, Chapter, Row as Ranked, unmeasured};
 use crate::columns::{self, Column};
 use crate::figures;
-use crate::judge::MetricKind;
+use crate::judge::{MetricKind, Relation};
 use crate::pictures::Anchors;
 use crate::{pipelines, text};
 use ipcperf_core::result::{Finding, Host, Kernel, Noise, ResultSet, Severity, Status};
@@ -87,7 +87,7 @@ pub(crate) fn title(chapter: &Chapter) -> String {
     format!("{what}, {who}")
 }
 
-/// The rankings of a chapter. Those of each place and way are a group.
+/// The table of a chapter. Cells of each place and way are a group.
 pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
     let Chapter { pattern, kind, .. } = *chapter;
     let shown = columns::shown(chapter, style);
@@ -100,7 +100,10 @@ pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
         }
     };
     let column = |column: &Column| doc::Column {
-        head: column.head(pattern, style),
+        head: match column {
+            Column::Ratio => columns::ratio_head(chapter),
+            column => column.head(pattern, style),
+        },
         is_number: column.is_number(),
         rank: rank(column),
         ..doc::Column::default()
@@ -139,11 +142,31 @@ pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
 }
 
 fn tone(row: &Ranked) -> Tone {
-    match row.rank {
-        Some(rank) if rank.place == 1 => Tone::Best,
-        None if !row.cell.key.pattern.facts().is_open => Tone::Quiet,
+    match row.relation {
+        _ if row.is_best => Tone::Best,
+        None | Some(Relation::Unconfirmed) if !row.cell.key.pattern.facts().is_open => Tone::Quiet,
         Some(_) | None => Tone::Plain,
     }
+}
+
+/// What is to be known of the ratios of a chapter: how their references were chosen, and why a ratio differs from that of
+/// the figures beside it.
+pub(crate) fn notes(chapter: &Chapter) -> Vec<&'static str> {
+    let blocks = || chapter.sections.iter().flat_map(|section| &section.blocks);
+    let compared = || blocks().filter(|block| block.reference.is_some());
+    let has_ratio = |row: &&Ranked| row.relation.is_some_and(|one| one.relative().is_some());
+    let of_modes = |block: &Block| {
+        let is_split = block.rows.iter().any(|row| row.relation.is_some() && row.is_two_mode());
+        is_split && block.rows.iter().any(|row| has_ratio(&row))
+    };
+    let same_rounds = compared().any(|block| block.is_chosen_by_same_rounds).then_some(
+        "The reference was chosen by the same rounds as the ratios, which may favour it.",
+    );
+    let modes = compared().any(of_modes).then_some(
+        "A ratio is the median of the ratios within rounds: where rounds fall into two modes, it may differ from the ratio \
+         of the figures shown.",
+    );
+    same_rounds.into_iter().chain(modes).collect()
 }
 
 /// Why cells and pipelines have no figure.

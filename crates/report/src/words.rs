@@ -7,6 +7,7 @@ mod word;
 
 pub(crate) use word::{Kind, Word};
 
+use crate::columns::VERSUS;
 use ipcperf_core::findings;
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -40,18 +41,6 @@ const WORDS: &[Word] = &[
         Kind::Mark,
         "is the median of batch means, because one round trip is too short to time alone or --batch was given; it hides single slow ones",
         "read the mean as well; single operations have no quantiles here, however long the run is",
-    ),
-    word(
-        "=",
-        Kind::Mark,
-        "marks a tie: the joint test of all pairs could not separate this row from at least one other",
-        "choose by another column, or take more rounds; compare --live settles two of them",
-    ),
-    word(
-        "#",
-        Kind::Mark,
-        "Rank = 1 + number of rows that are certainly better",
-        "treat rows of equal rank as equals; a dash has no rank, and a line below says why",
     ),
     word(
         "+/-",
@@ -98,7 +87,7 @@ const WORDS: &[Word] = &[
     word(
         "F",
         Kind::Grade,
-        "too noisy to rank: there are no ranks, no advice and no verdicts",
+        "too noisy for figures, tails and equality: only slower and faster within rounds are stated",
         "stop other work ('ipcperf doctor' looks for it), and repeat the run",
     ),
     word(
@@ -234,7 +223,12 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Word> + Clone {
 /// The words of this name, in the same case or else in any; findings about the machine with and without the prefix of their
 /// severity. One name may mean several things: A is a grade, and a side of a comparison.
 pub(crate) fn find(given: &str) -> Vec<&'static Word> {
-    let given = if matches!(given, "+-" | "\u{b1}") { "+/-" } else { given };
+    let given = match given {
+        "+-" | "\u{b1}" => "+/-",
+        // Of a table the head names the reference: `vs unix-stream`.
+        versus if versus.starts_with("vs ") => VERSUS,
+        given => given,
+    };
     let exactly: Vec<&Word> = all().filter(|word| word.name == given).collect();
     if !exactly.is_empty() {
         return exactly;

@@ -4,9 +4,10 @@ use super::answer::{Answer, Question, modes_words};
 use super::contest::{Entry, has_same_knobs};
 use crate::chapters::{label, place_order};
 use crate::figures;
-use crate::judge::{ROUND_TRIP, Ranking, Reading, TIE_FACTOR};
+use crate::fittest::fitness;
+use crate::judge::{ROUND_TRIP, Reading, Relations, TIE_FACTOR, margin};
 use crate::text::counted;
-use ipcperf_core::result::{Cell, CellKey, ClockFacts, ResultSet, Spread};
+use ipcperf_core::result::{Cell, CellKey, ClockFacts, Plan, ResultSet, Spread};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Idle, PatternKind, map_of};
 use ipcperf_stats::FEWEST_ROUNDS;
@@ -24,7 +25,7 @@ pub(super) fn answer(set: &ResultSet, entries: &[Entry]) -> Option<Answer> {
         return None;
     }
     if let Some((as_is, polled)) = pair(&set.clock, &subjects, entries) {
-        return of_pair(&set.clock, as_is, polled);
+        return of_pair(&set.clock, &set.invocation.plan, as_is, polled);
     }
     of_bounds(set).or_else(|| not_permitted(set))
 }
@@ -58,7 +59,7 @@ fn same_but_idle(a: &Cell, b: &Cell) -> bool {
     CellKey { idle: b.key.idle, ..a.key.clone() } == b.key && has_same_knobs(a, b)
 }
 
-fn of_pair(clock: &ClockFacts, as_is: &Cell, polled: &Cell) -> Option<Answer> {
+fn of_pair(clock: &ClockFacts, plan: &Plan, as_is: &Cell, polled: &Cell) -> Option<Answer> {
     let reading = |cell| ROUND_TRIP.reading(cell, clock);
     let figure = |cell: &Cell, reading: &Reading| {
         let modes = modes_words(cell, ROUND_TRIP);
@@ -81,8 +82,12 @@ fn of_pair(clock: &ClockFacts, as_is: &Cell, polled: &Cell) -> Option<Answer> {
     Some(if is_two_mode(as_is) || is_two_mode(polled) {
         comparison.of_modes()
     } else {
-        let ranking = Ranking::of(ROUND_TRIP, &[(as_is, before), (polled, after)]);
-        let is_certain = ranking.is_better(0, 1) || ranking.is_better(1, 0);
+        let pair = [(as_is, before), (polled, after)];
+        let relations = Relations::of(ROUND_TRIP, &pair, |_| fitness(None), margin(plan))?;
+        let is_certain = (0..pair.len()).any(|at| {
+            let relation = relations.relation(at);
+            relation.is_slower() || relation.is_faster()
+        });
         let doubt = (!is_certain).then(|| why_not(as_is, polled));
         comparison.of(before.value, after.value, doubt)
     })

@@ -135,8 +135,9 @@ impl<'a> Choice<'a> {
             *place = read.is_some().then_some(cells.len());
             cells.extend(read);
         }
-        let beside =
-            |one: usize| Relations::next_to(kind, &cells, one, |_| fitness(None), self.field.margin);
+        let beside = |one: usize| {
+            Relations::next_to(kind, &cells, one, |_| fitness(None), self.field.margin)
+        };
         Proofs { places, next_to: (0..cells.len()).map(beside).collect() }
     }
 }

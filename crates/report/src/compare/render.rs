@@ -51,12 +51,22 @@ const TEXT: usize = 15;
 
 /// A comparison for people.
 pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
-    let mut doc = Doc::new(format!("B vs A: {}", tally(&document.comparisons)));
+    let tally_words = format!("B vs A: {}", tally(&document.comparisons));
+    let sentence = in_a_sentence(document);
+    // A page begins with the answer; the last lines of a screen are what is copied.
+    let (headline, first, last) = match sentence {
+        Some(words) if style.pictures => {
+            (words.trim_end_matches('.').to_owned(), Some(tally_words), None)
+        }
+        words => (tally_words, None, words),
+    };
+    let mut doc = Doc::new(headline);
     doc.stopped = document.stopped();
     let [a, b] = [&document.a, &document.b].map(|side| side.names.join(", "));
     let command = if document.programs.is_some() { "predict" } else { "compare" };
     doc.title = format!("ipcperf {command}: {b} vs {a}");
     let body = &mut doc.body;
+    body.lines(first.map(Line::from));
     body.list(rests_on(document));
     if let Some(chart) = ratios(document) {
         body.chart(chart);
@@ -85,8 +95,7 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
             body.list(only.iter().cloned());
         });
     }
-    // The last lines of a screen are what is copied.
-    if let Some(words) = in_a_sentence(document) {
+    if let Some(words) = last {
         body.space();
         body.say(Tone::Title, words);
     }

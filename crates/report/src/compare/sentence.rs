@@ -1,18 +1,17 @@
 //! What a run or a comparison says in one sentence, which people copy.
 
 use crate::Specs;
-use crate::advice::has_places;
 use crate::chapters::is_comparable;
 use crate::figures;
-use crate::fittest::fitness;
-use crate::judge::{MetricKind, Ranking, Reading, lost_its_rounds, name, percent};
-use crate::text::{in_groups, join};
-use ipcperf_core::result::{
-    Cell, CellComparison, ClockFacts, Comparison, Difference, ResultSet, Status,
+use crate::fittest::{Fitness, fitness};
+use crate::judge::{
+    MetricKind, Reading, Relation, Relations, lost_its_rounds, margin, name, percent,
 };
+use crate::text::{in_groups, join};
+use ipcperf_core::result::{Cell, CellComparison, Comparison, Difference, ResultSet, Status};
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Offered, OptionSet, Placement};
-use ipcperf_stats::{FEWEST_ROUNDS, Factor, Interval, MARGIN};
+use ipcperf_stats::{FEWEST_ROUNDS, Factor, Interval};
 
 /// More sentences than this are no summary.
 const MOST_SENTENCES: usize = 4;
@@ -42,8 +41,8 @@ fn place(cell: &Cell) -> String {
     format!(" ({})", words.collect::<Vec<_>>().join(", "))
 }
 
-/// The sentences of a run: of each group of cells that can be compared the best beside the nearest that is certainly slower,
-/// or why there is none. Nothing where there is nothing to compare.
+/// The sentences of a run: of each group of cells that can be compared what may be said of the cells relative to the
+/// reference. Nothing where there is nothing to compare.
 #[must_use]
 pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
     if set.invocation.plan.command != "run" {
@@ -60,11 +59,8 @@ pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
     frames.retain(|(_, cells)| cells.len() > 1);
     match frames.as_slice() {
         [] => Vec::new(),
-        [..] if !has_places(set) => {
-            vec![format!("Too noisy to compare: noise grade {}.", set.noise.grade)]
-        }
         few if few.len() <= MOST_SENTENCES => {
-            few.iter().map(|(_, cells)| sentence(cells, specs, &set.clock)).collect()
+            few.iter().map(|(_, cells)| sentence(cells, set, specs)).collect()
         }
         many => {
             let key = &many[0].1[0].key;
@@ -80,77 +76,147 @@ pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
     }
 }
 
-/// `unix-stream is 1.8x [1.6, 2.0] faster than tcp (64 B, two CPUs)`: the fittest of the best beside the nearest that is
-/// certainly slower, or why nothing is said.
-fn sentence(cells: &[&Cell], specs: &Specs, clock: &ClockFacts) -> String {
+/// `tcp is 1.5x slower [1.4, 1.6] than unix-stream (64 B, two CPUs); pipe is as fast (within 10 %); splice is undecided
+/// (0.90x to 1.15x)`: what may be said of each cell, or why nothing is said.
+fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
     let place = place(cells[0]);
     let kind = MetricKind::of(cells[0].key.pattern);
-    let read = |cell: &&'_ Cell| kind.reading(cell, clock);
-    let cells: Vec<(&Cell, _)> =
-        cells.iter().filter_map(|cell| Some((*cell, read(cell)?))).collect();
-    let ranking = Ranking::of(kind, &cells);
-    let ranks = ranking.ranks();
-    let order = |a: &usize, b: &usize| kind.order(cells[*a].1.value, cells[*b].1.value);
-    let fit = |at: &usize| fitness(specs(&cells[*at].0.key.mechanism));
-    let of_best = (0..cells.len()).filter(|at| ranks[*at].place == 1);
-    let Some(first) = of_best.min_by(|a, b| fit(a).cmp(&fit(b)).then_with(|| order(a, b))) else {
+    let mut cells: Vec<(&Cell, Reading)> =
+        cells.iter().filter_map(|cell| Some((*cell, kind.reading(cell, &set.clock)?))).collect();
+    // What has no ratio stays in this order, whichever cell was asked for first.
+    cells.sort_by(|(a, own), (b, other)| {
+        kind.order(own.value, other.value).then_with(|| name(a).cmp(&name(b)))
+    });
+    let fit = |cell: &Cell| fitness(specs(&cell.key.mechanism));
+    let margin = margin(&set.invocation.plan);
+    let Some(relations) = Relations::of(kind, &cells, fit, margin) else {
         return "Nothing to compare: no cell has a figure.".to_owned();
     };
-    let (behind, as_fast): (Vec<usize>, Vec<usize>) =
-        (0..cells.len()).filter(|at| *at != first).partition(|at| ranking.is_better(first, *at));
-    let others: Vec<&Cell> = behind.iter().chain(&as_fast).map(|at| cells[*at].0).collect();
-    let factors = kind.factors(cells[first].0, &others);
-    let winner = name(cells[first].0);
-    let names: Vec<String> = as_fast.iter().map(|at| name(cells[*at].0)).collect();
-    let Some(nearest) = (0..behind.len()).min_by(|a, b| order(&behind[*a], &behind[*b])) else {
-        return no_winner(&winner, &names, &place, factors[0], kind, &cells);
+    let relations = relations.at_grade(&set.noise.grade);
+    let reference = name(cells[relations.reference()].0);
+    let order = relations.order().into_iter().filter(|at| *at != relations.reference());
+    let other = |at: usize| Other {
+        name: name(cells[at].0),
+        relation: relations.relation(at),
+        fitness: fit(cells[at].0),
     };
-    let slower = name(cells[behind[nearest]].0);
-    let how = match factors[nearest].filter(|factor| factor.interval.low > 1.0) {
-        Some(factor) => {
-            format!("{winner} is {} faster than {slower}{place}", figures::factor(factor))
-        }
-        None => {
-            format!("{winner} is faster than {slower}{place}; by how much is too uncertain to say")
-        }
-    };
-    match names.as_slice() {
-        [] => format!("{how}."),
-        [one] => format!("{how}; {one} is as fast."),
-        several if several.len() <= 3 => format!("{how}; {} are as fast.", join(several)),
-        several => format!("{how}; {} others are as fast.", several.len()),
+    let others: Vec<Other> = order.map(other).collect();
+    if others.iter().all(|one| matches!(one.relation, Relation::TooFewPairs(_))) {
+        let pairs = others.iter().filter_map(|one| match one.relation {
+            Relation::TooFewPairs(pairs) => Some(pairs),
+            _ => None,
+        });
+        let most = pairs.max().unwrap_or(0);
+        return format!(
+            "Too few rounds to compare{place}: it takes {FEWEST_ROUNDS}, and {most} count (--rounds)."
+        );
+    }
+    if others.iter().any(|one| matches!(one.relation, Relation::ControlFails(_))) {
+        return format!("Undecided{place}: {reference} measured twice differs from itself.");
+    }
+    let clauses = clauses(&others, &reference, &place, margin);
+    match clauses.is_empty() {
+        true => format!("Nothing was confirmed{place}: all values are those of the screen."),
+        false => format!("{}.", clauses.join("; ")),
     }
 }
 
-/// Why none of these is the fastest.
-fn no_winner(
-    first: &str,
-    others: &[String],
-    place: &str,
-    factor: Option<Factor>,
-    kind: MetricKind,
-    cells: &[(&Cell, Reading)],
-) -> String {
-    let rounds = cells.iter().map(|(cell, _)| kind.by_round(cell).len()).min().unwrap_or(0);
-    if cells.iter().any(|(cell, _)| !kind.has_enough_rounds(cell)) {
-        return format!(
-            "Too few rounds to compare{place}: it takes {FEWEST_ROUNDS}, and {rounds} count (--rounds)."
-        );
-    }
-    let [other] = others else {
-        return format!(
-            "None is certainly slower than {first}{place}: more --rounds may tell them apart."
-        );
+/// A cell beside the reference.
+struct Other {
+    name: String,
+    relation: Relation,
+    fitness: Fitness,
+}
+
+/// More names than this in one clause are counted.
+const MOST_NAMES: usize = 3;
+
+/// Those that a clause names: the fittest, which people choose between, in the order of their ratios.
+fn named<'a>(found: &[&'a Other]) -> Vec<&'a Other> {
+    let mut fittest: Vec<usize> = (0..found.len()).collect();
+    fittest.sort_by_key(|at| found[*at].fitness);
+    fittest.truncate(MOST_NAMES);
+    fittest.sort_unstable();
+    fittest.into_iter().map(|at| found[at]).collect()
+}
+
+/// What may be said of the others, the differences first. The first clause names the reference and the place.
+fn clauses(others: &[Other], reference: &str, place: &str, margin: f64) -> Vec<String> {
+    let of = |is: &dyn Fn(Relation) -> bool| -> Vec<&Other> {
+        others.iter().filter(|other| is(other.relation)).collect()
     };
-    let is_within = |one: &Factor| {
-        one.interval.low >= 1.0 / (1.0 + MARGIN) && one.interval.high <= 1.0 + MARGIN
-    };
-    match factor.filter(is_within) {
-        Some(_) => format!("{first} is as fast as {other} to within {}{place}.", percent(MARGIN)),
-        None => {
-            format!("{first} is as fast as {other}{place}, as far as {rounds} rounds can tell.")
-        }
+    let faster = of(&Relation::is_faster);
+    let slower = of(&Relation::is_slower);
+    let as_fast = of(&Relation::is_as_fast);
+    let screened = of(&|one| one == Relation::Unconfirmed);
+    let undecided = of(&|one| one.word() == "undecided");
+    let mut clauses = Vec::new();
+    for (way, found) in [("faster", &faster), ("slower", &slower)] {
+        let than = |is_first| match is_first {
+            true => format!(" than {reference}{place}"),
+            false => String::new(),
+        };
+        let words = |at: usize, Other { name, relation, .. }: &Other| {
+            let words = relation.words(margin);
+            match at {
+                0 => format!("{name} is {words}{}", than(clauses.is_empty())),
+                _ => format!("{name} {}", words.replacen(&format!(" {way}"), "", 1)),
+            }
+        };
+        let named = named(found).into_iter().enumerate();
+        let named: Vec<String> = named.map(|(at, one)| words(at, one)).collect();
+        let clause = match found.len().saturating_sub(MOST_NAMES) {
+            0 => join(&named),
+            more => format!("{}, and {more} more {} {way}", named.join(", "), are(more)),
+        };
+        clauses.extend((!named.is_empty()).then_some(clause));
     }
+    if !as_fast.is_empty() {
+        let (who, within) = (counted(&as_fast), percent(margin));
+        clauses.push(match clauses.is_empty() {
+            true => format!("{who} as fast as {reference} within {within}{place}"),
+            false => format!("{who} as fast (within {within})"),
+        });
+    }
+    if !undecided.is_empty() {
+        let why = |Other { name, relation, .. }: &Other| {
+            let words = relation.words(margin);
+            format!("{name} ({})", words.trim_start_matches("undecided: "))
+        };
+        let named: Vec<String> = named(&undecided).into_iter().map(why).collect();
+        let named = match undecided.len().saturating_sub(MOST_NAMES) {
+            0 => join(&named),
+            more => format!("{} and {more} more", named.join(", ")),
+        };
+        clauses.push(match (clauses.is_empty(), undecided.as_slice()) {
+            (true, _) => format!("Undecided against {reference}{place}: {named}"),
+            (false, [Other { name, .. }]) => {
+                named.replacen(name, &format!("{name} is undecided"), 1)
+            }
+            (false, _) => format!("undecided are {named}"),
+        });
+    }
+    if !screened.is_empty() && !clauses.is_empty() {
+        let more = screened.len();
+        clauses.push(format!(
+            "{more} more {} only in the screen",
+            if more == 1 { "was" } else { "were" }
+        ));
+    }
+    clauses
+}
+
+/// `fifo is`, `fifo and tcp are`, `9 others are`.
+fn counted(some: &[&Other]) -> String {
+    let names: Vec<String> = some.iter().map(|other| other.name.clone()).collect();
+    match names.len() {
+        count if count > MOST_NAMES => format!("{count} others are"),
+        count => format!("{} {}", join(&names), are(count)),
+    }
+}
+
+fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
 }
 
 /// The sentence of a comparison: the faster side beside the slower one, of the cell that differs most, or why there is none.

@@ -34,6 +34,6 @@ pub(crate) use metric::{
 };
 pub(crate) use pair::{between, percent, times};
 pub use programs::{ProgramFigure, Programs, compare_programs};
-pub(crate) use rank::{Rank, Ranking, Ratio};
+pub(crate) use rank::{Ranking, Ratio};
 pub(crate) use relations::{Choice, Relation, Relations, margin};
 pub(crate) use rounds::{Operations, lost_too_much, name};

@@ -66,6 +66,7 @@ pub(crate) struct Rank {
 
 impl Rank {
     /// `1`, or `1=` where it is tied.
+    #[cfg(test)]
     pub(crate) fn words(self) -> String {
         format!("{}{}", self.place, if self.is_tied { "=" } else { "" })
     }

@@ -290,6 +290,18 @@ impl Relation {
         matches!(self, Self::Stated(Statement::AsFast, _))
     }
 
+    /// One word for a program: `reference`, `slower`, `faster`, `as-fast`, `undecided` or `screen-only`.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Reference => "reference",
+            Self::Unconfirmed => "screen-only",
+            Self::Stated(Statement::AsFast, _) => "as-fast",
+            _ if self.is_slower() => "slower",
+            _ if self.is_faster() => "faster",
+            _ => "undecided",
+        }
+    }
+
     /// Whether its interval lies within the margin, which a slower or faster one may do as well.
     pub(crate) fn is_within(self) -> bool {
         match self {
@@ -413,7 +425,7 @@ fn factor(relative: Relative) -> Option<Factor> {
     Some(Factor { ratio: relative.ratio, interval: relative.joint? })
 }
 
-/// `0.9x to 1.4x`, with a second digit where one end would be 1 otherwise.
+/// `0.9x to 1.4x`, with a second digit where one end would be 1 or 0 otherwise.
 fn range(Interval { low, high }: Interval) -> String {
     let is_one = |end: f64| (0.95..1.05).contains(&end);
     let digits = if is_one(low) || is_one(high) || low < 0.095 { 2 } else { 1 };
@@ -434,6 +446,10 @@ fn chosen(
     kind: MetricKind,
     cells: &[(&Cell, Reading)],
 ) -> Option<usize> {
+    // What has too few rounds would leave nothing to say of the others.
+    let has_enough = |at: &usize| rows[*at].iter().flatten().count() >= FEWEST_ROUNDS;
+    let enough: Vec<usize> = confirmed.iter().copied().filter(has_enough).collect();
+    let confirmed = if enough.is_empty() { confirmed } else { &enough };
     let of_confirmed: Vec<_> = confirmed.iter().map(|at| rows[*at].clone()).collect();
     let found = select(&of_confirmed);
     let may = |at: &&usize| {

@@ -40,9 +40,9 @@ pub(super) fn strip(
             link: anchors.link(row.cell),
             rounds: rounds(row.cell),
             value,
-            interval: metric.ci95,
+            interval: metric.ci95.filter(|_| !row.cell.is_unconfirmed()),
             words: row.kind.words(value, size),
-            is_best: row.rank.is_some_and(|rank| rank.place == 1),
+            is_best: row.is_best,
         })
     };
     let shown = block.rows.iter().filter(|row| !row.is_floor);

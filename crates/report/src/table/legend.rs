@@ -5,7 +5,7 @@ use crate::advice::{for_samples, samples};
 use crate::chapters::{Block, Chapter, Row, is_touched};
 use crate::columns::{self, Column};
 use crate::figures;
-use crate::judge::{MetricKind, clock_share, has_too_few_rounds, is_timed_alone};
+use crate::judge::{MetricKind, Relation, clock_share, has_too_few_rounds, is_timed_alone};
 use crate::{text, words};
 use ipcperf_core::result::{Cell, ProgramEnd, ResultSet};
 use ipcperf_core::{Figure, PatternKind, PayloadFile, Wait};
@@ -56,7 +56,7 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
     }
     if rows.iter().any(|row| !is_touched(row.cell.key.touch)) {
         lines.push(
-            "Touch none and header are not ranked: a payload that is not touched costs nothing to move by reference."
+            "Touch none and header are not compared: a payload that is not touched costs nothing to move by reference."
                 .to_owned(),
         );
     }
@@ -64,10 +64,11 @@ pub(crate) fn legend_lines(set: &ResultSet, chapters: &[Chapter], style: &Style)
     if rows.iter().any(|row| row.cell.key.wait == Wait::SpinThenBlock) {
         lines.extend(words::legend(words::BRIEFLY));
     }
-    if has(Column::BesideBest) {
+    if has(Column::Ratio) {
         lines.push(
-            "x best is how many times worse a row is than the best of its table, within rounds. The 95 % intervals hold for \
-             all rows together."
+            "A ratio is the median over rounds of how many times slower or faster a row is than the reference in the same \
+             round; for rates, slower means a lower rate. The 95 % intervals of the rows of one size and place hold together; \
+             'as fast' rests on the 90 % interval of the row alone."
                 .to_owned(),
         );
     }
@@ -185,24 +186,17 @@ fn missing_quantile(set: &ResultSet, rows: &[&Row], names: &[&str]) -> String {
     }
 }
 
-/// What a rank is, and why there is none.
+/// Why there is no ratio, and what the clock is in the figures.
 fn places(set: &ResultSet, blocks: &[&Block]) -> Vec<String> {
-    let ranked = |block: &&Block| block.rows.iter().filter(|row| row.rank.is_some()).count() > 1;
-    let rivals: Vec<&Row> =
-        blocks.iter().copied().filter(ranked).flat_map(|block| &block.rows).collect();
+    let compared = blocks.iter().copied().filter(|block| block.reference.is_some());
+    let mut rivals = compared.flat_map(|block| &block.rows);
     let mut lines = Vec::new();
-    if rivals.iter().any(|row| row.rank.is_some_and(|rank| rank.is_tied)) {
-        lines.push(
-            "# is the rank: 1 + how many rows are certainly better, by one test of all pairs within rounds. = is as good as \
-             some other row, as far as this run can tell; so are all less than 3 % apart."
-                .to_owned(),
-        );
-    }
-    if rivals.iter().any(|row| row.rank.is_some() && has_too_few_rounds(row.cell)) {
-        lines.push(format!("No ranking with fewer than {FEWEST_ROUNDS} rounds."));
+    let is_short = |row: &Row| matches!(row.relation, Some(Relation::TooFewPairs(_)));
+    if rivals.any(is_short) {
+        lines.push(format!("No ratio with fewer than {FEWEST_ROUNDS} rounds of both."));
     }
     let is_mixed = |block: &&Block| {
-        let alone = block.rows.iter().filter(|row| row.rank.is_some());
+        let alone = block.rows.iter().filter(|row| row.relation.is_some());
         let mut alone = alone.map(|row| is_timed_alone(row.cell));
         let first = alone.next();
         alone.any(|other| Some(other) != first)
@@ -270,7 +264,7 @@ fn special(rows: &[&Row], shown: &[Column]) -> Vec<String> {
     lines
 }
 
-/// How the rankings by CPU time are to be read.
+/// How the tables of CPU time are to be read.
 fn costs(chapters: &[Chapter], shown: &[Column]) -> Option<String> {
     let mut rows = chapters
         .iter()

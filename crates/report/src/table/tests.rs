@@ -59,42 +59,55 @@ fn a_survey_at_80_columns() {
     What was measured
 
     Round trip, blocking mechanisms
-         size  #   mechanism                       p50   +/-      p99  CPU/msg
+         size  mechanism                       p50   +/-  vs reference
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-         wake  1   futex                       66.0 us  0.5%  99.0 us  16.5 us
-               2   eventfd                     70.0 us  1.3%   105 us  17.5 us
-               -   null (floor)                21.0 ns  0.5%  31.5 ns  5.25 ns
-         64 B  1   shm-ring/futex ~           58.0 us*  1.0%  87.0 us  14.5 us
-                     in 2 of 9 rounds         1.90 us*
-               2=  pipe                        71.5 us  1.7%   107 us  17.9 us
-               2=  fifo                        72.1 us  2.1%   108 us  18.0 us
-               4   unix-stream                 75.9 us  0.5%   114 us  19.0 us
-               5   unix-stream bind=path       79.0 us  0.5%   118 us  19.8 us
-               6   tcp                         95.0 us  0.9%   142 us  23.8 us
-        4 KiB  1   pipe                        73.0 us  1.2%   110 us  18.2 us
-               2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%   148 us  24.8 us
+         wake  futex                       66.0 us  0.5%  reference
+               eventfd                     70.0 us  1.3%  1.06x slower [1.04, 1.08]
+                                                          (within 10 %)
+               null (floor)                21.0 ns  0.5%  -
+         64 B  shm-ring/futex ~           58.0 us*  1.0%  1.3x faster [1.3, 40.1]
+                 in 2 of 9 rounds         1.90 us*
+               pipe                        71.5 us  1.7%  1.06x faster [1.04, 1.08]
+                                                          (within 10 %)
+               fifo                        72.1 us  2.1%  1.05x faster [1.03, 1.07]
+                                                          (within 10 %)
+               unix-stream                 75.9 us  0.5%  reference
+               unix-stream bind=path       79.0 us  0.5%  1.04x slower [1.04, 1.04]
+                                                          (within 10 %)
+               tcp                         95.0 us  0.9%  1.3x slower [1.2, 1.3]
+        4 KiB  pipe                        73.0 us  1.2%  reference
+               tcp sndbuf=64K (got 128K)   99.0 us  0.9%  1.4x slower [1.3, 1.4]
       CPUs 0 and 1 (same-llc), idle poll, touch cacheline
-         64 B  1   pipe                        4.20 us  1.4%  6.30 us  1.05 us
+         64 B  pipe                        4.20 us  1.4%  -
       both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
-         64 B  1=  pipe                        6.31 us  0.6%  9.46 us  1.58 us
-               1=  fifo                        6.35 us  0.6%  9.53 us  1.59 us
-               3   tcp                         16.9 us  0.9%  25.4 us  4.22 us
-      hidden at 80 columns: mean, p90, max, switches, syscalls
+         64 B  pipe                        6.31 us  0.6%  reference
+               fifo                        6.35 us  0.6%  as fast (within 10 %)
+               tcp                         16.9 us  0.9%  2.7x slower [2.6, 2.7]
+      hidden at 80 columns: mean, p90, p99, max, CPU/msg, switches, syscalls
+      The reference was chosen by the same rounds as the ratios, which may favour
+      it.
+      A ratio is the median of the ratios within rounds: where rounds fall into two
+      modes, it may differ from the ratio of the figures shown.
 
     Round trip, spinning mechanisms (each end burns a CPU)
-        size  #  mechanism          p50   +/-     mean      p99  CPU/msg  switches
+        size  mechanism          p50   +/-  vs shm-ring/spin         p99  CPU/msg
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-        64 B  1  shm-ring/spin   210 ns  1.4%   220 ns   315 ns  52.5 ns         1
-              2  pipe/spin      2.11 us  1.4%  2.22 us  3.17 us   528 ns         1
-      hidden at 80 columns: p90, max, syscalls
+        64 B  shm-ring/spin   210 ns  1.4%  reference             315 ns  52.5 ns
+              pipe/spin      2.11 us  1.4%  10x slower [10, 10]  3.17 us   528 ns
+      hidden at 80 columns: mean, p90, max, switches, syscalls
+      The reference was chosen by the same rounds as the ratios, which may favour
+      it.
 
     Throughput, blocking mechanisms
-         size  #  mechanism         rate   +/-  messages  CPU/msg  switches
+         size  mechanism         rate   +/-  vs tcp                     CPU/msg
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-        1 MiB  1  tcp          2.81 GB/s  1.4%  2.68 k/s   746 us         1
-               2  unix-stream  2.60 GB/s  1.5%  2.48 k/s   807 us         1
-               3  pipe         1.39 GB/s  1.4%  1.33 k/s  1.51 ms         1
-      hidden at 80 columns: syscalls
+        1 MiB  tcp          2.81 GB/s  1.4%  reference                   746 us
+               unix-stream  2.60 GB/s  1.5%  1.09x slower [1.04, 1.11]   807 us
+                                             (within 10 %)
+               pipe         1.39 GB/s  1.4%  2.0x slower [2.0, 2.1]     1.51 ms
+      hidden at 80 columns: messages, switches, syscalls
+      The reference was chosen by the same rounds as the ratios, which may favour
+      it.
 
     Throughput, spinning mechanisms (each end burns a CPU)
          size  mechanism           rate   +/-  messages  CPU/msg  switches  syscalls
@@ -102,35 +115,45 @@ fn a_survey_at_80_columns() {
         1 MiB  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1         2
 
     CPU per message of a round trip, blocking mechanisms
-         size  #   mechanism                  CPU/msg   +/-     user   system
+         size  mechanism                  CPU/msg   +/-  vs reference
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-         wake  1   futex                      16.5 us  1.0%  3.30 us  13.2 us
-               2   eventfd                    17.5 us  1.0%  3.50 us  14.0 us
-               -   null (floor)               5.25 ns  1.0%  1.05 ns  4.20 ns
-         64 B  1   shm-ring/futex ~           14.5 us  1.0%  2.90 us  11.6 us
-               2=  pipe                       17.9 us  1.0%  3.57 us  14.3 us
-               2=  fifo                       18.0 us  1.0%  3.60 us  14.4 us
-               4   unix-stream                19.0 us  1.0%  3.79 us  15.2 us
-               5   unix-stream bind=path      19.8 us  1.0%  3.95 us  15.8 us
-               6   tcp                        23.8 us  1.0%  4.75 us  19.0 us
-        4 KiB  1   pipe                       18.2 us  1.0%  3.65 us  14.6 us
-               2   tcp sndbuf=64K (got 128K)  24.8 us  1.0%  4.95 us  19.8 us
-      hidden at 80 columns: machine, switches, preempted, faults, syscalls, p50
+         wake  futex                      16.5 us  1.0%  reference
+               eventfd                    17.5 us  1.0%  1.06x slower [1.05, 1.08]
+                                                         (within 10 %)
+               null (floor)               5.25 ns  1.0%  -
+         64 B  shm-ring/futex ~           14.5 us  1.0%  reference
+               pipe                       17.9 us  1.0%  1.23x slower [1.23, 1.23]
+               fifo                       18.0 us  1.0%  1.2x slower [1.2, 1.3]
+               unix-stream                19.0 us  1.0%  1.31x slower [1.29, 1.33]
+               unix-stream bind=path      19.8 us  1.0%  1.4x slower [1.3, 1.4]
+               tcp                        23.8 us  1.0%  1.6x slower [1.6, 1.7]
+        4 KiB  pipe                       18.2 us  1.0%  reference
+               tcp sndbuf=64K (got 128K)  24.8 us  1.0%  1.4x slower [1.3, 1.4]
+      hidden at 80 columns: user, system, machine, switches, preempted, faults,
+      syscalls, p50
+      The reference was chosen by the same rounds as the ratios, which may favour
+      it.
 
     CPU per message of a round trip, spinning mechanisms (each end burns a CPU)
-        size  #  mechanism      CPU/msg   +/-     user   system  machine      p50
+        size  mechanism      CPU/msg   +/-  vs shm-ring/spin        user   system
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-        64 B  1  shm-ring/spin  52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns   210 ns
-              2  pipe/spin       528 ns  1.0%   106 ns   422 ns   633 ns  2.11 us
-      hidden at 80 columns: switches, preempted, faults, syscalls
+        64 B  shm-ring/spin  52.5 ns  1.0%  reference            10.5 ns  42.0 ns
+              pipe/spin       528 ns  1.0%  10x slower [10, 10]   106 ns   422 ns
+      hidden at 80 columns: machine, switches, preempted, faults, syscalls, p50
+      The reference was chosen by the same rounds as the ratios, which may favour
+      it.
 
     CPU per message of a stream, blocking mechanisms
-         size  #  mechanism    CPU/msg   +/-    user   system  machine       rate
+         size  mechanism    CPU/msg   +/-  vs tcp                       user
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-        1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us  2.81 GB/s
-               2  unix-stream   807 us  1.0%  161 us   645 us   968 us  2.60 GB/s
-               3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms  1.39 GB/s
-      hidden at 80 columns: switches, preempted, faults, syscalls
+        1 MiB  tcp           746 us  1.0%  reference                  149 us
+               unix-stream   807 us  1.0%  1.08x slower [1.06, 1.11]  161 us
+                                           (within 10 %)
+               pipe         1.51 ms  1.0%  2.0x slower [2.0, 2.1]     302 us
+      hidden at 80 columns: system, machine, switches, preempted, faults, syscalls,
+      rate
+      The reference was chosen by the same rounds as the ratios, which may favour
+      it.
 
     How to read the columns
       A round trip is there and back, never halved. +/- is half of the 95 % interval
@@ -141,11 +164,12 @@ fn a_survey_at_80_columns() {
       time by ticks). machine is the busy time of all CPUs for one message, less
       what they are busy anyway; it needs longer slices than the rest. Hypervisor
       CPU time is not included.
-      # is the rank: 1 + how many rows are certainly better, by one test of all
-      pairs within rounds. = is as good as some other row, as far as this run can
-      tell; so are all less than 3 % apart.
       ~ spins briefly before it sleeps: fast if the peer answers at once, slow after
       a pause.
+      A ratio is the median over rounds of how many times slower or faster a row is
+      than the reference in the same round; for rates, slower means a lower rate.
+      The 95 % intervals of the rows of one size and place hold together; 'as fast'
+      rests on the 90 % interval of the row alone.
       * The rounds fall into two modes: both values are shown if there is room, the
       larger mode first, never an average.
 
@@ -170,39 +194,48 @@ fn a_survey_at_200_columns_shows_more_statistics() {
     What was measured
 
     Round trip, blocking mechanisms
-         size  #   mechanism                       p50     ±              x best     mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
+         size  mechanism                       p50     ±  vs reference                  mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-         wake  1   futex                       66.0 us  0.5%                   -  69.3 us        -  72.6 us  99.0 us  1.32 ms  16.5 us         1         2
-               2   eventfd                     70.0 us  1.3%  1.06x [1.04, 1.08]  73.5 us        -  77.0 us   105 us  1.40 ms  17.5 us         1         2
-               -   null (floor)                21.0 ns  0.5%                   -  22.1 ns        -  23.1 ns  31.5 ns   420 ns  5.25 ns         1         2
-         64 B  1   shm-ring/futex ~           58.0 us*  1.0%                   -  60.9 us        -  63.8 us  87.0 us  1.16 ms  14.5 us         1         2
-                     in 2 of 9 rounds         1.90 us*
-               2=  pipe                        71.5 us  1.7%                   -  75.1 us    1.19x  78.6 us   107 us  1.43 ms  17.9 us         1         2
-               2=  fifo                        72.1 us  2.1%                   -  75.7 us        -  79.3 us   108 us  1.44 ms  18.0 us         1         2
-               4   unix-stream                 75.9 us  0.5%                   -  79.7 us        -  83.5 us   114 us  1.52 ms  19.0 us         1         2
-               5   unix-stream bind=path       79.0 us  0.5%                   -  83.0 us        -  86.9 us   118 us  1.58 ms  19.8 us         1         2
-               6   tcp                         95.0 us  0.9%                   -   100 us        -   105 us   142 us  1.90 ms  23.8 us         1         2
-        4 KiB  1   pipe                        73.0 us  1.2%                   -  76.7 us        -  80.3 us   110 us  1.46 ms  18.2 us         1         2
-               2   tcp sndbuf=64K (got 128K)   99.0 us  0.9%     1.4x [1.3, 1.4]   104 us        -   109 us   148 us  1.98 ms  24.8 us         1         2
+         wake  futex                       66.0 us  0.5%  reference                  69.3 us        -  72.6 us  99.0 us  1.32 ms  16.5 us         1         2
+               eventfd                     70.0 us  1.3%  1.06x slower [1.04, 1.08]  73.5 us        -  77.0 us   105 us  1.40 ms  17.5 us         1         2
+                                                          (within 10 %)
+               null (floor)                21.0 ns  0.5%  -                          22.1 ns        -  23.1 ns  31.5 ns   420 ns  5.25 ns         1         2
+         64 B  shm-ring/futex ~           58.0 us*  1.0%  1.3x faster [1.3, 40.1]    60.9 us        -  63.8 us  87.0 us  1.16 ms  14.5 us         1         2
+                 in 2 of 9 rounds         1.90 us*
+               pipe                        71.5 us  1.7%  1.06x faster [1.04, 1.08]  75.1 us    1.19x  78.6 us   107 us  1.43 ms  17.9 us         1         2
+                                                          (within 10 %)
+               fifo                        72.1 us  2.1%  1.05x faster [1.03, 1.07]  75.7 us        -  79.3 us   108 us  1.44 ms  18.0 us         1         2
+                                                          (within 10 %)
+               unix-stream                 75.9 us  0.5%  reference                  79.7 us        -  83.5 us   114 us  1.52 ms  19.0 us         1         2
+               unix-stream bind=path       79.0 us  0.5%  1.04x slower [1.04, 1.04]  83.0 us        -  86.9 us   118 us  1.58 ms  19.8 us         1         2
+                                                          (within 10 %)
+               tcp                         95.0 us  0.9%  1.3x slower [1.2, 1.3]      100 us        -   105 us   142 us  1.90 ms  23.8 us         1         2
+        4 KiB  pipe                        73.0 us  1.2%  reference                  76.7 us        -  80.3 us   110 us  1.46 ms  18.2 us         1         2
+               tcp sndbuf=64K (got 128K)   99.0 us  0.9%  1.4x slower [1.3, 1.4]      104 us        -   109 us   148 us  1.98 ms  24.8 us         1         2
       CPUs 0 and 1 (same-llc), idle poll, touch cacheline
-         64 B  1   pipe                        4.20 us  1.4%                   -  4.41 us        -  4.62 us  6.30 us  84.0 us  1.05 us         1         2
+         64 B  pipe                        4.20 us  1.4%  -                          4.41 us        -  4.62 us  6.30 us  84.0 us  1.05 us         1         2
       both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
-         64 B  1=  pipe                        6.31 us  0.6%                   -  6.63 us        -  6.94 us  9.46 us   126 us  1.58 us         1         2
-               1=  fifo                        6.35 us  0.6%  1.01x [1.00, 1.02]  6.67 us        -  6.99 us  9.53 us   127 us  1.59 us         1         2
-               3   tcp                         16.9 us  0.9%     2.7x [2.6, 2.7]  17.7 us        -  18.6 us  25.4 us   338 us  4.22 us         1         2
+         64 B  pipe                        6.31 us  0.6%  reference                  6.63 us        -  6.94 us  9.46 us   126 us  1.58 us         1         2
+               fifo                        6.35 us  0.6%  as fast (within 10 %)      6.67 us        -  6.99 us  9.53 us   127 us  1.59 us         1         2
+               tcp                         16.9 us  0.9%  2.7x slower [2.6, 2.7]     17.7 us        -  18.6 us  25.4 us   338 us  4.22 us         1         2
+      The reference was chosen by the same rounds as the ratios, which may favour it.
+      A ratio is the median of the ratios within rounds: where rounds fall into two modes, it may differ from the ratio of the figures shown.
 
     Round trip, spinning mechanisms (each end burns a CPU)
-        size  #  mechanism          p50     ±        x best     mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
+        size  mechanism          p50     ±  vs shm-ring/spin        mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-        64 B  1  shm-ring/spin   210 ns  1.4%             -   220 ns    1.62x   231 ns   315 ns  4.20 us  52.5 ns         1         2
-              2  pipe/spin      2.11 us  1.4%  10x [10, 10]  2.22 us    16.2x  2.32 us  3.17 us  42.2 us   528 ns         1         2
+        64 B  shm-ring/spin   210 ns  1.4%  reference             220 ns    1.62x   231 ns   315 ns  4.20 us  52.5 ns         1         2
+              pipe/spin      2.11 us  1.4%  10x slower [10, 10]  2.22 us    16.2x  2.32 us  3.17 us  42.2 us   528 ns         1         2
+      The reference was chosen by the same rounds as the ratios, which may favour it.
 
     Throughput, blocking mechanisms
-         size  #  mechanism         rate     ±              x best  of bound  messages  CPU/msg  switches  syscalls
+         size  mechanism         rate     ±  vs tcp                     of bound  messages  CPU/msg  switches  syscalls
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-        1 MiB  1  tcp          2.81 GB/s  1.4%                   -         -  2.68 k/s   746 us         1         2
-               2  unix-stream  2.60 GB/s  1.5%  1.08x [1.06, 1.10]         -  2.48 k/s   807 us         1         2
-               3  pipe         1.39 GB/s  1.4%     2.0x [2.0, 2.1]    0.165x  1.33 k/s  1.51 ms         1         2
+        1 MiB  tcp          2.81 GB/s  1.4%  reference                         -  2.68 k/s   746 us         1         2
+               unix-stream  2.60 GB/s  1.5%  1.09x slower [1.04, 1.11]         -  2.48 k/s   807 us         1         2
+                                             (within 10 %)
+               pipe         1.39 GB/s  1.4%  2.0x slower [2.0, 2.1]       0.165x  1.33 k/s  1.51 ms         1         2
+      The reference was chosen by the same rounds as the ratios, which may favour it.
 
     Throughput, spinning mechanisms (each end burns a CPU)
          size  mechanism           rate     ±  messages  CPU/msg  switches  syscalls
@@ -210,45 +243,50 @@ fn a_survey_at_200_columns_shows_more_statistics() {
         1 MiB  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1         2
 
     CPU per message of a round trip, blocking mechanisms
-         size  #   mechanism                  CPU/msg     ±     user   system  machine  switches  preempted  faults  syscalls       p50
+         size  mechanism                  CPU/msg     ±  vs reference                  user   system  machine  switches  preempted  faults  syscalls       p50
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-         wake  1   futex                      16.5 us  1.0%  3.30 us  13.2 us  19.8 us         1          0       0         2   66.0 us
-               2   eventfd                    17.5 us  1.0%  3.50 us  14.0 us  21.0 us         1          0       0         2   70.0 us
-               -   null (floor)               5.25 ns  1.0%  1.05 ns  4.20 ns  6.30 ns         1          0       0         2   21.0 ns
-         64 B  1   shm-ring/futex ~           14.5 us  1.0%  2.90 us  11.6 us  17.4 us         1          0       0         2  58.0 us*
-               2=  pipe                       17.9 us  1.0%  3.57 us  14.3 us  21.4 us         1          0       0         2   71.5 us
-               2=  fifo                       18.0 us  1.0%  3.60 us  14.4 us  21.6 us         1          0       0         2   72.1 us
-               4   unix-stream                19.0 us  1.0%  3.79 us  15.2 us  22.8 us         1          0       0         2   75.9 us
-               5   unix-stream bind=path      19.8 us  1.0%  3.95 us  15.8 us  23.7 us         1          0       0         2   79.0 us
-               6   tcp                        23.8 us  1.0%  4.75 us  19.0 us  28.5 us         1          0       0         2   95.0 us
-        4 KiB  1   pipe                       18.2 us  1.0%  3.65 us  14.6 us  21.9 us         1          0       0         2   73.0 us
-               2   tcp sndbuf=64K (got 128K)  24.8 us  1.0%  4.95 us  19.8 us  29.7 us         1          0       0         2   99.0 us
+         wake  futex                      16.5 us  1.0%  reference                  3.30 us  13.2 us  19.8 us         1          0       0         2   66.0 us
+               eventfd                    17.5 us  1.0%  1.06x slower [1.05, 1.08]  3.50 us  14.0 us  21.0 us         1          0       0         2   70.0 us
+                                                         (within 10 %)
+               null (floor)               5.25 ns  1.0%  -                          1.05 ns  4.20 ns  6.30 ns         1          0       0         2   21.0 ns
+         64 B  shm-ring/futex ~           14.5 us  1.0%  reference                  2.90 us  11.6 us  17.4 us         1          0       0         2  58.0 us*
+               pipe                       17.9 us  1.0%  1.23x slower [1.23, 1.23]  3.57 us  14.3 us  21.4 us         1          0       0         2   71.5 us
+               fifo                       18.0 us  1.0%  1.2x slower [1.2, 1.3]     3.60 us  14.4 us  21.6 us         1          0       0         2   72.1 us
+               unix-stream                19.0 us  1.0%  1.31x slower [1.29, 1.33]  3.79 us  15.2 us  22.8 us         1          0       0         2   75.9 us
+               unix-stream bind=path      19.8 us  1.0%  1.4x slower [1.3, 1.4]     3.95 us  15.8 us  23.7 us         1          0       0         2   79.0 us
+               tcp                        23.8 us  1.0%  1.6x slower [1.6, 1.7]     4.75 us  19.0 us  28.5 us         1          0       0         2   95.0 us
+        4 KiB  pipe                       18.2 us  1.0%  reference                  3.65 us  14.6 us  21.9 us         1          0       0         2   73.0 us
+               tcp sndbuf=64K (got 128K)  24.8 us  1.0%  1.4x slower [1.3, 1.4]     4.95 us  19.8 us  29.7 us         1          0       0         2   99.0 us
       both ends on CPU 0 (same-cpu), idle as-is, touch cacheline
-         64 B  1=  pipe                       1.58 us  1.0%   316 ns  1.26 us  1.89 us         1          0       0         2   6.31 us
-               1=  fifo                       1.59 us  1.0%   318 ns  1.27 us  1.91 us         1          0       0         2   6.35 us
-               3   tcp                        4.22 us  1.0%   845 ns  3.38 us  5.07 us         1          0       0         2   16.9 us
+         64 B  pipe                       1.58 us  1.0%  as fast (within 10 %)       316 ns  1.26 us  1.89 us         1          0       0         2   6.31 us
+               fifo                       1.59 us  1.0%  reference                   318 ns  1.27 us  1.91 us         1          0       0         2   6.35 us
+               tcp                        4.22 us  1.0%  2.7x slower [2.6, 2.7]      845 ns  3.38 us  5.07 us         1          0       0         2   16.9 us
+      The reference was chosen by the same rounds as the ratios, which may favour it.
 
     CPU per message of a round trip, spinning mechanisms (each end burns a CPU)
-        size  #  mechanism      CPU/msg     ±     user   system  machine  switches  preempted  faults  syscalls      p50
+        size  mechanism      CPU/msg     ±  vs shm-ring/spin        user   system  machine  switches  preempted  faults  syscalls      p50
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-        64 B  1  shm-ring/spin  52.5 ns  1.0%  10.5 ns  42.0 ns  63.0 ns         1          0       0         2   210 ns
-              2  pipe/spin       528 ns  1.0%   106 ns   422 ns   633 ns         1          0       0         2  2.11 us
+        64 B  shm-ring/spin  52.5 ns  1.0%  reference            10.5 ns  42.0 ns  63.0 ns         1          0       0         2   210 ns
+              pipe/spin       528 ns  1.0%  10x slower [10, 10]   106 ns   422 ns   633 ns         1          0       0         2  2.11 us
+      The reference was chosen by the same rounds as the ratios, which may favour it.
 
     CPU per message of a stream, blocking mechanisms
-         size  #  mechanism    CPU/msg     ±    user   system  machine  switches  preempted  faults  syscalls       rate
+         size  mechanism    CPU/msg     ±  vs tcp                       user   system  machine  switches  preempted  faults  syscalls       rate
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
-        1 MiB  1  tcp           746 us  1.0%  149 us   597 us   896 us         1          0       0         2  2.81 GB/s
-               2  unix-stream   807 us  1.0%  161 us   645 us   968 us         1          0       0         2  2.60 GB/s
-               3  pipe         1.51 ms  1.0%  302 us  1.21 ms  1.81 ms         1          0       0         2  1.39 GB/s
+        1 MiB  tcp           746 us  1.0%  reference                  149 us   597 us   896 us         1          0       0         2  2.81 GB/s
+               unix-stream   807 us  1.0%  1.08x slower [1.06, 1.11]  161 us   645 us   968 us         1          0       0         2  2.60 GB/s
+                                           (within 10 %)
+               pipe         1.51 ms  1.0%  2.0x slower [2.0, 2.1]     302 us  1.21 ms  1.81 ms         1          0       0         2  1.39 GB/s
+      The reference was chosen by the same rounds as the ratios, which may favour it.
 
     How to read the columns
       A round trip is there and back, never halved. ± is half of the 95 % interval over rounds. CPU/msg is the CPU time of both ends for one message in one direction.
       mean far from p50 means two kinds of round trips: see the findings.
       user and system are the parts of CPU/msg (an estimate: this kernel divides CPU time by ticks). machine is the busy time of all CPUs for one message, less what they are busy anyway; it needs longer
       slices than the rest. Hypervisor CPU time is not included.
-      # is the rank: 1 + how many rows are certainly better, by one test of all pairs within rounds. = is as good as some other row, as far as this run can tell; so are all less than 3 % apart.
       ~ spins briefly before it sleeps: fast if the peer answers at once, slow after a pause.
-      x best is how many times worse a row is than the best of its table, within rounds. The 95 % intervals hold for all rows together.
+      A ratio is the median over rounds of how many times slower or faster a row is than the reference in the same round; for rates, slower means a lower rate. The 95 % intervals of the rows of one size
+      and place hold together; 'as fast' rests on the 90 % interval of the row alone.
       * The rounds fall into two modes: both values are shown if there is room, the larger mode first, never an average.
       Bounds of this machine: a futex wake-up round trip on same-llc 60.0 us, a cache-line round trip on same-llc 130 ns, memcpy 8.40 GB/s.
 
@@ -276,27 +314,33 @@ fn a_small_set_at_40_columns_drops_columns() {
     What was measured
 
     Round trip, blocking mechanisms
-        size  #   mechanism      p50   +/-
+        size  mechanism      p50   +/-
       CPUs 0 and 1 (same-llc), idle as-is,
       touch cacheline
-        64 B  1=  pipe       71.5 us  1.7%
-              1=  fifo       72.1 us  2.1%
-              3   tcp        95.0 us  0.9%
-      hidden at 40 columns: x best, mean,
+        64 B  pipe       71.5 us  1.7%
+              fifo       72.1 us  2.1%
+              tcp        95.0 us  0.9%
+      hidden at 40 columns: vs fifo, mean,
       p90, p99, max, CPU/msg, switches,
       syscalls
+      The reference was chosen by the same
+      rounds as the ratios, which may favour
+      it.
 
     CPU per message of a round trip,
     blocking mechanisms
-        size  #   mechanism  CPU/msg   +/-
+        size  mechanism  CPU/msg   +/-
       CPUs 0 and 1 (same-llc), idle as-is,
       touch cacheline
-        64 B  1=  pipe       17.9 us  1.0%
-              1=  fifo       18.0 us  1.0%
-              3   tcp        23.8 us  1.0%
-      hidden at 40 columns: user, system,
-      machine, switches, preempted, faults,
-      syscalls, p50
+        64 B  pipe       17.9 us  1.0%
+              fifo       18.0 us  1.0%
+              tcp        23.8 us  1.0%
+      hidden at 40 columns: vs pipe, user,
+      system, machine, switches, preempted,
+      faults, syscalls, p50
+      The reference was chosen by the same
+      rounds as the ratios, which may favour
+      it.
 
     How to read the columns
       A round trip is there and back, never
@@ -314,15 +358,14 @@ fn a_small_set_at_40_columns_drops_columns() {
       anyway; it needs longer slices than
       the rest. Hypervisor CPU time is not
       included.
-      # is the rank: 1 + how many rows are
-      certainly better, by one test of all
-      pairs within rounds. = is as good as
-      some other row, as far as this run can
-      tell; so are all less than 3 % apart.
-      x best is how many times worse a row
-      is than the best of its table, within
-      rounds. The 95 % intervals hold for
-      all rows together.
+      A ratio is the median over rounds of
+      how many times slower or faster a row
+      is than the reference in the same
+      round; for rates, slower means a lower
+      rate. The 95 % intervals of the rows
+      of one size and place hold together;
+      'as fast' rests on the 90 % interval
+      of the row alone.
 
     Distribution, over powers of ten
               10.0 us ..
@@ -360,8 +403,9 @@ fn a_small_set_at_40_columns_drops_columns() {
         was stolen. Remedy: use a quiet
         machine.
 
-    fifo is 1.3x [1.3, 1.4] faster than tcp
-    (64 B, two CPUs); pipe is as fast.
+    tcp is 1.3x slower [1.3, 1.4] than fifo
+    (64 B, two CPUs); pipe is as fast
+    (within 10 %).
     ");
 }
 

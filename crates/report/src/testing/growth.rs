@@ -84,7 +84,7 @@ fn documents_of_many_cells_take_as_long_as_they_have_cells() {
         (
             "rows",
             ratio(&few, &many, |one| {
-                Rows::Rounds.write(one, &mut io::sink()).unwrap();
+                Rows::Rounds.write(one, &sample::spec, &mut io::sink()).unwrap();
             }),
         ),
         ("compare", compared),

@@ -206,7 +206,20 @@ fn every_part_of_a_cell_and_every_word_of_a_row_is_explained() {
         crate::figures::WIDE,
         crate::columns::SATURATED,
     ]);
-    words.extend(["=", "#", "+/-", "\u{b1}", "slower", "faster", "MORE", "LESS", "CONFOUNDED"]);
+    words.extend([
+        "vs pipe",
+        "undecided",
+        "as fast",
+        "reference",
+        "screen only",
+        "+/-",
+        "\u{b1}",
+        "slower",
+        "faster",
+        "MORE",
+        "LESS",
+        "CONFOUNDED",
+    ]);
     words.extend(explain::PARTS);
     let severities = [Severity::Error, Severity::Warning, Severity::Info];
     let named = severities.map(|one| serde_json::to_string(&one).unwrap().replace('"', ""));

@@ -114,10 +114,10 @@ pub(super) const COLUMNS: &[Word] = &[
         "multiply by the size for bytes",
     ),
     word(
-        "x best",
+        "vs reference",
         Column,
-        "how many times worse a row is than the best of its table, within rounds; the intervals hold for all rows together, so it need not equal the ratio of the medians",
-        "use the interval to see how certain it is",
+        "how many times slower or faster a row is than the reference, which the head names (vs unix-stream) unless tables differ in it: the median of the ratios within rounds, so it need not equal the ratio of the figures; the 95 % intervals of the rows compared hold together",
+        "use the interval to see how certain it is; what is undecided takes more rounds",
     ),
     word(
         "of ours",

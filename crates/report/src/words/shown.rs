@@ -210,10 +210,28 @@ pub(super) const SHOWN: &[Word] = &[
         "use more rounds, or a quieter machine",
     ),
     word(
-        "tie",
+        "reference",
         Shown,
-        "no certain difference: less than 3 %, or an order that the rounds do not support",
-        "choose by something else, or use more rounds",
+        "the row that the others of its table are compared with",
+        "use it, unless another row is faster by more than matters to you",
+    ),
+    word(
+        "as fast",
+        Shown,
+        "the 90 % interval of the ratio to the reference lies within the margin, which is 10 % unless --margin says otherwise",
+        "choose by something else",
+    ),
+    word(
+        "undecided",
+        Shown,
+        "the interval of the ratio, which is shown, leaves open whether the row is slower, faster or as fast; or there is no sound ratio: fewer than six rounds have both (pairs), the reference measured twice differs from itself (control), or a run of noise grade F has no equality to state",
+        "use more rounds; with control or grade F, repeat the run on a quieter machine",
+    ),
+    word(
+        "screen only",
+        Shown,
+        "measured in a few rounds, only to decide what to confirm: the value has no interval, and no ratio is stated",
+        "name it with -m to have it confirmed",
     ),
     word(
         "runner-up",

@@ -23,18 +23,43 @@ fn too_few_rounds_are_said_with_the_number_that_is_enough() {
         let short =
             "Too few rounds to compare (64 B, one CPU): it takes 6, and 5 count (--rounds).";
         assert_eq!(said(5), [short]);
-        assert!(said(8)[0].starts_with("m0 is 1."), "{:?}", said(8));
-        assert!(said(8)[0].ends_with("faster than m1 (64 B, one CPU)."), "{:?}", said(8));
+        // Joint intervals of seven others take more than eight rounds.
+        assert!(said(12)[0].starts_with("m1 is 1.30x slower ["), "{:?}", said(12));
+        assert!(said(12)[0].contains("] than m0 (64 B, one CPU)"), "{:?}", said(12));
     }
     assert!(sentences(&run(apart(1, 3))).is_empty());
 }
 
 #[test]
-fn what_is_equally_fast_is_said_as_well() {
+fn what_is_undecided_is_said_with_its_interval_and_never_called_as_fast() {
     let other = measured("fifo", (0..12).map(|at| 10_100.0 * wobble(at + 5, 0.3)));
     let said = sentences(&run(vec![around("pipe", 10_000.0, 0.3), other]));
-    let expected = "fifo is as fast as pipe (64 B, one CPU), as far as 12 rounds can tell.";
-    assert_eq!(said, [expected]);
+    assert_eq!(said, ["Undecided against fifo (64 B, one CPU): pipe (0.7x to 1.3x)."]);
+}
+
+#[test]
+fn each_way_has_a_clause_and_more_than_three_are_counted() {
+    let wide = measured("wide", (0..12).map(|at| 10_100.0 * wobble(at + 5, 0.6)));
+    let mut cells = apart(6, 12);
+    cells[0].is_reference = true;
+    let near = measured("near", (0..12).map(|at| 10_000.0 * wobble(at + 5, 0.05)));
+    cells.extend([near, wide]);
+    let said = sentences(&run(cells)).remove(0);
+    assert!(
+        said.starts_with("m1 is 1.30x slower [1.29, 1.31] than m0 (64 B, one CPU), m2 1.69x ["),
+        "{said}"
+    );
+    assert!(said.contains(", and 2 more are slower; near is as fast (within 10 %); "), "{said}");
+    assert!(said.contains("wide is undecided (0."), "{said}");
+}
+
+#[test]
+fn a_control_that_fails_leaves_the_sentence_undecided() {
+    let mut cells = apart(2, 12);
+    cells[0].is_reference = true;
+    cells[0].control = around("m0", 14_000.0, 0.01).rounds;
+    let said = sentences(&run(cells));
+    assert_eq!(said, ["Undecided (64 B, one CPU): m0 measured twice differs from itself."]);
 }
 
 #[test]
@@ -59,8 +84,8 @@ fn a_cell_without_a_figure_does_not_silence_the_others() {
     let figures = cells[0].rtt_ns.as_mut().unwrap();
     figures.insert("p50".to_owned(), Metric::missing("saturated"));
     let said = sentences(&run(cells));
-    assert!(said[0].starts_with("m1 is 1.3"), "{said:?}");
-    assert!(said[0].contains("faster than m2 (64 B"), "{said:?}");
+    assert!(said[0].starts_with("m2 is 1.3"), "{said:?}");
+    assert!(said[0].contains("slower [") && said[0].contains("than m1 (64 B"), "{said:?}");
 }
 
 #[test]
@@ -75,28 +100,31 @@ fn a_run_ends_in_a_sentence_where_it_can_tell() {
     let said = |cells: Vec<Cell>| sentences(&run(cells));
     let two = said(vec![around("pipe", 10_000.0, 0.01), around("unix-stream", 12_800.0, 0.012)]);
     assert_eq!(two.len(), 1);
-    assert!(two[0].starts_with("pipe is 1.28x ["), "{two:?}");
-    assert!(two[0].ends_with("] faster than unix-stream (64 B, one CPU)."), "{two:?}");
+    assert!(two[0].starts_with("unix-stream is 1.28x slower ["), "{two:?}");
+    assert!(two[0].ends_with("] than pipe (64 B, one CPU)."), "{two:?}");
     // The same whichever stands first.
     let turned = said(vec![around("unix-stream", 12_800.0, 0.012), around("pipe", 10_000.0, 0.01)]);
     assert_eq!(turned, two);
     let same = said(vec![around("pipe", 10_000.0, 0.001), around("fifo", 10_000.0, 0.001)]);
-    assert_eq!(same, ["fifo is as fast as pipe to within 1 % (64 B, one CPU)."]);
+    assert_eq!(same, ["pipe is as fast as fifo within 10 % (64 B, one CPU)."]);
     let knob = around("pipe", 13_000.0, 0.02).knob("pipe.size", Some(4096), 4096);
     let knobs = said(vec![around("pipe", 10_000.0, 0.01), knob]);
-    assert!(knobs[0].contains(" faster than pipe size=4K (64 B"), "{knobs:?}");
+    assert!(knobs[0].starts_with("pipe size=4K is 1.3"), "{knobs:?}");
     let three = said(vec![
         around("tcp", 20_000.0, 0.02),
         around("pipe", 10_000.0, 0.01),
         around("fifo", 10_050.0, 0.03),
     ]);
-    assert!(three[0].starts_with("fifo is "), "{three:?}");
-    assert!(three[0].ends_with("faster than tcp (64 B, one CPU); pipe is as fast."), "{three:?}");
+    assert!(three[0].starts_with("tcp is 1.99x slower ["), "{three:?}");
+    assert!(
+        three[0].ends_with("than fifo (64 B, one CPU); pipe is as fast (within 10 %)."),
+        "{three:?}"
+    );
     let rates = said(vec![
         sample::cell("tcp", 1 << 20, TWO).rate(2.8e9, 1e7),
         sample::cell("pipe", 1 << 20, TWO).rate(1.4e9, 1e7),
     ]);
-    assert!(rates[0].starts_with("tcp is 2.0"), "more is better: {rates:?}");
+    assert!(rates[0].starts_with("pipe is 2.00x slower ["), "more is better: {rates:?}");
 }
 
 #[test]
@@ -106,7 +134,10 @@ fn a_run_says_nothing_where_there_is_nothing_to_say() {
     assert!(sentences(&sample::set(pair())).is_empty(), "a survey has answers");
     let mut noisy = run(pair());
     noisy.noise.grade = "F".to_owned();
-    assert_eq!(sentences(&noisy), ["Too noisy to compare: noise grade F."]);
+    assert!(sentences(&noisy)[0].starts_with("fifo is 1.20x slower ["), "{:?}", sentences(&noisy));
+    noisy.cells = vec![around("pipe", 10_000.0, 0.001), around("fifo", 10_000.0, 0.001)];
+    let said = ["Undecided against fifo (64 B, one CPU): pipe (grade F)."];
+    assert_eq!(sentences(&noisy), said, "no equality in such noise");
     let silent = |cells| assert!(sentences(&run(cells)).is_empty());
     // A tenth of what each does at most is another load for each.
     let tenth = |mut cell: Cell| {
@@ -155,9 +186,9 @@ fn of_those_that_are_equally_fast_the_fittest_is_named() {
     };
     let far = near("pipe/epoll", 20_000.0, 3);
     let said = sentences(&run(vec![near("fifo", 9_990.0, 0), near("tcp", 10_000.0, 5), far]));
-    assert!(said[0].starts_with("tcp is "), "{said:?}");
+    assert!(said[0].starts_with("pipe/epoll is "), "{said:?}");
     assert!(
-        said[0].ends_with("faster than pipe/epoll (64 B, one CPU); fifo is as fast."),
+        said[0].ends_with("than tcp (64 B, one CPU); fifo is as fast (within 10 %)."),
         "{said:?}"
     );
 }

@@ -209,3 +209,18 @@ fn brief_words_leave_out_only_the_margin() {
     assert!(slower.is_within());
     assert_eq!(Relation::Unconfirmed.brief(0.1), "screen only");
 }
+
+#[test]
+fn what_has_too_few_rounds_is_no_reference_where_others_have_enough() {
+    let cells = [around("unix-stream", 50e3, 1, 5), around("tcp", 75e3, 2, 60)];
+    let found = relations(&cells);
+    assert_eq!((found.reference(), found.relation(0)), (1, Relation::TooFewPairs(5)));
+}
+
+#[test]
+fn the_end_of_a_range_is_never_written_as_nothing() {
+    let words = |low, high| range(Interval { low, high });
+    assert_eq!(words(0.04, 1.4), "0.04x to 1.40x");
+    assert_eq!(words(0.8, 1.4), "0.8x to 1.4x");
+    assert_eq!(words(0.8, 1.02), "0.80x to 1.02x");
+}

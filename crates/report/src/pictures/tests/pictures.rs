@@ -42,7 +42,7 @@ fn every_figure_of_a_card_and_beside_a_row_of_rounds_is_that_of_its_cell() {
         };
         let shown = match command {
             "survey" => between(&text, "What people choose between", "</table>"),
-            _ => between(&text, "The best of each ranking", "</table>"),
+            _ => between(&text, "What to use by each table", "</table>"),
         };
         let rows = shown[0].split("</tr>").filter(|row| row.contains("href"));
         let shown: Vec<(&str, &str)> = rows

@@ -4,7 +4,7 @@ use super::{run, wide, written};
 use crate::testing::rendered;
 use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
 use crate::{Format, Style, text};
-use ipcperf_core::result::{Finding, ResultSet, Severity, Shortage, Status};
+use ipcperf_core::result::{Finding, ResultSet, Severity, Shortage, Stage, Status};
 use ipcperf_core::{Idle, PatternKind, Placement, Seat, Touch, Wait};
 
 #[test]
@@ -14,7 +14,7 @@ fn quantiles_the_sample_does_not_support_are_dashes_and_explained() {
     cell.rtt_ns.as_mut().unwrap().insert("p99".to_owned(), missing);
     let other = sample::cell("tcp", 64, TWO).rtt(95_000.0, 500.0);
     let text = written(&run(set(vec![cell, other])), &wide(80));
-    let row = text.lines().find(|line| line.contains("pipe")).unwrap();
+    let row = text.lines().find(|line| line.contains("64 B  pipe")).unwrap();
     assert!(row.split_whitespace().any(|word| word == "-"), "{text}");
     assert!(text.contains("- in a quantile: too few samples"), "{text}");
 }
@@ -78,13 +78,15 @@ fn other_loads_are_named_and_ranked_apart() {
     ];
     let text = written(&run(set(cells)), &wide(100));
     assert!(text.contains("Round trip in a closed loop"), "{text}");
-    let ranks: Vec<&str> = text
+    let (text, _) = text.split_once("CPU per message").expect("two chapters");
+    let ratios: Vec<&str> = text
         .lines()
         .filter(|line| line.contains(" us "))
-        .map(|line| line.trim().trim_start_matches("64 B").split_whitespace().next().unwrap())
+        .map(|line| line.split_whitespace().find(|word| ["reference", "slower"].contains(word)))
+        .map(|word| word.expect("each row has its ratio"))
         .collect();
-    assert_eq!(ranks[..4], ["1", "2", "1", "2"], "{text}");
-    assert!(text.contains("pipe think=1ms"), "{text}");
+    assert_eq!(ratios, ["reference", "slower", "reference", "slower"], "{text}");
+    assert!(text.contains("pipe think=1ms") && text.contains("vs reference"), "{text}");
 }
 
 #[test]
@@ -315,7 +317,7 @@ fn every_finding_stands_by_itself_where_all_are_asked_for() {
 }
 
 #[test]
-fn a_payload_that_nobody_touches_has_no_rank() {
+fn a_payload_that_nobody_touches_has_no_ratio() {
     for touch in [Touch::None, Touch::Header] {
         let mut cells = vec![
             cell("tcp", 64, TWO).rtt(95_000.0, 500.0),
@@ -323,18 +325,18 @@ fn a_payload_that_nobody_touches_has_no_rank() {
         ];
         cells.iter_mut().for_each(|cell| cell.key.touch = touch);
         let text = written(&set(cells), &wide(80));
-        assert!(text.contains("64 B  -  tcp ") && text.contains("      -  pipe "), "{text}");
+        assert!(!text.contains("slower") && !text.contains("vs "), "{text}");
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
             flat.contains(
-                "not ranked: a payload that is not touched costs nothing to move by reference"
+                "not compared: a payload that is not touched costs nothing to move by reference"
             ),
             "{text}"
         );
         assert!(!text.contains("The same in sentences"), "{text}");
     }
     let touched = written(&sample::small(), &wide(80));
-    assert!(!touched.contains("not ranked"), "{touched}");
+    assert!(!touched.contains("not compared"), "{touched}");
 }
 
 #[test]
@@ -379,10 +381,10 @@ fn flat(text: &str) -> String {
 }
 
 #[test]
-fn a_survey_of_few_rounds_gives_no_order_and_says_so() {
+fn a_run_of_few_rounds_gives_no_ratio_and_says_so() {
     let caution = "Too few rounds: with fewer than 6 nothing is said of what is faster.";
-    let legend = "No ranking with fewer than 6 rounds.";
-    let mut set = sample::small();
+    let legend = "No ratio with fewer than 6 rounds of both.";
+    let mut set = run(sample::small());
     for text in [written(&set, &wide(80)), in_markdown(&set)] {
         assert!(!flat(&text).contains(caution) && !flat(&text).contains(legend), "{text}");
     }
@@ -390,49 +392,52 @@ fn a_survey_of_few_rounds_gives_no_order_and_says_so() {
     let text = written(&set, &wide(80));
     assert!(text.contains(&format!("\n{caution}\n")), "{text}");
     assert!(text.contains(legend), "{text}");
-    assert_eq!(text.matches("1=").count(), 6, "three rows, three of their costs: {text}");
+    assert_eq!(text.matches("undecided: 5 pairs").count(), 4, "two rows, two of costs: {text}");
+    assert!(!text.contains("as fast (") && !text.contains("slower ["), "{text}");
     let text = in_markdown(&set);
     assert!(text.contains(&format!("\n{caution}\n")), "{text}");
 }
 
 #[test]
-fn at_grade_f_figures_stay_and_neither_places_nor_advice_are_given() {
+fn at_grade_f_differences_stay_and_neither_equality_nor_advice_is_given() {
     let mut set = sample::small();
     set.noise.grade = "F".to_owned();
     set.noise.findings = vec![sample::finding("W-FAULT", Severity::Warning, "17 page faults.")];
     set.noise.causes = vec!["steal 20 %".to_owned(), "spread 30 %".to_owned()];
-    let why = "At noise grade F ratios with an interval hold; absolute figures, tails and equality do not \
-               (steal 20 %; spread 30 %).";
+    let why = "At noise grade F ratios with an interval hold; absolute figures, tails and equality do not (steal 20 %; \
+               spread 30 %).";
+    let mut set = run(set);
     let text = written(&set, &wide(80));
-    assert!(
-        text.contains("64 B  -  pipe       71.5 us") && text.contains("CPU per message"),
-        "{text}"
-    );
-    assert!(!text.contains("1=") && !text.contains("as fast ("), "{text}");
+    assert!(text.contains("64 B  pipe       71.5 us  1.7%  undecided: grade F"), "{text}");
+    assert!(text.contains("1.3x slower [1.3, 1.4]") && text.contains("CPU per message"), "{text}");
+    assert!(!text.contains("as fast (") && !text.contains("runner-up"), "{text}");
     let told = flat(&text);
     assert!(told.contains(why), "{text}");
     let text = in_markdown(&set);
-    assert!(text.contains("| 64 B | - | pipe | 71.5 us |"), "{text}");
+    assert!(text.contains("| 64 B | pipe | 71.5 us | 1.7% | undecided: grade F |"), "{text}");
     assert!(text.contains(why), "{text}");
     set.noise.causes.clear();
     let told = flat(&written(&set, &wide(80)));
     assert!(told.contains("do not (17 page faults)."), "{told}");
     set.noise.findings.clear();
-    assert!(flat(&written(&run(set), &wide(80))).contains("Too noisy to rank: noise grade F."));
+    let text = flat(&written(&set, &wide(80)));
+    assert!(text.contains("absolute figures, tails and equality do not."), "{text}");
+    assert!(text.contains("tcp is 1.3x slower [1.3, 1.4] than fifo"), "{text}");
 }
 
 #[test]
-fn what_had_too_many_rounds_rejected_has_no_place_and_says_why() {
+fn what_had_too_many_rounds_rejected_has_no_ratio_and_says_why() {
     let mut set = sample::small();
     let cell = set.cells.iter_mut().find(|cell| cell.key.mechanism == "pipe").unwrap();
     assert!(cell.rounds.len() > 6, "a place is to be lost");
     cell.rounds.iter_mut().skip(5).for_each(|round| round.rejected = Some("moved".to_owned()));
     for text in [written(&run(set.clone()), &wide(80)), in_markdown(&set)] {
-        assert!(flat(&text).contains("pipe had too many rounds rejected to rank"), "{text}");
-        // It stands where its figure belongs.
+        assert!(flat(&text).contains("pipe had too many rounds rejected to compare"), "{text}");
+        // It stands behind what has a ratio.
         let (_, text) = text.split_once("Round trip, blocking").unwrap();
+        assert!(text.contains("undecided: 5 pairs"), "{text}");
         assert!(
-            text.find("pipe") < text.find("fifo") && text.find("fifo") < text.find("tcp"),
+            text.find("fifo ") < text.find("tcp ") && text.find("tcp ") < text.find("pipe "),
             "{text}"
         );
     }
@@ -441,18 +446,18 @@ fn what_had_too_many_rounds_rejected_has_no_place_and_says_why() {
 #[test]
 fn at_grade_d_advice_is_said_to_be_weak_and_below_it_is_not() {
     let weak = "At noise grade D ratios with an interval hold; absolute figures and tails are rough (steal 0.4 %).";
-    let mut set = sample::small();
+    let mut set = run(sample::small());
     for grade in ["A", "B", "C", "D", ""] {
         set.noise.grade = grade.to_owned();
         for text in [written(&set, &wide(80)), in_markdown(&set)] {
             assert_eq!(flat(&text).contains(weak), grade == "D", "{grade}: {text}");
-            assert!(text.contains("1=") && text.contains("runner-up"), "{grade}: {text}");
+            assert!(text.contains("as fast (within 10 %)"), "{grade}: {text}");
         }
     }
 }
 
 #[test]
-fn a_mechanism_that_loses_its_messages_has_no_place_and_the_reason() {
+fn a_mechanism_that_loses_its_messages_has_no_ratio_and_the_reason() {
     let mut lossy = cell("udp", 64, TWO).rate(9e8, 1e6);
     (lossy.messages, lossy.lost) = (30_000, 70_000);
     let set = run(set(vec![
@@ -461,13 +466,13 @@ fn a_mechanism_that_loses_its_messages_has_no_place_and_the_reason() {
         cell("pipe", 64, TWO).rate(1e8, 1e6),
     ]));
     let text = written(&set, &wide(80));
+    let ratio = |name: &str, words: &str| {
+        text.lines().any(|line| line.contains(name) && line.contains(words))
+    };
+    assert!(ratio("  tcp ", "reference") && ratio("  pipe ", "x slower ["), "{text}");
+    assert!(ratio("  udp ", "  -  ") && text.contains("900 MB/s"), "{text}");
     assert!(
-        text.contains("1  tcp ") && text.contains("2  pipe ") && text.contains("-  udp "),
-        "{text}"
-    );
-    assert!(text.contains("900 MB/s"), "{text}");
-    assert!(
-        flat(&text).contains("udp lost 70,000 of 100,000 messages (too many to rank)"),
+        flat(&text).contains("udp lost 70,000 of 100,000 messages (too many to compare)"),
         "{text}"
     );
 }
@@ -487,8 +492,9 @@ fn what_the_clock_is_in_a_figure_is_said_where_rows_differ_in_it() {
     };
     let legend = "Figures without ^ include up to 30.0 ns of reading the clock,";
     let (mixed, alike) = (told("per-op"), told("batch"));
-    assert!(mixed.contains(legend) && mixed.contains("1= shm-ring/spin 580 ns^"), "{mixed}");
-    assert!(!alike.contains(legend) && alike.contains("1 shm-ring/spin 580 ns^"), "{alike}");
+    // The 30 ns may be all that the slower one takes longer.
+    assert!(mixed.contains(legend) && mixed.contains("1.07x slower [1.02, 1.07]"), "{mixed}");
+    assert!(!alike.contains(legend) && alike.contains("1.07x slower [1.07, 1.07]"), "{alike}");
 }
 
 #[test]
@@ -512,7 +518,7 @@ fn messages_that_never_arrived_are_named_under_their_row() {
     let set = run(set(vec![lossy, cell("tcp", 64, TWO).rtt(95_000.0, 500.0)]));
     let text = written(&set, &wide(80));
     let lines: Vec<&str> = text.lines().collect();
-    let at = lines.iter().position(|line| line.contains(" udp ")).unwrap();
+    let at = lines.iter().position(|line| line.contains("B  udp ")).unwrap();
     assert_eq!(lines[at + 1].trim(), "udp lost 12 of 30,000 messages", "{text}");
     assert_eq!(text.matches(" lost ").count(), 1, "{text}");
     for width in [1, 10, 20, 40] {
@@ -532,14 +538,15 @@ fn requests_are_ranked_by_rate_among_as_many_clients_and_failures_are_told() {
     assert!(at("conns=5") < at("conns=10"));
     let (rates, costs) = text.split_once("CPU per request").expect("a ranking by cost");
     for ranking in [rates, costs] {
-        assert_eq!(ranking.matches("1  unix-stream").count(), 2, "{text}");
+        let firsts = ranking.lines().filter(|line| line.contains("64 B  unix-stream"));
+        assert_eq!(firsts.filter(|line| line.contains("reference")).count(), 2, "{text}");
     }
     let head = text.lines().find(|line| line.contains("mechanism  ")).expect("a heading");
-    for word in ["rate", "p50", "CPU/req", "errors"] {
+    for word in ["rate", "vs unix-stream", "p50", "errors"] {
         assert!(head.contains(word), "{word} in {head}");
     }
     let hidden = text.split_once("hidden at 80 columns: ").expect("what is hidden is said").1;
-    assert!(hidden.contains("x best") && hidden.contains("switches"), "{text}");
+    assert!(hidden.contains("CPU/req") && hidden.contains("switches"), "{text}");
     assert!(text.contains("tcp failed 12 of 20,000 requests: 12 ECONNREFUSED"), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }
@@ -551,14 +558,14 @@ fn a_server_is_ranked_among_as_many_connections_with_what_limits_it() {
     assert!(at("One server, connected clients") < at("CPU per request"), "{text}");
     let row = |word: &str| text.lines().find(|line| line.contains(word)).expect(word);
     // One connection comes before 16, and each number has a first place.
-    assert!(at("      1  1  unix-stream") < at("     16  1  unix-stream"), "{text}");
+    assert!(at("      1  unix-stream") < at("     16  unix-stream"), "{text}");
     let head = row("mechanism  ");
     for word in ["conns", "rate", "p50", "p99", "limit", "Jain", "errors"] {
         assert!(head.contains(word), "{word} in {head}");
     }
-    assert!(row("16  1  unix-stream").contains("server"), "{text}");
+    assert!(row("16  unix-stream").contains("server"), "{text}");
     assert!(text.contains("tcp failed 3 of 20,000 requests: 3 ECONNRESET"), "{text}");
-    // What was asked for too much has no response time, and no rank among those that ask on their own.
+    // What was asked for too much has no response time, and no ratio to those that ask on their own.
     assert!(text.contains("rate=90000/s") && text.contains("saturated"), "{text}");
     // Requests have one way of counting, and the one who asks for too much does not lack samples.
     let (mut flooded, mut alone) = (sample::served(), sample::served());
@@ -631,7 +638,7 @@ fn the_grade_names_its_cause_and_no_measurement_is_no_grade() {
 #[test]
 fn the_mean_stands_beside_the_median_in_every_format() {
     for format in [Format::Table, Format::Markdown, Format::Csv, Format::Json] {
-        let text = rendered(&sample::small(), format, &wide(80));
+        let text = rendered(&sample::small(), format, &wide(100));
         assert!(text.contains("mean"), "{format}");
         // 1.05 times the median of pipe.
         assert!(
@@ -697,4 +704,64 @@ fn markdown_begins_with_the_first_screen_and_every_line_of_a_table_is_as_long_as
         }
     }
     assert!(text.contains("## What was measured") && text.contains("## The same in sentences"));
+}
+
+/// Nine rounds in which one took 1.13 to 1.99 times as long were printed as "as fast" and "=".
+#[test]
+fn what_takes_1_7_times_as_long_in_all_nine_rounds_is_never_as_fast() {
+    let names = (0..30).map(|at| format!("m{at}"));
+    let rounds = |value: f64, turn: usize| {
+        let at = |at: usize| value * (1.0 + 0.02 * ((at * 7 + turn) % 9) as f64);
+        std::array::from_fn::<f64, 9, _>(at)
+    };
+    let one = |name: &str, value: f64, turn| {
+        cell(name, 64, TWO).rtt(value, value / 50.0).of_rounds(&rounds(value, turn))
+    };
+    let mut cells = vec![one("unix-stream", 50_000.0, 0), one("tcp", 85_000.0, 3)];
+    for few in [true, false] {
+        if !few {
+            cells.extend(names.clone().enumerate().map(|(at, name)| one(&name, 60_000.0, at)));
+        }
+        let text = written(&run(set(cells.clone())), &wide(200));
+        let mut rows = text.lines().filter(|line| line.contains("  tcp "));
+        let row = rows.next().expect("a row of TCP");
+        assert!(!row.contains("as fast") && !row.contains('='), "{row}");
+        // Of two rows nine rounds are enough; of 32 they are too few for an interval.
+        let said = if few { "x slower [1.5, 1.8]" } else { "undecided: 9 pairs" };
+        assert!(row.contains(said), "{row}");
+        let sentence = text.lines().last().unwrap_or_default();
+        assert_eq!(sentence.contains("tcp is 1.8x slower ["), few, "{sentence}");
+        assert!(!sentence.contains("as fast"), "{sentence}");
+    }
+}
+
+#[test]
+fn what_was_only_screened_has_a_value_without_an_interval_and_stands_last() {
+    let mut set = run(sample::small());
+    for cell in &mut set.cells {
+        let is_screened = cell.key.mechanism == "pipe";
+        cell.is_reference = cell.key.mechanism == "fifo";
+        let stage = if is_screened { Stage::Screen } else { Stage::Confirm };
+        cell.rounds.iter_mut().for_each(|round| round.stage = Some(stage));
+    }
+    let text = written(&set, &wide(80));
+    let rows: Vec<&str> = text.lines().filter(|line| line.contains(" us ")).take(3).collect();
+    assert!(rows[0].contains("  fifo ") && rows[0].contains("reference"), "{text}");
+    assert!(rows[1].contains("  tcp ") && rows[1].contains("x slower ["), "{text}");
+    assert!(rows[2].contains("  pipe       71.5 us     -  screen only"), "{text}");
+    assert!(!text.contains("chosen by the same rounds"), "it was chosen before: {text}");
+    let last = flat(&text);
+    assert!(last.ends_with("than fifo (64 B, two CPUs); 1 more was only in the screen."), "{last}");
+    set.cells.iter_mut().for_each(|cell| cell.is_reference = false);
+    assert!(written(&set, &wide(80)).contains("chosen by the same rounds"));
+}
+
+#[test]
+fn a_row_in_two_modes_has_a_ratio_and_a_note_why_it_differs_from_the_figures() {
+    let mut split = cell("tcp", 64, TWO).modes([(71_000.0, 5), (4_200.0, 4)]);
+    split.key.mechanism = "tcp".to_owned();
+    let set = run(set(vec![split, cell("pipe", 64, TWO).rtt(60_000.0, 500.0)]));
+    let text = written(&set, &wide(100));
+    assert!(text.contains("71.0 us*") && text.contains("in 4 of 9 rounds"), "{text}");
+    assert!(flat(&text).contains("where rounds fall into two modes, it may differ"), "{text}");
 }
