@@ -10,24 +10,6 @@ pub(crate) fn has_places(set: &ResultSet) -> bool {
     set.noise.grade != "F"
 }
 
-/// Why no cell has a rank, where that is the noise.
-pub(crate) fn no_places(set: &ResultSet) -> Option<String> {
-    (!has_places(set)).then(|| format!("Too noisy to rank: noise grade F{}.", cause(set)))
-}
-
-/// What stands before the answers, or in their place.
-pub(crate) fn caution(set: &ResultSet) -> Option<String> {
-    let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).peekable();
-    match set.noise.grade.as_str() {
-        "F" => no_places(set),
-        _ if measured.peek().is_some() && measured.all(has_too_few_rounds) => Some(format!(
-            "Too few rounds to rank: with fewer than {FEWEST_ROUNDS} all count as equally fast."
-        )),
-        "D" => Some(format!("At noise grade D only large differences are certain{}.", cause(set))),
-        _ => None,
-    }
-}
-
 /// What the noise and the length of a run do not allow, beside ratios of which the intervals are shown: those hold at any
 /// grade.
 pub(crate) fn limits(set: &ResultSet) -> Option<String> {

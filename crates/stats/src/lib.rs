@@ -23,7 +23,6 @@ mod evidence;
 mod fairness;
 mod histogram;
 pub mod modes;
-mod order;
 mod quantile;
 mod rank;
 mod relative;
@@ -41,9 +40,8 @@ pub use evidence::{Evidence, ratio_estimate, ratio_interval};
 pub use fairness::jain;
 pub use histogram::{Histogram, Sample, quantile_of_buckets};
 pub use modes::{Mode, Split};
-pub use order::{Factor, Order, beside_first};
 pub use quantile::{Needed, across_rounds, quantile_interval, support};
-pub use relative::{PRACTICAL_MARGIN, Relative, Statement, control_holds, relative_to};
+pub use relative::{Factor, PRACTICAL_MARGIN, Relative, Statement, control_holds, relative_to};
 pub use rng::Rng;
 pub use selection::{FEWEST_CONFIRMED, FIRST_CONFIRMED, Selected, rounds_of_questions, select};
 pub use verdict::{

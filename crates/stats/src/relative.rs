@@ -59,6 +59,15 @@ pub struct Relative {
     pub alone: Option<Interval>,
 }
 
+/// A ratio and its interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Factor {
+    /// How many times as much.
+    pub ratio: f64,
+    /// What it may as well be.
+    pub interval: Interval,
+}
+
 /// What may be said of an arm. The first that applies counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statement {

@@ -8,7 +8,7 @@ mod idle;
 mod tests;
 
 pub use answer::{Answer, Question};
-pub(crate) use answer::{caveats, modes, ties};
+pub(crate) use answer::{caveats, modes};
 pub(crate) use contest::{Basis, Contest, Contestant, Entry, MOST_ARMS, sleeps_at_once};
 
 use crate::Specs;

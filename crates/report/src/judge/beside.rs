@@ -3,6 +3,32 @@
 
 use super::metric::MetricKind;
 use ipcperf_core::result::{self, Cell, CellKey, ResultSet, Status};
+use ipcperf_stats::Evidence;
+
+/// Of the interval of a ratio.
+const CONFIDENCE: f64 = 0.95;
+
+/// A ratio and its 95 % interval, where there are rounds enough for one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Ratio {
+    pub(crate) value: f64,
+    pub(crate) ci95: Option<[f64; 2]>,
+}
+
+impl Ratio {
+    pub(super) fn of(evidence: &Evidence) -> Self {
+        let interval = evidence.interval(CONFIDENCE);
+        Self { value: evidence.ratio(), ci95: interval.map(|one| [one.low, one.high]) }
+    }
+}
+
+impl MetricKind {
+    /// The figure of one cell as a multiple of that of another, by the rounds that have both.
+    pub(crate) fn ratio(self, cell: &Cell, best: &Cell) -> Option<Ratio> {
+        let (best, own) = self.common(best, cell);
+        Evidence::paired(&best, &own).as_ref().map(Ratio::of)
+    }
+}
 
 /// Puts each cell beside its other, where there is one and the document does not say so already. `over`: on which mechanism
 /// another one is built.

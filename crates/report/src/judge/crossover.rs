@@ -1,8 +1,8 @@
 //! A search for the place where one of two arms overtakes the other: which arm wins at each point, and where that changes.
 
+use super::beside::Ratio;
 use super::files::distrust;
 use super::pair::Pair;
-use super::rank::Ratio;
 use super::rounds::name;
 use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
 use ipcperf_stats::{Arm, Change, Evidence, Looked, changes};

@@ -4,17 +4,13 @@ use super::rounds::{accepted, p99_of, sound};
 use crate::figures;
 use ipcperf_core::result::{Cell, CellKey, ClockFacts, Metric, Round};
 use ipcperf_core::{Figure, PatternKind, map_of};
-use ipcperf_stats::{FEWEST_ROUNDS, modes};
+use ipcperf_stats::FEWEST_ROUNDS;
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Two figures closer than this factor are equal whatever the rounds say: rounds share one machine, and its drift alone
-/// moves medians by a few percent.
+/// Idle polling that changes two figures by less than this factor is no gain to speak of: the drift of a machine alone moves
+/// medians by a few percent.
 pub(crate) const TIE_FACTOR: f64 = 1.03;
-
-/// A cell in two modes has no rank of its own among what lies between them if the smaller mode has at least one in this
-/// many rounds. With fewer it is the exception, and the joint test bears it.
-const EITHER_MODE: u64 = 3;
 
 /// How much larger the session floor of a tail is than that of a median.
 const TAIL_FLOOR: f64 = 3.0;
@@ -141,28 +137,8 @@ impl MetricKind {
             Self::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value?,
             Self::Above(_) => return None,
         };
-        let span = self.modes(cell).unwrap_or([value; 2]);
         let clock = if self.more_is_better() { 0.0 } else { clock_share(cell, clock) };
-        let span = [span[0].min(value), span[1].max(value)];
-        (value.is_finite() && value >= 0.0).then_some(Reading { value, span, clock })
-    }
-
-    /// Both modes of a cell, where neither is the exception.
-    fn modes(self, cell: &Cell) -> Option<[f64; 2]> {
-        let [low, high] = match (self, self.of_cell(cell)) {
-            (Self::Primary(_), metric) => match metric?.modes.as_slice() {
-                [low, high] => [(low.value, low.rounds), (high.value, high.rounds)],
-                _ => return None,
-            },
-            (Self::Cpu | Self::P99 | Self::Above(_), _) => {
-                let values: Vec<f64> = self.by_round(cell).into_values().collect();
-                let split = modes::split(&values)?;
-                [split.low, split.high].map(|mode| (mode.median, mode.rounds.len() as u64))
-            }
-        };
-        let all = low.1.saturating_add(high.1);
-        let is_either = low.1.min(high.1).saturating_mul(EITHER_MODE) >= all;
-        is_either.then_some([low.0.min(high.0), low.0.max(high.0)])
+        (value.is_finite() && value >= 0.0).then_some(Reading { value, clock })
     }
 
     /// Whether a cell has as many accepted rounds as an order takes.
@@ -193,22 +169,12 @@ impl MetricKind {
     }
 }
 
-/// A figure with what it may as well be, whatever its rounds say of their scatter.
+/// A figure, and how much of it is no property of the mechanism.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) value: f64,
-    /// From the smallest to the largest figure that may speak for the cell: both modes where neither is the exception,
-    /// otherwise the value twice.
-    pub(super) span: [f64; 2],
     /// How much of it is the reading of the clock, ns: of operations timed one by one the cost of one start and stop.
     pub(super) clock: f64,
-}
-
-impl Reading {
-    /// Whether it is in two modes, of which neither is the exception.
-    pub(super) fn is_split(&self) -> bool {
-        self.span[0] < self.span[1]
-    }
 }
 
 /// The primary metric of round trips.

@@ -10,7 +10,6 @@ mod live;
 mod metric;
 mod pair;
 mod programs;
-mod rank;
 mod relations;
 mod rounds;
 mod session;
@@ -34,6 +33,5 @@ pub(crate) use metric::{
 };
 pub(crate) use pair::{between, percent, times};
 pub use programs::{ProgramFigure, Programs, compare_programs};
-pub(crate) use rank::{Ranking, Ratio};
 pub(crate) use relations::{Choice, Relation, Relations, margin};
 pub(crate) use rounds::{Operations, lost_too_much, name};

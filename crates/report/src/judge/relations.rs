@@ -2,7 +2,6 @@
 
 use super::metric::{MetricKind, Reading};
 use super::percent;
-use super::rank::logarithms;
 use crate::figures;
 use crate::fittest::Fitness;
 use ipcperf_core::result::{Cell, Plan};
@@ -10,6 +9,7 @@ use ipcperf_stats::{
     FEWEST_ROUNDS, Factor, Interval, PRACTICAL_MARGIN, Relative, Statement, control_holds,
     relative_to, select,
 };
+use std::collections::BTreeMap;
 
 /// What may be said of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -270,11 +270,6 @@ impl Relation {
         }
     }
 
-    /// The ratio to the reference with its joint interval, where it has both; above 1 is worse.
-    pub(crate) fn factor(self) -> Option<Factor> {
-        self.relative().and_then(factor)
-    }
-
     /// Whether it is certainly worse than the reference.
     pub(crate) fn is_slower(self) -> bool {
         matches!(self, Self::Stated(Statement::Slower { .. }, _))
@@ -365,6 +360,19 @@ impl Relation {
             other => other,
         }
     }
+}
+
+/// The figures of the rounds of cells as logarithms, the same round at the same place: less is better.
+fn logarithms(kind: MetricKind, cells: &[&Cell]) -> Vec<Vec<Option<f64>>> {
+    let rows: Vec<BTreeMap<u64, f64>> = cells.iter().map(|cell| kind.by_round(cell)).collect();
+    let mut numbers: Vec<u64> = rows.iter().flat_map(BTreeMap::keys).copied().collect();
+    numbers.sort_unstable();
+    numbers.dedup();
+    let logarithm = |value: &f64| if kind.more_is_better() { -value.ln() } else { value.ln() };
+    let row = |row: &BTreeMap<u64, f64>| {
+        numbers.iter().map(|number| row.get(number).map(logarithm)).collect()
+    };
+    rows.iter().map(row).collect()
 }
 
 /// The places of the cells that were confirmed, and whether there are any; where there are none the values of the screen

@@ -545,5 +545,5 @@ fn what_a_checksum_adds_is_not_called_shorter() {
 
 #[test]
 fn nothing_is_said_of_the_rounds_of_cells_that_there_are_not() {
-    assert_eq!(crate::advice::caution(&set(Vec::new())), None);
+    assert_eq!(crate::advice::limits(&set(Vec::new())), None);
 }

@@ -4,7 +4,6 @@ mod common;
 mod coverage;
 mod crossover;
 mod histogram;
-mod order;
 mod plan;
 mod relative;
 mod verdict;

@@ -138,7 +138,7 @@ fn of_rates_more_than_one_is_worse_as_well() {
 
 #[test]
 fn what_the_reading_of_the_clock_explains_is_no_difference() {
-    let reading = |value, clock| Reading { value, span: [value; 2], clock };
+    let reading = |value, clock| Reading { value, clock };
     let relative = Relative {
         pairs: 60,
         ratio: 1.07,
