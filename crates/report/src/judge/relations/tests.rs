@@ -1,3 +1,5 @@
+//! What may be said of cells relative to their reference.
+
 use super::*;
 use crate::fittest::fitness;
 use crate::judge::ROUND_TRIP;
