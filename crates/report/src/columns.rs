@@ -152,22 +152,19 @@ fn beside(other: &result::Beside) -> String {
     other.ci95.map_or_else(|| figures::times(other.ratio), with)
 }
 
-/// The head of the ratio where the references of a table differ.
-pub(crate) const VERSUS: &str = "vs reference";
-
 /// Longest head of a ratio, in characters: as long as most ratios are.
 const LONGEST_HEAD: usize = 24;
 
 /// Where a ratio and its interval end, and what is said of the margin begins.
 const WITHIN: &str = "] (within";
 
-/// The head of the column of ratios: `vs unix-stream`, or [`VERSUS`] where its rows differ in it, or its name is long.
+/// The head of the column of ratios: `vs unix-stream`, or [`words::VERSUS`] where its rows differ in it, or its name is long.
 pub(crate) fn ratio_head(chapter: &Chapter) -> String {
     let blocks = chapter.sections.iter().flat_map(|section| &section.blocks);
     let references = blocks.filter_map(|block| block.reference.map(label));
     match text::each_once(references).as_slice() {
         [one] if text::width(one) + 3 <= LONGEST_HEAD => format!("vs {one}"),
-        _ => VERSUS.to_owned(),
+        _ => words::VERSUS.to_owned(),
     }
 }
 
@@ -250,7 +247,7 @@ impl Column {
             Spread | CpuSpread => "+/-",
             Mean => "mean",
             Messages => "messages",
-            Ratio => VERSUS,
+            Ratio => words::VERSUS,
             OfOurs => "of ours",
             OfBare => "of bare",
             Bound if is_time => "x bound",

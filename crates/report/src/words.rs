@@ -7,7 +7,6 @@ mod word;
 
 pub(crate) use word::{Kind, Word};
 
-use crate::columns::VERSUS;
 use ipcperf_core::findings;
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -21,6 +20,8 @@ pub(crate) const TWO_MODES: &str = "*";
 pub(crate) const ONE_OF_TWO: &str = "* two modes, the larger one is shown";
 /// The mark of round trips timed in batches.
 pub(crate) const BATCH: &str = "^";
+/// The head of the column of ratios where references of a table differ; otherwise it names the reference.
+pub(crate) const VERSUS: &str = "vs reference";
 
 /// Codes, marks and verdicts, by kind.
 const WORDS: &[Word] = &[

@@ -78,7 +78,7 @@ impl<'a> Choice<'a> {
         };
         let idle = Column::text("idle CPU").rank(views.len() + 2);
         let idle = if is_last { idle.legend(self.idle_legend()) } else { idle };
-        let ratio = to_choice.map(|name| Column::text(format!("to {name}")).rank(1));
+        let ratio = to_choice.map(|name| Column::text(format!("vs {name}")).rank(1));
         let columns = std::iter::once(Column::text("mechanism")).chain(numbers).chain([idle]);
         let table = Table::new(columns.chain(ratio), rows.iter().take(most).map(row));
         let more = if hidden > 0 { format!(" ({hidden} more)") } else { String::new() };

@@ -280,7 +280,7 @@ fn what_lost_its_rounds_is_left_out_with_that_reason() {
     set.cells[0].rounds.iter_mut().for_each(|round| round.rejected = None);
     set.cells[0].rounds.truncate(5);
     let text = written(&set, &wanted, &Style { width: 200, ..Style::default() });
-    assert!(text.starts_with("UNDECIDED between fifo and tcp for 64 B "), "{text}");
+    assert!(text.starts_with("UNDECIDED between tcp and fifo for 64 B "), "{text}");
 }
 
 #[test]

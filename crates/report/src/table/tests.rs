@@ -6,6 +6,7 @@ use crate::{Format, Style};
 use ipcperf_core::result::{Cell, ResultSet, Status, TransformCost};
 
 mod programs;
+mod ratios;
 mod rules;
 
 fn written(set: &ResultSet, style: &Style) -> String {

@@ -1,4 +1,4 @@
-//! What is said of rows beside their reference.
+//! What may be said of cells relative to their reference.
 
 use super::*;
 use crate::fittest::fitness;
