@@ -17,7 +17,7 @@ pub use findings::{
     pause,
 };
 pub use peak::TRIALS;
-pub use stages::{MOST_CONFIRMED, QuestionPlan, Staging, conditions, in_stages};
+pub use stages::{FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, conditions, in_stages};
 
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;

@@ -6,7 +6,7 @@ use crate::gates::Gates;
 use crate::measure::{Experiment, SLICE_OVERHEAD};
 use crate::survey::{SHORTEST, found_by_path, has_room, settings, standing};
 use crate::words::Words;
-use crate::{document, list, loads, only, output, request};
+use crate::{document, list, loads, only, output, questions, request};
 use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
 use ipcperf_core::units::{format_bytes, format_duration, format_per_second, format_size};
 use ipcperf_core::{
@@ -15,10 +15,10 @@ use ipcperf_core::{
 };
 use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{Settings, TRIALS};
+use ipcperf_engine::run::{QuestionPlan, Settings, Staging, TRIALS};
 use ipcperf_report::snippet::Language;
 use ipcperf_report::{Format, counted};
-use ipcperf_stats::FEWEST_ROUNDS;
+use ipcperf_stats::{FEWEST_ROUNDS, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -283,6 +283,16 @@ fn measure(
     };
     let left_out = candidates.iter().filter(|entry| !is_measured(entry));
     wanted.left_out = left_out.map(|entry| entry.spec.full_name()).collect();
+    let is_named = |_: &CellPlan| !args.mechanism.is_empty();
+    experiment.staging = Some(staging(registry, &experiment.cells, &wanted, is_named));
+    if let (Some(margin), Some(staging)) = (experiment.margin, &mut experiment.staging) {
+        staging.margin = margin;
+    }
+    let slice = experiment.staging.iter().flat_map(|staging| &staging.slices).min().copied();
+    let slice = slice.unwrap_or(SHORTEST);
+    experiment.settings.rounds = FIRST_CONFIRMED;
+    experiment.settings.slice = slice;
+    experiment.settings.warmup = (slice / 5).max(Duration::from_millis(1));
     experiment.requirements = Some(wanted);
     experiment.margin = args.margin.share()?;
     if !args.output.progress.quiet {
@@ -293,6 +303,32 @@ fn measure(
     }
     let (code, set) = experiment.carry_out(registry, &args.output, &gates, |_| ())?;
     Ok((code, Some(set)))
+}
+
+/// How these cells are measured: what decides comes first, and the same mechanisms are confirmed everywhere.
+fn staging(
+    registry: &Registry,
+    cells: &[CellPlan],
+    wanted: &Requirements,
+    is_named: impl Fn(&CellPlan) -> bool,
+) -> Staging {
+    let mut questions = questions::of(registry, cells, is_named);
+    let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
+    let patterns = joined(wanted.deciding(), &limited);
+    let decides =
+        |question: &QuestionPlan| patterns.contains(&cells[question.cells[0]].key.pattern);
+    questions.sort_by_key(|question| !decides(question));
+    let deciding = questions.iter().filter(|question| decides(question)).count();
+    let has_tail = wanted.p99_ns.is_some() || wanted.by == Goal::P99;
+    questions[..deciding].iter_mut().for_each(|question| question.has_tail = has_tail);
+    let mut staging = questions::staging(questions, cells, deciding, PRACTICAL_MARGIN);
+    staging.is_united = true;
+    // Rates and pauses ask for longer slices than a median does.
+    let shortest = shortest(wanted);
+    if shortest > SHORTEST {
+        staging.slices.iter_mut().for_each(|slice| *slice = shortest.max(*slice));
+    }
+    staging
 }
 
 /// The plan of these cells that keeps the budget: where not enough rounds of all of them fit, of those alone that decide.

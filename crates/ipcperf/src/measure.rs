@@ -9,7 +9,7 @@ use crate::kept::Keeper;
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
 use crate::raw::Raw;
-use crate::request;
+use crate::{questions, request};
 use ipcperf_core::result::{
     self, Cell, CellKey, Invocation, Noise, Origin, Plan, Requirements, ResultSet, Status,
 };
@@ -194,7 +194,34 @@ impl Experiment {
 
     /// What would be measured, with the exit code that measuring it would have.
     pub(crate) fn print(&self, args: &OutputArgs) -> Result<ExitCode, Stop> {
-        let amount = format!(
+        let amount = match &self.staging {
+            Some(staging) => format!(
+                "{} in {}: at most {:.0} s, seed {}",
+                counted(self.runnable(), "cell"),
+                counted(staging.questions.len() as u64, "question"),
+                self.expected().as_secs_f64(),
+                self.settings.seed,
+            ),
+            None => self.amount(),
+        };
+        let stages = self.staging.iter().flat_map(questions::plan_words);
+        let raw = self.raw.as_deref().map(|raw| Raw::planned(raw, args.output.as_deref()));
+        let raw = raw.transpose()?.map(|place| format!("Every operation: {place}"));
+        let payloads = self.cells.iter().filter_map(|cell| cell.key.load.payload.as_ref());
+        let contents: BTreeSet<String> = payloads.map(PayloadFile::sentence).collect();
+        let is_whole = args.look.verbose || self.cells.len() <= LISTED;
+        let cells = if is_whole { self.listed() } else { self.summed_up() };
+        let lines = stages.chain(raw).chain(contents).chain(cells);
+        dry_run(self.command, &amount, args, lines)?;
+        Ok(match self.runnable() {
+            0 => Code::NothingRan.into(),
+            _ => ExitCode::SUCCESS,
+        })
+    }
+
+    /// How much is measured where every round has all cells.
+    fn amount(&self) -> String {
+        format!(
             "{} x {} x ({} + {} warm-up): about {:.0} s, seed {}",
             counted(self.runnable(), "cell"),
             counted(self.settings.rounds, "round"),
@@ -205,18 +232,7 @@ impl Experiment {
             },
             self.expected().as_secs_f64().max(1.0),
             self.settings.seed,
-        );
-        let raw = self.raw.as_deref().map(|raw| Raw::planned(raw, args.output.as_deref()));
-        let raw = raw.transpose()?.map(|place| format!("Every operation: {place}"));
-        let payloads = self.cells.iter().filter_map(|cell| cell.key.load.payload.as_ref());
-        let contents: BTreeSet<String> = payloads.map(PayloadFile::sentence).collect();
-        let is_whole = args.look.verbose || self.cells.len() <= LISTED;
-        let cells = if is_whole { self.listed() } else { self.summed_up() };
-        dry_run(self.command, &amount, args, raw.into_iter().chain(contents).chain(cells))?;
-        Ok(match self.runnable() {
-            0 => Code::NothingRan.into(),
-            _ => ExitCode::SUCCESS,
-        })
+        )
     }
 
     /// How long the timed part of a slice is.
@@ -303,6 +319,13 @@ impl Experiment {
         let plan = Plan { requirements, margin, ..plan };
         let raw = raw.as_deref();
         let shown = Shown { registry, args, raw, gates };
+        // In stages the reference is chosen before the rounds that count; otherwise it is the fittest, whatever its figures.
+        let is_compared = staging.is_none() && ["run", "survey"].contains(&self.command);
+        let planned = if is_compared { cells.clone() } else { Vec::new() };
+        let amend = |set: &mut ResultSet| {
+            questions::mark_references(registry, &planned, set);
+            amend(set);
+        };
         record(
             plan,
             settings.seed,

@@ -3,10 +3,12 @@
 use crate::measure::SLICE_OVERHEAD;
 use crate::request;
 use ipcperf_core::result::{CellKey, ResultSet, Status};
-use ipcperf_core::{Load, OptionSet, PatternKind};
+use ipcperf_core::{Ends, Load, OptionSet, PatternKind, Wait};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{MOST_CONFIRMED, QuestionPlan, Staging, conditions};
+use ipcperf_engine::run::{FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, conditions};
+use ipcperf_report::counted;
+use ipcperf_stats::{FEWEST_CONFIRMED, FIRST_CONFIRMED};
 use std::time::Duration;
 
 /// The timed region of round trips that follow each other: enough for a median, and more slices say more than longer ones
@@ -14,8 +16,11 @@ use std::time::Duration;
 /// between processes and 30 % within one, 2 to 3 ms).
 pub(crate) const SHORT: Duration = Duration::from_millis(3);
 
-/// Of everything else: streams need several large messages, and pauses take their time.
+/// Of streams, which need several large messages, and of round trips with pauses.
 const LONG: Duration = Duration::from_millis(10);
+
+/// Of what has more than two ends.
+const OF_MANY: Duration = Duration::from_millis(50);
 
 /// Cells of a question that are named because people choose between them.
 const USUAL: usize = 7;
@@ -53,12 +58,16 @@ pub(crate) fn of(
             let usual = ipcperf_report::by_custom(&names, &specs);
             named = usual.into_iter().filter(is_plain).take(USUAL).map(|at| of[at]).collect();
         }
+        // It is as fast as what only spins while the peer answers at once; in a stream that is always so.
+        let may_be_reference = |at: &usize| {
+            key.pattern == PatternKind::Stream || cells[*at].key.wait != Wait::SpinThenBlock
+        };
         let by_fitness = ipcperf_report::by_fitness(&names, &specs);
         let words = key.words(&OptionSet::default());
         QuestionPlan {
             name: format!("{}{}", words.trim(), if burns { " busy-waiting" } else { "" }),
             named,
-            by_fitness: by_fitness.into_iter().map(|at| of[at]).collect(),
+            by_fitness: by_fitness.into_iter().map(|at| of[at]).filter(may_be_reference).collect(),
             cells: of,
             has_tail: false,
         }
@@ -86,8 +95,41 @@ pub(crate) fn staging(
 
 /// The timed region of a slice.
 fn length(key: &CellKey) -> Duration {
-    let is_short = key.pattern == PatternKind::PingPong && key.load == Load::default();
-    if is_short { SHORT } else { LONG }
+    match key.pattern {
+        PatternKind::PingPong if key.load == Load::default() => SHORT,
+        pattern if pattern.facts().ends == Ends::Pair => LONG,
+        _ => OF_MANY,
+    }
+}
+
+/// What is measured when, one line for each stage and each question.
+pub(crate) fn plan_words(staging: &Staging) -> Vec<String> {
+    let Staging { questions, is_screened, focused, .. } = staging;
+    let cells: usize = questions.iter().map(|question| question.cells.len()).sum();
+    let cells = counted(cells as u64, "cell");
+    let first = FIRST_CONFIRMED;
+    let mut lines = Vec::new();
+    if *is_screened {
+        let focused = counted((*focused).min(questions.len()) as u64, "question");
+        lines.push(format!("  screen: {cells} x {SCREENED} rounds, a first value of each"));
+        lines.push(format!(
+            "  focus: {FOCUSED} more rounds of what may be best or is named, in {focused}"
+        ));
+        lines.push(format!(
+            "  confirm: fresh rounds of at most {MOST_CONFIRMED} cells of a question: {first} or more of the first, \
+             {FEWEST_CONFIRMED} or more of each other while the budget lasts"
+        ));
+    } else {
+        lines.push(format!(
+            "  confirm: {cells}, as many rounds as the budget has room for, {first} of the first question before others"
+        ));
+    }
+    let question = |question: &QuestionPlan| {
+        let cells = counted(question.cells.len() as u64, "cell");
+        format!("  {}: {cells}, {} named", question.name, question.named.len())
+    };
+    lines.extend(questions.iter().map(question));
+    lines
 }
 
 /// Marks the reference of each question of a run: the fittest of its cells, whatever their figures are.

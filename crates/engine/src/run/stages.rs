@@ -20,16 +20,19 @@ use std::io;
 use std::time::{Duration, Instant};
 
 /// Rounds of the screen, as many as it takes to see a slice that was disturbed.
-pub(crate) const SCREENED: u64 = 3;
+pub const SCREENED: u64 = 3;
 
 /// Rounds of the focus: with those of the screen eight, which drop arms that are 1.4 times slower.
-pub(crate) const FOCUSED: u64 = 5;
+pub const FOCUSED: u64 = 5;
 
 /// Arms of a question that the focus measures at the most.
 const MOST_FOCUSED: usize = 16;
 
 /// Arms of a question that are kept because they are the best, beside those that are named.
 const BEST: usize = 4;
+
+/// Arms of a question that are kept because they are the best of those that cannot be its reference.
+const BEST_OF_OTHERS: usize = 2;
 
 /// Arms of a question that are confirmed at the most.
 pub const MOST_CONFIRMED: usize = 11;
@@ -63,7 +66,8 @@ pub struct QuestionPlan {
     pub cells: Vec<usize>,
     /// Those of them that are confirmed whatever their figures are, the most important first.
     pub named: Vec<usize>,
-    /// All of them, the fittest first. The first that may be the best is the reference.
+    /// Those of them that may be the reference, the fittest first: the first that may be the best is it. What spins before
+    /// it sleeps is measured with the others and never chosen.
     pub by_fitness: Vec<usize>,
     /// Whether the p99 of its cells is shown.
     pub has_tail: bool,
@@ -172,6 +176,8 @@ struct Run<'a, 'b> {
     slices: Vec<Duration>,
     /// Rounds of this step that have begun.
     begun: u64,
+    /// Of each cell of the plan, whether the focus measured it.
+    focused: Vec<bool>,
     /// The next round that no slice belongs to.
     next_round: u64,
     /// When the run began.
@@ -194,6 +200,7 @@ impl<'a, 'b> Run<'a, 'b> {
             took: vec![(Duration::ZERO, 0); cells.len()],
             slices: staging.slices.clone(),
             begun: 0,
+            focused: vec![false; cells.len()],
             next_round: 0,
             began: bench.began,
             bench,
@@ -247,24 +254,47 @@ impl<'a, 'b> Run<'a, 'b> {
         self.staging.questions[question].cells.iter().filter(is_open).copied().collect()
     }
 
-    /// What the rounds up to now say of a question, by places in the plan.
-    fn selected(&self, question: usize) -> (Vec<usize>, Selected) {
-        let cells = self.runnable(question);
+    /// What the rounds up to now say of those cells of a question that may be its reference, or of the others. What the focus
+    /// left out is out: its few rounds would leave everything open.
+    fn selected(&self, question: usize, may_be_reference: bool) -> (Vec<usize>, Selected) {
+        let by_fitness = &self.staging.questions[question].by_fitness;
+        let mut cells = self.runnable(question);
+        let is_focused = cells.iter().any(|cell| self.focused[*cell]);
+        cells.retain(|cell| by_fitness.contains(cell) == may_be_reference);
+        cells.retain(|cell| self.focused[*cell] || !is_focused);
         let found = select(&self.rows(&cells));
         (cells, found)
+    }
+
+    /// The cells of a question to go on with: those that are named, and so many of the best of each kind, which are `most`
+    /// at the most.
+    fn kept(&self, question: usize, best: [usize; 2], most: usize) -> Vec<usize> {
+        let named = &self.staging.questions[question].named;
+        let (runnable, by_fitness) =
+            (self.runnable(question), &self.staging.questions[question].by_fitness);
+        let others = runnable.iter().filter(|cell| !by_fitness.contains(cell)).count();
+        let mut kept: Vec<usize> = Vec::new();
+        for (may_be_reference, best) in [true, false].into_iter().zip(best) {
+            let (cells, found) = self.selected(question, may_be_reference);
+            // The others have a place, too.
+            let reserved = if may_be_reference { others.min(best[1]) } else { 0 };
+            let room = most.saturating_sub(kept.len() + reserved.min(BEST_OF_OTHERS));
+            let arms = found.keep(&places(named, &cells), best, room);
+            kept.extend(arms.into_iter().map(|arm| cells[arm]));
+        }
+        kept
     }
 
     /// Opens the arms of the focus; its rounds.
     fn focus(&mut self) -> u64 {
         self.shares.fill((0, 1));
-        for question in 0..self.staging.focused.min(self.staging.questions.len()) {
-            let (cells, found) = self.selected(question);
-            let named = &self.staging.questions[question].named;
-            let named: Vec<usize> = places(named, &cells);
-            let most = MOST_FOCUSED.max(named.len());
-            for arm in found.keep(&named, most, most) {
-                self.shares[cells[arm]] = (FOCUSED, FOCUSED);
-            }
+        let questions = 0..self.staging.focused.min(self.staging.questions.len());
+        let best = [MOST_FOCUSED; 2];
+        let kept: Vec<usize> =
+            questions.flat_map(|question| self.kept(question, best, 2 * MOST_FOCUSED)).collect();
+        for cell in kept {
+            self.shares[cell] = (FOCUSED, FOCUSED);
+            self.focused[cell] = true;
         }
         self.stage(Stage::Focus);
         FOCUSED
@@ -273,33 +303,27 @@ impl<'a, 'b> Run<'a, 'b> {
     /// What is to be confirmed of a question, and its reference; `None` where it has no cell.
     fn choose(&self, question: usize) -> Option<(Vec<usize>, usize)> {
         let plan = &self.staging.questions[question];
-        if !self.staging.is_screened {
-            let cells = self.runnable(question);
-            let reference = plan.by_fitness.iter().copied().find(|cell| cells.contains(cell))?;
-            return Some((cells, reference));
+        let mut kept = self.runnable(question);
+        if self.staging.is_screened {
+            kept = match self.staging.is_united {
+                true => {
+                    let all = self.kept_by_any();
+                    kept.into_iter().filter(|cell| all.contains(&self.arm_of(*cell))).collect()
+                }
+                false => self.kept(question, [BEST, BEST_OF_OTHERS], MOST_CONFIRMED),
+            };
         }
-        let (cells, found) = self.selected(question);
-        let mut kept: Vec<usize> = match self.staging.is_united {
-            true => {
-                let all = self.kept_by_any();
-                cells.iter().copied().filter(|cell| all.contains(&self.arm_of(*cell))).collect()
-            }
-            false => self.kept(question),
-        };
+        let (cells, found) = self.selected(question, true);
         let may_be_best = |cell: &usize| {
-            cells.iter().position(|one| one == cell).is_some_and(|at| found.may_be_best[at])
+            let at = cells.iter().position(|one| one == cell);
+            !self.staging.is_screened || at.is_some_and(|at| found.may_be_best[at])
         };
         let fittest = || plan.by_fitness.iter().copied().filter(|cell| kept.contains(cell));
-        let reference = fittest().find(may_be_best).or_else(|| fittest().next())?;
+        let reference = fittest().find(may_be_best).or_else(|| fittest().next());
+        // Where nothing may be the reference by its nature the best of the others is.
+        let reference = reference.or_else(|| kept.first().copied())?;
         kept.sort_unstable();
         Some((kept, reference))
-    }
-
-    /// The cells of a question that are named, or that the rounds up to now leave among the best.
-    fn kept(&self, question: usize) -> Vec<usize> {
-        let (cells, found) = self.selected(question);
-        let named = places(&self.staging.questions[question].named, &cells);
-        found.keep(&named, BEST, MOST_CONFIRMED).into_iter().map(|at| cells[at]).collect()
     }
 
     /// A mechanism with its knobs.
@@ -312,7 +336,8 @@ impl<'a, 'b> Run<'a, 'b> {
     fn kept_by_any(&self) -> Vec<(&str, &OptionSet)> {
         let mut all = Vec::new();
         for question in 0..self.staging.focused.min(self.staging.questions.len()) {
-            for arm in self.kept(question).into_iter().map(|cell| self.arm_of(cell)) {
+            let kept = self.kept(question, [BEST, BEST_OF_OTHERS], MOST_CONFIRMED);
+            for arm in kept.into_iter().map(|cell| self.arm_of(cell)) {
                 if !all.contains(&arm) && all.len() < MOST_CONFIRMED {
                     all.push(arm);
                 }

@@ -226,17 +226,26 @@ impl Frame<'_> {
             control_rounds: Vec::new(),
             margin: kind.margin(self.terms.margin),
             floor: (!is_enough).then(few),
+            no_equality: None,
             doubt,
         }
     }
 }
 
-/// Why nothing of these runs may be believed.
+/// Why nothing of these runs may be believed that were made at different times: noise of grade F moves each by itself.
 pub(crate) fn distrust(side: &str, sets: &[&ResultSet]) -> Option<String> {
+    sets.iter().find_map(|set| too_noisy(side, set).or_else(|| invalid(side, &[set])))
+}
+
+/// At noise grade F neither absolute figures nor tails nor equality hold. A difference within rounds does, where its interval
+/// and its control hold (`cargo xtask trial loaded`).
+pub(super) fn too_noisy(side: &str, set: &ResultSet) -> Option<String> {
+    (set.noise.grade == "F").then(|| format!("{side} has the noise grade F"))
+}
+
+/// Why nothing of these runs may be believed, however it was measured.
+pub(super) fn invalid(side: &str, sets: &[&ResultSet]) -> Option<String> {
     sets.iter().find_map(|set| {
-        if set.noise.grade == "F" {
-            return Some(format!("{side} has the noise grade F"));
-        }
         let is_invalid = |one: &&Finding| one.severity == Severity::Error && one.cells.is_empty();
         let finding = set.noise.findings.iter().find(is_invalid)?;
         Some(format!("{side} is invalid: {}", finding.text))

@@ -2,7 +2,7 @@
 
 use super::arm::{Arm, Opened};
 use super::fields::{Class, Differences, Incomparable, differences};
-use super::files::{Terms, distrust, disturbance};
+use super::files::{Terms, disturbance, invalid, too_noisy};
 use super::metric::MetricKind;
 use super::pair::{Figure, Match, Pair, compare};
 use ipcperf_core::result::{
@@ -43,17 +43,20 @@ fn pair<'a>(
     kind: MetricKind,
     margin: f64,
     doubt: Option<&str>,
-    disturbed: Option<&str>,
+    (noisy, disturbed): (Option<&str>, Option<&str>),
 ) -> Pair {
     let ([a_rounds, control_rounds, b_rounds], [a, again, b]) = rounds(cells, kind);
     let of_rounds = || kind.objection([&[&cells[0], &cells[1]], &[&cells[2]]]);
+    let is_tail = matches!(kind, MetricKind::P99 | MetricKind::Above(_));
+    let of_noise = || noisy.filter(|_| is_tail).map(ToOwned::to_owned);
     let of_tail = || kind.doubt([a || again, b], [&a_rounds, &b_rounds], disturbed);
     Pair {
         figure: Figure::of(kind, &cells[0].arm.key),
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         margin: kind.margin(margin),
         floor: None,
-        doubt: doubt.map(ToOwned::to_owned).or_else(of_rounds).or_else(of_tail),
+        no_equality: noisy.map(|why| format!("{why}, and equality is not claimed")),
+        doubt: doubt.map(ToOwned::to_owned).or_else(of_rounds).or_else(of_noise).or_else(of_tail),
         a_rounds,
         b_rounds,
         control_rounds,
@@ -92,8 +95,8 @@ pub fn compare_live(
     // What the other program is, is what is compared.
     let is_confounding = |name: &&String| *name != "tool" && !terms.factors.contains(name);
     let confounded_by: Vec<String> = factors.keys().filter(is_confounding).cloned().collect();
-    let distrusted = forced.or_else(|| distrust("this run", &[set]));
-    let disturbed = disturbance(&[set]);
+    let distrusted = forced.or_else(|| invalid("this run", &[set]));
+    let (noisy, disturbed) = (too_noisy("this run", set), disturbance(&[set]));
     let all: Vec<Arm> = set.cells.iter().cloned().map(Arm::of).collect();
     let matches: Vec<Match<'_>> = all
         .chunks_exact(3)
@@ -103,8 +106,8 @@ pub fn compare_live(
             let three = arms.map(Arm::open);
             let beside = MetricKind::beside(&[&three[0]], &[&three[2]]);
             let kinds = [MetricKind::of(arms[0].key.pattern)].into_iter().chain(beside);
-            let pair =
-                |kind| pair(&three, kind, terms.margin, doubt.as_deref(), disturbed.as_deref());
+            let noise = (noisy.as_deref(), disturbed.as_deref());
+            let pair = |kind| pair(&three, kind, terms.margin, doubt.as_deref(), noise);
             Match::of(arms[0], arms[2], kinds.map(pair))
         })
         .collect();

@@ -63,6 +63,8 @@ pub(crate) struct Pair {
     pub(crate) margin: f64,
     /// Only a difference beyond this is claimed, and no equality; with the reason.
     pub(crate) floor: Option<(f64, String)>,
+    /// Why no equality is claimed, although a difference may be.
+    pub(crate) no_equality: Option<String>,
     /// Why the figures may not be believed.
     pub(crate) doubt: Option<String>,
 }
@@ -83,6 +85,7 @@ impl Pair {
             control_rounds: Vec::new(),
             margin: MARGIN,
             floor: None,
+            no_equality: None,
             doubt: lacks(a).or_else(|| lacks(b)).or_else(timed),
         }
     }
@@ -149,8 +152,10 @@ impl Found {
         let (mut verdict, mut at_least) =
             judgement.map_or((Difference::CannotTell, None), |one| (one.verdict, one.at_least));
         let is_claim = at_least.is_some();
+        let unequal = pair.no_equality.as_ref().filter(|_| verdict == Difference::None);
         let reason = match (&doubt, &pair.floor) {
             (Some(doubt), _) => doubt.clone(),
+            (None, _) if unequal.is_some() => unequal.cloned().unwrap_or_default(),
             (None, Some((_, why))) if !is_claim => format!("{why}: only more can be claimed"),
             (None, _) if is_claim && adjusted.is_some_and(|p| p > LEVEL) => format!(
                 "by itself it would be {verdict}, but not as one of {}: p is {:.2}",
@@ -164,6 +169,7 @@ impl Found {
             (None, None) => String::new(),
         };
         let is_open = doubt.is_some()
+            || unequal.is_some()
             || (is_claim && adjusted.is_some_and(|p| p > LEVEL))
             || (!is_claim && pair.floor.is_some());
         if is_open {

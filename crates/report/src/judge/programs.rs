@@ -1,6 +1,6 @@
 //! A client and a server that were measured side by side as they are and with other sockets.
 
-use super::files::distrust;
+use super::files::{invalid, too_noisy};
 use super::pair::{Figure, Pair, alone};
 use ipcperf_core::result::{
     Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design,
@@ -35,13 +35,14 @@ pub struct Programs<'a> {
     pub set: &'a ResultSet,
 }
 
-fn pair(figure: &ProgramFigure, doubt: Option<&String>) -> Pair {
+fn pair(figure: &ProgramFigure, noisy: Option<&String>, doubt: Option<&String>) -> Pair {
     let [a_rounds, control_rounds, b_rounds] = figure.rounds.clone();
     Pair {
         figure: Figure { name: figure.name, more_is_better: figure.more_is_better, family: 0 },
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         margin: MARGIN,
         floor: None,
+        no_equality: noisy.map(|why| format!("{why}, and equality is not claimed")),
         doubt: doubt.cloned(),
         a_rounds,
         b_rounds,
@@ -53,8 +54,9 @@ fn pair(figure: &ProgramFigure, doubt: Option<&String>) -> Pair {
 #[must_use]
 pub fn compare_programs(programs: Programs<'_>, plan: ComparisonPlan) -> Comparison {
     let Programs { a, b, facts, figures, set } = programs;
-    let doubt = distrust("this run", &[set]);
-    let mut told = figures.iter().filter_map(|figure| alone(pair(figure, doubt.as_ref())));
+    let (noisy, doubt) = (too_noisy("this run", set), invalid("this run", &[set]));
+    let pair = |figure| pair(figure, noisy.as_ref(), doubt.as_ref());
+    let mut told = figures.iter().filter_map(|figure| alone(pair(figure)));
     let side = |name: &String| Side {
         names: vec![name.clone()],
         sessions: 1,
