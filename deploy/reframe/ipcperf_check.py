@@ -1,6 +1,6 @@
 # Measures each node of a partition with ipcperf, which is on the PATH there:
 #   reframe -c ipcperf_check.py -r --distribute=all --performance-report
-#   reframe -c ipcperf_check.py -r --distribute=all -S 'arguments=survey --budget 2m'
+#   reframe -c ipcperf_check.py -r --distribute=all -S 'arguments=survey --all-equal --budget 2m'
 # The documents are in ReFrame's output folder. Judge changes with them ('ipcperf compare'): ReFrame compares single
 # values, which have no interval.
 import json

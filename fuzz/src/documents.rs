@@ -154,7 +154,7 @@ fn show_result(set: &ResultSet, format: Format, style: &Style) {
             let sets = std::slice::from_ref(set);
             let rounds = |out: &mut dyn Write| {
                 Rows::Rounds.head(out)?;
-                sets.iter().try_for_each(|set| Rows::Rounds.write(set, out))
+                sets.iter().try_for_each(|set| Rows::Rounds.write(set, &spec, out))
             };
             check(&written(rounds), format, style);
         }

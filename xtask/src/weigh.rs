@@ -20,16 +20,16 @@ struct Count {
 
 /// The most of each count. Only a new feature raises them, by what it takes; its commit says so.
 mod ceiling {
-    pub(super) const CODE_LINES: usize = 85_500;
-    pub(super) const TEST_LINES: usize = 40_600;
-    pub(super) const TOKENS: usize = 885_000;
-    pub(super) const TOKENS_PER_LINE: f64 = 10.36;
+    pub(super) const CODE_LINES: usize = 89_300;
+    pub(super) const TEST_LINES: usize = 42_600;
+    pub(super) const TOKENS: usize = 926_500;
+    pub(super) const TOKENS_PER_LINE: f64 = 10.38;
     pub(super) const ROUND_LOOPS: usize = 1;
     pub(super) const JUDGES: usize = 0;
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 228_700;
+    pub(super) const MARKDOWN_BYTES: usize = 233_500;
 }
 
 /// Folders of Rust that are counted.

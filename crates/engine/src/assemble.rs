@@ -195,8 +195,9 @@ fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
         null_syscall_ns: alone("syscall"),
         memcpy,
         pairs: readings.cpus.iter().map(pair).collect(),
-        return_after_switch_ns: alone("return:switch"),
-        return_after_call_ns: alone("return:call"),
+        // A difference of two readings is below 0 where the noise is larger than it.
+        return_after_switch_ns: alone("return:switch").filter(|spread| spread.median > 0.0),
+        return_after_call_ns: alone("return:call").filter(|spread| spread.median > 0.0),
     };
     bounds.memcpy.sort_by_key(|copy| copy.size_bytes);
     bounds

@@ -130,14 +130,15 @@ pub fn rounds<M: Measure>(
     let (mut ran, mut step) = (0, Some(count));
     while let Some(count) = step {
         let began = Instant::now();
-        let total = (0..count).map(|at| open(measure, at).len() as u64).sum();
+        let total = (0..count).map(|round| open(measure, round).len() as u64).sum();
         let mut done = 0;
-        for at in 0..count {
-            let is_late = || until.is_some_and(|until| !has_time(until, Instant::now(), began, at));
+        for round in 0..count {
+            let is_late =
+                || until.is_some_and(|until| !has_time(until, Instant::now(), began, round));
             if !measure.arms().iter().any(|arm| arm.is_open) || is_late() {
                 break;
             }
-            let turn = open(measure, at);
+            let turn = open(measure, round);
             // A round without an arm would be a pause.
             if turn.is_empty() {
                 continue;

@@ -143,7 +143,7 @@ pub(crate) struct LookArgs {
     /// Show all findings instead of the worst five, all cells of a comparison, and all columns in Markdown
     #[arg(short, long)]
     pub(crate) verbose: bool,
-    /// Draw bars beside the figures of a first screen; a pipe or a file gets none
+    /// Draw bars next to the figures of a table; a pipe or a file gets none
     #[arg(long)]
     pub(crate) bars: bool,
 }

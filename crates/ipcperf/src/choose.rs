@@ -3,7 +3,8 @@
 use crate::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs, places, typed};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
-use crate::measure::{Experiment, SLICE_OVERHEAD};
+use crate::measure::Experiment;
+use crate::questions::SLICE_OVERHEAD;
 use crate::survey::{SHORTEST, found_by_path, has_room, settings, standing};
 use crate::words::Words;
 use crate::{document, list, loads, only, output, questions, request};

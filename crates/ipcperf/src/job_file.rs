@@ -17,6 +17,7 @@ use toml::Value;
 const NOT_IN_A_JOB: &[&str] = &[
     "allow-exec",
     "at",
+    "bars",
     "color",
     "crossover",
     "dry-run",

@@ -8,6 +8,7 @@ use crate::gates::Gates;
 use crate::kept::Keeper;
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
+use crate::questions::SLICE_OVERHEAD;
 use crate::raw::Raw;
 use crate::{questions, request};
 use ipcperf_core::result::{
@@ -27,9 +28,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
-
-/// What a slice costs beside warm-up and timed region: two processes, verification, counters. Measured: 3 to 12 ms.
-pub(crate) const SLICE_OVERHEAD: Duration = Duration::from_millis(8);
 
 /// The bounds before the first and after the last round.
 pub(crate) const BOUNDS: Duration = Duration::from_millis(1200);

@@ -1,6 +1,5 @@
 //! What a survey or a choice asks: which cells are compared with each other, and how they are measured in stages.
 
-use crate::measure::SLICE_OVERHEAD;
 use crate::request;
 use ipcperf_core::result::{CellKey, ResultSet, Status};
 use ipcperf_core::{Ends, Load, OptionSet, PatternKind, Wait};
@@ -8,8 +7,11 @@ use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, conditions};
 use ipcperf_report::counted;
-use ipcperf_stats::{FEWEST_CONFIRMED, FIRST_CONFIRMED};
+use ipcperf_stats::{FEWEST_CONFIRMED, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::time::Duration;
+
+/// What a slice costs beside warm-up and timed region: two processes, verification, counters. Measured: 3 to 12 ms.
+pub(crate) const SLICE_OVERHEAD: Duration = Duration::from_millis(8);
 
 /// The timed region of round trips that follow each other: enough for a median, and more slices say more than longer ones
 /// (Kalibera and Jones, Rigorous Benchmarking in Reasonable Time, ISMM 2013: with 5 ms for what is not timed, a spread of 16 %
@@ -24,6 +26,9 @@ const OF_MANY: Duration = Duration::from_millis(50);
 
 /// Cells of a question that are named because people choose between them.
 const USUAL: usize = 7;
+
+/// How many questions a first screen shows.
+pub(crate) const SHOWN: usize = 8;
 
 /// With so many cells in each question all are confirmed, and nothing has to be selected.
 const FEW: usize = 12;
@@ -126,7 +131,7 @@ pub(crate) fn plan_words(staging: &Staging) -> Vec<String> {
     }
     let question = |question: &QuestionPlan| {
         let cells = counted(question.cells.len() as u64, "cell");
-        format!("  {}: {cells}, {} named", question.name, question.named.len())
+        format!("  {}: {cells}", question.name)
     };
     lines.extend(questions.iter().map(question));
     lines
@@ -142,4 +147,21 @@ pub(crate) fn mark_references(registry: &Registry, cells: &[CellPlan], set: &mut
         let found = set.cells.iter_mut().find(|cell| Some(&cell.id) == id);
         found.into_iter().for_each(|cell| cell.is_reference = true);
     }
+}
+
+/// How the cells of a document that was measured in stages are measured again; `None` of one whose rounds are all alike.
+pub(crate) fn again(registry: &Registry, set: &ResultSet, cells: &[CellPlan]) -> Option<Staging> {
+    if set.questions.is_empty() {
+        return None;
+    }
+    let is_screened =
+        set.cells.iter().any(|cell| cell.is_unconfirmed() || !cell.selection.is_empty());
+    let confirmed: Vec<&String> = set.questions.iter().flat_map(|one| &one.confirmed).collect();
+    let is_named = |cell: &CellPlan| !is_screened && confirmed.contains(&&cell.id);
+    let plan = &set.invocation.plan;
+    let margin = plan.margin.unwrap_or(PRACTICAL_MARGIN);
+    let questions = of(registry, cells, is_named);
+    let is_united = plan.command == "choose";
+    let focused = if is_united { questions.len() } else { SHOWN };
+    Some(Staging { is_united, ..staging(questions, cells, focused, margin) })
 }

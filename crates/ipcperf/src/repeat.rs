@@ -3,7 +3,7 @@
 use crate::args::{GateArgs, OutputArgs};
 use crate::error::Stop;
 use crate::measure::{self, Experiment};
-use crate::{counts, document, follow, foreign, job_file, loads, output, request};
+use crate::{counts, document, follow, foreign, job_file, loads, output, questions, request};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, Id};
 use ipcperf_core::result::{Cell, CellKey};
@@ -94,6 +94,11 @@ pub(crate) fn plan(
     }
     let counts = counts::counts(as_planned.samples, as_planned.warmup_operations, as_planned.batch)
         .map_err(|stop| refused(stop.to_string()))?;
+    let staging = questions::again(registry, &set, &cells);
+    let seconds = as_planned.expected_s;
+    if staging.is_some() && !(1.0..=1e6).contains(&seconds) {
+        return Err(refused(format!("{seconds} s are no budget")));
+    }
     let settings = Settings {
         rounds: as_planned.rounds,
         slice: match counts.samples {
@@ -107,7 +112,7 @@ pub(crate) fn plan(
         counts,
         keeps_samples: false,
         seed: set.invocation.seed,
-        budget: None,
+        budget: staging.as_ref().map(|_| Duration::from_secs_f64(seconds)),
         time_calls: set.cells.iter().any(|cell| cell.calls.is_some()),
     };
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))
@@ -116,7 +121,7 @@ pub(crate) fn plan(
     let command = known.find(|known| *known == as_planned.command).unwrap_or("run");
     let requirements = as_planned.requirements.clone();
     let margin = as_planned.margin;
-    Ok(Experiment { command, cells, settings, requirements, margin, raw: None, staging: None })
+    Ok(Experiment { command, cells, settings, requirements, margin, raw: None, staging })
 }
 
 /// A path of a document, in which the home directory is shortened, as it was typed.

@@ -3,8 +3,8 @@
 use crate::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs};
 use crate::error::{Stop, note};
 use crate::gates::Gates;
-use crate::measure::{BOUNDS, Experiment, SLICE_OVERHEAD, rounds_within};
-use crate::questions;
+use crate::measure::{BOUNDS, Experiment, rounds_within};
+use crate::questions::{self, SLICE_OVERHEAD};
 use crate::request::{self, Asked};
 use ipcperf_core::{
     Family, Idle, KnobKind, Load, OptionError, OptionSet, PatternKind, Placement, Wait,
@@ -61,8 +61,6 @@ const LONGEST: Duration = Duration::from_millis(100);
 const SCREENABLE: Duration = Duration::from_secs(30);
 /// Warm-up of the slices of a survey in stages: some twenty round trips.
 const WARMUP: Duration = Duration::from_millis(1);
-/// How many questions the first screen shows.
-const SHOWN: usize = 8;
 
 pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
     let gates = Gates::of(&args.gates)?;
@@ -130,7 +128,7 @@ fn in_stages(
     if let Some(first) = questions.first_mut() {
         first.has_tail = true;
     }
-    let staging = questions::staging(questions, &cells, SHOWN, PRACTICAL_MARGIN);
+    let staging = questions::staging(questions, &cells, questions::SHOWN, PRACTICAL_MARGIN);
     let settings = Settings {
         rounds: FIRST_CONFIRMED,
         slice: questions::SHORT,
@@ -354,7 +352,8 @@ mod tests {
         let all = request::block(standing(&registry)).expect("no knobs");
         let cells = cells(all, &host, Duration::from_secs(1)).expect("no knobs");
         let near = host.topology.two_cpus();
-        let on_two = |cell: &&CellPlan| Some(cell.key.placement) == near && cell.key.size_bytes > 0;
+        let on_two =
+            |cell: &&CellPlan| Some(cell.key.placement) == near && cell.key.size_bytes == 64;
         let briefly = cells.iter().filter(on_two).filter(|cell| {
             cell.key.wait == Wait::SpinThenBlock && cell.key.pattern == PatternKind::PingPong
         });

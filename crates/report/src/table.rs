@@ -106,6 +106,7 @@ pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
         },
         is_number: column.is_number(),
         rank: rank(column),
+        is_drawn: *column == Column::Figure,
         ..doc::Column::default()
     };
     let mut rows = Vec::new();
@@ -119,6 +120,9 @@ pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
         for (at, row) in section.blocks.iter().flat_map(|block| block.rows.iter().enumerate()) {
             let cells = shown.iter().map(|column| {
                 let line = Line::from(column.cell(row, at == 0));
+                let figure = || kind.of_cell(row.cell).and_then(|metric| metric.value);
+                let is_drawn = style.bars && *column == Column::Figure;
+                let line = line.worth(is_drawn.then(figure).flatten());
                 let link = anchors.link(row.cell).filter(|_| *column == Column::Mechanism);
                 Cell::from(Line { link, ..line }).below(Tone::Plain, column.second(row))
             });

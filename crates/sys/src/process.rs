@@ -6,7 +6,7 @@ use crate::control::Control;
 use crate::namespaces;
 use crate::signals::Interrupts;
 use rustix::fs::Mode;
-use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 use std::ffi::{CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -56,7 +56,7 @@ impl Worker {
         let pid = spawn::spawn(program, &words, &environment, streams)?;
         let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).inspect_err(|_| {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
-            let _ = reap(pid);
+            let _ = spawn::reap(pid);
         })?;
         Ok(Self { pid, pidfd, control, ended: None })
     }
@@ -121,7 +121,7 @@ impl Worker {
         if let Some(ended) = self.ended {
             return Ok(ended);
         }
-        let ended = reap(self.pid)?;
+        let ended = spawn::reap(self.pid)?;
         self.ended = Some(ended);
         Ok(ended)
     }
@@ -137,13 +137,6 @@ impl Drop for Worker {
 /// A variable of an environment as `execve(2)` has it.
 fn variable(name: &OsStr, value: &OsStr) -> io::Result<CString> {
     Ok(CString::new([name.as_bytes(), b"=", value.as_bytes()].concat())?)
-}
-
-/// Waits for the end of a child.
-fn reap(pid: Pid) -> io::Result<ExitStatus> {
-    let wait = || rustix::process::waitpid(Some(pid), WaitOptions::empty());
-    let (_, status) = rustix::io::retry_on_intr(wait)?.ok_or(io::ErrorKind::WouldBlock)?;
-    Ok(ExitStatus::from_raw(status.as_raw()))
 }
 
 /// A descriptor of a child that nobody has waited for, so that its number cannot have been reused; without one it is

@@ -298,6 +298,7 @@ mod tests {
 
     fn round(at: u64) -> Round {
         Round {
+            stage: None,
             round: at,
             order: 3,
             rejected: (at == 1).then(|| "moved".to_owned()),

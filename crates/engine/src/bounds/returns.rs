@@ -1,9 +1,9 @@
 //! What the first return of a program takes after a system call: the same calls with a return after them and without one,
 //! in turn, by the same two processes on one CPU.
 
-use super::median;
 use crate::page::Page;
 use ipcperf_core::Seat;
+use ipcperf_stats::median;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::returns;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -39,12 +39,12 @@ pub(super) fn costs(page: &Page, seat: Seat, clock: Clock) -> Vec<(String, f64)>
     if seat == Seat::Follow {
         return Vec::new();
     }
-    let mut calls: Vec<f64> =
+    let calls: Vec<f64> =
         (0..PAIRS).map(|_| nulls::<true>(clock) - nulls::<false>(clock)).collect();
     // A round trip has two switches. Two of its calls return after one and two without, whether the process that wakes is
     // preempted by the other or falls asleep first.
-    let call = median(&mut calls);
-    let switch = median(&mut beyond) / 2.0 - call;
+    let call = median(&calls).unwrap_or_default();
+    let switch = median(&beyond).unwrap_or_default() / 2.0 - call;
     vec![("return:call".to_owned(), call), ("return:switch".to_owned(), switch)]
 }
 
@@ -79,7 +79,7 @@ fn block<const RETURNS: bool>(word: &AtomicU32, turn: &mut u32, seat: Seat, cloc
         *sample = (clock.stop() - start) as f64;
         *turn += 2;
     }
-    median(&mut samples)
+    median(&samples).unwrap_or_default()
 }
 
 #[inline(always)]

@@ -277,8 +277,8 @@ impl<'a, 'b> Run<'a, 'b> {
         for (may_be_reference, best) in [true, false].into_iter().zip(best) {
             let (cells, found) = self.selected(question, may_be_reference);
             // The others have a place, too.
-            let reserved = if may_be_reference { others.min(best[1]) } else { 0 };
-            let room = most.saturating_sub(kept.len() + reserved.min(BEST_OF_OTHERS));
+            let reserved = if may_be_reference { others.min(BEST_OF_OTHERS) } else { 0 };
+            let room = most.saturating_sub(kept.len() + reserved);
             let arms = found.keep(&places(named, &cells), best, room);
             kept.extend(arms.into_iter().map(|arm| cells[arm]));
         }

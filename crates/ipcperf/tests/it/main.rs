@@ -48,6 +48,7 @@ mod situations;
 mod skips;
 mod snippets;
 mod soak;
+mod stages;
 mod stopped;
 mod strangers;
 mod swap;

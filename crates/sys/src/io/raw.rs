@@ -212,12 +212,17 @@ mod tests {
     #[test]
     fn callers_enter_the_kernel_at_one_place_and_so_return_from_a_function() {
         // An inlined call would be in each of the two callers.
-        let one = |fd, at| drop(unsafe { call3(libc::SYS_read, fd, at, 1) });
-        let other =
-            |fd: usize, at| drop(unsafe { call3(libc::SYS_read, fd, at, 1) }.map(|got| got + fd));
-        let one6 = |fd, at| drop(unsafe { call6(libc::SYS_read, [fd, at, 1, 0, 0, 0]) });
+        let one = |fd: usize, at| {
+            let _ = unsafe { call3(libc::SYS_read, fd, at, 1) };
+        };
+        let other = |fd: usize, at| {
+            let _ = unsafe { call3(libc::SYS_read, fd, at, 1) }.map(|got| got + fd);
+        };
+        let one6 = |fd: usize, at| {
+            let _ = unsafe { call6(libc::SYS_read, [fd, at, 1, 0, 0, 0]) };
+        };
         let other6 = |fd: usize, at| {
-            drop(unsafe { call6(libc::SYS_read, [fd, at, 1, 0, 0, 0]) }.map(|got| got + fd));
+            let _ = unsafe { call6(libc::SYS_read, [fd, at, 1, 0, 0, 0]) }.map(|got| got + fd);
         };
         for [one, other] in [[one as fn(usize, usize), other], [one6, other6]] {
             match (entered_at(one), entered_at(other)) {

@@ -10,10 +10,12 @@
 //! (`CLONE_VFORK`). It calls only functions that make one system call each, allocates nothing and cannot panic. What it
 //! reads outlives the call that starts it.
 
-use rustix::process::Pid;
+use rustix::process::{Pid, WaitOptions};
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, RawFd};
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -67,10 +69,17 @@ pub(super) fn spawn(
     match orders.errno.load(Ordering::Acquire) {
         0 => Ok(pid),
         code => {
-            let _ = super::reap(pid);
+            let _ = reap(pid);
             Err(io::Error::from_raw_os_error(code))
         }
     }
+}
+
+/// Waits for the end of a child.
+pub(super) fn reap(pid: Pid) -> io::Result<ExitStatus> {
+    let wait = || rustix::process::waitpid(Some(pid), WaitOptions::empty());
+    let (_, status) = rustix::io::retry_on_intr(wait)?.ok_or(io::ErrorKind::WouldBlock)?;
+    Ok(ExitStatus::from_raw(status.as_raw()))
 }
 
 /// As `execve(2)` takes them: their addresses, and the end.
@@ -96,7 +105,6 @@ extern "C" fn become_program(orders: *mut c_void) -> c_int {
 
 #[cfg(test)]
 mod tests {
-    use super::super::reap;
     use super::*;
     use std::io::Read;
     use std::os::fd::AsFd;
