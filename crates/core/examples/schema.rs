@@ -11,6 +11,7 @@ use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::io::{Error, Write, stdout};
 
 fn main() -> Result<(), Error> {
@@ -142,12 +143,21 @@ fn never_empty(property: &mut Map<String, Value>) {
 /// Makes columns of the keys of an object, and of those of the objects in it. A column that no round has is absent.
 fn columns(definitions: &mut Value, name: &str, is_always: bool) {
     let mut within = Vec::new();
+    // A reference to an enumeration is a value.
+    let objects: BTreeSet<String> = definitions
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(_, definition)| definition.get("properties").is_some())
+        .map(|(name, _)| name.clone())
+        .collect();
     let definition = &mut definitions[name];
     let mut required = definition["required"].as_array().cloned().unwrap_or_default();
     for (key, property) in definition["properties"].as_object_mut().into_iter().flatten() {
         let is_required = required.iter().any(|name| name == key);
         let reference = property.get("$ref").and_then(Value::as_str);
-        if let Some(object) = reference.and_then(|path| path.rsplit('/').next()) {
+        let object = reference.and_then(|path| path.rsplit('/').next());
+        if let Some(object) = object.filter(|object| objects.contains(*object)) {
             within.push((object.to_owned(), is_always && is_required));
         } else if let Some(values) = property.get_mut("additionalProperties") {
             *values = column(values, false);

@@ -75,7 +75,7 @@ pub(crate) fn doc(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: 
     let most = |most: usize| if style.verbose { usize::MAX } else { most };
     let mut doc = choice.head(most(NEAR));
     let sizes = wanted.sizes.iter().take(most(SIZES));
-    let last = sizes.clone().last();
+    let last = sizes.clone().next_back();
     let rows = (ROWS / wanted.sizes.len().clamp(1, SIZES)).max(2);
     let mut fronts: Vec<Section> =
         sizes.filter_map(|size| choice.front(*size, most(rows), last == Some(size))).collect();

@@ -73,7 +73,7 @@ mod tests {
     fn every_program_in_c_delivers_where_there_is_a_compiler() {
         let compiled = match Compiled::here() {
             Ok(compiled) => compiled,
-            Err(why) => return ipcperf_sys::skipped::skipped("cc", &format!("{why:#}")),
+            Err(why) => return ipcperf_sys::skipped::skipped("cc", format!("{why:#}")),
         };
         let cpu = ipcperf_sys::affinity::current_cpu();
         let cases = case::beside_c(&case::Place { name: "same-cpu", cpus: [cpu, cpu] });

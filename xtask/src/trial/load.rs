@@ -1,7 +1,7 @@
 //! What makes a machine busy while something is measured on it.
 
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -126,7 +126,7 @@ fn compile(directory: &PathBuf, is_over: &dyn Fn() -> bool) {
 }
 
 /// The next compilation begins with nothing.
-fn clear(directory: &PathBuf) {
+fn clear(directory: &Path) {
     drop(std::fs::remove_dir_all(directory.join("debug")));
 }
 

@@ -142,6 +142,21 @@ enum Step {
     Rest,
 }
 
+/// The cells of a question that are to be confirmed, by their places in the plan.
+#[derive(Clone, Debug)]
+struct Chosen {
+    cells: Vec<usize>,
+    reference: usize,
+}
+
+/// A question with what is to be confirmed of it: the fewest rounds that it should have, later those that it gets.
+#[derive(Clone, Debug)]
+struct Candidate {
+    question: usize,
+    rounds: u64,
+    chosen: Chosen,
+}
+
 /// What is confirmed of a question.
 #[derive(Clone, Debug)]
 struct Confirmed {
@@ -301,7 +316,7 @@ impl<'a, 'b> Run<'a, 'b> {
     }
 
     /// What is to be confirmed of a question, and its reference; `None` where it has no cell.
-    fn choose(&self, question: usize) -> Option<(Vec<usize>, usize)> {
+    fn choose(&self, question: usize) -> Option<Chosen> {
         let plan = &self.staging.questions[question];
         let mut kept = self.runnable(question);
         if self.staging.is_screened {
@@ -323,7 +338,7 @@ impl<'a, 'b> Run<'a, 'b> {
         // Where nothing may be the reference by its nature the best of the others is.
         let reference = reference.or_else(|| kept.first().copied())?;
         kept.sort_unstable();
-        Some((kept, reference))
+        Some(Chosen { cells: kept, reference })
     }
 
     /// A mechanism with its knobs.
@@ -358,7 +373,7 @@ impl<'a, 'b> Run<'a, 'b> {
     }
 
     /// The seconds that one round of these arms takes, the control included.
-    fn seconds_per_round(&self, (cells, reference): &(Vec<usize>, usize)) -> f64 {
+    fn seconds_per_round(&self, Chosen { cells, reference }: &Chosen) -> f64 {
         let control = if cells.len() > 1 { self.seconds(*reference) } else { 0.0 };
         cells.iter().map(|cell| self.seconds(*cell)).sum::<f64>() + control
     }
@@ -372,51 +387,54 @@ impl<'a, 'b> Run<'a, 'b> {
     /// Opens the arms of the first question; its rounds, `None` where nothing can be confirmed.
     fn confirm_first(&mut self) -> Option<u64> {
         self.step = Step::First;
-        let chosen: Vec<_> = (0..self.confirmed.len()).map(|at| self.choose(at)).collect();
-        let first = (0..chosen.len()).find(|at| chosen[*at].is_some())?;
-        let wanted = |at: usize| if at == first { FIRST_CONFIRMED } else { FEWEST_CONFIRMED };
-        let all: Vec<(usize, u64, (Vec<usize>, usize))> = (first..chosen.len())
-            .filter_map(|at| Some((at, wanted(at), chosen[at].clone()?)))
+        let chosen = (0..self.confirmed.len())
+            .filter_map(|question| Some((question, self.choose(question)?)));
+        let all: Vec<Candidate> = chosen
+            .enumerate()
+            .map(|(at, (question, chosen))| {
+                let rounds = if at == 0 { FIRST_CONFIRMED } else { FEWEST_CONFIRMED };
+                Candidate { question, rounds, chosen }
+            })
             .collect();
-        let rounds = self.share_out(&all)[0];
-        let (at, _, chosen) = all.into_iter().next()?;
-        self.open(vec![(at, rounds, chosen)])
+        let first = self.share_out(all).into_iter().next()?;
+        self.open(vec![first])
     }
 
     /// Opens the arms of all other questions, and of the first one again if another cell became its reference.
     fn confirm_rest(&mut self) -> Option<u64> {
         self.step = Step::Rest;
-        let mut all = Vec::new();
-        for at in 0..self.confirmed.len() {
-            match &self.confirmed[at] {
-                Some(_) => {
-                    let Some((reference, cells)) = self.superseding(at) else { continue };
-                    all.push((at, FIRST_CONFIRMED, (cells, reference)));
-                }
-                None => all.extend(self.choose(at).map(|chosen| (at, FEWEST_CONFIRMED, chosen))),
+        let candidate = |question: usize| match &self.confirmed[question] {
+            Some(_) => {
+                let chosen = self.superseding(question)?;
+                Some(Candidate { question, rounds: FIRST_CONFIRMED, chosen })
             }
-        }
-        let rounds = self.share_out(&all);
-        let planned = all.into_iter().zip(rounds).map(|((at, _, chosen), n)| (at, n, chosen));
-        // What was confirmed beside another reference is worth more than a few rounds beside this one.
-        let is_enough = |(at, rounds, _): &(usize, u64, _)| {
-            self.confirmed[*at].is_none() || *rounds >= FEWEST_CONFIRMED
+            None => {
+                let chosen = self.choose(question)?;
+                Some(Candidate { question, rounds: FEWEST_CONFIRMED, chosen })
+            }
         };
-        let planned: Vec<_> = planned.filter(is_enough).collect();
+        let all = (0..self.confirmed.len()).filter_map(candidate).collect();
+        // What was confirmed next to another reference is worth more than a few rounds next to this one.
+        let is_enough = |one: &Candidate| {
+            self.confirmed[one.question].is_none() || one.rounds >= FEWEST_CONFIRMED
+        };
+        let planned = self.share_out(all).into_iter().filter(is_enough).collect();
         self.open(planned)
     }
 
-    /// How many rounds each of these questions gets.
-    fn share_out(&self, questions: &[(usize, u64, (Vec<usize>, usize))]) -> Vec<u64> {
-        let cost = |(_, fewest, chosen): &(usize, u64, (Vec<usize>, usize))| {
-            (*fewest, self.seconds_per_round(chosen))
-        };
+    /// The same with the rounds that each question gets.
+    fn share_out(&self, mut questions: Vec<Candidate>) -> Vec<Candidate> {
+        let cost = |one: &Candidate| (one.rounds, self.seconds_per_round(&one.chosen));
         let costs: Vec<_> = questions.iter().map(cost).collect();
-        rounds_of_questions(&costs, self.left())
+        let rounds = rounds_of_questions(&costs, self.left());
+        for (one, rounds) in questions.iter_mut().zip(rounds) {
+            one.rounds = rounds;
+        }
+        questions
     }
 
     /// The fittest cell of a question that is certainly faster than its reference by more than the margin, and all its cells.
-    fn superseding(&self, question: usize) -> Option<(usize, Vec<usize>)> {
+    fn superseding(&self, question: usize) -> Option<Chosen> {
         let confirmed = self.confirmed[question].as_ref()?;
         let rows = self.rows(&confirmed.arms);
         let own = confirmed.cells.iter().position(|cell| *cell == confirmed.reference)?;
@@ -427,14 +445,18 @@ impl<'a, 'b> Run<'a, 'b> {
             relative.is_some_and(|relative| relative.is_much_faster(self.staging.margin))
         };
         let by_fitness = &self.staging.questions[question].by_fitness;
-        Some((*by_fitness.iter().find(is_faster)?, confirmed.cells.clone()))
+        let reference = *by_fitness.iter().find(is_faster)?;
+        Some(Chosen { cells: confirmed.cells.clone(), reference })
     }
 
-    /// Opens fresh arms for these questions, each for so many rounds; how many rounds there are in all.
-    fn open(&mut self, questions: Vec<(usize, u64, (Vec<usize>, usize))>) -> Option<u64> {
-        let most = questions.iter().map(|(_, rounds, _)| *rounds).max().filter(|most| *most > 0)?;
+    /// Opens fresh arms for these questions; how many rounds there are in all.
+    fn open(&mut self, questions: Vec<Candidate>) -> Option<u64> {
+        let most = questions.iter().map(|one| one.rounds).max().filter(|most| *most > 0)?;
         self.shares.fill((0, 1));
-        for (question, rounds, chosen) in questions.into_iter().filter(|one| one.1 > 0) {
+        for Candidate { question, rounds, chosen } in questions {
+            if rounds == 0 {
+                continue;
+            }
             if let Some(before) = self.confirmed[question].take() {
                 for arm in before.arms.into_iter().chain(before.control) {
                     let cell = match self.cells[arm].part {
@@ -445,7 +467,7 @@ impl<'a, 'b> Run<'a, 'b> {
                 }
             }
             let seconds_per_round = self.seconds_per_round(&chosen);
-            let (cells, reference) = chosen;
+            let Chosen { cells, reference } = chosen;
             let mut add = |part, cell: usize| {
                 let slice = self.slice_of(question, cell, rounds);
                 let plan = self.cells[cell].plan.clone();

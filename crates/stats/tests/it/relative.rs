@@ -70,16 +70,16 @@ fn rounds(
     count: usize,
     rng: &mut Rng,
 ) -> Vec<Row> {
-    let mut rows = vec![vec![None; count]; arms.len()];
+    let mut rows = vec![Vec::new(); arms.len()];
     let mut order: Vec<usize> = (0..arms.len()).collect();
-    for round in 0..count {
+    for _ in 0..count {
         host.next_round(rng);
         rng.shuffle(&mut order);
         for place in &order {
             // What has its own noise has it anew where the reference is measured again: the harder case for the control.
             let own = if *place == MOST { ARMS } else { arms[*place] };
             let noise = host.slice(own, rng);
-            rows[*place][round] = noise.map(|noise| levels[arms[*place]].ln() + noise);
+            rows[*place].push(noise.map(|noise| levels[arms[*place]].ln() + noise));
         }
     }
     rows

@@ -213,15 +213,19 @@ mod tests {
     fn callers_enter_the_kernel_at_one_place_and_so_return_from_a_function() {
         // An inlined call would be in each of the two callers.
         let one = |fd: usize, at| {
+            // SAFETY: `at` is one writable byte for as long as the call takes.
             let _ = unsafe { call3(libc::SYS_read, fd, at, 1) };
         };
         let other = |fd: usize, at| {
+            // SAFETY: `at` is one writable byte for as long as the call takes.
             let _ = unsafe { call3(libc::SYS_read, fd, at, 1) }.map(|got| got + fd);
         };
         let one6 = |fd: usize, at| {
+            // SAFETY: as above.
             let _ = unsafe { call6(libc::SYS_read, [fd, at, 1, 0, 0, 0]) };
         };
         let other6 = |fd: usize, at| {
+            // SAFETY: as above.
             let _ = unsafe { call6(libc::SYS_read, [fd, at, 1, 0, 0, 0]) }.map(|got| got + fd);
         };
         for [one, other] in [[one as fn(usize, usize), other], [one6, other6]] {
