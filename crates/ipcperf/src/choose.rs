@@ -284,6 +284,11 @@ fn measure(
     };
     let left_out = candidates.iter().filter(|entry| !is_measured(entry));
     wanted.left_out = left_out.map(|entry| entry.spec.full_name()).collect();
+    experiment.requirements = Some(wanted.clone());
+    experiment.margin = args.margin.share()?;
+    if !args.output.progress.quiet {
+        experiment.short("an order").iter().for_each(|words| note(words));
+    }
     let is_named = |_: &CellPlan| !args.mechanism.is_empty();
     experiment.staging = Some(staging(registry, &experiment.cells, &wanted, is_named));
     if let (Some(margin), Some(staging)) = (experiment.margin, &mut experiment.staging) {
@@ -294,11 +299,6 @@ fn measure(
     experiment.settings.rounds = FIRST_CONFIRMED;
     experiment.settings.slice = slice;
     experiment.settings.warmup = (slice / 5).max(Duration::from_millis(1));
-    experiment.requirements = Some(wanted);
-    experiment.margin = args.margin.share()?;
-    if !args.output.progress.quiet {
-        experiment.short("an order").iter().for_each(|words| note(words));
-    }
     if args.plan.dry_run {
         return Ok((experiment.print(&args.output)?, None));
     }

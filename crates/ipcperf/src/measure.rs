@@ -202,7 +202,8 @@ impl Experiment {
             ),
             None => self.amount(),
         };
-        let stages = self.staging.iter().flat_map(questions::plan_words);
+        let stages =
+            self.staging.iter().flat_map(|one| questions::plan_words(one, self.runnable()));
         let raw = self.raw.as_deref().map(|raw| Raw::planned(raw, args.output.as_deref()));
         let raw = raw.transpose()?.map(|place| format!("Every operation: {place}"));
         let payloads = self.cells.iter().filter_map(|cell| cell.key.load.payload.as_ref());

@@ -107,11 +107,10 @@ fn length(key: &CellKey) -> Duration {
     }
 }
 
-/// What is measured when, one line for each stage and each question.
-pub(crate) fn plan_words(staging: &Staging) -> Vec<String> {
+/// What is measured when, one line for each stage.
+pub(crate) fn plan_words(staging: &Staging, cells: u64) -> Vec<String> {
     let Staging { questions, is_screened, focused, .. } = staging;
-    let cells: usize = questions.iter().map(|question| question.cells.len()).sum();
-    let cells = counted(cells as u64, "cell");
+    let cells = counted(cells, "cell");
     let first = FIRST_CONFIRMED;
     let mut lines = Vec::new();
     if *is_screened {
@@ -129,11 +128,6 @@ pub(crate) fn plan_words(staging: &Staging) -> Vec<String> {
             "  confirm: {cells}, as many rounds as the budget has room for, {first} of the first question before others"
         ));
     }
-    let question = |question: &QuestionPlan| {
-        let cells = counted(question.cells.len() as u64, "cell");
-        format!("  {}: {cells}", question.name)
-    };
-    lines.extend(questions.iter().map(question));
     lines
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn limits(set: &ResultSet) -> Option<String> {
 pub(crate) fn at_grade_f(set: &ResultSet) -> Option<String> {
     (!has_places(set)).then(|| {
         format!(
-            "Noise grade F{}: times, p99 and equality are not certain; ratios with an interval hold.",
+            "Noise grade F{}: figures, tails and equality are not certain; ratios with an interval hold.",
             cause(set)
         )
     })

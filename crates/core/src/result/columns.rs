@@ -235,6 +235,19 @@ impl<'de> Deserializer<'de> for Row<'de> {
         }
     }
 
+    /// A word of an enumeration.
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Error> {
+        match self.plain().unwrap_or(self.node) {
+            Node::Text(text) => visitor.visit_enum(StrDeserializer::new(text)),
+            _ => self.deserialize_any(visitor),
+        }
+    }
+
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         if self.is_absent() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
@@ -249,7 +262,7 @@ impl<'de> Deserializer<'de> for Row<'de> {
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple
-        tuple_struct map struct enum identifier ignored_any
+        tuple_struct map struct identifier ignored_any
     }
 }
 
@@ -291,14 +304,14 @@ impl<'de> MapAccess<'de> for Keys<'de> {
 #[cfg(test)]
 mod tests {
     use super::super::{
-        Cell, Covariates, FanRound, HistogramData, ProgramEnd, Proof, Round, SideCpu,
+        Cell, Covariates, FanRound, HistogramData, ProgramEnd, Proof, Round, SideCpu, Stage,
     };
     use super::*;
     use serde_json::json;
 
     fn round(at: u64) -> Round {
         Round {
-            stage: None,
+            stage: (at != 1).then_some(Stage::Confirm),
             round: at,
             order: 3,
             rejected: (at == 1).then(|| "moved".to_owned()),

@@ -389,14 +389,31 @@ impl<'a, 'b> Run<'a, 'b> {
         self.step = Step::First;
         let chosen = (0..self.confirmed.len())
             .filter_map(|question| Some((question, self.choose(question)?)));
+        let is_united = self.staging.is_united;
         let all: Vec<Candidate> = chosen
             .enumerate()
             .map(|(at, (question, chosen))| {
-                let rounds = if at == 0 { FIRST_CONFIRMED } else { FEWEST_CONFIRMED };
+                let is_first = at == 0 && !is_united;
+                let rounds = if is_first { FIRST_CONFIRMED } else { FEWEST_CONFIRMED };
                 Candidate { question, rounds, chosen }
             })
             .collect();
-        let first = self.share_out(all).into_iter().next()?;
+        let mut planned = self.share_out(all);
+        if is_united {
+            // One choice is made by all of them, so that a question without rounds would leave it open.
+            self.step = Step::Rest;
+            let least = planned.iter().map(|one| one.rounds).min()?;
+            if least < FEWEST_CONFIRMED {
+                let each: f64 = planned.iter().map(|one| self.seconds_per_round(&one.chosen)).sum();
+                let rounds = (self.left() / each).clamp(0.0, FEWEST_CONFIRMED as f64);
+                let rounds = (rounds as u64 / 2 * 2).max(2);
+                planned.iter_mut().for_each(|one| one.rounds = rounds);
+            }
+            return self.open(planned);
+        }
+        let mut first = planned.into_iter().next()?;
+        // Something is measured however short the budget is.
+        first.rounds = first.rounds.max(2);
         self.open(vec![first])
     }
 

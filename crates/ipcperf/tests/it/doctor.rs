@@ -56,7 +56,7 @@ fn a_result_has_the_same_findings() {
     let words = ["run", "-m", "pipe", "--rounds", "1", "--slice", "1ms", "-o", "-"];
     let ended = sandbox.run(&words);
     let document = valid(RESULT_SCHEMA, &ended.stdout);
-    let measured = ["CLOCK", "CALL", "COPY", "WAKEUP", "LOAD", "STEAL", "GAPS", "IRQ"];
+    let measured = ["CLOCK", "CALL", "COPY", "WAKEUP", "LOAD", "STEAL", "GAPS", "IRQ", "RETURN"];
     let not_fine = checks["checks"].as_array().expect("a list").iter();
     let not_fine = not_fine.filter(|check| check["rating"] != "fine");
     let wanted: BTreeSet<String> = not_fine

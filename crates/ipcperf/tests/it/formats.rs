@@ -595,5 +595,5 @@ fn a_dry_run_ends_as_its_run_would_and_sums_up_what_is_long() {
         count.strip_suffix(" cells").or(count.strip_suffix(" cell"))?.parse::<u64>().ok()
     };
     let cells: u64 = short.lines().filter_map(counted).sum();
-    assert!(short.starts_with(&format!("{cells} cells x ")), "{short}");
+    assert!(short.starts_with(&format!("{cells} cells in ")), "{short}");
 }
