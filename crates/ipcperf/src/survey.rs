@@ -11,7 +11,7 @@ use ipcperf_core::{
 };
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{QuestionPlan, Settings, conditions};
+use ipcperf_engine::run::{QuestionPlan, SCREENED, Settings, conditions};
 use ipcperf_stats::{FEWEST_CONFIRMED, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -57,6 +57,8 @@ pub(crate) const SHORTEST: Duration = Duration::from_millis(10);
 const COMFORTABLE: Duration = Duration::from_millis(10);
 /// Longest: more rounds say more than longer slices.
 const LONGEST: Duration = Duration::from_millis(100);
+/// Share of the budget that the screen may take where there are questions that can wait.
+const SCREEN: f64 = 0.25;
 /// Below this budget there is only time to confirm the mechanisms that people choose between.
 const SCREENABLE: Duration = Duration::from_secs(30);
 /// Warm-up of the slices of a survey in stages: some twenty round trips.
@@ -114,10 +116,17 @@ fn in_stages(
     host: &Host,
     (budget, is_named, seed): (Duration, bool, u64),
 ) -> Result<Experiment, OptionError> {
-    let (wishes, _) = wishes(&mechanisms, &options, host);
-    let mut cells = Vec::new();
-    for wish in &wishes {
-        cells.extend(plan::cells(wish, host)?);
+    let (wishes, always) = wishes(&mechanisms, &options, host);
+    let mut cells: Vec<CellPlan> = Vec::new();
+    for (at, wish) in wishes.iter().enumerate() {
+        let more = plan::cells(wish, host)?;
+        let both = cells.iter().chain(&more).filter(|cell| cell.objection.is_none()).count();
+        let screen =
+            (questions::SHORT + WARMUP + SLICE_OVERHEAD).mul_f64((both as u64 * SCREENED) as f64);
+        if at >= always && screen > budget.mul_f64(SCREEN) {
+            break;
+        }
+        cells.extend(more);
     }
     let is_asked = |_: &CellPlan| is_named;
     let mut questions = questions::of(registry, &cells, is_asked);

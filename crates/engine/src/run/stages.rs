@@ -378,6 +378,12 @@ impl<'a, 'b> Run<'a, 'b> {
         cells.iter().map(|cell| self.seconds(*cell)).sum::<f64>() + control
     }
 
+    /// Whether so much of the budget is spent.
+    fn is_beyond(&self, share: f64) -> bool {
+        let is_over = |until: Instant| self.began.elapsed() > (until - self.began).mul_f64(share);
+        self.until.is_some_and(is_over)
+    }
+
     /// The seconds that may be planned.
     fn left(&self) -> f64 {
         let left = |until: Instant| until.saturating_duration_since(Instant::now()).as_secs_f64();
@@ -620,8 +626,7 @@ impl Measure for Run<'_, '_> {
             Step::Focus => FOCUS,
             Step::First | Step::Rest => 1.0,
         };
-        let is_over = |until: Instant| self.began.elapsed() > (until - self.began).mul_f64(share);
-        if at > 0 && share < 1.0 && self.until.is_some_and(is_over) {
+        if at > 0 && share < 1.0 && self.is_beyond(share) {
             return false;
         }
         let (own, all) = self.shares[arm];
@@ -630,7 +635,7 @@ impl Measure for Run<'_, '_> {
 
     fn extend(&mut self) -> Option<u64> {
         match self.step {
-            Step::Screen if self.staging.focused > 0 => {
+            Step::Screen if self.staging.focused > 0 && !self.is_beyond(FOCUS) => {
                 self.step = Step::Focus;
                 Some(self.focus())
             }

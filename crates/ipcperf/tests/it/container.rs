@@ -193,7 +193,7 @@ fn without_the_calls_that_old_kernels_lack_all_cells_are_measured_or_say_what_is
         valid(DOCTOR_SCHEMA, &told("doctor --format json"));
         told(ALL_CELLS);
         is_complete(&sandbox.read("run.json").expect("it was written"), 40);
-        told("survey --budget 1s -q -o survey.json");
+        told("survey --all-equal --budget 1s -q -o survey.json");
         is_complete(&sandbox.read("survey.json").expect("it was written"), 10);
     });
 }

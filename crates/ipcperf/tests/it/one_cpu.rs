@@ -60,7 +60,7 @@ const SHORT: &str = "--rounds 2 --slice 5ms --warmup 1ms -o x.json";
 const COMMANDS: [(&str, i32, &str); 17] = [
     ("list", 0, "pipe"),
     ("doctor", 0, "Nothing can be measured on two CPUs"),
-    ("survey --budget 2s -o x.json", 0, "shm-ring/spin"),
+    ("survey --all-equal --budget 2s -o x.json", 0, "shm-ring/spin"),
     ("run -m pipe,shm-ring/spin SHORT", 0, NO_SPIN),
     ("run -m shm-ring/spin SHORT", 3, NO_SPIN),
     ("run -m pipe --place same-llc SHORT", 3, "only 1 CPU is allowed here"),
