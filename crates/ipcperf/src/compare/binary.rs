@@ -14,6 +14,7 @@ use ipcperf_engine::run::{Arm, Measure, Progress, Settings, rounds};
 use ipcperf_stats::Rng;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -24,8 +25,8 @@ const SELF: &str = "/proc/self/exe";
 /// How long one start may take beside thirty times its slice; it is taken to hang then.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Share of rounds from which on too many were rejected to believe the rest.
-const MOST_REJECTED: f64 = 0.25;
+/// If a larger share of the rounds has a start of noise grade F, all of them have.
+const MOST_DISTURBED: f64 = 0.25;
 
 /// Findings of a machine that makes the tail of any cell.
 const DISTURBANCES: [&str; 2] = ["W-STEAL", "W-LOAD"];
@@ -143,22 +144,21 @@ fn started(
     programs.finish(None).map(drop)
 }
 
-/// One document of all starts: the cells A, A again and B, each with its rounds. A round that a start found too
-/// disturbed does not count for any arm.
+/// One document of all starts: the cells A, A again and B, each with its rounds. Only slices that their own start
+/// rejected do not count: what else ran meanwhile ran for all arms of the round, and the control tells whether it did.
 fn merged(arms: [Starts; 3]) -> Option<ResultSet> {
     let starts: Vec<(u64, &ResultSet)> =
         arms.iter().flatten().map(|(round, _, set)| (*round, set)).collect();
-    // F itself has been rejected, and a start of one round has a grade only where it is F.
+    // A start of one round has a grade only where it is F.
     let grades = starts.iter().map(|(_, set)| set.noise.grade.as_str());
     let mut grades: Vec<&str> = grades.filter(|grade| !["F", "none"].contains(grade)).collect();
     grades.sort_unstable();
-    let mut disturbed: Vec<u64> =
-        starts.iter().filter(|(_, set)| set.noise.grade == "F").map(|(round, _)| *round).collect();
-    disturbed.sort_unstable();
-    disturbed.dedup();
-    let rounds = arms.iter().map(Vec::len).max().unwrap_or(0);
+    let is_disturbed =
+        |round: &u64| starts.iter().any(|(number, set)| number == round && set.noise.grade == "F");
+    let rounds: BTreeSet<u64> = starts.iter().map(|(round, _)| *round).collect();
+    let disturbed = rounds.iter().filter(|round| is_disturbed(round)).count();
     let findings = kept(&starts);
-    let (grade, why) = if disturbed.len() as f64 > MOST_REJECTED * rounds as f64 {
+    let (grade, why) = if disturbed as f64 > MOST_DISTURBED * rounds.len() as f64 {
         ("F", None)
     } else {
         match grades.get(grades.len() / 2) {
@@ -171,11 +171,6 @@ fn merged(arms: [Starts; 3]) -> Option<ResultSet> {
     set.noise.causes = why.into_iter().collect();
     set.noise.findings = findings;
     set.cells = arms.into_iter().map(joined).collect::<Option<Vec<Cell>>>()?;
-    for round in set.cells.iter_mut().flat_map(|cell| &mut cell.rounds) {
-        if disturbed.contains(&round.round) && round.rejected.is_none() {
-            round.rejected = Some("the noise grade of a start of this round is F".to_owned());
-        }
-    }
     Some(set)
 }
 
@@ -255,6 +250,20 @@ mod tests {
             (found("E-CLOCK", 1), found("W-FEWROUNDS", 3)),
             (vec!["E-CLOCK".into()], vec![])
         );
+    }
+
+    #[test]
+    fn rounds_of_a_busy_machine_count_and_the_grade_says_so() {
+        for (busy, grade) in [(0, "B"), (1, "F")] {
+            let set = starts(|arm, round, set| {
+                if (arm, round) == (1, 2) && busy == 1 {
+                    set.noise.grade = "F".to_owned();
+                }
+            });
+            assert_eq!(set.noise.grade, grade);
+            let mut rounds = set.cells.iter().flat_map(|cell| &cell.rounds);
+            assert!(rounds.all(|round| round.rejected.is_none()));
+        }
     }
 
     #[test]
