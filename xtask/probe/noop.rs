@@ -30,6 +30,6 @@ pub(crate) fn run(registry: &Registry, args: &NoopArgs) -> Result<ExitCode, Stop
     let request = request::usual(&entries, trip, &[64], Placement::SameCpu, Idle::AsIs);
     let cells = plan::cells(&request, &request::host()?).map_err(request::refused)?;
     let settings = Settings { rounds: 3, seed: fresh_seed(), ..Settings::default() };
-    let experiment = Experiment { command: "noop", cells, settings, requirements: None, raw: None };
+    let experiment = Experiment::new("noop", cells, settings);
     experiment.finish(registry, args.dry_run, &args.output, &Gates::default())
 }

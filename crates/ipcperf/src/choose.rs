@@ -351,15 +351,7 @@ fn within(
         let settings = beside(beside(shortest).slice);
         // The budget of a run ends it; what was spent on peaks is part of it.
         let settings = Settings { budget: Some(budget), ..settings };
-        let mut plan = Experiment {
-            command: "choose",
-            cells,
-            settings,
-            requirements: None,
-            margin: None,
-            raw: None,
-            staging: None,
-        };
+        let mut plan = Experiment::new("choose", cells, settings);
         let fits = plan.keep_budget();
         (plan, fits)
     };

@@ -99,9 +99,8 @@ pub(crate) fn run(
     let settings = settings(args, rounds)?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
-    let (margin, staging) = (args.margin.share()?, None);
-    let experiment =
-        Experiment { command: "run", cells, settings, requirements: None, margin, raw, staging };
+    let margin = args.margin.share()?;
+    let experiment = Experiment { margin, raw, ..Experiment::new("run", cells, settings) };
     if args.plan.dry_run {
         return experiment.print(&args.output);
     }

@@ -195,15 +195,7 @@ fn round_trips(
         time_calls: true,
         ..Settings::default()
     };
-    let mut experiment = Experiment {
-        command: "explain",
-        cells,
-        settings,
-        requirements: None,
-        margin: None,
-        raw: None,
-        staging: None,
-    };
+    let mut experiment = Experiment::new("explain", cells, settings);
     experiment.keep_budget();
     if !args.output.progress.quiet {
         experiment.short("an interval").iter().for_each(|words| note(words));

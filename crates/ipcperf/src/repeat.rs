@@ -121,7 +121,8 @@ pub(crate) fn plan(
     let command = known.find(|known| *known == as_planned.command).unwrap_or("run");
     let requirements = as_planned.requirements.clone();
     let margin = as_planned.margin;
-    Ok(Experiment { command, cells, settings, requirements, margin, raw: None, staging })
+    let experiment = Experiment::new(command, cells, settings);
+    Ok(Experiment { requirements, margin, staging, ..experiment })
 }
 
 /// A path of a document, in which the home directory is shortened, as it was typed.

@@ -145,15 +145,7 @@ pub(crate) fn replay(
         _ => 0,
     };
     let (cells, settings) = (cells(&names, service)?, settings(rounds));
-    let experiment = Experiment {
-        command: "run",
-        cells,
-        settings,
-        requirements: None,
-        margin: None,
-        raw: None,
-        staging: None,
-    };
+    let experiment = Experiment::new("run", cells, settings);
     if wanted.dry_run {
         return experiment.print(output);
     }

@@ -119,15 +119,7 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<E
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
     let margin = args.margin.share()?;
-    Ok(Experiment {
-        command: "run",
-        cells,
-        settings,
-        requirements: None,
-        margin,
-        raw,
-        staging: None,
-    })
+    Ok(Experiment { margin, raw, ..Experiment::new("run", cells, settings) })
 }
 
 /// Which cells are meant. Without a placement they are on one CPU and on two that are close. Without a topology nothing

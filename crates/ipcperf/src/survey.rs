@@ -98,15 +98,7 @@ fn equal(cells: Vec<CellPlan>, budget: Duration, seed: u64) -> Experiment {
     let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
     // The pause of a round is as long as a slice.
     let settings = settings(budget, runnable + 1, SHORTEST, seed);
-    Experiment {
-        command: "survey",
-        cells,
-        settings,
-        requirements: None,
-        margin: None,
-        raw: None,
-        staging: None,
-    }
+    Experiment::new("survey", cells, settings)
 }
 
 /// A screen of all cells, a focus on those that may be shown, and as many rounds as fit to confirm the few that matter.
@@ -147,15 +139,7 @@ fn in_stages(
         ..Settings::default()
     };
     let staging = Some(staging);
-    Ok(Experiment {
-        command: "survey",
-        cells,
-        settings,
-        requirements: None,
-        margin: None,
-        raw: None,
-        staging,
-    })
+    Ok(Experiment { staging, ..Experiment::new("survey", cells, settings) })
 }
 
 /// The named cells of as many questions as a short budget has room for, and of the first one in any case.

@@ -117,7 +117,7 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timing: Option<Timing>,
     /// Slices as columns: a list of values under each key, one per slice; empty if there are none.
-    #[serde(serialize_with = "columns::serialize", deserialize_with = "columns::deserialize")]
+    #[serde(with = "columns")]
     #[cfg_attr(feature = "schema", schemars(with = "Round"))]
     pub rounds: Vec<Round>,
     /// Messages of all accepted rounds; a round trip counts as two.
@@ -221,22 +221,12 @@ pub struct Cell {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_reference: bool,
     /// Slices, as in `rounds`, that decided whether the cell is confirmed. They count in no figure.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        serialize_with = "columns::serialize",
-        deserialize_with = "columns::deserialize"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "columns")]
     #[cfg_attr(feature = "schema", schemars(with = "Round"))]
     pub selection: Vec<Round>,
     /// Slices, as in `rounds`, of the reference measured a second time in its rounds. They count in no figure; if they
     /// differ from `rounds`, nothing is said of the question.
-    #[serde(
-        default,
-        skip_serializing_if = "Vec::is_empty",
-        serialize_with = "columns::serialize",
-        deserialize_with = "columns::deserialize"
-    )]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "columns")]
     #[cfg_attr(feature = "schema", schemars(with = "Round"))]
     pub control: Vec<Round>,
 }
