@@ -31,12 +31,12 @@
 //! | connection | two sockets that belong together; `connect` makes one for each request, `serve` keeps them |
 //! | style | how the server of `serve` is built: one epoll loop, one io_uring, or a thread or a process for each connection |
 //! | fan | a pattern with many processes at one end, and all its workers |
-//! | round | every cell of the plan once, in random order |
+//! | round | open cells once, those of one question next to each other, in random order |
 //! | message | one transfer in one direction; a round trip is two messages |
 //! | pipeline | programs of others, each reading the output of the one before it; no cell |
 //! | result set | all cells or pipelines of a run, host facts and plan: one immutable document |
-//! | rank | 1 and the number of cells that are certainly better, by one test of all pairs of a table within rounds |
-//! | primary metric | the metric of a pattern that cells are ranked and compared by |
+//! | question | cells that differ in nothing but mechanism and knobs; each is compared with one of them, the reference |
+//! | primary metric | the metric of a pattern that cells are compared by |
 //! | floor, bound | the machine's own limits: null system call, cache-line round trip, futex wake, memcpy |
 //! | finding | a coded warning with value, limit, consequence and remedy |
 

@@ -113,7 +113,7 @@ pub struct Ran {
     pub interrupted: bool,
 }
 
-/// Measures `count` rounds of all open arms, then those of the next step, until there is none. In each round the blocks come
+/// Measures `count` rounds of all open arms, then the rounds of the next step, until there is none. In each round the blocks come
 /// in random order, and the arms of a block too. No round begins that is not expected to end before `until`, except for the
 /// first one of all.
 ///
@@ -184,7 +184,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// Measures the arms of a block in this order, then those once more of which the slice does not count; true if the user
+    /// Measures the arms of a block in this order, then once more the arms whose slices were rejected; true if the user
     /// interrupted.
     fn block<M: Measure>(
         &mut self,

@@ -23,9 +23,8 @@ pub(crate) fn describe(
         configuration,
     })
     .map(ToOwned::to_owned);
-    let state = text("sys/kernel/sched_ext/state");
-    kernel.sched_ext =
-        state.and_then(|state| sched_ext(&state, text("sys/kernel/sched_ext/root/ops")));
+    let extension = |path: &str| text(&format!("sys/kernel/sched_ext/{path}"));
+    kernel.sched_ext = extension("state").and_then(|state| sched_ext(&state, extension(SCHEDULER)));
     let autogroup = text("proc/sys/kernel/sched_autogroup_enabled");
     kernel.autogroup = autogroup.and_then(|value| switch(&value));
     // The second is the place before Linux 5.13.
@@ -38,6 +37,9 @@ pub(crate) fn describe(
     let shared = text("sys/kernel/mm/transparent_hugepage/shmem_enabled");
     kernel.shmem_huge_pages = shared.as_deref().and_then(chosen).map(ToOwned::to_owned);
 }
+
+/// The name of the loaded scheduler, in the folder of sched_ext.
+const SCHEDULER: &str = "root/ops";
 
 /// What says when the kernel takes the CPU from code of its own.
 struct Sources<'a> {

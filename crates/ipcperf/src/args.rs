@@ -372,7 +372,7 @@ pub(crate) struct CompareArgs {
     pub(crate) progress: ProgressArgs,
 }
 
-/// Which cells of a result to show; ranks are computed among these.
+/// Which cells of a result to show; references and ratios are computed among these.
 #[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = "Show only these cells")]
 pub(crate) struct OnlyArgs {
@@ -388,7 +388,7 @@ pub(crate) struct OnlyArgs {
     /// Placements: same-cpu,same-llc
     #[arg(long, value_name = "PLACEMENTS", value_parser = places(), hide_possible_values = true)]
     pub(crate) place: Vec<String>,
-    /// Show only this many rows of each ranking
+    /// Show only this many rows of each table, the best first
     #[arg(long, value_name = "ROWS")]
     pub(crate) top: Option<usize>,
 }

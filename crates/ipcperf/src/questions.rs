@@ -10,7 +10,7 @@ use ipcperf_report::counted;
 use ipcperf_stats::{FEWEST_CONFIRMED, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::time::Duration;
 
-/// What a slice costs beside warm-up and timed region: two processes, verification, counters. Measured: 3 to 12 ms.
+/// What a slice costs in addition to warm-up and timed region: two processes, verification, counters. Measured: 3 to 12 ms.
 pub(crate) const SLICE_OVERHEAD: Duration = Duration::from_millis(8);
 
 /// The timed region of round trips that follow each other: enough for a median, and more slices say more than longer ones
@@ -33,7 +33,7 @@ pub(crate) const SHOWN: usize = 8;
 /// With so many cells in each question all are confirmed, and nothing has to be selected.
 const FEW: usize = 12;
 
-/// The cells of a plan by what they have in common, the most important question first: that of the first cell. `is_named`
+/// The cells of a plan by what they have in common. The question of the first cell comes first: it is the most important. `is_named`
 /// says which cells are confirmed whatever their figures are; without one of them the usual mechanisms are.
 pub(crate) fn of(
     registry: &Registry,
@@ -45,7 +45,7 @@ pub(crate) fn of(
         if cell.objection.is_some() || cell.entry.spec.is_floor() {
             continue;
         }
-        // What busy-waits is never compared with what sleeps.
+        // Mechanisms that busy-wait are never compared with mechanisms that sleep.
         let key = (conditions(&cell.key), cell.key.wait.burns_cpu());
         match questions.iter_mut().find(|(known, _)| *known == key) {
             Some((_, cells)) => cells.push(at),
@@ -107,7 +107,7 @@ fn length(key: &CellKey) -> Duration {
     }
 }
 
-/// What is measured when, one line for each stage.
+/// The plan in words, one line for each stage.
 pub(crate) fn plan_words(staging: &Staging, cells: u64) -> Vec<String> {
     let Staging { questions, is_screened, focused, .. } = staging;
     let cells = counted(cells, "cell");
@@ -117,7 +117,7 @@ pub(crate) fn plan_words(staging: &Staging, cells: u64) -> Vec<String> {
         let focused = counted((*focused).min(questions.len()) as u64, "question");
         lines.push(format!("  screen: {cells} x {SCREENED} rounds, a first value of each"));
         lines.push(format!(
-            "  focus: {FOCUSED} more rounds of what may be best or is named, in {focused}"
+            "  focus: {FOCUSED} more rounds of the cells that may be best or are named, in {focused}"
         ));
         lines.push(format!(
             "  confirm: fresh rounds of at most {MOST_CONFIRMED} cells of a question: {first} or more of the first, \
@@ -143,7 +143,7 @@ pub(crate) fn mark_references(registry: &Registry, cells: &[CellPlan], set: &mut
     }
 }
 
-/// How the cells of a document that was measured in stages are measured again; `None` of one whose rounds are all alike.
+/// The stages that repeat a document; `None` if it was not measured in stages.
 pub(crate) fn again(registry: &Registry, set: &ResultSet, cells: &[CellPlan]) -> Option<Staging> {
     if set.questions.is_empty() {
         return None;

@@ -169,7 +169,7 @@ pub struct Column {
     pub is_whole: bool,
     /// The higher, the sooner it gives way; one of rank 0 never does.
     pub rank: usize,
-    /// A terminal that was asked for bars draws one beside each figure that has a value, from 0 to the largest of them.
+    /// A terminal with bars draws one next to each figure that has a value, from 0 to the largest of them.
     pub is_drawn: bool,
     /// What it means, said below the table wherever it is shown.
     pub legend: String,
@@ -406,7 +406,7 @@ impl Column {
         Self { rank, ..self }
     }
 
-    /// The same with bars beside its figures, where a terminal was asked for them.
+    /// The same with bars next to its figures, on a terminal with bars.
     #[must_use]
     pub fn drawn(self) -> Self {
         Self { is_drawn: true, ..self }

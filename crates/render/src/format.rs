@@ -87,7 +87,7 @@ pub struct Style {
     pub pictures: bool,
     /// Rows shown of each ranking; none: all.
     pub top: Option<usize>,
-    /// Bars beside the figures of tables on a terminal.
+    /// Bars next to the figures of tables on a terminal.
     pub bars: bool,
 }
 

@@ -103,7 +103,7 @@ fn beside(table: &Table) -> Vec<usize> {
     all.filter(is_beside).collect()
 }
 
-/// Columns of the longest bar beside a figure.
+/// Columns of the longest bar next to a figure.
 const BAR: usize = 10;
 
 /// Puts a bar behind each figure of a column that has a value: from 0, and as long as all others allow.

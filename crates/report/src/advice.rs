@@ -10,8 +10,7 @@ pub(crate) fn has_places(set: &ResultSet) -> bool {
     set.noise.grade != "F"
 }
 
-/// What the noise and the length of a run do not allow, beside ratios of which the intervals are shown: those hold at any
-/// grade.
+/// What the noise and the length of a run do not allow to conclude. Ratios with an interval hold at any grade.
 pub(crate) fn limits(set: &ResultSet) -> Option<String> {
     let mut measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).peekable();
     match set.noise.grade.as_str() {

@@ -53,7 +53,7 @@ pub(crate) struct Block<'a> {
     pub(crate) is_chosen_by_same_rounds: bool,
 }
 
-/// A cell and what may be said of it.
+/// A cell and its relation to the reference.
 pub(crate) struct Row<'a> {
     pub(crate) cell: &'a Cell,
     /// `None`: the floor, an untouched payload, a cell that lost too much or has no figure to be compared by, and one with
@@ -434,7 +434,7 @@ fn block<'a>(
             None => others.push(Row { is_floor, ..Row::alone(cell, kind) }),
         }
     }
-    // What has no ratio stays in this order.
+    // Cells without a ratio stay in this order.
     listed.sort_by(|(a, own), (b, other)| {
         let by_value = kind.order(own.value, other.value);
         by_value.then_with(|| a.key.mechanism.cmp(&b.key.mechanism))

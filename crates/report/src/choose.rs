@@ -85,8 +85,8 @@ pub(crate) fn doc(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: 
     let names = if wanted.among.is_empty() { REASON_NAMES } else { ASKED };
     let body = &mut doc.body;
     fronts.into_iter().for_each(|front| body.add(front));
-    let beside = choice.chosen().map(|chosen| choice.entrant(chosen).name).unwrap_or_default();
-    body.section(format!("Not chosen, next to {beside}"), |body| {
+    let chosen = choice.chosen().map(|chosen| choice.entrant(chosen).name).unwrap_or_default();
+    body.section(format!("Not chosen, next to {chosen}"), |body| {
         body.lines(choice.not_chosen(most(ASKED)));
     });
     body.section("Left out", |body| {
@@ -418,7 +418,7 @@ impl<'a> Choice<'a> {
         };
         let decided = field.contests.iter().filter(|contest| contest.leader.is_some());
         let next_to_own: Vec<(&Contest, Relations)> =
-            decided.map(|contest| (contest, contest.beside(own))).collect();
+            decided.map(|contest| (contest, contest.next_to(own))).collect();
         let (best, contest, relation) = field.standings.iter().find_map(|one| {
             let (contest, relations) =
                 next_to_own.iter().find(|(_, relations)| relations.relation(one.at).is_faster())?;
@@ -485,7 +485,7 @@ impl<'a> Choice<'a> {
         others.retain(|(knob, _)| !matter.iter().any(|line| line.starts_with(&format!("{knob}:"))));
         matter.truncate(most);
         let mut lines: Vec<Line> = matter.into_iter().map(Line::from).collect();
-        // What is undecided anywhere comes before what is as fast somewhere.
+        // Undecided in one contest comes before as fast in another.
         let is_equal =
             |(_, relation): &&(String, Relation)| relation.is_as_fast() && has_places(self.set);
         let names = |all: Vec<&(String, Relation)>| {

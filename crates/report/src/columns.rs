@@ -99,7 +99,7 @@ const COST: &[Column] = &[
     Preempted, Faults, Ipis, Syscalls, Energy, Figure,
 ];
 
-/// The order in which columns are given room, while they fit. What was asked for by a flag comes first, then the ratio to
+/// The order in which columns are given room, while they fit. Columns that a flag asked for come first, then the ratio to
 /// the reference, then the tail.
 const KEEP: &[Column] = &[
     Load, Bound, OneWay, Transform, Ratio, Limit, Errors, P50, P99, Cpu, Mean, Offered, Slowest,
@@ -323,7 +323,7 @@ impl Column {
             }
             Ratio => or_none(row.relation, |relation| {
                 let words = relation.words(row.margin);
-                // What is within the margin as well says so in a line of its own.
+                // The addition `within 10 %` has a line of its own.
                 words.split_once(WITHIN).map_or(words.clone(), |(first, _)| format!("{first}]"))
             }),
             OfOurs => or_none(cell.of_ours.as_ref(), beside),

@@ -55,7 +55,7 @@ struct PipelineLine<'a> {
 }
 
 /// `{"type":"run",...}` without cells, then `{"type":"cell",...}` for each, and the same for pipelines. A cell that can be
-/// compared has `versus` beyond the document: what the tables say of it relative to their reference.
+/// compared has `versus` beyond the document: its relation to the reference of the tables.
 pub(crate) fn render_lines(
     set: &ResultSet,
     specs: &Specs,

@@ -97,7 +97,7 @@ impl<'a> Overview<'a> {
             let all = if is_staged { all } else { of_each.unwrap_or(all) };
             let shown = shown(&all, &each, specs);
             let is_few = each.len() <= MOST_ARMS;
-            let judged = survey.small_contest_beside(|entry| {
+            let judged = survey.small_contest_with_spinning(|entry| {
                 is_staged || is_in(if is_few { &each } else { &shown }, entry.cell)
             });
             let judged = judged.unwrap_or(all);
@@ -153,15 +153,16 @@ impl<'a> Overview<'a> {
             None => (NONE.to_owned(), row.why.clone()),
             Some(cell) => {
                 let one = contest.of_cell(cell);
-                let beside = one.map(|one| contest.beside_first(one));
-                let relation = beside.map(|(relation, _)| relation).or(row.relation)?;
-                let than = beside.map(|(_, than)| than.cell);
+                let compared = one.map(|one| contest.compared(one));
+                let relation = compared.map(|(relation, _)| relation).or(row.relation)?;
+                let than = compared.map(|(_, than)| than.cell);
                 // What it is compared with is not what stands in the first line.
                 let other = than.filter(|than| {
                     self.first().is_none_or(|first| !std::ptr::eq(first.cell, *than))
                 });
                 let other = other.filter(|than| !std::ptr::eq(*than, cell));
-                let other = other.map(|than| format!("beside {}", rows::base(&than.key.mechanism)));
+                let other =
+                    other.map(|than| format!("against {}", rows::base(&than.key.mechanism)));
                 split(&self.words(relation, contest.margin), other)
             }
         };
@@ -216,14 +217,14 @@ impl<'a> Overview<'a> {
         Some([purpose.to_owned(), value_of(cell, kind), notes.join(", ")])
     }
 
-    /// The stream to use, and what a UNIX socket is beside it.
+    /// The stream to use, and how a UNIX socket compares with it.
     fn large(&self) -> Option<[String; 3]> {
         let contest = self.survey.large_contest()?;
         let kind = MetricKind::of(PatternKind::Stream);
         let size = figures::size(contest.size);
         let is_socket = |one: &&Contestant| one.cell.key.mechanism == "unix-stream";
         let socket = contest.ordered().iter().find(is_socket);
-        let beside = socket.and_then(|socket| {
+        let comparison = socket.and_then(|socket| {
             let (first, margin) = (contest.first(), contest.margin);
             if std::ptr::eq(socket, first) || !contest.is_confirmed() {
                 return None;
@@ -245,7 +246,7 @@ impl<'a> Overview<'a> {
             Some(format!(", {words}"))
         });
         let mut line = self.choice(BIG, Some(contest), kind)?;
-        line[2].push_str(&format!(" ({size}{})", beside.unwrap_or_default()));
+        line[2].push_str(&format!(" ({size}{})", comparison.unwrap_or_default()));
         Some(line)
     }
 
@@ -400,9 +401,9 @@ impl<'a> Overview<'a> {
         }
         let split = bases(&is_two_mode);
         if !split.is_empty() {
-            let whose = if split.len() == 1 { "its ratio" } else { "each ratio" };
+            let ratio = if split.len() == 1 { "its ratio" } else { "each ratio" };
             notes.push(format!(
-                "{} in two modes: {whose} is the median of the rounds, not that of the figures",
+                "{} in two modes: {ratio} comes from the rounds, not from the figures",
                 some(&split)
             ));
         }

@@ -13,7 +13,7 @@ use crate::{
 use ipcperf_core::result::ResultSet;
 use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Layout, Line, Row, Section, Table, Tone};
 
-/// Most tables whose best is shown.
+/// The most tables whose best cell is named.
 const RANKINGS: usize = 6;
 
 /// One screen where that answers what was asked, or else everything.

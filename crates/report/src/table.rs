@@ -153,8 +153,8 @@ fn tone(row: &Ranked) -> Tone {
     }
 }
 
-/// What is to be known of the ratios of a chapter: how their references were chosen, and why a ratio differs from that of
-/// the figures beside it.
+/// Notes on the ratios of a chapter: how their references were chosen, and why a ratio differs from the quotient of the
+/// figures.
 pub(crate) fn notes(chapter: &Chapter) -> Vec<&'static str> {
     let blocks = || chapter.sections.iter().flat_map(|section| &section.blocks);
     let compared = || blocks().filter(|block| block.reference.is_some());
@@ -236,7 +236,7 @@ pub(crate) fn finding_text(finding: &Finding, count: usize) -> String {
     format!("{}: {}{}", finding.code, said(finding, count), remedy(finding))
 }
 
-/// `Noise grade D: steal 9.1 % (A is quiet, F is too noisy to compare; not known: load, speed).`
+/// `Noise grade D: steal 9.1 % (A is quiet, at F only ratios hold; not known: load, speed).`
 pub(crate) fn grade_words(noise: &Noise) -> String {
     let causes = match text::join(&noise.causes) {
         causes if causes.is_empty() => String::new(),
@@ -252,7 +252,7 @@ pub(crate) fn grade_words(noise: &Noise) -> String {
         [] => String::new(),
         unread => format!("; not known: {}", unread.join(", ")),
     };
-    format!("Noise grade {grade}{causes} (A is quiet, F is too noisy to compare{unread}).")
+    format!("Noise grade {grade}{causes} (A is quiet, at F only ratios hold{unread}).")
 }
 
 /// The grade, and the findings behind it.

@@ -15,7 +15,7 @@ pub(crate) struct Versus {
     /// Median over rounds of how many times worse the cell is; above 1 is worse, of times and of rates. 1 of the reference.
     #[serde(skip_serializing_if = "Option::is_none")]
     ratio: Option<f64>,
-    /// Interval of the ratio; those of a table hold together at 95 %.
+    /// Interval of the ratio; all intervals of a table hold together at 95 %.
     #[serde(skip_serializing_if = "Option::is_none")]
     ci95: Option<[f64; 2]>,
     /// Rounds in which both have a figure.

@@ -1,15 +1,15 @@
-//! The ratio of each arm of a question to one reference, with intervals that hold together, and what may be said of it.
+//! The ratio of each arm of a question to one reference, with intervals that hold together, and the statement that follows.
 //!
 //! A pair is the log-ratio of an arm to the reference in one round. The ratio is the median of the pairs and its interval
 //! runs from one pair to another (order statistics, as the sign test has them), because real noise has modes: one slice in
 //! ten may take twenty times as long, which moves a mean and no median.
 //!
-//! - *Joint.* With m arms beside the reference each interval has the confidence 0.96^(1/m) (Šidák, JASA 62, 1967). The
+//! - *Joint.* With m arms next to the reference each interval has the confidence 0.96^(1/m) (Šidák, JASA 62, 1967). The
 //!   pairs of all arms share the reference, so they are positively dependent and the family holds more often than that.
 //! - *Rounds depend on each other.* Where what disturbs an arm lasts over several rounds, n pairs say less than n
 //!   independent ones. The variance of the mean sign is estimated with Bartlett's weights over eight lags (Newey and West,
-//!   Econometrica 55, 1987), and the ranks move out by its root. It never counts as less than that of independent rounds.
-//!   All arms of a question share one estimate, the mean of theirs: one machine disturbs them in the same rounds, and the
+//!   Econometrica 55, 1987), and the ranks move out by its root. The estimate is never below the variance of independent rounds.
+//!   All arms of a question share one estimate, the mean over the arms: one machine disturbs them in the same rounds, and the
 //!   estimate of a single arm from 60 rounds is wrong by a third.
 //! - *Between two ranks* the ends are interpolated (Hettmansperger and Sheather, Statistics & Probability Letters 4, 1986).
 //!
@@ -68,7 +68,7 @@ pub struct Factor {
     pub interval: Interval,
 }
 
-/// What may be said of an arm. The first that applies counts.
+/// The statement about an arm. The first that applies counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statement {
     /// The joint interval lies above 1.
@@ -88,7 +88,7 @@ pub enum Statement {
 }
 
 impl Relative {
-    /// What may be said with this margin: 0.1 is from 1/1.1 to 1.1.
+    /// The statement at this margin: 0.1 is from 1/1.1 to 1.1.
     #[must_use]
     pub fn statement(&self, margin: f64) -> Statement {
         let is_within = self.alone.is_some_and(|alone| is_within(alone, margin));
@@ -340,7 +340,7 @@ mod tests {
         let other = row(0.0, 2, 60);
         let by_itself = relative_to(&calm, &[other.clone(), other.clone()]);
         let shared = relative_to(&calm, &[other, lasting]);
-        assert!(width(shared[0]) > width(by_itself[0]), "what lasts counts for all arms");
+        assert!(width(shared[0]) > width(by_itself[0]), "noise that lasts counts for all arms");
     }
 
     #[test]

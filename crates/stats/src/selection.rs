@@ -30,8 +30,8 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// The arms to go on with: all that were `named`, and then the best ones until `most` are reached, of which no more than
-    /// `best` that were not named. In the order of the arms.
+    /// The arms to go on with: all `named` ones, and then up to `best` of the best others, `most` together. In the order of the
+    /// arms.
     #[must_use]
     pub fn keep(&self, named: &[usize], best: usize, most: usize) -> Vec<usize> {
         let mut kept: Vec<usize> =

@@ -1,6 +1,6 @@
 //! Every system call and every mapping of ipcperf. With `ring` the only crate that contains `unsafe`.
 //!
-//! Two routes, on purpose: the measured path goes through [`io`], which issues system calls itself, each by a function that
+//! Two routes, on purpose: the measured path goes through [`io`], which issues each system call itself, by a function that
 //! returns, as in any program. The control plane (everything before and after a timed loop) uses `rustix` and `libc`.
 
 pub mod affinity;

@@ -20,7 +20,7 @@ pub struct Worker {
     pid: Pid,
     pidfd: OwnedFd,
     control: Control,
-    /// How it ended, once that was waited for: its number may be that of another process from then on.
+    /// How it ended, after a wait for it: from then on another process may have its number.
     ended: Option<ExitStatus>,
 }
 

@@ -1,4 +1,4 @@
-//! System calls with and without a return after them, to measure what the first return of user code takes.
+//! System calls with and without a return after them, to measure how long the first return in user code takes.
 //!
 //! The kernel may leave the processor's return predictor empty or wrong (a mitigation refills it at a switch of tasks, or
 //! runs returns of its own), and then the first return of the program is predicted wrongly.

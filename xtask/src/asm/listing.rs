@@ -171,8 +171,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// An indirect call, a panic, an allocation or a system call with no return after it: what the hot loop promises not to have. The port of an erased loop
-    /// is called through its table.
+    /// Whether the hot loop has what it promises not to have: an indirect call, a panic, an allocation or a system call with no
+    /// return after it. The port of an erased loop is called through its table.
     pub(crate) fn is_broken(&self) -> bool {
         let calls = !self.indirect.is_empty() && !self.name.contains(ERASED);
         calls || self.syscalls > 0 || !self.panics.is_empty() || !self.allocations.is_empty()

@@ -177,7 +177,7 @@ pub(crate) fn all(places: &[Place]) -> Vec<Case> {
     cases
 }
 
-/// Round trips on one CPU, where each return after a system call counts, beside programs in C.
+/// Round trips on one CPU, where each return after a system call counts, compared with a program in C.
 pub(crate) fn beside_c(place: &Place) -> Vec<Case> {
     let carriers = [Carrier::Pipe, Carrier::UnixStream, Carrier::Tcp, Carrier::Eventfd];
     let sizes =

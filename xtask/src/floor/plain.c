@@ -1,5 +1,5 @@
-// A round trip as a program in C makes it: read(2) and write(2) of the C library, both ends on one CPU. What ipcperf's figures of
-// one CPU are held against. Each end writes one word to each cache line that it sends and loads one of each that it has received.
+// A round trip as a program in C makes it: read(2) and write(2) of the C library, both ends on one CPU. ipcperf's
+// figures of one CPU are compared with it. Each end writes one word to each cache line that it sends and loads one of each that it has received.
 //   plain CARRIER BYTES CPU MILLISECONDS OFFSET
 // Prints the median in nanoseconds.
 #define _GNU_SOURCE
@@ -159,7 +159,7 @@ int main(int count, char **words) {
   }
   reader = ends[0], writer = ends[1];
   uint32_t *times = malloc(most * sizeof *times);
-  // Written now, so that no page of it is missing later.
+  // Written now, so that no page fault comes later.
   memset(times, 1, most * sizeof *times);
   for (uint64_t begin = nanos(); nanos() - begin < warm;) {
     send_one(++word);

@@ -1,5 +1,5 @@
-//! The programs in C that ipcperf is held against on one CPU, compiled by the machine's own compiler: its calls go through the
-//! C library, as those of a user's programs do.
+//! A program in C that ipcperf is compared with on one CPU, compiled by the machine's own compiler. Like a user's program it
+//! calls the kernel through the C library.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use super::case::{self, Case};
 use super::product::complaint;
 
-/// What a bare end in C may take of what our own follow takes.
+/// The range of the ratio of a bare end in C to our own follow.
 pub(super) const OF_OURS: [f64; 2] = [0.97, 1.03];
 
 /// The programs, in a folder that goes with this.

@@ -64,7 +64,8 @@ impl Product {
             .with_context(|| format!("ipcperf run --follow: {}", complaint(&output)))?;
         let cells = document["cells"].as_array().context("no cells")?;
         let found = cells.iter().find_map(|cell| cell.get("of_ours").filter(|one| one.is_object()));
-        let found = found.context("ipcperf run --follow: no cell is beside our own follow")?;
+        let found =
+            found.context("ipcperf run --follow: no cell was compared with our own follow")?;
         let value = found["ratio"].as_f64().context("no ratio")?;
         Ok((value, serde_json::from_value(found["ci95"].clone())?))
     }

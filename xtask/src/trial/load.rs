@@ -1,4 +1,4 @@
-//! What makes a machine busy while something is measured on it.
+//! Loads that keep a machine busy while something is measured on it.
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ const REST: Duration = Duration::from_millis(70);
 /// How often a compilation is looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// A load that lasts until this is dropped.
+/// A running load; it ends when this is dropped.
 pub(super) struct Load {
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
@@ -55,17 +55,17 @@ impl Load {
                 }
             }
             Kind::Compilation => {
-                // What takes minutes to find out is found out before.
+                // A missing tool shows here and not after minutes.
                 let directory = directory()?;
                 load.add(move |is_over| compile(&directory, is_over));
             }
             Kind::Fifo => {
-                let (tell, told) = std::sync::mpsc::channel();
+                let (permission, answer) = std::sync::mpsc::channel();
                 load.add(move |is_over| {
                     let is_fifo = use_fifo();
                     let may_go_on = is_fifo.is_ok();
-                    let is_told = tell.send(is_fifo).is_ok();
-                    while may_go_on && is_told && !is_over() {
+                    let is_awaited = permission.send(is_fifo).is_ok();
+                    while may_go_on && is_awaited && !is_over() {
                         let began = Instant::now();
                         while began.elapsed() < BURST {
                             std::hint::spin_loop();
@@ -73,7 +73,10 @@ impl Load {
                         sleep(REST);
                     }
                 });
-                told.recv().context("the thread ended")?.context("SCHED_FIFO is not permitted")?;
+                answer
+                    .recv()
+                    .context("the thread ended")?
+                    .context("SCHED_FIFO is not permitted")?;
             }
         }
         Ok(load)

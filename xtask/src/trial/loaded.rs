@@ -9,7 +9,7 @@ use super::load::{KINDS, Kind, Load};
 use super::options::Options;
 use super::power::{Arm, cell};
 
-/// False claims that are asked for at most: 2 of 300.
+/// False claims that are allowed: 2 of 300.
 const CLAIMS: f64 = 2.0 / 300.0;
 
 /// Rounds of each comparison take this long, s, if nothing else is asked for.
@@ -28,7 +28,7 @@ pub(super) fn run(_name: &str, count: u64, options: &Options) -> Result<bool> {
         Some(binary) => binary.clone(),
         None => crate::cargo::build_example("delayed")?,
     };
-    // What is planted is measured without load, and the delay does not depend on it.
+    // The planted delay is measured without load: it does not depend on the load.
     let plain = Arm::measure(&binary, 0, options.seed)?;
     let ns = (plain.round_trip * options.percent / 100.0).round().max(1.0) as u64;
     let added = Arm::measure(&binary, ns, options.seed)?.delay - plain.delay;
@@ -57,7 +57,7 @@ pub(super) fn run(_name: &str, count: u64, options: &Options) -> Result<bool> {
         }
         drop(load);
     }
-    let (text, is_kept) = told(&parts);
+    let (text, is_kept) = outcome(&parts);
     println!(
         "loaded: a UNIX stream socket of {:.0} ns, B delayed by 0 or {added:.0} ns\n{text}",
         plain.round_trip
@@ -75,8 +75,8 @@ fn claimed(one: &Found) -> i8 {
     }
 }
 
-/// What was found, and whether it is what is asked for.
-fn told(parts: &[Part]) -> (String, bool) {
+/// The outcome in words, and whether it is as required.
+fn outcome(parts: &[Part]) -> (String, bool) {
     let (mut text, mut all, mut said, mut held) = (String::new(), 0, 0, 0);
     for Part { kind, added, trials } in parts {
         let truth = i8::from(*added > 0.0);
@@ -105,7 +105,7 @@ fn told(parts: &[Part]) -> (String, bool) {
     }
     let limit = most(all, CLAIMS);
     text.push_str(&format!(
-        "- false: {said} verdicts and {held} intervals of {all} (2 of 300 are asked for at most; more than {limit} of {all} are \
+        "- false: {said} verdicts and {held} intervals of {all} (2 of 300 are allowed; more than {limit} of {all} are \
          not chance)\n"
     ));
     (text, said <= limit && held <= limit)
@@ -127,7 +127,7 @@ mod tests {
             ..Found::sample("CAN'T TELL", ratio)
         };
         let is_kept = |equal: &[(usize, Found)], delayed: &[(usize, Found)]| {
-            told(&[part(0.0, equal), part(500.0, delayed)]).1
+            outcome(&[part(0.0, equal), part(500.0, delayed)]).1
         };
         let (same, slower) = (Found::sample("NO DIFFERENCE", 1.0), Found::sample("SLOWER", 1.05));
         assert!(is_kept(&[(150, same.clone())], &[(150, slower.clone())]));

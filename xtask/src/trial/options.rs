@@ -10,7 +10,7 @@ pub(crate) struct Options {
     /// Repetitions, in place of as many as the claim deserves
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub(super) count: Option<u64>,
-    /// aa, power, loaded: begin no comparison that would not be over by then, and tell what there is
+    /// aa, power, loaded: begin no comparison that would end later, and report what there is
     #[arg(long)]
     pub(super) minutes: Option<f64>,
     /// aa, power, loaded: rounds of each comparison for this long [default: as many as it plans by its pilot; loaded: 3]

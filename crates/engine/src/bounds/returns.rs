@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Pairs of blocks, with a return and without one. The first pair is not counted.
 const PAIRS: u32 = 14;
-/// Round trips in a block, each of which is timed.
+/// Round trips in a block; each is timed.
 const TRIPS: u32 = 50;
 /// Calls without a switch in a batch.
 const CALLS: u32 = 200;

@@ -294,7 +294,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// Does nothing for so long, and sees what the machine does meanwhile; true if the user interrupted. Nothing happens
+    /// Does nothing for this time and watches what the machine does meanwhile; true if the user interrupted. Nothing happens
     /// within a second of the last time: rounds may be shorter than a pause.
     ///
     /// # Errors
@@ -303,7 +303,7 @@ impl<'a> Bench<'a> {
         if self.watch.is_due(Instant::now()) { self.look(length) } else { Ok(false) }
     }
 
-    /// Does nothing for so long, and sees what the machine does meanwhile; true if the user interrupted.
+    /// Does nothing for this time and watches what the machine does meanwhile; true if the user interrupted.
     fn look(&mut self, length: Duration) -> io::Result<bool> {
         if self.settle()? {
             return Ok(true);
@@ -503,7 +503,7 @@ fn moving(size: usize) -> Duration {
 mod tests {
     use super::*;
 
-    /// Pauses of so many rounds, each of which takes so long.
+    /// How many pauses this number of rounds has, where each round takes `each`.
     fn pauses(rounds: u32, each: Duration) -> u32 {
         let (mut watch, mut now, mut pauses) = (Watch::default(), Instant::now(), 0);
         for _ in 0..rounds {

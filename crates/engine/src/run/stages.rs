@@ -1,7 +1,8 @@
-//! A run in stages: a first value of every cell (screen), more rounds of what may be shown (focus), and then fresh rounds of
-//! the few cells of each question about which something is said (confirm).
+//! A run in stages: a first value of every cell (screen), more rounds of the cells that may be shown (focus), and then
+//! fresh rounds of the few cells in each question that the report makes statements about (confirm).
 //!
-//! What selects a cell counts for no statement about it, so a statement holds as if its cells had been chosen beforehand.
+//! Rounds that select a cell count for no statement about it, so a statement holds as if its cells had been chosen
+//! beforehand.
 //! The number of confirm rounds is fixed before the first of them. The reference of a question is in its block twice; if the
 //! two differ, something disturbs the comparison that pairing does not cancel.
 
@@ -22,13 +23,13 @@ use std::time::{Duration, Instant};
 /// Rounds of the screen, as many as it takes to see a slice that was disturbed.
 pub const SCREENED: u64 = 3;
 
-/// Rounds of the focus: with those of the screen eight, which drop arms that are 1.4 times slower.
+/// Rounds of the focus. Together with the screen they are eight, enough to drop arms that are 1.4 times slower.
 pub const FOCUSED: u64 = 5;
 
 /// Arms of a question that the focus measures at the most.
 const MOST_FOCUSED: usize = 16;
 
-/// Arms of a question that are kept because they are the best, beside those that are named.
+/// Arms of a question that are kept because they are the best, in addition to the named ones.
 const BEST: usize = 4;
 
 /// Arms of a question that are kept because they are the best of those that cannot be its reference.
@@ -88,7 +89,7 @@ pub struct Staging {
     pub margin: f64,
     /// The timed region of each cell of the plan.
     pub slices: Vec<Duration>,
-    /// What a slice takes beside its timed region and warm-up, before any was measured.
+    /// How long a slice is expected to take in addition to its timed region and warm-up, before any was measured.
     pub overhead: Duration,
 }
 
@@ -149,7 +150,8 @@ struct Chosen {
     reference: usize,
 }
 
-/// A question with what is to be confirmed of it: the fewest rounds that it should have, later those that it gets.
+/// A question and the cells to confirm in it: first with the fewest rounds that it should have, later with the rounds that
+/// it gets.
 #[derive(Clone, Debug)]
 struct Candidate {
     question: usize,
@@ -157,7 +159,7 @@ struct Candidate {
     chosen: Chosen,
 }
 
-/// What is confirmed of a question.
+/// The cells of a question that are confirmed.
 #[derive(Clone, Debug)]
 struct Confirmed {
     /// Places of the cells in the plan.
@@ -183,7 +185,7 @@ struct Run<'a, 'b> {
     stages: Vec<(u64, Stage)>,
     /// Of each arm, in which rounds of the step it takes part: so many of so many. 0: it is closed.
     shares: Vec<(u64, u64)>,
-    /// What has been confirmed of each question, or is being confirmed.
+    /// The confirmed cells of each question, once its confirmation has begun.
     confirmed: Vec<Option<Confirmed>>,
     /// What slices of each cell of the plan took together, and how many there were.
     took: Vec<(Duration, u32)>,
@@ -263,7 +265,7 @@ impl<'a, 'b> Run<'a, 'b> {
         arms.iter().map(row).collect()
     }
 
-    /// Cells of a question of which slices can be measured.
+    /// Cells of a question whose slices can be measured.
     fn runnable(&self, question: usize) -> Vec<usize> {
         let is_open = |cell: &&usize| Arm::from(&self.cells[**cell]).is_open;
         self.staging.questions[question].cells.iter().filter(is_open).copied().collect()
@@ -315,7 +317,7 @@ impl<'a, 'b> Run<'a, 'b> {
         FOCUSED
     }
 
-    /// What is to be confirmed of a question, and its reference; `None` where it has no cell.
+    /// The cells to confirm in a question, and its reference; `None` where it has no cell.
     fn choose(&self, question: usize) -> Option<Chosen> {
         let plan = &self.staging.questions[question];
         let mut kept = self.runnable(question);
@@ -347,7 +349,7 @@ impl<'a, 'b> Run<'a, 'b> {
         (&plan.key.mechanism, &plan.options)
     }
 
-    /// The arms that the questions of the focus keep, those of the first one first.
+    /// The arms that the questions of the focus keep, beginning with the first question.
     fn kept_by_any(&self) -> Vec<(&str, &OptionSet)> {
         let mut all = Vec::new();
         for question in 0..self.staging.focused.min(self.staging.questions.len()) {
@@ -437,7 +439,7 @@ impl<'a, 'b> Run<'a, 'b> {
             }
         };
         let all = (0..self.confirmed.len()).filter_map(candidate).collect();
-        // What was confirmed next to another reference is worth more than a few rounds next to this one.
+        // Many rounds with another reference are worth more than a few rounds with this one.
         let is_enough = |one: &Candidate| {
             self.confirmed[one.question].is_none() || one.rounds >= FEWEST_CONFIRMED
         };

@@ -12,6 +12,11 @@ const NOTHING: Sources<'_> = Sources {
     configuration: None,
 };
 
+/// A file of sched_ext.
+fn extension(path: &str) -> String {
+    format!("sys/kernel/sched_ext/{path}")
+}
+
 /// A kernel whose model can change, as `/proc/version` has it.
 const SWITCHED: &str =
     "Linux version 6.18.44 (builder@host) (gcc (GCC) 15.3.0) #1 SMP PREEMPT_DYNAMIC Mon Jan 1";
@@ -101,7 +106,7 @@ fn every_file_is_read_where_the_kernel_has_it() {
             ("proc/cmdline", "quiet preempt=lazy\n"),
             ("proc/sys/kernel/sched_autogroup_enabled", "1\n"),
             ("sys/kernel/sched_ext/state", "enabled\n"),
-            ("sys/kernel/sched_ext/root/ops", "lavd_1.0.17_x86_64\n"),
+            (&extension(SCHEDULER), "lavd_1.0.17_x86_64\n"),
             ("sys/kernel/debug/sched/features", "PLACE_LAG NO_HRTICK NONTASK_CAPACITY \n"),
             (
                 "sys/kernel/mm/transparent_hugepage/shmem_enabled",
@@ -130,7 +135,7 @@ fn a_scheduler_has_its_name_its_state_or_none() {
     let of = |files: &[(&str, &str)]| described(files, None, None).sched_ext;
     let state = "sys/kernel/sched_ext/state";
     assert_eq!(of(&[(state, "disabled\n")]).as_deref(), Some("disabled"));
-    let left = [(state, "disabled\n"), ("sys/kernel/sched_ext/root/ops", "simple\n")];
+    let left = [(state, "disabled\n"), (&extension(SCHEDULER), "simple\n")];
     assert_eq!(of(&left).as_deref(), Some("disabled"));
     assert_eq!(of(&[(state, "enabling\n")]).as_deref(), Some("enabling"));
     assert_eq!(of(&[]), None);

@@ -1,4 +1,4 @@
-//! A survey in stages: what is screened, what is confirmed, and beside which reference.
+//! A survey in stages: which cells are screened, which are confirmed, and with which reference.
 
 use crate::common::Sandbox;
 use serde_json::Value;

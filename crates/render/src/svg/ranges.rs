@@ -14,7 +14,7 @@ pub struct Range {
     pub words: String,
 }
 
-/// What has one name.
+/// The ranges under one name.
 #[derive(Clone, Debug)]
 pub struct RangeRow {
     /// Its name.

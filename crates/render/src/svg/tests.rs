@@ -254,7 +254,7 @@ fn ranges_have_a_lane_for_each_series_and_the_reference_goes_through_all_rows() 
         "{svg}"
     );
     assert_eq!(svg.matches(" theirs\"").count(), 1, "the reference has one figure: {svg}");
-    // Three intervals of three lines each, and three marks beside those of the names of the series.
+    // Three intervals of three lines each, and three marks in addition to the ones at the names of the series.
     assert_eq!(svg.matches(" ours\"").count(), 9, "{svg}");
     assert_eq!(svg.matches("<circle").count(), 3, "{svg}");
     // The same figure is at the same place in either lane.

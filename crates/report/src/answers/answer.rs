@@ -46,8 +46,7 @@ pub struct Answer {
     pub relation: Option<String>,
     /// Others that are shown to be as good within the margin.
     pub ties: Vec<String>,
-    /// Others of which it is not known whether they are better by more than the margin; where nothing may be said, all that
-    /// may be the best.
+    /// Others that may be better by more than the margin; of an undecided answer all that may be the best.
     pub open: Vec<String>,
     /// The nearest that is certainly worse.
     pub runner_up: Option<String>,

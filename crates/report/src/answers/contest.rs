@@ -117,7 +117,7 @@ pub(crate) struct Contestant<'a> {
     pub(crate) name: String,
     pub(crate) reading: Reading,
     pub(crate) cell: &'a Cell,
-    /// What may be said of it beside the reference.
+    /// Its relation to the reference.
     pub(crate) relation: Relation,
 }
 
@@ -129,11 +129,11 @@ pub(crate) struct Contest<'a> {
     pub(crate) size: u64,
     ordered: Vec<Contestant<'a>>,
     /// Others that are compared with the reference and are not chosen, in no order.
-    beside: Vec<Contestant<'a>>,
+    others: Vec<Contestant<'a>>,
     reference: usize,
-    /// The one to use; `None` where nothing may be said.
+    /// The one to use; `None` if that is undecided.
     choice: Option<usize>,
-    /// Those of which it is not known whether they are better by more than the margin.
+    /// Contestants that may be better by more than the margin.
     open: Vec<usize>,
     /// How many more rounds would tell, where that can be said.
     pub(crate) rounds_to_tell: Option<u64>,
@@ -195,7 +195,7 @@ impl<'a> Contest<'a> {
             basis,
             size,
             ordered: order.iter().map(contestant).collect(),
-            beside: others.iter().map(contestant).collect(),
+            others: others.iter().map(contestant).collect(),
             reference: place(found.reference()),
             choice: choice.map(place),
             rounds_to_tell: found.rounds_to_tell(&open),
@@ -240,8 +240,8 @@ impl<'a> Contest<'a> {
     }
 
     /// Others that are compared with the reference and are not chosen.
-    pub(crate) fn beside(&self) -> &[Contestant<'a>] {
-        &self.beside
+    pub(crate) fn others(&self) -> &[Contestant<'a>] {
+        &self.others
     }
 
     /// The one that the others are compared with.
@@ -249,7 +249,7 @@ impl<'a> Contest<'a> {
         &self.ordered[self.reference]
     }
 
-    /// The one to use; `None` where nothing may be said.
+    /// The one to use; `None` if that is undecided.
     pub(crate) fn winner(&self) -> Option<&Contestant<'a>> {
         self.choice.map(|at| &self.ordered[at])
     }
@@ -264,13 +264,13 @@ impl<'a> Contest<'a> {
         self.choice.is_some_and(|at| at != self.reference)
     }
 
-    /// Whether what may be said comes from rounds that were made for it.
+    /// Whether the statements come from rounds of the confirm stage, or from a document without stages.
     pub(crate) fn is_confirmed(&self) -> bool {
         !self.reference().cell.is_unconfirmed()
     }
 
-    /// Those of which it is not known whether they are better than the reference by more than the margin; of an undecided
-    /// contest all that may be the best.
+    /// Contestants that may be better than the reference by more than the margin; of an undecided contest all that may be the
+    /// best.
     pub(crate) fn open(&self) -> impl Iterator<Item = &Contestant<'a>> {
         self.open.iter().map(|at| &self.ordered[*at])
     }
@@ -283,12 +283,12 @@ impl<'a> Contest<'a> {
         self.ordered.iter().filter(may).min_by(order).unwrap_or_else(|| self.first())
     }
 
-    /// The contestant of a cell, or what is compared beside them.
+    /// The contestant of a cell, also among the others.
     pub(crate) fn of_cell(&self, cell: &Cell) -> Option<&Contestant<'a>> {
-        self.ordered.iter().chain(&self.beside).find(|one| std::ptr::eq(one.cell, cell))
+        self.ordered.iter().chain(&self.others).find(|one| std::ptr::eq(one.cell, cell))
     }
 
-    /// What may be said of a contestant, in the words of what is compared.
+    /// A relation, in the words of the metric.
     fn words(&self, relation: Relation) -> String {
         let words = relation.words(self.margin);
         match self.kind {
@@ -300,9 +300,9 @@ impl<'a> Contest<'a> {
         }
     }
 
-    /// What may be said of a contestant beside the one to use, and of which that is; where another than the reference is to
-    /// be used, the reference alone is compared with it.
-    pub(crate) fn beside_first(&self, one: &Contestant) -> (Relation, &Contestant<'a>) {
+    /// The relation of a contestant, and the contestant that it is compared with: the reference. If another is faster and to
+    /// be used, the reference itself is compared with that one.
+    pub(crate) fn compared(&self, one: &Contestant) -> (Relation, &Contestant<'a>) {
         match one.relation {
             Relation::Reference if self.is_overtaken() => {
                 (self.first().relation.mirrored(), self.first())
@@ -350,8 +350,8 @@ impl<'a> Contest<'a> {
             None if self.ordered.len() == 1 => self.named(self.reference()),
             None => format!("undecided between {}", self.list(&self.open().collect::<Vec<_>>())),
             Some(winner) if self.is_overtaken() => {
-                let beside = self.words(winner.relation);
-                format!("{} ({beside} than {})", self.named(winner), self.reference().name)
+                let words = self.words(winner.relation);
+                format!("{} ({words} than {})", self.named(winner), self.reference().name)
             }
             Some(winner) => self.named(winner),
         }
@@ -400,7 +400,7 @@ impl<'a> Contest<'a> {
         parts.push(match self.runner_up() {
             None => "nothing measured is certainly slower".to_owned(),
             Some(next) => {
-                let (relation, _) = self.beside_first(next);
+                let (relation, _) = self.compared(next);
                 format!("runner-up {}, {}", self.named(next), self.words(relation))
             }
         });
@@ -420,7 +420,7 @@ impl<'a> Contest<'a> {
             open: self.open().map(name).collect(),
             runner_up: next.map(name),
             runner_up_value: next.map(|one| one.reading.value),
-            runner_up_relation: next.map(|one| words(self.beside_first(one).0)),
+            runner_up_relation: next.map(|one| words(self.compared(one).0)),
             ..Answer::without_figures(question, sentence)
         }
     }

@@ -133,8 +133,8 @@ impl<'a> Survey<'a> {
         self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, is_data)
     }
 
-    /// The same, and beside it what spins before it sleeps: it is compared and never chosen.
-    pub(crate) fn small_contest_beside(
+    /// The same, with the mechanisms that spin before they sleep: they are compared and never chosen.
+    pub(crate) fn small_contest_with_spinning(
         &self,
         is_shown: impl Fn(&Entry) -> bool,
     ) -> Option<Contest<'a>> {
@@ -188,11 +188,11 @@ impl<'a> Survey<'a> {
                 format!(" With both ends on one CPU it is {} as well.", here.winner_words())
             }
             Some(one) => {
-                let (relation, than) = here.beside_first(one);
+                let (relation, than) = here.compared(one);
                 format!(
                     " With both ends on one CPU {name} takes {}: {} ({}).",
                     figures::nanos(one.reading.value),
-                    beside_words(relation, here.margin, &than.name),
+                    words_against(relation, here.margin, &than.name),
                     here.figure(than)
                 )
             }
@@ -305,14 +305,14 @@ impl<'a> Survey<'a> {
         };
         let sockets = of(&is_socket)?;
         let own = all.of_cell(sockets.first().cell)?;
-        let (relation, best) = all.beside_first(own);
+        let (relation, best) = all.compared(own);
         let figure = figures::nanos(best.reading.value);
         let price = if std::ptr::eq(own.cell, all.first().cell) {
             "the best of any kind".to_owned()
         } else {
             let is_best = std::ptr::eq(best.cell, all.first().cell);
             let what = if is_best { "the best of any kind" } else { "the reference" };
-            let words = beside_words(relation, all.margin, what);
+            let words = words_against(relation, all.margin, what);
             format!("{words} ({}, {figure})", best.name)
         };
         let mut sentence = format!(
@@ -327,7 +327,7 @@ impl<'a> Survey<'a> {
         }
         let answer = sockets.answer(Question::Unrelated, sentence);
         let ratio = |name: &Option<String>| {
-            let (relation, _) = all.beside_first(all.of_name(name.as_ref()?)?);
+            let (relation, _) = all.compared(all.of_name(name.as_ref()?)?);
             relation.ratio()
         };
         let (value, runner_up_value) = (ratio(&answer.mechanism), ratio(&answer.runner_up));
@@ -335,13 +335,13 @@ impl<'a> Survey<'a> {
     }
 }
 
-/// `1.5x slower [1.2, 1.9] than pipe`, `as fast (within 10 %) as pipe`, `undecided: 0.9x to 1.4x beside pipe`.
-fn beside_words(relation: Relation, margin: f64, other: &str) -> String {
+/// `1.5x slower [1.2, 1.9] than pipe`, `as fast (within 10 %) as pipe`, `undecided: 0.9x to 1.4x against pipe`.
+fn words_against(relation: Relation, margin: f64, other: &str) -> String {
     let words = relation.words(margin);
     let link = match relation {
         Relation::Stated(Statement::Slower { .. } | Statement::Faster { .. }, _) => "than",
         Relation::Stated(Statement::AsFast, _) => "as",
-        _ => "beside",
+        _ => "against",
     };
     format!("{words} {link} {other}")
 }

@@ -1,4 +1,4 @@
-//! One size and load with the figures of all entrants: who is to be used for it, and what may be said of the others.
+//! One size and load with the figures of all entrants: which one to use, and how the others compare.
 
 use super::trial::Trial;
 use crate::fittest::Fitness;
@@ -46,12 +46,12 @@ impl<'a> Contest<'a> {
         let mut contest =
             Self { trial, kind, cells, fitness, margin, own, leader, to_leader, to_choice, best };
         let other = leader.filter(|leader| *leader != contest.own.reference());
-        contest.to_leader = other.map(|leader| contest.beside(leader));
+        contest.to_leader = other.map(|leader| contest.next_to(leader));
         Some(contest)
     }
 
     /// All next to one of them.
-    pub(super) fn beside(&self, one: usize) -> Relations {
+    pub(super) fn next_to(&self, one: usize) -> Relations {
         let fitness = |cell: &Cell| {
             let own = self.cells.iter().position(|(of, _)| std::ptr::eq(*of, cell)).unwrap_or(one);
             self.fitness[own]
@@ -59,10 +59,10 @@ impl<'a> Contest<'a> {
         Relations::next_to(self.kind, &self.cells, one, fitness, self.margin)
     }
 
-    /// From here on relations are those to the choice for all trials, unless nothing may be said in this one.
+    /// From here on all relations are to the choice for all trials, unless this one is undecided.
     pub(super) fn compare_with(&mut self, choice: usize) {
         let is_other = self.leader.is_some() && self.own.reference() != choice;
-        self.to_choice = is_other.then(|| self.beside(choice));
+        self.to_choice = is_other.then(|| self.next_to(choice));
     }
 
     /// All next to the choice.
@@ -70,17 +70,17 @@ impl<'a> Contest<'a> {
         self.to_choice.as_ref().unwrap_or(&self.own)
     }
 
-    /// What may be said of an entrant next to the choice.
+    /// The relation of an entrant to the choice.
     pub(super) fn relation(&self, one: usize) -> Relation {
         self.relations().relation(one)
     }
 
-    /// What may be said of an entrant next to the one that leads in this trial.
+    /// The relation of an entrant to the one that leads in this trial.
     pub(super) fn to_leader(&self, one: usize) -> Relation {
         self.to_leader.as_ref().unwrap_or(&self.own).relation(one)
     }
 
-    /// What may be said of an entrant next to the reference of this trial.
+    /// The relation of an entrant to the reference of this trial.
     pub(super) fn to_reference(&self, one: usize) -> Relation {
         self.own.relation(one)
     }
@@ -90,8 +90,8 @@ impl<'a> Contest<'a> {
         self.own.reference()
     }
 
-    /// How many times worse than the leader it is proved to be; 1 where nothing is proved. What was measured only to decide
-    /// what to confirm is behind by its figure.
+    /// How many times worse than the leader it is proved to be; 1 where nothing is proved. A cell of the
+    /// screen is behind by its figure.
     pub(super) fn behind(&self, one: usize) -> f64 {
         match self.to_leader(one) {
             relation if relation.is_slower() => relation.ratio().unwrap_or(1.0),

@@ -124,8 +124,8 @@ impl<'a> Field<'a> {
         }
         if !spinning.is_empty() {
             let basis = field.basis.clone();
-            let beside = Self { wanted: wanted.clone(), basis, ..Self::nobody(set) };
-            field.spinning = Some(Box::new(beside.entered_by(spinning)));
+            let others = Self { wanted: wanted.clone(), basis, ..Self::nobody(set) };
+            field.spinning = Some(Box::new(others.entered_by(spinning)));
         }
         field.entered_by(sleeping)
     }
@@ -262,8 +262,8 @@ impl<'a> Field<'a> {
             let fitness = |at: usize| fitness(Some(self.entrants[at].spec));
             let names = || self.entrants[a.0].name.cmp(self.entrants[b.0].name);
             let behind = a.1.total_cmp(&b.1).then(Reverse(a.2).cmp(&Reverse(b.2)));
-            let fitter = behind.then_with(|| fitness(a.0).cmp(&fitness(b.0)));
-            fitter.then(a.3.total_cmp(&b.3)).then_with(names)
+            let by_fitness = behind.then_with(|| fitness(a.0).cmp(&fitness(b.0)));
+            by_fitness.then(a.3.total_cmp(&b.3)).then_with(names)
         });
         best.map(|(at, ..)| at)
     }

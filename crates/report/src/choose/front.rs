@@ -135,10 +135,10 @@ impl<'a> Choice<'a> {
             *place = read.is_some().then_some(cells.len());
             cells.extend(read);
         }
-        let beside = |one: usize| {
+        let next_to = |one: usize| {
             Relations::next_to(kind, &cells, one, |_| fitness(None), self.field.margin)
         };
-        Proofs { places, next_to: (0..cells.len()).map(beside).collect() }
+        Proofs { places, next_to: (0..cells.len()).map(next_to).collect() }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What may be said of the others next to the choice, and what would tell more.
+//! How the others compare with the choice, and which further rounds would decide more.
 
 use super::contest::Contest;
 use super::field::Standing;
@@ -19,17 +19,17 @@ const TAILS: &str = "Nothing can be said of tails: a round needs 2,000 operation
 const MOST_ROUNDS: u64 = 10_000;
 
 /// An entrant next to the choice, over all contests.
-enum Beside<'a> {
+enum NextToChoice<'a> {
     /// Proved to be slower somewhere.
-    Behind,
+    Slower,
     /// Shown to be as fast everywhere.
     AsFast,
     /// Faster somewhere, and slower or undecided nowhere.
-    Ahead(&'a Contest<'a>),
+    Faster(&'a Contest<'a>),
     /// Undecided somewhere.
     Undecided(&'a Contest<'a>),
-    /// Somewhere it was measured only to decide what to confirm.
-    Screen,
+    /// Somewhere only the screen measured it.
+    Unconfirmed,
 }
 
 fn is_undecided(relation: Relation) -> bool {
@@ -42,10 +42,10 @@ fn is_undecided(relation: Relation) -> bool {
 }
 
 impl<'a> Choice<'a> {
-    /// What may be said of an entrant in a contest next to the choice.
+    /// The relation of an entrant to the choice in one contest.
     pub(super) fn relation(&self, contest: &Contest, at: usize) -> Relation {
         match (contest.relation(at), self.chosen()) {
-            // Nothing may be said in this contest, so its own reference stands where the choice would.
+            // This contest is undecided and has its own reference in place of the choice.
             (Relation::Reference, Some(chosen)) if chosen.at != at => contest.relation(chosen.at),
             (relation, _) => relation,
         }
@@ -59,7 +59,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    fn beside(&self, at: usize) -> Beside<'a> {
+    fn next_to_choice(&self, at: usize) -> NextToChoice<'a> {
         let contests = || self.field.contests.iter();
         let first = |is_so: &dyn Fn(Relation) -> bool| {
             contests().find(|contest| is_so(self.relation(contest, at)))
@@ -68,19 +68,19 @@ impl<'a> Choice<'a> {
             is_undecided(relation) || (relation.is_as_fast() && !has_places(self.set))
         };
         if first(&Relation::is_slower).is_some() {
-            Beside::Behind
+            NextToChoice::Slower
         } else if first(&|relation| relation == Relation::Unconfirmed).is_some() {
-            Beside::Screen
+            NextToChoice::Unconfirmed
         } else if let Some(contest) = first(&is_open) {
-            Beside::Undecided(contest)
+            NextToChoice::Undecided(contest)
         } else if let Some(contest) = first(&Relation::is_faster) {
-            Beside::Ahead(contest)
+            NextToChoice::Faster(contest)
         } else {
-            Beside::AsFast
+            NextToChoice::AsFast
         }
     }
 
-    /// Those that are not proved to be slower than the choice, and what would tell whether one of them is faster.
+    /// The mechanisms that are not proved to be slower than the choice, and what would decide whether one of them is faster.
     pub(super) fn others(&self, most: usize) -> Vec<Line> {
         let Some(chosen) = self.chosen() else { return Vec::new() };
         let (mut as_fast, mut ahead) = (Vec::new(), Vec::new());
@@ -92,12 +92,12 @@ impl<'a> Choice<'a> {
                 let words = words.trim_start_matches("undecided: ").to_owned();
                 format!("{name} ({words}{})", self.of(contest, ", "))
             };
-            match self.beside(one.at) {
-                Beside::Behind => {}
-                Beside::AsFast => as_fast.push(name.to_owned()),
-                Beside::Ahead(contest) => ahead.push(with(contest)),
-                Beside::Undecided(contest) => undecided.push(with(contest)),
-                Beside::Screen => screen.push(name.to_owned()),
+            match self.next_to_choice(one.at) {
+                NextToChoice::Slower => {}
+                NextToChoice::AsFast => as_fast.push(name.to_owned()),
+                NextToChoice::Faster(contest) => ahead.push(with(contest)),
+                NextToChoice::Undecided(contest) => undecided.push(with(contest)),
+                NextToChoice::Unconfirmed => screen.push(name.to_owned()),
             }
         }
         let margin = percent(self.field.margin);
@@ -234,7 +234,7 @@ impl<'a> Choice<'a> {
         })
     }
 
-    /// Those that somebody asked about and that are not chosen, and what may be said of them next to the choice.
+    /// The mechanisms that were asked about and are not chosen, and how they compare with the choice.
     pub(super) fn not_chosen(&self, most: usize) -> Vec<Line> {
         let Some(chosen) = self.chosen().filter(|_| !self.wanted().among.is_empty()) else {
             return Vec::new();
@@ -242,10 +242,10 @@ impl<'a> Choice<'a> {
         let lost = self.field.standings.iter().filter(|one| one.at != chosen.at);
         let mut lines: Vec<String> = lost.filter_map(|one| self.beside_chosen(one)).collect();
         if let Some(field) = self.field.spinning.as_deref() {
-            let beside = Choice { field, ..*self };
+            let spinning = Choice { field, ..*self };
             lines.extend(field.standings.iter().map(|one| {
-                let name = beside.name(beside.entrant(one));
-                format!("{name}{}: spins", beside.figure(one))
+                let name = spinning.name(spinning.entrant(one));
+                format!("{name}{}: spins", spinning.figure(one))
             }));
         }
         let more = lines.len().saturating_sub(most);

@@ -59,7 +59,7 @@ fn a_choice_on_one_screen() {
     ipcperf 0.1.0 choose, 2026-08-21T10:00:00Z: 27 of 30 cells measured, 10 rounds
     of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
-    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+    Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
 
     64 B: the choice and what nothing is proved to beat in p99, CPU time and rate
       mechanism      p50     p99  CPU/msg      rate  idle CPU  vs fifo

@@ -1,4 +1,4 @@
-//! What is measured of every mechanism that may be chosen, and how it is called.
+//! The cells that are measured of every mechanism that may be chosen, and their names.
 
 use crate::judge::{MetricKind, ROUND_TRIP};
 use crate::{figures, text};

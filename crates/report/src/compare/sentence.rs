@@ -41,8 +41,7 @@ fn place(cell: &Cell) -> String {
     format!(" ({})", words.collect::<Vec<_>>().join(", "))
 }
 
-/// The sentences of a run: of each group of cells that can be compared what may be said of the cells relative to the
-/// reference. Nothing where there is nothing to compare.
+/// The sentences of a run: how the cells of each question compare with its reference. Empty if there is nothing to compare.
 #[must_use]
 pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
     if set.invocation.plan.command != "run" {
@@ -77,13 +76,13 @@ pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
 }
 
 /// `tcp is 1.5x slower [1.4, 1.6] than unix-stream (64 B, two CPUs); pipe is as fast (within 10 %); splice is undecided
-/// (0.90x to 1.15x)`: what may be said of each cell, or why nothing is said.
+/// (0.90x to 1.15x)`: how each cell compares with the reference, or why that is open.
 fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
     let place = place(cells[0]);
     let kind = MetricKind::of(cells[0].key.pattern);
     let mut cells: Vec<(&Cell, Reading)> =
         cells.iter().filter_map(|cell| Some((*cell, kind.reading(cell, &set.clock)?))).collect();
-    // What has no ratio stays in this order, whichever cell was asked for first.
+    // Cells without a ratio stay in this order, whichever cell was asked for first.
     cells.sort_by(|(a, own), (b, other)| {
         kind.order(own.value, other.value).then_with(|| name(a).cmp(&name(b)))
     });
@@ -116,12 +115,12 @@ fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
     }
     let clauses = clauses(&others, &reference, &place, margin);
     match clauses.is_empty() {
-        true => format!("Nothing was confirmed{place}: all values are those of the screen."),
+        true => format!("Nothing was confirmed{place}: the screen alone measured these cells."),
         false => format!("{}.", clauses.join("; ")),
     }
 }
 
-/// A cell beside the reference.
+/// A cell and its relation to the reference.
 struct Other {
     name: String,
     relation: Relation,
@@ -140,7 +139,7 @@ fn named<'a>(found: &[&'a Other]) -> Vec<&'a Other> {
     fittest.into_iter().map(|at| found[at]).collect()
 }
 
-/// What may be said of the others, the differences first. The first clause names the reference and the place.
+/// How the others compare with the reference, the differences first. The first clause names the reference and the place.
 fn clauses(others: &[Other], reference: &str, place: &str, margin: f64) -> Vec<String> {
     let of = |is: &dyn Fn(Relation) -> bool| -> Vec<&Other> {
         others.iter().filter(|other| is(other.relation)).collect()

@@ -102,7 +102,7 @@ impl Limit {
             return Outcome::CannotTell(vec![format!("{text}: the noise grade is F")]);
         }
         let (mut failed, mut open, mut seen) = (Vec::new(), Vec::new(), false);
-        // What was measured only to decide what to confirm has no interval, and is in no gate.
+        // Cells of the screen have no interval, and are in no gate.
         let counts = |cell: &&Cell| cell.status != Status::Unavailable && !cell.is_unconfirmed();
         for cell in set.cells.iter().filter(counts) {
             if cell.status != Status::Ok {

@@ -48,7 +48,7 @@ fn or_none(value: Option<&String>) -> Parts {
     one(value.map_or("none", String::as_str))
 }
 
-/// A part of which nothing is said where it is lacking.
+/// A part that is absent where it is not known.
 fn if_known(value: Option<impl fmt::Display>) -> Parts {
     value.map(one).unwrap_or_default()
 }
@@ -66,7 +66,7 @@ fn build(set: &ResultSet, is_wanted: impl Fn(&str) -> bool) -> Parts {
 /// Keys of the build that say whether the program itself was optimised: without that it measures itself.
 const OPTIMISATION: [&str; 2] = ["debug_assertions", "opt_level"];
 
-/// The key of the build that says how the timed loops enter the kernel, and what those of builds did that do not say it.
+/// The key of the build that says how the timed loops enter the kernel, and its value for builds that lack the key.
 const ROUTE: (&str, &str) = ("syscall_route", "inline assembly");
 
 /// The price of a first return; older builds did not measure it.
@@ -231,12 +231,12 @@ pub(crate) fn facts(set: &ResultSet) -> Facts {
 /// What differs between the facts of two documents, by name of the field.
 pub(crate) fn changes(before: &Facts, after: &Facts) -> Differences {
     let both = before.iter().filter_map(|(name, parts)| Some((name, parts, after.get(name)?)));
-    let told = |(name, a, b): (&String, &Parts, &Parts)| {
+    let change = |(name, a, b): (&String, &Parts, &Parts)| {
         let is_said = ![a, b].into_iter().any(|parts| is_unsaid(name, parts));
-        let told = is_said.then(|| told(name, &[a.clone()].into(), &[b.clone()].into()))?;
-        Some((name.clone(), told?))
+        let sides = is_said.then(|| sides(name, &[a.clone()].into(), &[b.clone()].into()))?;
+        Some((name.clone(), sides?))
     };
-    map_of(both.filter_map(told))
+    map_of(both.filter_map(change))
 }
 
 fn difference(field: &Field, a: &[&ResultSet], b: &[&ResultSet]) -> Option<[String; 2]> {
@@ -244,11 +244,11 @@ fn difference(field: &Field, a: &[&ResultSet], b: &[&ResultSet]) -> Option<[Stri
         let all = sets.iter().map(|set| (field.of)(set));
         all.filter(|parts| !is_unsaid(field.name, parts)).collect()
     };
-    told(field.name, &values(a), &values(b))
+    sides(field.name, &values(a), &values(b))
 }
 
 /// What differs among the values of one field of A and of B.
-fn told(field: &str, a: &BTreeSet<Parts>, b: &BTreeSet<Parts>) -> Option<[String; 2]> {
+fn sides(field: &str, a: &BTreeSet<Parts>, b: &BTreeSet<Parts>) -> Option<[String; 2]> {
     let all: BTreeSet<_> = a.union(b).collect();
     if all.len() < 2 || are_near(field, &[a, b]) {
         return None;
@@ -274,11 +274,11 @@ fn told(field: &str, a: &BTreeSet<Parts>, b: &BTreeSet<Parts>) -> Option<[String
         keys.iter().filter_map(part).collect::<Vec<_>>().join(", ")
     };
     let side = |values: &BTreeSet<Parts>| {
-        let told = values.iter().map(words).filter(|words| !words.is_empty());
-        let told: BTreeSet<String> = told.collect();
-        match told.is_empty() {
+        let found = values.iter().map(words).filter(|words| !words.is_empty());
+        let found: BTreeSet<String> = found.collect();
+        match found.is_empty() {
             true => "not known".to_owned(),
-            false => told.into_iter().collect::<Vec<_>>().join(" / "),
+            false => found.into_iter().collect::<Vec<_>>().join(" / "),
         }
     };
     Some([side(a), side(b)])

@@ -169,7 +169,7 @@ impl MetricKind {
     }
 }
 
-/// A figure, and how much of it is no property of the mechanism.
+/// A figure, and the part of it that the mechanism does not cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) value: f64,

@@ -1,4 +1,4 @@
-//! The cells of one question beside their reference: how many times worse each is, and what may be said of it.
+//! How the cells of one question compare with their reference.
 
 use super::metric::{MetricKind, Reading};
 use super::percent;
@@ -11,7 +11,7 @@ use ipcperf_stats::{
 };
 use std::collections::BTreeMap;
 
-/// What may be said of a cell.
+/// How a cell compares with the reference of its question.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Relation {
     /// The others are compared with it.
@@ -22,18 +22,18 @@ pub(crate) enum Relation {
     TooFewPairs(usize),
     /// The reference measured twice differs from itself.
     ControlFails(Relative),
-    /// It was measured only to decide what to confirm.
+    /// Only the screen measured it.
     Unconfirmed,
     /// It is as fast within the margin by its intervals, but the machine was too noisy to say so.
     TooNoisy(Relative),
 }
 
-/// Cells of one question, and what may be said of each.
+/// The cells of one question and their relations to its reference.
 #[derive(Debug)]
 pub(crate) struct Relations {
     reference: usize,
     relations: Vec<Relation>,
-    /// Cells of which each is fitter than those behind it.
+    /// All cells, the fittest first.
     by_fitness: Vec<usize>,
     /// The reference was chosen by the rounds that the ratios come from.
     is_chosen_by_same_rounds: bool,
@@ -45,14 +45,14 @@ pub(crate) struct Relations {
 /// Which cell to use.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Choice {
-    /// This one. Of the cells in `open` it is not known whether they are faster by more than the margin.
+    /// This one. The cells in `open` may be faster by more than the margin.
     Use {
         /// Its place among the cells.
         cell: usize,
         /// Places among the cells.
         open: Vec<usize>,
     },
-    /// Nothing may be said: the control fails, or too few rounds are left.
+    /// Undecided: the control fails, or too few rounds are left.
     Undecided,
 }
 
@@ -125,7 +125,7 @@ impl Relations {
         self.reference
     }
 
-    /// What may be said of a cell.
+    /// The relation of a cell to the reference.
     pub(crate) fn relation(&self, cell: usize) -> Relation {
         self.relations[cell]
     }
@@ -383,7 +383,7 @@ fn confirmed(cells: &[(&Cell, Reading)]) -> (Vec<usize>, bool) {
     ((0..cells.len()).filter(|at| counts(at) || !any).collect(), any)
 }
 
-/// The places of all cells, each fitter than those behind it; of equally fit ones the better figure comes first.
+/// The places of all cells, the fittest first, and then the better figure.
 fn by_fitness(
     kind: MetricKind,
     cells: &[(&Cell, Reading)],
@@ -398,7 +398,7 @@ fn by_fitness(
     by_fitness
 }
 
-/// What may be said of each cell next to the reference.
+/// The relation of each cell to the reference.
 fn relations(
     kind: MetricKind,
     cells: &[(&Cell, Reading)],
@@ -454,7 +454,7 @@ fn chosen(
     kind: MetricKind,
     cells: &[(&Cell, Reading)],
 ) -> Option<usize> {
-    // What has too few rounds would leave nothing to say of the others.
+    // A reference with too few rounds would leave all others undecided.
     let has_enough = |at: &usize| rows[*at].iter().flatten().count() >= FEWEST_ROUNDS;
     let enough: Vec<usize> = confirmed.iter().copied().filter(has_enough).collect();
     let confirmed = if enough.is_empty() { confirmed } else { &enough };
@@ -486,11 +486,10 @@ fn pairs(one: &[Option<f64>], other: &[Option<f64>]) -> usize {
     one.iter().zip(other).filter(|(one, other)| one.is_some() && other.is_some()).count()
 }
 
-/// A ratio of an operation that was timed alone to one that was timed in batches contains the reading of the clock. What
-/// that explains is no difference, so the intervals reach as far as they would without it.
+/// A ratio of an operation that was timed alone to one that was timed in batches contains the reading of the clock. That
+/// part is no difference, so the intervals reach as far as they would without it.
 fn with_clock(relative: Relative, own: &Reading, reference: &Reading) -> Relative {
-    let share = |of: &Reading, beside: &Reading| match (of.clock - beside.clock).max(0.0) / of.value
-    {
+    let share = |of: &Reading, other: &Reading| match (of.clock - other.clock).max(0.0) / of.value {
         share if share.is_finite() => (1.0 - share).max(f64::MIN_POSITIVE),
         _ => 1.0,
     };

@@ -22,14 +22,18 @@ impl<'a> Overview<'a> {
         let cpu = cpu.map(|cpu| format!(", {} CPU per message", figures::nanos(cpu)));
         let gloss = if cell.key.mechanism.starts_with("unix-") { " (a UNIX socket)" } else { "" };
         let name = label(cell);
-        let beside = match contest.is_overtaken() {
+        let comparison = match contest.is_overtaken() {
             true => {
                 let words = first.relation.brief(contest.margin);
                 format!(", {words} than {}", label(contest.reference().cell))
             }
             false => String::new(),
         };
-        format!("USE {name}{gloss}: {} round trip{beside}{}", value(cell), cpu.unwrap_or_default())
+        format!(
+            "USE {name}{gloss}: {} round trip{comparison}{}",
+            value(cell),
+            cpu.unwrap_or_default()
+        )
     }
 
     /// The answer as the heading of a page.
@@ -38,7 +42,7 @@ impl<'a> Overview<'a> {
             let words = self.headline();
             return words.replacen("UNDECIDED", "Undecided", 1);
         };
-        let beside = match contest.is_overtaken() {
+        let comparison = match contest.is_overtaken() {
             true => {
                 let words = first.relation.brief(contest.margin);
                 format!(", {words} than {}", label(contest.reference().cell))
@@ -47,7 +51,7 @@ impl<'a> Overview<'a> {
         };
         let (name, takes) = (label(first.cell), value(first.cell));
         let (size, place) = (in_words(contest.size), contest.basis.words());
-        format!("Use {name}: a {size} round trip takes {takes} {place}{beside}")
+        format!("Use {name}: a {size} round trip takes {takes} {place}{comparison}")
     }
 
     /// The one to use; the only one that was measured is it, whatever its rounds say.
@@ -147,7 +151,7 @@ impl<'a> Overview<'a> {
             let why = self.merits(first, near).map(|why| format!("; {of_first} {why}"));
             let why = why.unwrap_or_default();
             // What spins first is in the table and never chosen.
-            let is_among = contest.beside().iter().any(|one| one.relation.is_faster());
+            let is_among = contest.others().iter().any(|one| one.relation.is_faster());
             let who = if is_among { "No other that sleeps at once" } else { "No other here" };
             reasons.push(format!("{who} is more than {margin} faster{why}."));
         }

@@ -25,7 +25,7 @@ pub(super) struct Shown<'a> {
     pub(super) cell: Option<&'a Cell>,
     /// Why it was not.
     pub(super) why: String,
-    /// What may be said of it beside the reference; `None` where nothing was measured to compare.
+    /// Its relation to the reference; `None` if nothing was measured to compare.
     pub(super) relation: Option<Relation>,
     /// It is the one to use.
     pub(super) is_first: bool,

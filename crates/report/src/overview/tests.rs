@@ -54,8 +54,8 @@ fn a_survey_on_one_screen() {
     tcp                  95.0 us  1.3x slower [1.3, 1.4]      142 us  16.9 us
     hidden at 80 columns: 1 MiB, CPU/msg, dead peer, 4 KiB p50, within 10 %, can
     shm-ring spins before it sleeps: fast only if the peer answers at once; shm-ring
-    in two modes: its ratio is the median of the rounds, not that of the figures;
-    fifo was chosen as reference by the same rounds
+    in two modes: its ratio comes from the rounds, not from the figures; fifo was
+    chosen as reference by the same rounds
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
     Your case   ipcperf choose -s 4K --rate 20k
@@ -67,7 +67,7 @@ fn a_survey_on_one_screen() {
     ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds
     of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
-    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+    Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
     ");
 }
 
@@ -91,8 +91,7 @@ fn wide_screens_have_more_columns() {
     fifo                 72.1 us  reference                   108 us  6.35 us          -  18.0 us  noticed            -  -            reconnect
     unix-stream          75.9 us  1.05x slower [1.03, 1.07]   114 us        -  2.60 GB/s  19.0 us  noticed            -  yes          two-way
     tcp                  95.0 us  1.3x slower [1.3, 1.4]      142 us  16.9 us  2.81 GB/s  23.8 us  noticed            -  -            two-way, reconnect
-    shm-ring spins before it sleeps: fast only if the peer answers at once; shm-ring in two modes: its ratio is the median of the rounds, not that of the figures; fifo was chosen as reference by the same
-    rounds
+    shm-ring spins before it sleeps: fast only if the peer answers at once; shm-ring in two modes: its ratio comes from the rounds, not from the figures; fifo was chosen as reference by the same rounds
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
     Your case   ipcperf choose -s 4K --rate 20k
@@ -103,7 +102,7 @@ fn wide_screens_have_more_columns() {
 
     ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 21 of 24 cells measured, 10 rounds of 100 ms, 58.1 s
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
-    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+    Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
     ");
 }
 
@@ -147,10 +146,10 @@ fn narrow_screens_say_what_they_hide() {
     within 10 %, can
     shm-ring spins before it sleeps: fast
     only if the peer answers at once;
-    shm-ring in two modes: its ratio is the
-    median of the rounds, not that of the
-    figures; fifo was chosen as reference by
-    the same rounds
+    shm-ring in two modes: its ratio comes
+    from the rounds, not from the figures;
+    fifo was chosen as reference by the same
+    rounds
     CPUs 0 and 1 (same-llc), idle as-is,
     touch cacheline
 
@@ -170,7 +169,7 @@ fn narrow_screens_say_what_they_hide() {
     Example CPU @ 2.10GHz, 2 CPUs, Linux
     6.18.5, hypervisor kvm
     Noise grade B: steal 0.4 % (A is quiet,
-    F is too noisy to compare).
+    at F only ratios hold).
     ");
 }
 
@@ -246,8 +245,8 @@ fn at_grade_f_ratios_hold_and_nothing_is_as_fast() {
     tcp                  95.0 us  1.3x slower [1.3, 1.4]      142 us  16.9 us
     hidden at 80 columns: 1 MiB, CPU/msg, dead peer, 4 KiB p50, can
     shm-ring spins before it sleeps: fast only if the peer answers at once; shm-ring
-    in two modes: its ratio is the median of the rounds, not that of the figures;
-    fifo was chosen as reference by the same rounds
+    in two modes: its ratio comes from the rounds, not from the figures; fifo was
+    chosen as reference by the same rounds
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
     Your case   ipcperf choose -s 4K --rate 20k
@@ -362,10 +361,10 @@ fn a_ratio_takes_six_common_rounds() {
         ) && few.contains("undecided: 5 pairs"),
         "{few}"
     );
-    // Of two modes both are shown, and the ratio is that of the rounds.
+    // Of two modes both are shown, and the ratio is the median over rounds.
     let modes = with(cell("tcp", 64, TWO).modes([(142_000.0, 6), (900_000.0, 3)]), 9);
     assert!(modes.contains("TCP instead 2.0x slower [2.0, 12.6]"), "{modes}");
-    assert!(modes.contains("tcp in two modes: its ratio is the median of the rounds"), "{modes}");
+    assert!(modes.contains("tcp in two modes: its ratio comes from the rounds"), "{modes}");
 }
 
 #[test]
@@ -455,7 +454,7 @@ fn what_was_slower_in_every_one_of_nine_rounds_is_slower_among_33_mechanisms() {
 
 #[test]
 fn a_row_is_as_fast_only_where_its_own_interval_shows_it() {
-    // The same rounds, but half of those of TCP are shorter: this proves nothing, and nothing is as fast either.
+    // The same rounds, but half of the rounds of TCP are shorter: this proves nothing, and nothing is as fast either.
     let mut set = of_33();
     set.cells[0].is_reference = true;
     let tcp = set.cells.iter_mut().find(|cell| cell.key.mechanism == "tcp").unwrap();
@@ -529,7 +528,7 @@ fn an_arm_that_is_much_faster_than_the_reference_is_used_with_its_ratio() {
     let (_, faster) = text.split_once("round trip, ").unwrap();
     assert!(faster.starts_with("1.") && faster.contains("] than unix-stream, "), "{text}");
     assert!(text.contains("unix-stream is two-way, but is more than 10 % slower."), "{text}");
-    assert!(text.contains("beside unix-stream to reach another host"), "{text}");
+    assert!(text.contains("against unix-stream to reach another host"), "{text}");
     let socket = text.split("UNIX socket instead ").nth(1).unwrap();
     assert!(socket.starts_with("1.3") && socket.contains("x slower ["), "{text}");
 }

@@ -9,7 +9,7 @@ use ipcperf_core::result::Cell;
 use ipcperf_render::doc::{Chart, Picture};
 use ipcperf_render::svg::{Axis, Range, RangeRow, Ranges};
 
-/// A mechanism: its cell, those of other places, and whether the others are compared with it.
+/// A mechanism: its cell, its cell at another placement, and whether the others are compared with it.
 pub(crate) struct Mechanism<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) elsewhere: Option<&'a Cell>,

@@ -180,7 +180,7 @@ fn a_survey_at_80_columns() {
         CPU waits for the scheduler and measures its time slice
 
     Findings
-      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
       - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
@@ -296,7 +296,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
       - rejected: pipe/spin and shm-ring/spin on same-cpu: a spinning pair on one CPU waits for the scheduler and measures its time slice
 
     Findings
-      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
       - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
 
     6 groups of cells were compared, too many for sentences; of one: ipcperf report FILE -p ping-pong -s 64 --place same-llc
@@ -399,7 +399,7 @@ fn a_small_set_at_40_columns_drops_columns() {
 
     Findings
       Noise grade B: steal 0.4 % (A is
-      quiet, F is too noisy to compare).
+      quiet, at F only ratios hold).
       - warning W-STEAL: 0.4 % of the time
         was stolen. Remedy: use a quiet
         machine.
@@ -443,7 +443,7 @@ fn one_cell() {
         rounds  ._*#,-_+#                                   5.00 ms to 5.00 ms
 
     Findings
-      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
       - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
@@ -455,13 +455,13 @@ fn no_cells() {
 
     ipcperf 0.1.0 survey, 2026-08-21T10:00:00Z: 0 of 0 cells measured
     Example CPU @ 2.10GHz, 2 CPUs, Linux 6.18.5, hypervisor kvm
-    Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+    Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
 
     What was measured
       No cell was measured.
 
     Findings
-      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
       - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }
@@ -518,7 +518,7 @@ fn an_interrupted_run_with_cells_of_every_status() {
       - skipped: futex on same-llc: the run was interrupted
 
     Findings
-      Noise grade B: steal 0.4 % (A is quiet, F is too noisy to compare).
+      Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
       - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
     ");
 }

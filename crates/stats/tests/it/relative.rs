@@ -1,4 +1,4 @@
-//! What the first screen of a survey says, tried on simulated surveys whose truth is known.
+//! Statements of the first screen, tried on simulated surveys whose truth is known.
 //!
 //! A survey has one question with 33 arms. Three rounds screen them and five more decide which eleven are confirmed; the
 //! reference is the first, in a fixed order of preference, of those that may be the best by these eight rounds. Sixty fresh
@@ -48,7 +48,7 @@ const NOISES: [Noise; 10] = [
 ];
 
 /// How many times longer than the first each arm takes, the one to prefer first. The first seven are named: a UNIX socket
-/// and others, of which three are equal to it, two take 1.2 times as long, and the last, TCP, takes 1.5 times as long.
+/// three others that are equal to it, two that take 1.2 times as long, and TCP, which takes 1.5 times as long.
 const NAMED: usize = 7;
 const USUAL: [f64; ARMS] = [
     1.0, 1.0, 1.0, 1.0, 1.2, 1.2, 1.5, 1.0, 1.0, 1.02, 1.05, 1.05, 1.08, 1.1, 1.1, 1.15, 1.2, 1.2,
@@ -62,7 +62,7 @@ fn surveys() -> usize {
 
 type Row = Vec<Option<f64>>;
 
-/// So many rounds of these arms, each a block in random order.
+/// `count` rounds of these arms, each a block in random order.
 fn rounds(
     host: &mut Host,
     levels: &[f64],
@@ -76,7 +76,7 @@ fn rounds(
         host.next_round(rng);
         rng.shuffle(&mut order);
         for place in &order {
-            // What has its own noise has it anew where the reference is measured again: the harder case for the control.
+            // The second slice of the reference has noise of its own, which is the harder case for the control.
             let own = if *place == MOST { ARMS } else { arms[*place] };
             let noise = host.slice(own, rng);
             rows[*place].push(noise.map(|noise| levels[arms[*place]].ln() + noise));
@@ -144,7 +144,7 @@ impl Survey {
         self.levels[arm] / self.levels[self.reference]
     }
 
-    /// What is said of each arm, in the order in which they are shown.
+    /// The statement about each arm, in the order in which they are shown.
     fn statements(&self) -> impl Iterator<Item = (usize, usize, Statement)> {
         self.arms.iter().zip(&self.relatives).map(|(arm, relative)| {
             let said = relative.filter(|_| self.control != Some(false));
@@ -214,7 +214,7 @@ impl std::fmt::Display for Share {
     }
 }
 
-/// What is asked of the first screen, and how often it was so.
+/// What the first screen must achieve, and how often it did.
 #[derive(Clone, Debug, Default)]
 struct Found {
     /// Arms that truly take 1.5 times as long as the reference and are stated to be slower.
@@ -227,7 +227,7 @@ struct Found {
     equal: Share,
     /// Arms that truly take 1.2 times as long as the reference and are stated to be as fast.
     mistaken: Share,
-    /// Questions whose intervals all hold their truth; the same for intervals of each arm alone.
+    /// Questions whose joint intervals all contain the truth; the same for the intervals of each arm alone.
     covered: Share,
     common: Share,
     /// Questions whose control failed.

@@ -19,7 +19,7 @@ use std::process::ExitStatus;
 use std::ptr;
 use std::sync::atomic::{AtomicI32, Ordering};
 
-/// Words of 16 bytes of the child's stack: 64 KiB, of which it touches a page or two.
+/// Words of 16 bytes of the child's stack: 64 KiB; it touches a page or two.
 const STACK: usize = 4096;
 
 /// What the child has to do, and why it could not.
@@ -109,16 +109,16 @@ mod tests {
     use std::io::Read;
     use std::os::fd::AsFd;
 
-    /// What a shell says that gets this as its standard input.
+    /// The output of a shell that runs this script.
     fn said(script: &CStr, variables: &[&CStr]) -> String {
-        let (mut heard, told) = io::pipe().expect("a pipe");
+        let (mut output, input) = io::pipe().expect("a pipe");
         let null = std::fs::File::open("/dev/null").expect("a file");
         let words = [c"sh", c"-c", script].map(CStr::to_owned);
         let variables: Vec<_> = variables.iter().map(|one| (*one).to_owned()).collect();
-        let pid = spawn(c"/bin/sh", &words, &variables, [null.as_fd(), told.as_fd()]);
-        drop(told);
+        let pid = spawn(c"/bin/sh", &words, &variables, [null.as_fd(), input.as_fd()]);
+        drop(input);
         let mut text = String::new();
-        heard.read_to_string(&mut text).expect("text");
+        output.read_to_string(&mut text).expect("text");
         assert!(reap(pid.expect("started")).expect("an end").success());
         text
     }
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_executed_is_an_error() {
-        let (_heard, told) = io::pipe().expect("a pipe");
-        let started = spawn(c"/no/such/program", &[], &[], [told.as_fd(), told.as_fd()]);
+        let (_output, input) = io::pipe().expect("a pipe");
+        let started = spawn(c"/no/such/program", &[], &[], [input.as_fd(), input.as_fd()]);
         assert_eq!(started.expect_err("an error").kind(), io::ErrorKind::NotFound);
     }
 }

@@ -1,4 +1,4 @@
-//! What may be said: nothing is called equal because a difference was not proved.
+//! Statements: nothing is called equal because a difference was not proved.
 
 use super::*;
 use ipcperf_core::result::Stage;
@@ -98,13 +98,13 @@ fn what_is_proved_to_be_faster_by_more_than_the_margin_takes_the_place_of_the_re
     assert!(text.starts_with("USE fifo: 40.0 us for 64 B"), "{text}");
     assert!(text.contains("faster [1.2") && text.contains("] than the reference, unix-stream"));
     assert!(line(&text, "unix-stream, 50.0 us: ").contains("x slower [1.2"), "{text}");
-    // Faster, but by less: the fitter one stays.
+    // Faster, but by less: the fittest stays.
     let text = with(48e3, None);
     assert!(text.starts_with("USE unix-stream: "), "{text}");
     let ahead = line(&text, "Faster, but not proved to be so by more than 10 %: fifo (");
     assert!(ahead.contains("faster [1.0"), "{text}");
     assert!(ahead.ends_with(" (within 10 %))."), "{text}");
-    // The margin is that of the plan.
+    // The plan says the margin.
     let text = with(48e3, Some(0.01));
     assert!(text.starts_with("USE fifo: ") && !text.contains("10 %"), "{text}");
     assert!(with(40e3, Some(0.5)).starts_with("USE unix-stream: "));
@@ -211,7 +211,7 @@ fn of_those_that_are_proved_to_be_behind_nowhere_one_that_leads_is_chosen() {
     assert!(!text.contains("nothing is best in everything"), "{text}");
     let tcp = line(&text, "tcp, 80.0 us: ");
     assert!(tcp.starts_with("1.6") && tcp.ends_with("] for 64 B"), "{text}");
-    assert_eq!(order(&set, &wanted(&[4096], &[]))[0], "tcp", "the fitter one there");
+    assert_eq!(order(&set, &wanted(&[4096], &[]))[0], "tcp", "the fittest there");
 }
 
 #[test]

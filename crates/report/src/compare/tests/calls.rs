@@ -1,4 +1,4 @@
-//! Documents whose system calls were made in another way, or return at another price.
+//! Documents whose system calls enter the kernel in different ways, or whose returns cost different times.
 
 use super::*;
 
@@ -13,7 +13,7 @@ fn a_document_from_before_calls_returned_differs_from_one_after() {
     let differing = |a: &ResultSet, b: &ResultSet| differences(&[a], &[b], Class::Factor);
     let found = differing(&old, &new);
     assert_eq!(found["calls"], ["inline assembly", "function in assembly"]);
-    assert_eq!(found.len(), 1, "it is told once");
+    assert_eq!(found.len(), 1, "it is one difference");
     // One that says what it did and one that does not, both from before.
     let mut said = sample::small();
     route(&mut said, "inline assembly");
@@ -28,9 +28,9 @@ fn a_first_return_that_costs_something_else_is_a_factor_and_a_nearly_equal_one_i
             nanos.map(|ns| Spread { min: ns, median: ns, max: ns, n: 1 });
         set
     };
-    let told = |a, b| differences(&[&of(a)], &[&of(b)], Class::Factor).remove("return");
-    assert_eq!(told(Some(490.0), Some(3.0)), Some(["490 ns".to_owned(), "3 ns".to_owned()]));
-    assert_eq!(told(Some(490.0), Some(430.0)), None);
-    assert_eq!(told(Some(12.0), Some(-2.0)), None, "both are nothing");
-    assert_eq!(told(None, Some(490.0)), None, "an older build does not say it");
+    let difference = |a, b| differences(&[&of(a)], &[&of(b)], Class::Factor).remove("return");
+    assert_eq!(difference(Some(490.0), Some(3.0)), Some(["490 ns".to_owned(), "3 ns".to_owned()]));
+    assert_eq!(difference(Some(490.0), Some(430.0)), None);
+    assert_eq!(difference(Some(12.0), Some(-2.0)), None, "both are nothing");
+    assert_eq!(difference(None, Some(490.0)), None, "an older build does not say it");
 }

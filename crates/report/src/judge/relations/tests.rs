@@ -1,4 +1,4 @@
-//! What may be said of cells relative to their reference.
+//! How cells compare with their reference.
 
 use super::*;
 use crate::fittest::fitness;

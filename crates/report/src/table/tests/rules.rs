@@ -606,10 +606,10 @@ fn the_grade_names_its_cause_and_no_measurement_is_no_grade() {
         set.noise.causes = causes.iter().map(|cause| (*cause).to_owned()).collect();
         crate::table::grade_words(&set.noise)
     };
-    assert_eq!(words("A", &[]), "Noise grade A (A is quiet, F is too noisy to compare).");
+    assert_eq!(words("A", &[]), "Noise grade A (A is quiet, at F only ratios hold).");
     assert_eq!(
         words("D", &["steal 9.1 %", "12 % of the slices rejected"]),
-        "Noise grade D: steal 9.1 % and 12 % of the slices rejected (A is quiet, F is too noisy to compare)."
+        "Noise grade D: steal 9.1 % and 12 % of the slices rejected (A is quiet, at F only ratios hold)."
     );
     assert_eq!(words("none", &[]), "No noise grade: no cell was measured.");
 }
