@@ -104,6 +104,9 @@ pub struct Comparison {
     pub only_a: Vec<String>,
     /// Cells that only B has, in words.
     pub only_b: Vec<String>,
+    /// Cells that both have and that only the screen of A or B measured, so that they are not compared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_confirmed: Vec<String>,
 }
 
 /// A client and its server, as they are (A) and with other sockets (B).

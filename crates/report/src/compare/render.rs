@@ -95,11 +95,26 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
             body.list(only.iter().cloned());
         });
     }
+    if let Some(words) = not_confirmed(document) {
+        body.space();
+        body.say(Tone::Quiet, words);
+    }
     if let Some(words) = last {
         body.space();
         body.say(Tone::Title, words);
     }
     doc
+}
+
+/// The cells that are not compared since only a screen measured them.
+fn not_confirmed(document: &Comparison) -> Option<String> {
+    let count = document.not_confirmed.len() as u64;
+    (count > 0).then(|| {
+        format!(
+            "Not compared: {}, which only the screen of A or B measured (survey --all-equal confirms all).",
+            counted(count, "cell")
+        )
+    })
 }
 
 /// Ratios that are drawn; all of them are in the table.

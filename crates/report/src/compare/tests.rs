@@ -20,6 +20,7 @@ mod gates;
 mod kernel_facts;
 mod read;
 mod saturated;
+mod screened;
 mod sentence;
 mod shown;
 mod terms;

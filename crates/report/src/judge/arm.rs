@@ -17,6 +17,8 @@ pub(crate) struct Arm {
     pub(crate) key: CellKey,
     pub(crate) knobs: BTreeMap<String, KnobReading>,
     pub(crate) status: Status,
+    /// Only the screen measured it.
+    pub(crate) is_unconfirmed: bool,
     pub(crate) reason: Option<String>,
     /// Why its own figure stands for nothing.
     lacking: Option<String>,
@@ -56,6 +58,7 @@ impl Taken {
 impl Arm {
     pub(crate) fn of(mut cell: Cell) -> Self {
         let lacking = lacking(&cell);
+        let is_unconfirmed = cell.is_unconfirmed();
         let all = std::mem::take(&mut cell.rounds);
         // Collected, they would stay in the memory of the whole rounds: 736 bytes for each in place of 96.
         let mut rounds = Vec::with_capacity(all.len());
@@ -69,6 +72,7 @@ impl Arm {
         Self {
             rounds,
             lacking,
+            is_unconfirmed,
             identity: cell.key.words(&cell.requested()),
             id: cell.id,
             key: cell.key,

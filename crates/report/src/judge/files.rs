@@ -90,13 +90,19 @@ impl Repeatable for Recorded {
 /// All that is known of one cell of one side.
 struct Gathered<'a> {
     cell: &'a Arm,
-    /// As it was measured in each session.
+    /// As it was measured in each session, beyond the screen.
     sessions: BTreeMap<usize, Vec<&'a Arm>>,
+    /// The screen of a document measured it.
+    is_screened: bool,
 }
 
 impl<'a> Gathered<'a> {
-    fn is_measured(&self) -> bool {
+    fn is_confirmed(&self) -> bool {
         !self.sessions.is_empty()
+    }
+
+    fn is_measured(&self) -> bool {
+        self.is_confirmed() || self.is_screened
     }
 
     fn open(&self) -> OpenedCell<'a> {
@@ -138,9 +144,11 @@ fn gather<'a>(side: &'a [Recorded], sets: &[&ResultSet]) -> Vec<Gathered<'a>> {
         for cell in &one.arms {
             let at = *places.entry(cell.identity.as_str()).or_insert(all.len());
             if at == all.len() {
-                all.push(Gathered { cell, sessions: BTreeMap::new() });
+                all.push(Gathered { cell, sessions: BTreeMap::new(), is_screened: false });
             }
-            if cell.status == Status::Ok {
+            if cell.status == Status::Ok && cell.is_unconfirmed {
+                all[at].is_screened = true;
+            } else if cell.status == Status::Ok {
                 all[at].cell = cell;
                 all[at].sessions.entry(session).or_default().push(cell);
             }
@@ -306,7 +314,9 @@ pub fn compare_files<'a>(
     let (of_a, of_b) = (gather(a, &a_sets), gather(b, &b_sets));
     let (in_a, in_b) = (twins(&of_a), twins(&of_b));
     let both = of_a.iter().filter_map(|one| Some((one, *in_b.get(one.cell.identity.as_str())?)));
-    let both: Vec<_> = both.filter(|(one, twin)| one.is_measured() && twin.is_measured()).collect();
+    let both = both.filter(|(one, twin)| one.is_measured() && twin.is_measured());
+    let (both, screened): (Vec<_>, Vec<_>) =
+        both.partition(|(one, twin)| one.is_confirmed() && twin.is_confirmed());
     let matched = |share: &[(&Gathered<'a>, &Gathered<'a>)]| -> Vec<Match<'a>> {
         share.iter().map(|(one, twin)| frame.matched(one, twin)).collect()
     };
@@ -331,6 +341,7 @@ pub fn compare_files<'a>(
         adjustment: terms.adjustment,
         only_a: only(&of_a, &in_b),
         only_b: only(&of_b, &in_a),
+        not_confirmed: screened.into_iter().map(|(one, _)| one.cell.id.clone()).collect(),
         programs: None,
         comparisons: compare(matches, terms.adjustment),
     })

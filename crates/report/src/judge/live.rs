@@ -136,5 +136,6 @@ pub fn compare_live(
         comparisons: compare(matches, terms.adjustment),
         only_a: Vec::new(),
         only_b: Vec::new(),
+        not_confirmed: Vec::new(),
     })
 }

@@ -90,5 +90,6 @@ pub fn compare_programs(programs: Programs<'_>, plan: ComparisonPlan) -> Compari
         comparisons: cell.into_iter().collect(),
         only_a: Vec::new(),
         only_b: Vec::new(),
+        not_confirmed: Vec::new(),
     }
 }
