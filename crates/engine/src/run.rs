@@ -113,8 +113,8 @@ pub struct Ran {
     pub interrupted: bool,
 }
 
-/// Measures `count` rounds of all open arms, then the rounds of the next step, until there is none. In each round the blocks come
-/// in random order, and the arms of a block too. No round begins that is not expected to end before `until`, except for the
+/// Measures `count` rounds of all open arms, then the rounds of the next step, until there is none. In each round the blocks
+/// come in random order, and the arms of a block too. No round begins that is not expected to end before `until`, except for the
 /// first one of all.
 ///
 /// # Errors

@@ -33,8 +33,8 @@ pub(crate) const SHOWN: usize = 8;
 /// With so many cells in each question all are confirmed, and nothing has to be selected.
 const FEW: usize = 12;
 
-/// The cells of a plan by what they have in common. The question of the first cell comes first: it is the most important. `is_named`
-/// says which cells are confirmed whatever their figures are; without one of them the usual mechanisms are.
+/// The cells of a plan by what they have in common. The question of the first cell is the most important and comes
+/// first. `is_named` says which cells are confirmed whatever their figures are; without one of them the usual mechanisms are.
 pub(crate) fn of(
     registry: &Registry,
     cells: &[CellPlan],

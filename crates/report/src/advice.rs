@@ -5,7 +5,7 @@ use crate::text;
 use ipcperf_core::result::{Cell, ResultSet, Severity, Status};
 use ipcperf_stats::FEWEST_ROUNDS;
 
-/// Whether cells have places and answers are given: not at grade F.
+/// Whether equality, tails and absolute figures hold: not at grade F.
 pub(crate) fn has_places(set: &ResultSet) -> bool {
     set.noise.grade != "F"
 }

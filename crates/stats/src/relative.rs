@@ -8,7 +8,7 @@
 //!   pairs of all arms share the reference, so they are positively dependent and the family holds more often than that.
 //! - *Rounds depend on each other.* Where what disturbs an arm lasts over several rounds, n pairs say less than n
 //!   independent ones. The variance of the mean sign is estimated with Bartlett's weights over eight lags (Newey and West,
-//!   Econometrica 55, 1987), and the ranks move out by its root. The estimate is never below the variance of independent rounds.
+//!   Econometrica 55, 1987), and the ranks move out by its root. It is never below the variance of independent rounds.
 //!   All arms of a question share one estimate, the mean over the arms: one machine disturbs them in the same rounds, and the
 //!   estimate of a single arm from 60 rounds is wrong by a third.
 //! - *Between two ranks* the ends are interpolated (Hettmansperger and Sheather, Statistics & Probability Letters 4, 1986).

@@ -1,5 +1,6 @@
-// A round trip as a program in C makes it: read(2) and write(2) of the C library, both ends on one CPU. ipcperf's
-// figures of one CPU are compared with it. Each end writes one word to each cache line that it sends and loads one of each that it has received.
+// A round trip as a program in C makes it: read(2) and write(2) of the C library, both ends on one CPU. ipcperf's figures
+// of one CPU are compared with it. Each end writes one word to each cache line that it sends, and loads one word of each
+// cache line that it receives.
 //   plain CARRIER BYTES CPU MILLISECONDS OFFSET
 // Prints the median in nanoseconds.
 #define _GNU_SOURCE

@@ -60,11 +60,11 @@ impl Load {
                 load.add(move |is_over| compile(&directory, is_over));
             }
             Kind::Fifo => {
-                let (permission, answer) = std::sync::mpsc::channel();
+                let (sender, answer) = std::sync::mpsc::channel();
                 load.add(move |is_over| {
                     let is_fifo = use_fifo();
                     let may_go_on = is_fifo.is_ok();
-                    let is_awaited = permission.send(is_fifo).is_ok();
+                    let is_awaited = sender.send(is_fifo).is_ok();
                     while may_go_on && is_awaited && !is_over() {
                         let began = Instant::now();
                         while began.elapsed() < BURST {

@@ -104,7 +104,7 @@ pub struct Comparison {
     pub only_a: Vec<String>,
     /// Cells that only B has, in words.
     pub only_b: Vec<String>,
-    /// Cells that both have and that only the screen of A or B measured, so that they are not compared.
+    /// Cells that both have with rounds of the screen alone; they are not compared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_confirmed: Vec<String>,
 }

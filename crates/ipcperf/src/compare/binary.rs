@@ -25,7 +25,7 @@ const SELF: &str = "/proc/self/exe";
 /// How long one start may take beside thirty times its slice; it is taken to hang then.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// If a larger share of the rounds has a start of noise grade F, all of them have.
+/// If a larger share of the rounds has a start of noise grade F, the comparison has this grade.
 const MOST_DISTURBED: f64 = 0.25;
 
 /// Findings of a machine that makes the tail of any cell.
@@ -145,7 +145,7 @@ fn started(
 }
 
 /// One document of all starts: the cells A, A again and B, each with its rounds. Only slices that their own start
-/// rejected do not count: what else ran meanwhile ran for all arms of the round, and the control tells whether it did.
+/// rejected are left out. Other work disturbs all arms of a round alike, and the control shows where it does not.
 fn merged(arms: [Starts; 3]) -> Option<ResultSet> {
     let starts: Vec<(u64, &ResultSet)> =
         arms.iter().flatten().map(|(round, _, set)| (*round, set)).collect();
@@ -153,12 +153,11 @@ fn merged(arms: [Starts; 3]) -> Option<ResultSet> {
     let grades = starts.iter().map(|(_, set)| set.noise.grade.as_str());
     let mut grades: Vec<&str> = grades.filter(|grade| !["F", "none"].contains(grade)).collect();
     grades.sort_unstable();
-    let is_disturbed =
-        |round: &u64| starts.iter().any(|(number, set)| number == round && set.noise.grade == "F");
-    let rounds: BTreeSet<u64> = starts.iter().map(|(round, _)| *round).collect();
-    let disturbed = rounds.iter().filter(|round| is_disturbed(round)).count();
+    let disturbed = starts.iter().filter(|(_, set)| set.noise.grade == "F");
+    let disturbed = disturbed.map(|(round, _)| *round).collect::<BTreeSet<u64>>().len();
+    let rounds = arms.iter().map(Vec::len).max().unwrap_or(0);
     let findings = kept(&starts);
-    let (grade, why) = if disturbed as f64 > MOST_DISTURBED * rounds.len() as f64 {
+    let (grade, why) = if disturbed as f64 > MOST_DISTURBED * rounds as f64 {
         ("F", None)
     } else {
         match grades.get(grades.len() / 2) {

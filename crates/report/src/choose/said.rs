@@ -28,7 +28,7 @@ enum NextToChoice<'a> {
     Faster(&'a Contest<'a>),
     /// Undecided somewhere.
     Undecided(&'a Contest<'a>),
-    /// Somewhere only the screen measured it.
+    /// Somewhere it has rounds of the screen alone.
     Unconfirmed,
 }
 

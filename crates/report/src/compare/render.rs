@@ -106,12 +106,12 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
     doc
 }
 
-/// The cells that are not compared since only a screen measured them.
+/// How many cells are not compared, since A and B have rounds of the screen alone.
 fn not_confirmed(document: &Comparison) -> Option<String> {
     let count = document.not_confirmed.len() as u64;
     (count > 0).then(|| {
         format!(
-            "Not compared: {}, which only the screen of A or B measured (survey --all-equal confirms all).",
+            "Not compared: {} with rounds of the screen alone (survey --all-equal measures all cells alike).",
             counted(count, "cell")
         )
     })

@@ -70,7 +70,7 @@ impl Slower {
         }
         open.extend(comparison.only_a.iter().map(|cell| format!("{cell}: not in B")));
         if comparison.comparisons.is_empty() {
-            open.push("no cell is in both".to_owned());
+            open.push("no cell was compared".to_owned());
         }
         if comparison.interrupted {
             open.push("interrupted".to_owned());

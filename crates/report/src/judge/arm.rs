@@ -17,7 +17,7 @@ pub(crate) struct Arm {
     pub(crate) key: CellKey,
     pub(crate) knobs: BTreeMap<String, KnobReading>,
     pub(crate) status: Status,
-    /// Only the screen measured it.
+    /// It has rounds of the screen alone.
     pub(crate) is_unconfirmed: bool,
     pub(crate) reason: Option<String>,
     /// Why its own figure stands for nothing.

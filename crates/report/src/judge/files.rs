@@ -90,19 +90,15 @@ impl Repeatable for Recorded {
 /// All that is known of one cell of one side.
 struct Gathered<'a> {
     cell: &'a Arm,
-    /// As it was measured in each session, beyond the screen.
+    /// As it was measured in each session, where that was not by the screen alone.
     sessions: BTreeMap<usize, Vec<&'a Arm>>,
-    /// The screen of a document measured it.
+    /// In some document it has rounds of the screen alone.
     is_screened: bool,
 }
 
 impl<'a> Gathered<'a> {
     fn is_confirmed(&self) -> bool {
         !self.sessions.is_empty()
-    }
-
-    fn is_measured(&self) -> bool {
-        self.is_confirmed() || self.is_screened
     }
 
     fn open(&self) -> OpenedCell<'a> {
@@ -167,14 +163,17 @@ fn twins<'s, 'a>(side: &'s [Gathered<'a>]) -> Twins<'s, 'a> {
 /// What was measured on this side only, with the reason where the other side has tried.
 fn only(side: &[Gathered<'_>], other: &Twins<'_, '_>) -> Vec<String> {
     let words = |one: &Gathered<'_>| match other.get(one.cell.identity.as_str()) {
-        Some(twin) if twin.is_measured() => None,
+        Some(twin) if twin.is_confirmed() => None,
+        Some(twin) if twin.is_screened => {
+            Some(format!("{}: the other side has rounds of the screen alone", one.cell.id))
+        }
         Some(twin) => {
             let reason = twin.cell.reason.as_deref().unwrap_or("no figures");
             Some(format!("{}: {reason}", one.cell.id))
         }
         None => Some(one.cell.id.clone()),
     };
-    side.iter().filter(|one| one.is_measured()).filter_map(words).collect()
+    side.iter().filter(|one| one.is_confirmed()).filter_map(words).collect()
 }
 
 /// What holds for all pairs.
@@ -314,9 +313,11 @@ pub fn compare_files<'a>(
     let (of_a, of_b) = (gather(a, &a_sets), gather(b, &b_sets));
     let (in_a, in_b) = (twins(&of_a), twins(&of_b));
     let both = of_a.iter().filter_map(|one| Some((one, *in_b.get(one.cell.identity.as_str())?)));
-    let both = both.filter(|(one, twin)| one.is_measured() && twin.is_measured());
-    let (both, screened): (Vec<_>, Vec<_>) =
+    let (both, others): (Vec<_>, Vec<_>) =
         both.partition(|(one, twin)| one.is_confirmed() && twin.is_confirmed());
+    let is_open = |one: &Gathered<'_>| one.is_screened && !one.is_confirmed();
+    let screened = others.iter().filter(|(one, twin)| is_open(one) && is_open(twin));
+    let not_confirmed = screened.map(|(one, _)| one.cell.id.clone()).collect();
     let matched = |share: &[(&Gathered<'a>, &Gathered<'a>)]| -> Vec<Match<'a>> {
         share.iter().map(|(one, twin)| frame.matched(one, twin)).collect()
     };
@@ -341,7 +342,7 @@ pub fn compare_files<'a>(
         adjustment: terms.adjustment,
         only_a: only(&of_a, &in_b),
         only_b: only(&of_b, &in_a),
-        not_confirmed: screened.into_iter().map(|(one, _)| one.cell.id.clone()).collect(),
+        not_confirmed,
         programs: None,
         comparisons: compare(matches, terms.adjustment),
     })

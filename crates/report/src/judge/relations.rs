@@ -22,7 +22,7 @@ pub(crate) enum Relation {
     TooFewPairs(usize),
     /// The reference measured twice differs from itself.
     ControlFails(Relative),
-    /// Only the screen measured it.
+    /// It has rounds of the screen alone.
     Unconfirmed,
     /// It is as fast within the margin by its intervals, but the machine was too noisy to say so.
     TooNoisy(Relative),

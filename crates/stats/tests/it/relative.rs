@@ -47,7 +47,7 @@ const NOISES: [Noise; 10] = [
     Noise::Rejected,
 ];
 
-/// How many times longer than the first each arm takes, the one to prefer first. The first seven are named: a UNIX socket
+/// How many times longer than the first each arm takes, the one to prefer first. The first seven are named: a UNIX socket,
 /// three others that are equal to it, two that take 1.2 times as long, and TCP, which takes 1.5 times as long.
 const NAMED: usize = 7;
 const USUAL: [f64; ARMS] = [
