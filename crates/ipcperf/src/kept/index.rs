@@ -12,8 +12,8 @@ use std::io::{self, Read, Write};
 /// Its file, beside the documents.
 const INDEX: &str = "index.jsonl";
 
-/// What a line of it is. Lines of another form are made anew.
-const FORM: u32 = 1;
+/// The form of its lines. A line of another form is replaced by what the document says.
+const FORM: u32 = 2;
 
 /// By what a line of the index is known to be that of a file as it is now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

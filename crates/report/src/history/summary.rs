@@ -55,6 +55,9 @@ pub struct CellFigure {
     /// Its rounds fell into two modes, of which the one with more rounds is the figure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub two_modes: bool,
+    /// Only the screen of a survey measured it, so that it is compared with nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_confirmed: bool,
 }
 
 /// Cells by their identity in words.
@@ -70,6 +73,7 @@ impl CellFigure {
             value: figure.and_then(|figure| figure.value),
             ci95: figure.and_then(|figure| figure.ci95),
             two_modes: figure.is_some_and(|figure| figure.modes.len() > 1),
+            not_confirmed: cell.is_unconfirmed(),
         }
     }
 }

@@ -194,6 +194,29 @@ fn a_result_that_is_kept_twice_is_one_point() {
 }
 
 #[test]
+fn values_of_screens_are_one_line_and_are_compared_with_nothing() {
+    use ipcperf_core::result::{Round, Stage};
+    let staged = |stage: Stage| {
+        move |set: &mut ResultSet| {
+            set.cells[0].rounds = vec![Round { stage: Some(stage), ..Round::default() }];
+        }
+    };
+    let screened = || document(90_000.0, staged(Stage::Screen));
+    let confirmed = |value| document(value, staged(Stage::Confirm));
+    let documents = [confirmed(10_000.0), screened(), confirmed(10_100.0), screened()];
+    let shown = text(&follow(PIPE, documents.to_vec()), Format::Table, 200);
+    assert!(shown.contains("no change since @a is shown, 10.1 us after 10.0 us"), "{shown}");
+    assert!(shown.contains("\n2 documents of "), "{shown}");
+    assert!(shown.contains("- @b and @d: measured by the screen of a survey only"), "{shown}");
+    let shown = text(&follow(PIPE, vec![screened(), screened()]), Format::Table, 200);
+    assert!(shown.contains("only screens of surveys measured it"), "{shown}");
+    assert!(!shown.contains("90.0 us"), "{shown}");
+    // What each has on file is in the rows.
+    let csv = text(&follow(PIPE, vec![screened(), screened()]), Format::Csv, 80);
+    assert_eq!(csv.matches("not compared").count(), 2, "{csv}");
+}
+
+#[test]
 fn a_cell_without_a_figure_has_a_line_that_says_why() {
     let tcp = "tcp ping-pong 64B same-llc";
     let found = follow(tcp, vec![document(1.0, same), document(1.0, same)]);

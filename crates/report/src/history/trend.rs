@@ -20,6 +20,9 @@ const MACHINE: [&str; 5] = ["host", "architecture", "cpu", "topology", "hypervis
 /// A program that is not optimised measures itself.
 const OPTIMISATION: &str = "optimisation";
 
+/// Why the value of a screen is not compared with others.
+const NOT_CONFIRMED: &str = "measured by the screen of a survey only, not compared";
+
 /// The cell in one document.
 #[derive(Clone, Debug, Serialize)]
 struct Point {
@@ -84,6 +87,8 @@ fn incomparable(
         Some(format!("another machine ({})", told.join("; ")))
     } else if build {
         Some("a program that was optimised in another way".to_owned())
+    } else if figure.not_confirmed {
+        Some(NOT_CONFIRMED.to_owned())
     } else if figure.value.is_some() && figure.timed != last.1.timed {
         Some(format!("timed in another way: {}, not {}", figure.timed, last.1.timed))
     } else {
@@ -95,7 +100,8 @@ fn incomparable(
 /// is left out, with the reason.
 #[must_use]
 pub fn trend(cell: &str, documents: Vec<(Kept, CellFigure)>) -> Trend {
-    let last = documents.iter().rev().find(|(_, figure)| figure.value.is_some());
+    let counts = |figure: &CellFigure| figure.value.is_some() && !figure.not_confirmed;
+    let last = documents.iter().rev().find(|(_, figure)| counts(figure));
     let last = last.or(documents.last()).cloned();
     let (last, reference) = last.map(|(kept, figure)| (kept.summary, figure)).unzip();
     let (last, reference) = (last.unwrap_or_default(), reference.unwrap_or_default());
@@ -218,7 +224,10 @@ impl Trend {
         let shown = self.shown();
         let mut figures = shown.iter().rev().filter_map(|point| Some((point, point.figure.value?)));
         let Some((last, value)) = figures.next() else {
-            return "no document has a figure".to_owned();
+            return match self.points.iter().any(|point| point.figure.not_confirmed) {
+                true => "only screens of surveys measured it".to_owned(),
+                false => "no document has a figure".to_owned(),
+            };
         };
         // What went before is no news of it.
         if let Some(newest) = shown.last().filter(|newest| newest.figure.value.is_none()) {
