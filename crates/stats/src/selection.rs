@@ -10,6 +10,12 @@ use crate::estimate::median;
 /// Chance that the truly best arm of a question is dropped, over all arms together.
 const DROPPED: f64 = 0.1;
 
+/// Chance that an arm at the margin does not count as near the best, for this arm alone.
+const OVERLOOKED: f64 = 0.1;
+
+/// Arms that are kept because they are the fittest of those near the best.
+const FITTEST: usize = 2;
+
 /// Rounds of a question below which its statements are not planned: it is shown as undecided by lack of time.
 pub const FEWEST_CONFIRMED: u64 = 20;
 
@@ -25,22 +31,34 @@ const MOST: u64 = 400;
 pub struct Selected {
     /// All arms that have a figure, the best first.
     pub order: Vec<usize>,
-    /// Of each arm, whether the rounds leave open that it is the best.
+    /// Of each arm, whether the rounds leave open that it is the best to within the margin.
     pub may_be_best: Vec<bool>,
+    /// Of each arm, whether the same is open if nothing but this arm is looked at: fewer are.
+    pub is_near_best: Vec<bool>,
 }
 
 impl Selected {
-    /// The arms to go on with: all `named` ones, and then up to `best` of the best others, `most` together. In the order of the
-    /// arms.
+    /// The arms to go on with, `most` at the most: all `named` ones, then of the others near the best the first two in
+    /// `by_fitness`, because the fittest of equals is the one to use, and then those of the first `best` arms that may be the
+    /// best. In the order of the arms.
     #[must_use]
-    pub fn keep(&self, named: &[usize], best: usize, most: usize) -> Vec<usize> {
+    pub fn keep(
+        &self,
+        named: &[usize],
+        by_fitness: &[usize],
+        best: usize,
+        most: usize,
+    ) -> Vec<usize> {
         let mut kept: Vec<usize> =
             named.iter().copied().filter(|arm| self.order.contains(arm)).take(most).collect();
-        let leading = self.order.iter().take(best).filter(|arm| self.may_be_best[**arm]);
-        let room = most - kept.len();
-        let more: Vec<usize> =
-            leading.copied().filter(|arm| !kept.contains(arm)).take(room).collect();
-        kept.extend(more);
+        let is_new = |arm: &&usize| self.is_near_best[**arm] && !kept.contains(*arm);
+        let fittest: Vec<usize> = by_fitness.iter().filter(is_new).take(FITTEST).copied().collect();
+        let leading = self.order.iter().copied().take(best).filter(|arm| self.may_be_best[*arm]);
+        for arm in fittest.into_iter().chain(leading) {
+            if kept.len() < most && !kept.contains(&arm) {
+                kept.push(arm);
+            }
+        }
         kept.sort_unstable();
         kept
     }
@@ -49,23 +67,28 @@ impl Selected {
 /// Ranks the arms of a question by rounds that chose nothing yet. A row has the logarithm of one figure for each round,
 /// less is better, `None` where the arm has none.
 ///
-/// An arm may be the best while its mean distance to the leading arm is at most Student's t at 1 − 0.1/(k − 1) times the
-/// standard error of that distance.
+/// An arm may be the best while its mean distance to the leading arm, less the logarithm of 1 + `margin`, is at most Student's
+/// t at 1 − 0.1/(k − 1) times the standard error of that distance. With a margin of 0.1 arms that are at most 10 % worse than
+/// the leading one stay, so that which of them leads by chance decides nothing.
 #[must_use]
-pub fn select(rows: &[Vec<Option<f64>>]) -> Selected {
+pub fn select(rows: &[Vec<Option<f64>>], margin: f64) -> Selected {
     let centred = centred(rows);
     let level = |row: &Vec<Option<f64>>| median(&row.iter().flatten().copied().collect::<Vec<_>>());
     let levels: Vec<Option<f64>> = centred.iter().map(level).collect();
     let mut order: Vec<usize> = (0..rows.len()).filter(|arm| levels[*arm].is_some()).collect();
     let place = |arm: &usize| levels[*arm].unwrap_or(f64::INFINITY);
     order.sort_by(|a, b| place(a).total_cmp(&place(b)));
-    let may_be_best = (0..rows.len()).map(|arm| match order.first() {
-        Some(leader) if levels[arm].is_some() => {
-            arm == *leader || is_near(&rows[arm], &rows[*leader], order.len())
-        }
-        _ => false,
-    });
-    Selected { may_be_best: may_be_best.collect(), order }
+    let open = |dropped: f64| {
+        let is_open = |arm: usize| match order.first() {
+            Some(leader) if levels[arm].is_some() => {
+                arm == *leader || is_near(&rows[arm], &rows[*leader], 1.0 - dropped, margin)
+            }
+            _ => false,
+        };
+        (0..rows.len()).map(is_open).collect()
+    };
+    let may_be_best = open(DROPPED / (order.len().max(2) - 1) as f64);
+    Selected { may_be_best, is_near_best: open(OVERLOOKED), order }
 }
 
 /// Each value less the median of its round, so that a round that an arm missed does not move its place.
@@ -84,7 +107,7 @@ fn centred(rows: &[Vec<Option<f64>>]) -> Vec<Vec<Option<f64>>> {
     rows.iter().map(of_row).collect()
 }
 
-fn is_near(row: &[Option<f64>], leader: &[Option<f64>], arms: usize) -> bool {
+fn is_near(row: &[Option<f64>], leader: &[Option<f64>], point: f64, margin: f64) -> bool {
     let both = row.iter().zip(leader).filter_map(|(own, leader)| Some((*own)? - (*leader)?));
     let distances: Vec<f64> = both.filter(|one| one.is_finite()).collect();
     let n = distances.len();
@@ -94,8 +117,7 @@ fn is_near(row: &[Option<f64>], leader: &[Option<f64>], arms: usize) -> bool {
     let mean = distances.iter().sum::<f64>() / n as f64;
     let square: f64 = distances.iter().map(|one| (one - mean).powi(2)).sum();
     let error = (square / (n - 1) as f64 / n as f64).sqrt();
-    let point = 1.0 - DROPPED / (arms.max(2) - 1) as f64;
-    student_t_quantile(point, n - 1).is_none_or(|t| mean <= t * error)
+    student_t_quantile(point, n - 1).is_none_or(|t| mean - margin.ln_1p() <= t * error)
 }
 
 /// How many confirm rounds each question gets, in the order of their importance, from the fewest that each should have, the
@@ -142,20 +164,47 @@ mod tests {
 
     #[test]
     fn what_is_far_behind_is_dropped_and_what_is_near_may_be_the_best() {
-        let found = select(&rows(&[0.0, 0.02, 1.5, 0.05], 8, 0.1));
+        let found = select(&rows(&[0.0, 0.02, 1.5, 0.05], 8, 0.1), 0.0);
         assert_eq!((found.order.len(), found.order[3]), (4, 2));
         assert!(!found.may_be_best[2] && found.may_be_best[found.order[0]], "{found:?}");
-        let few = select(&rows(&[0.0, 0.2], 3, 0.2));
+        let few = select(&rows(&[0.0, 0.2], 3, 0.2), 0.0);
         assert!(few.may_be_best.iter().all(|one| *one), "three rounds drop little: {few:?}");
     }
 
     #[test]
+    fn an_arm_within_the_margin_of_the_best_stays_however_certain_its_place_is() {
+        let all = rows(&[0.0, 0.05, 0.2], 20, 0.001);
+        assert_eq!(select(&all, 0.0).may_be_best, [true, false, false]);
+        assert_eq!(select(&all, 0.1).may_be_best, [true, true, false]);
+    }
+
+    #[test]
+    fn what_is_near_the_best_for_itself_may_be_the_best_among_all() {
+        let levels: Vec<f64> = (0..30).map(|arm| f64::from(arm) * 0.02).collect();
+        let found = select(&rows(&levels, 8, 0.1), 0.1);
+        let count = |all: &[bool]| all.iter().filter(|one| **one).count();
+        let both = found.is_near_best.iter().zip(&found.may_be_best);
+        assert!(both.clone().all(|(near, may)| *may || !near), "{found:?}");
+        assert!(count(&found.is_near_best) < count(&found.may_be_best), "{found:?}");
+    }
+
+    #[test]
     fn named_arms_stay_and_the_best_of_the_others_join_them() {
-        let found = select(&rows(&[1.0, 0.0, 2.0, 0.1, 0.2, 0.3, 0.25], 8, 0.01));
-        assert_eq!(found.keep(&[2, 0], 4, 11), [0, 1, 2], "{found:?}");
-        let near = select(&rows(&[1.0, 0.0, 2.0, 0.1, 0.2, 0.3, 0.25], 8, 0.8));
-        assert!((3..=4).contains(&near.keep(&[2, 0], 4, 4).len()), "{near:?}");
-        assert_eq!(found.keep(&[2, 0, 5], 4, 2), [0, 2], "no more than the most");
+        let rows = |spread| rows(&[1.0, 0.0, 2.0, 0.1, 0.2, 0.3, 0.25], 8, spread);
+        let found = select(&rows(0.01), 0.0);
+        assert_eq!(found.keep(&[2, 0], &[], 4, 11), [0, 1, 2], "{found:?}");
+        let near = select(&rows(0.8), 0.0);
+        assert!((3..=4).contains(&near.keep(&[2, 0], &[], 4, 4).len()), "{near:?}");
+        assert_eq!(found.keep(&[2, 0, 5], &[], 4, 2), [0, 2], "no more than the most");
+    }
+
+    #[test]
+    fn the_fittest_that_may_be_the_best_has_a_place_before_faster_ones() {
+        let found = select(&rows(&[0.0, 0.01, 0.02, 0.03, 0.04, 0.5], 8, 0.001), 0.1);
+        let by_fitness = [5, 0, 4, 3, 2, 1];
+        assert_eq!(found.keep(&[0], &[], 2, 4), [0, 1]);
+        assert_eq!(found.keep(&[0], &by_fitness, 2, 4), [0, 1, 3, 4], "0 is named, 5 far behind");
+        assert_eq!(found.keep(&[0], &by_fitness, 2, 2), [0, 4], "it takes the last place");
     }
 
     #[test]
@@ -165,10 +214,10 @@ mod tests {
             row[0] = row[0].map(|value| value + 5.0);
         }
         all[1][0] = None;
-        assert_eq!(select(&all).order, [0, 1]);
-        let empty = select(&[vec![None; 3], vec![Some(1.0); 3]]);
+        assert_eq!(select(&all, 0.0).order, [0, 1]);
+        let empty = select(&[vec![None; 3], vec![Some(1.0); 3]], 0.0);
         assert_eq!((empty.order, empty.may_be_best), (vec![1], vec![false, true]));
-        assert_eq!(select(&[]), Selected { order: Vec::new(), may_be_best: Vec::new() });
+        assert!(select(&[], 0.0).order.is_empty());
     }
 
     #[test]

@@ -18,6 +18,7 @@ use ipcperf_stats::{
 };
 use ipcperf_sys::signals::Interrupts;
 use std::io;
+use std::iter::successors;
 use std::time::{Duration, Instant};
 
 /// Rounds of the screen, as many as it takes to see a slice that was disturbed.
@@ -279,7 +280,7 @@ impl<'a, 'b> Run<'a, 'b> {
         let is_focused = cells.iter().any(|cell| self.focused[*cell]);
         cells.retain(|cell| by_fitness.contains(cell) == may_be_reference);
         cells.retain(|cell| self.focused[*cell] || !is_focused);
-        let found = select(&self.rows(&cells));
+        let found = select(&self.rows(&cells), self.staging.margin);
         (cells, found)
     }
 
@@ -296,7 +297,8 @@ impl<'a, 'b> Run<'a, 'b> {
             // The others have a place, too.
             let reserved = if may_be_reference { others.min(BEST_OF_OTHERS) } else { 0 };
             let room = most.saturating_sub(kept.len() + reserved);
-            let arms = found.keep(&places(named, &cells), best, room);
+            let [named, by_fitness] = [named, by_fitness].map(|list| places(list, &cells));
+            let arms = found.keep(&named, &by_fitness, best, room);
             kept.extend(arms.into_iter().map(|arm| cells[arm]));
         }
         kept
@@ -462,15 +464,18 @@ impl<'a, 'b> Run<'a, 'b> {
     fn superseding(&self, question: usize) -> Option<Chosen> {
         let confirmed = self.confirmed[question].as_ref()?;
         let rows = self.rows(&confirmed.arms);
-        let own = confirmed.cells.iter().position(|cell| *cell == confirmed.reference)?;
-        let found = relative_to(&rows[own], &rows);
-        let is_faster = |cell: &&usize| {
-            let at = confirmed.cells.iter().position(|one| one == *cell);
-            let relative = at.and_then(|at| found[at]).filter(|_| **cell != confirmed.reference);
-            relative.is_some_and(|relative| relative.is_much_faster(self.staging.margin))
-        };
+        let place = |cell: usize| confirmed.cells.iter().position(|one| *one == cell);
         let by_fitness = &self.staging.questions[question].by_fitness;
-        let reference = *by_fitness.iter().find(is_faster)?;
+        let next = |reference: usize| {
+            let found = relative_to(&rows[place(reference)?], &rows);
+            let is_faster = |cell: &usize| {
+                let relative = place(*cell).and_then(|at| found[at]);
+                relative.is_some_and(|relative| relative.is_much_faster(self.staging.margin))
+            };
+            by_fitness.iter().copied().find(|cell| *cell != reference && is_faster(cell))
+        };
+        // The next one may be overtaken, too; each is faster than the one before it, so that this ends.
+        let reference = successors(next(confirmed.reference), |cell| next(*cell)).last()?;
         Some(Chosen { cells: confirmed.cells.clone(), reference })
     }
 

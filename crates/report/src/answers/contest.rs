@@ -322,6 +322,12 @@ impl<'a> Contest<'a> {
         ties.filter(|_| self.winner().is_some() && !self.is_overtaken()).collect()
     }
 
+    /// The best of those that are certainly better than the one to use, though not by more than the margin.
+    fn faster(&self) -> Option<&Contestant<'a>> {
+        self.winner().filter(|_| !self.is_overtaken())?;
+        self.ordered.iter().find(|one| one.relation.is_faster())
+    }
+
     /// The nearest that is certainly worse than the one to use.
     fn runner_up(&self) -> Option<&Contestant<'a>> {
         self.winner()?;
@@ -369,8 +375,8 @@ impl<'a> Contest<'a> {
         names.join("; ")
     }
 
-    /// `as fast (within 10 %) is fifo, 72.0 us; pipe may be more than 10 % better; runner-up tcp, 95.0 us, 1.3x slower
-    /// [1.2, 1.4]`.
+    /// `pipe, 70.0 us is 1.05x faster [1.03, 1.07]; as fast (within 10 %) is fifo, 72.0 us; posix-mq may be more than 10 %
+    /// better; runner-up tcp, 95.0 us, 1.3x slower [1.2, 1.4]`.
     pub(super) fn others_words(&self) -> String {
         if self.ordered.len() == 1 {
             return "nothing else of its kind was measured".to_owned();
@@ -386,6 +392,9 @@ impl<'a> Contest<'a> {
             };
         }
         let mut parts = Vec::new();
+        if let Some(faster) = self.faster() {
+            parts.push(format!("{} is {}", self.named(faster), self.words(faster.relation)));
+        }
         let ties = self.ties();
         if let Some(first) = ties.first() {
             let verb = if ties.len() == 1 { "is" } else { "are" };

@@ -412,6 +412,16 @@ fn a_cell_in_two_modes_is_as_fast_as_nothing_that_lies_between_them() {
 }
 
 #[test]
+fn what_is_better_than_the_one_to_use_by_less_than_the_margin_is_named() {
+    let unix = Cell { is_reference: true, ..cell("unix-stream", 64, TWO).rtt(75_000.0, 9.0) };
+    let cells = vec![unix, cell("pipe", 64, TWO).rtt(71_000.0, 9.0)];
+    let answer = of(cells, Question::SmallBlocking).unwrap();
+    assert_eq!(answer.mechanism.as_deref(), Some("unix-stream"));
+    let faster = "pipe, 71.0 us is 1.06x faster [1.06, 1.06] (within 10 %)";
+    assert!(answer.sentence.contains(faster), "{}", answer.sentence);
+}
+
+#[test]
 fn at_grade_f_slower_stays_and_nothing_is_as_fast() {
     let mut set = sample::survey();
     let quiet = answers(&set, &sample::spec);

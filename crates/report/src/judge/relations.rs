@@ -45,7 +45,7 @@ pub(crate) struct Relations {
 /// Which cell to use.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Choice {
-    /// This one. The cells in `open` may be faster by more than the margin.
+    /// This one. The cells in `open` may be faster than the reference by more than the margin, and would then be chosen.
     Use {
         /// Its place among the cells.
         cell: usize,
@@ -165,7 +165,7 @@ impl Relations {
             return Choice::Undecided;
         }
         let is_faster =
-            |at: &&usize| stated(at).is_some_and(|relative| relative.is_much_faster(self.margin));
+            |at: &usize| stated(at).is_some_and(|relative| relative.is_much_faster(self.margin));
         let open = |at: &usize| match self.relations[*at] {
             Relation::Stated(_, relative) | Relation::TooNoisy(relative) => {
                 relative.may_be_much_faster(self.margin)
@@ -173,8 +173,13 @@ impl Relations {
             Relation::TooFewPairs(_) => true,
             _ => false,
         };
-        let cell = self.by_fitness.iter().find(is_faster).copied().unwrap_or(self.reference);
-        Choice::Use { cell, open: others().filter(open).collect() }
+        let fittest = self.by_fitness.iter().position(is_faster);
+        let Some(fittest) = fittest else {
+            return Choice::Use { cell: self.reference, open: others().filter(open).collect() };
+        };
+        // A cell that is less fit than this one would not be chosen, even if it were proved to be as much faster.
+        let open = |at: &usize| self.by_fitness[..fittest].contains(at) && open(at);
+        Choice::Use { cell: self.by_fitness[fittest], open: others().filter(open).collect() }
     }
 
     /// How many more rounds would tell whether the open cells are faster by more than the margin, if their ratios are what
@@ -459,7 +464,8 @@ fn chosen(
     let enough: Vec<usize> = confirmed.iter().copied().filter(has_enough).collect();
     let confirmed = if enough.is_empty() { confirmed } else { &enough };
     let of_confirmed: Vec<_> = confirmed.iter().map(|at| rows[*at].clone()).collect();
-    let found = select(&of_confirmed);
+    // All rounds are here, so that one which is certainly worse need not be the reference, however little worse it is.
+    let found = select(&of_confirmed, 0.0);
     let may = |at: &&usize| {
         confirmed.iter().position(|one| one == *at).is_some_and(|place| found.may_be_best[place])
     };

@@ -104,14 +104,14 @@ impl Survey {
         let named: Vec<usize> = (0..NAMED).collect();
         let mut rows = rounds(&mut host, &levels, &all, SCREEN, rng);
         // The arms that are still considered are measured again; the others keep what they have.
-        let screened = select(&rows);
+        let screened = select(&rows, PRACTICAL_MARGIN);
         let focused: Vec<usize> =
             all.iter().copied().filter(|arm| *arm < NAMED || screened.may_be_best[*arm]).collect();
         for (arm, more) in focused.iter().zip(rounds(&mut host, &levels, &focused, FOCUS, rng)) {
             rows[*arm].extend(more);
         }
-        let selected = select(&rows);
-        let kept = selected.keep(&named, BEST, MOST);
+        let selected = select(&rows, PRACTICAL_MARGIN);
+        let kept = selected.keep(&named, &all, BEST, MOST);
         let may_be_best = |arm: &usize| selected.may_be_best[*arm];
         let reference = kept.iter().copied().find(may_be_best).unwrap_or(kept[0]);
         let mut arms: Vec<usize> = kept.iter().copied().filter(|arm| *arm != reference).collect();

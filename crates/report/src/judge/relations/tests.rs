@@ -44,6 +44,24 @@ fn tcp_at_one_and_a_half_times_is_slower_and_never_as_fast() {
 }
 
 #[test]
+fn what_would_not_be_chosen_anyway_is_not_open() {
+    // TCP is fitter than a queue, and a pipe less fit. Both may be more than 10 % faster than the reference.
+    let wide = |name, seed| {
+        let mut rng = Rng::from_seed(seed);
+        let values: Vec<f64> = (0..60).map(|_| 46e3 * (0.4 * rng.normal()).exp()).collect();
+        cell(name, 64, TWO).rtt(46e3, 0.0).of_rounds(&values)
+    };
+    let unix = || reference(around("unix-stream", 50e3, 1, 60));
+    let open = |fast: &[Cell]| {
+        let cells = [&[unix(), wide("tcp", 2), wide("pipe", 3)], fast].concat();
+        let Choice::Use { cell, open } = relations(&cells).choice() else { panic!() };
+        (cell, open)
+    };
+    assert_eq!(open(&[]), (0, vec![1, 2]));
+    assert_eq!(open(&[around("posix-mq", 35e3, 4, 60)]), (3, vec![1]));
+}
+
+#[test]
 fn nothing_is_as_fast_because_a_difference_was_not_proved() {
     let mut rng = Rng::from_seed(8);
     let wild: Vec<f64> = (0..9).map(|_| 60e3 * (0.8 * rng.normal()).exp()).collect();
