@@ -43,7 +43,9 @@ pub use modes::{Mode, Split};
 pub use quantile::{Needed, across_rounds, quantile_interval, support};
 pub use relative::{Factor, PRACTICAL_MARGIN, Relative, Statement, control_holds, relative_to};
 pub use rng::Rng;
-pub use selection::{FEWEST_CONFIRMED, FIRST_CONFIRMED, Selected, rounds_of_questions, select};
+pub use selection::{
+    FEWEST_CONFIRMED, FIRST_CONFIRMED, Selected, rounds_of_questions, select, successor,
+};
 pub use verdict::{
     FEWEST_ROUNDS, Judgement, MARGIN, Rule, benjamini_hochberg, holm, rounds_to_find,
     smallest_effect,

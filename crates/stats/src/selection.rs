@@ -6,6 +6,7 @@
 
 use crate::distribution::student_t_quantile;
 use crate::estimate::median;
+use crate::relative::relative_to;
 
 /// Chance that the truly best arm of a question is dropped, over all arms together.
 const DROPPED: f64 = 0.1;
@@ -89,6 +90,26 @@ pub fn select(rows: &[Vec<Option<f64>>], margin: f64) -> Selected {
     };
     let may_be_best = open(DROPPED / (order.len().max(2) - 1) as f64);
     Selected { may_be_best, is_near_best: open(OVERLOOKED), order }
+}
+
+/// The arm to be the reference of fresh rounds in place of `reference`: the first other one in `by_fitness` whose median ratio to
+/// the fastest of these arms is within the margin. `None` unless the rounds prove that one of them is faster than `reference` by
+/// more than the margin.
+#[must_use]
+pub fn successor(
+    rows: &[Vec<Option<f64>>],
+    by_fitness: &[usize],
+    reference: usize,
+    margin: f64,
+) -> Option<usize> {
+    let found = relative_to(&rows[reference], rows);
+    let is_faster = |arm: &usize| found[*arm].is_some_and(|one| one.is_much_faster(margin));
+    by_fitness.iter().find(|arm| is_faster(arm))?;
+    let ratio = |arm: usize| found[arm].map_or(f64::INFINITY, |one| one.ratio);
+    let fastest = by_fitness.iter().copied().min_by(|a, b| ratio(*a).total_cmp(&ratio(*b)))?;
+    let to_fastest = relative_to(&rows[fastest], rows);
+    let is_near = |arm: usize| to_fastest[arm].is_some_and(|one| one.ratio <= 1.0 + margin);
+    by_fitness.iter().copied().find(|arm| *arm != reference && is_near(*arm))
 }
 
 /// Each value less the median of its round, so that a round that an arm missed does not move its place.
@@ -205,6 +226,19 @@ mod tests {
         assert_eq!(found.keep(&[0], &[], 2, 4), [0, 1]);
         assert_eq!(found.keep(&[0], &by_fitness, 2, 4), [0, 1, 3, 4], "0 is named, 5 far behind");
         assert_eq!(found.keep(&[0], &by_fitness, 2, 2), [0, 4], "it takes the last place");
+    }
+
+    #[test]
+    fn the_fittest_near_the_best_succeeds_a_reference_that_is_overtaken() {
+        // The second and third are much faster than the first, and the second is the fitter one. It missed most rounds, so
+        // that only the third is proved to be.
+        let mut all = rows(&[0.2, 0.02, 0.0, 0.5], 60, 0.02);
+        all[1][8..].fill(None);
+        assert_eq!(successor(&all, &[3, 0, 1, 2], 0, 0.1), Some(1));
+        assert_eq!(successor(&all, &[3, 0, 2, 1], 0, 0.1), Some(2));
+        assert_eq!(successor(&all, &[3, 0, 1, 2], 3, 0.1), Some(1), "0 is overtaken as well");
+        assert_eq!(successor(&all, &[3, 0, 1, 2], 2, 0.1), None, "nothing overtakes it");
+        assert_eq!(successor(&all, &[3, 0], 0, 0.1), None, "those may not be the reference");
     }
 
     #[test]

@@ -13,12 +13,11 @@ use crate::plan::CellPlan;
 use ipcperf_core::result::{CellKey, Question, Stage};
 use ipcperf_core::{Figure, OptionSet};
 use ipcperf_stats::{
-    FEWEST_CONFIRMED, FEWEST_ROUNDS, FIRST_CONFIRMED, Rng, Selected, median, relative_to,
-    rounds_of_questions, select,
+    FEWEST_CONFIRMED, FEWEST_ROUNDS, FIRST_CONFIRMED, Rng, Selected, median, rounds_of_questions,
+    select, successor,
 };
 use ipcperf_sys::signals::Interrupts;
 use std::io;
-use std::iter::successors;
 use std::time::{Duration, Instant};
 
 /// Rounds of the screen, as many as it takes to see a slice that was disturbed.
@@ -297,8 +296,11 @@ impl<'a, 'b> Run<'a, 'b> {
             // The others have a place, too.
             let reserved = if may_be_reference { others.min(BEST_OF_OTHERS) } else { 0 };
             let room = most.saturating_sub(kept.len() + reserved);
-            let [named, by_fitness] = [named, by_fitness].map(|list| places(list, &cells));
-            let arms = found.keep(&named, &by_fitness, best, room);
+            // A mechanism with a knob of its own stands in for no other mechanism.
+            let is_plain = |cell: &&usize| self.cells[**cell].plan.options.0.is_empty();
+            let fittest: Vec<usize> = by_fitness.iter().filter(is_plain).copied().collect();
+            let [named, fittest] = [named, &fittest].map(|list| places(list, &cells));
+            let arms = found.keep(&named, &fittest, best, room);
             kept.extend(arms.into_iter().map(|arm| cells[arm]));
         }
         kept
@@ -460,22 +462,17 @@ impl<'a, 'b> Run<'a, 'b> {
         questions
     }
 
-    /// The fittest cell of a question that is certainly faster than its reference by more than the margin, and all its cells.
+    /// All cells of a question and another reference, if a cell is certainly faster than its reference by more than the margin:
+    /// the fittest other one within the margin of the fastest in the rounds that showed that.
     fn superseding(&self, question: usize) -> Option<Chosen> {
         let confirmed = self.confirmed[question].as_ref()?;
         let rows = self.rows(&confirmed.arms);
-        let place = |cell: usize| confirmed.cells.iter().position(|one| *one == cell);
         let by_fitness = &self.staging.questions[question].by_fitness;
-        let next = |reference: usize| {
-            let found = relative_to(&rows[place(reference)?], &rows);
-            let is_faster = |cell: &usize| {
-                let relative = place(*cell).and_then(|at| found[at]);
-                relative.is_some_and(|relative| relative.is_much_faster(self.staging.margin))
-            };
-            by_fitness.iter().copied().find(|cell| *cell != reference && is_faster(cell))
-        };
-        // The next one may be overtaken, too; each is faster than the one before it, so that this ends.
-        let reference = successors(next(confirmed.reference), |cell| next(*cell)).last()?;
+        let place = |cell: &usize| confirmed.cells.iter().position(|one| one == cell);
+        let by_fitness: Vec<usize> = by_fitness.iter().filter_map(place).collect();
+        let own = place(&confirmed.reference)?;
+        let next = successor(&rows, &by_fitness, own, self.staging.margin)?;
+        let reference = confirmed.cells[next];
         Some(Chosen { cells: confirmed.cells.clone(), reference })
     }
 
