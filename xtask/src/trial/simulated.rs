@@ -8,22 +8,26 @@ use anyhow::Result;
 /// What tells the tests how many.
 const COUNT: &str = "IPCPERF_TRIALS";
 
+/// What tells those of the first screen the seed of the first survey.
+const SEED: &str = "IPCPERF_SEED";
+
 pub(super) fn run(name: &str, count: u64, _options: &Options) -> Result<bool> {
-    tests(["ipcperf-report", "trials"], name, count)
+    tests(["ipcperf-report", "trials"], name, count, 0)
 }
 
 /// Of the statements of the first screen.
-pub(super) fn answer(_name: &str, count: u64, _options: &Options) -> Result<bool> {
-    tests(["ipcperf-stats", "it"], "relative", count)
+pub(super) fn answer(_name: &str, count: u64, options: &Options) -> Result<bool> {
+    tests(["ipcperf-stats", "it"], "relative", count, options.seed)
 }
 
 /// The tests of a module in this test program of this package.
-fn tests([package, program]: [&str; 2], module: &str, count: u64) -> Result<bool> {
+fn tests([package, program]: [&str; 2], module: &str, count: u64, seed: u64) -> Result<bool> {
     tested(
         cargo()
             .args(["test", "--release", "--quiet", "--package", package])
             .args(["--test", program, "--", "--nocapture", "--test-threads=2"])
             .arg(format!("{module}::"))
-            .env(COUNT, count.to_string()),
+            .env(COUNT, count.to_string())
+            .env(SEED, seed.to_string()),
     )
 }

@@ -60,6 +60,12 @@ fn surveys() -> usize {
     std::env::var("IPCPERF_TRIALS").ok().and_then(|count| count.parse().ok()).unwrap_or(240)
 }
 
+/// Seeds of the simulated surveys: each has one more than the one before it.
+fn seeds() -> impl Iterator<Item = (usize, u64)> {
+    let first = std::env::var("IPCPERF_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);
+    (0..surveys()).zip(first..)
+}
+
 type Row = Vec<Option<f64>>;
 
 /// `count` rounds of these arms, each a block in random order.
@@ -339,9 +345,9 @@ impl Found {
 /// Simulates surveys with each noise in turn.
 fn simulate() -> BTreeMap<&'static str, Found> {
     let mut found: BTreeMap<&'static str, Found> = BTreeMap::new();
-    for at in 0..surveys() {
+    for (at, seed) in seeds() {
         let noise = NOISES[at % NOISES.len()];
-        let mut rng = Rng::stream(at as u64, "answer");
+        let mut rng = Rng::stream(seed, "answer");
         found.entry(name(noise)).or_default().add(&Survey::carry_out(noise, USUAL, &mut rng));
     }
     found
@@ -361,9 +367,9 @@ fn name(noise: Noise) -> &'static str {
 /// How often surveys of one truth say to use the same arm as most of them, with each noise.
 fn agreeing(levels: [f64; ARMS], label: &str) -> BTreeMap<&'static str, Share> {
     let mut choices: BTreeMap<&'static str, BTreeMap<Option<usize>, usize>> = BTreeMap::new();
-    for at in 0..surveys() {
+    for (at, seed) in seeds() {
         let noise = NOISES[at % NOISES.len()];
-        let mut rng = Rng::stream(at as u64, label);
+        let mut rng = Rng::stream(seed, label);
         let choice = Survey::carry_out(noise, levels, &mut rng).choice();
         *choices.entry(name(noise)).or_default().entry(choice).or_default() += 1;
     }
