@@ -255,13 +255,8 @@ impl<'a> Overview<'a> {
         let of = |name| Figures::Quantile(name);
         let margin = contest.margin;
         let has_p99 = self.rows.iter().any(|row| row.own(of("p99")) != NONE);
-        let larger = self.elsewhere(contest, |key, base| {
-            key.pattern == PatternKind::PingPong && key.size_bytes > contest.size && base
-        });
-        let one_cpu = self.one_cpu(contest);
-        let stream =
-            self.elsewhere(contest, |key, base| key.pattern == PatternKind::Stream && base);
-        let p50 = |key: Option<&CellKey>| format!("{} p50", size_of(key));
+        let [(one_cpu_head, one_cpu), (stream_head, stream), (larger_head, larger)] =
+            self.places(contest);
         let mut columns: Vec<(Column, Vec<String>)> = Vec::new();
         let mut add = |column: Column, words: &dyn Fn(&Shown<'a>) -> String| {
             let words: Vec<String> = self.rows.iter().map(words).collect();
@@ -284,10 +279,10 @@ impl<'a> Overview<'a> {
         if has_p99 {
             add(Column::number("p99").rank(1), &|row| row.own(of("p99")));
         } else {
-            add(Column::number(p50(larger)).rank(1), &|row| self.at(row, larger));
+            add(Column::number(larger_head.clone()).rank(1), &|row| self.at(row, larger));
         }
-        add(Column::number("one CPU").rank(2), &|row| self.at(row, one_cpu));
-        add(Column::number(size_of(stream)).rank(3), &|row| self.at(row, stream));
+        add(Column::number(one_cpu_head).rank(2), &|row| self.at(row, one_cpu));
+        add(Column::number(stream_head).rank(3), &|row| self.at(row, stream));
         add(Column::number("CPU/msg").rank(4), &|row| row.own(Figures::Cpu));
         add(Column::text("dead peer").rank(5), &|row| {
             or_none(row.spec, |spec| {
@@ -300,7 +295,7 @@ impl<'a> Overview<'a> {
             })
         });
         if has_p99 {
-            add(Column::number(p50(larger)).rank(7), &|row| self.at(row, larger));
+            add(Column::number(larger_head).rank(7), &|row| self.at(row, larger));
         }
         add(Column::text(format!("within {}", percent(margin))).rank(8), &|row| {
             let is_within = row.relation.is_some_and(Relation::is_within);
@@ -335,6 +330,33 @@ impl<'a> Overview<'a> {
             Row { tone, cells, ..Row::default() }
         });
         Table { label: "What people choose between".to_owned(), ..Table::new(columns, rows) }
+    }
+
+    /// What else the rows have a figure of, with the head of its column: one CPU, a stream, a larger message.
+    fn places(&self, contest: &Contest) -> [(String, Option<&'a CellKey>); 3] {
+        let larger = self.elsewhere(contest, |key, base| {
+            key.pattern == PatternKind::PingPong && key.size_bytes > contest.size && base
+        });
+        let stream =
+            self.elsewhere(contest, |key, base| key.pattern == PatternKind::Stream && base);
+        [
+            ("one CPU".to_owned(), self.one_cpu(contest)),
+            (size_of(stream), stream),
+            (format!("{} p50", size_of(larger)), larger),
+        ]
+    }
+
+    /// Which of these figures only the screen measured, so that they have no interval.
+    fn screened(&self, contest: &Contest) -> Option<String> {
+        let columns = self.places(contest).into_iter().filter_map(|(head, key)| {
+            let is_screened =
+                |row: &&Shown| self.cell_at(row, key).is_some_and(Cell::is_unconfirmed);
+            let rows: Vec<&str> =
+                self.rows.iter().filter(is_screened).map(|row| row.base).collect();
+            (!rows.is_empty()).then(|| format!("{head} of {}", some(&rows)))
+        });
+        let columns: Vec<String> = columns.collect();
+        (!columns.is_empty()).then(|| format!("only the screen measured {}", columns.join("; ")))
     }
 
     /// Where rows were measured with both ends on one CPU, if the table is not about that.
@@ -429,6 +451,7 @@ impl<'a> Overview<'a> {
                 .map(|cell| format!("{}: too many rounds rejected to compare it", label(cell))),
         );
         lines.extend(without_p99(set, cells()));
+        lines.extend(self.contest.as_ref().and_then(|contest| self.screened(contest)));
         lines.extend(cells().next().map(|cell| Conditions::of(cell).words()));
         lines.retain(|line| !line.is_empty());
         lines

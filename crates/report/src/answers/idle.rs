@@ -95,6 +95,10 @@ fn of_pair(clock: &ClockFacts, plan: &Plan, as_is: &Cell, polled: &Cell) -> Opti
 
 /// Why the rounds of two cells do not show that their figures differ.
 fn why_not(as_is: &Cell, polled: &Cell) -> String {
+    let screened = [(as_is, "without"), (polled, "with")];
+    if let Some((_, way)) = screened.iter().find(|(cell, _)| cell.is_unconfirmed()) {
+        return format!("only the screen measured it {way} polling");
+    }
     let rounds = |cell: &Cell| {
         let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());
         map_of(accepted.filter_map(|round| Some((round.round, cell.figure_of(round)?))))

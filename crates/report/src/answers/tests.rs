@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::testing::sample::{self, Build, ONE, TWO, cell, set};
-use ipcperf_core::result::{Cell, OperationMode};
+use ipcperf_core::result::{Cell, OperationMode, Stage};
 use ipcperf_core::{Idle, Touch};
 
 fn of(cells: Vec<Cell>, question: Question) -> Option<Answer> {
@@ -329,6 +329,11 @@ fn idle_polling_that_changes_nothing_certain_is_said_to_be_so() {
         of(cells, Question::IdlePoll).unwrap().sentence
     };
     assert!(few(9, 7_540.0).starts_with("With --idle poll, "), "{}", few(9, 7_540.0));
+    let mut screened = cell("pipe", 64, TWO).rtt(7_540.0, 9.0).idle(Idle::Poll);
+    screened.rounds.iter_mut().for_each(|round| round.stage = Some(Stage::Screen));
+    let told = of(vec![cell("pipe", 64, TWO).rtt(74_000.0, 9.0), screened], Question::IdlePoll);
+    let told = told.unwrap().sentence;
+    assert!(told.ends_with("74.0 us without; only the screen measured it with polling."), "{told}");
     let told = few(3, 7_540.0);
     assert!(told.ends_with("74.0 us without; 3 rounds had both, and an order takes 6."), "{told}");
     assert!(few(3, 73_900.0).ends_with(" without."), "no reason is wanted of what is equal");

@@ -517,6 +517,20 @@ fn confirmed_rows_are_compared_with_the_reference_of_the_document_and_screened_o
 }
 
 #[test]
+fn figures_of_other_columns_that_only_the_screen_measured_are_named() {
+    let level = |seed| around(50e3, 0.02, seed, 60);
+    let mut set = confirmed(&level(1), &level(2), &level(3));
+    let one_cpu = |name, stage| staged(cell(name, 64, ONE).rtt(9_000.0, 9.0), stage);
+    set.cells.push(one_cpu("unix-stream", Stage::Confirm));
+    set.cells.push(one_cpu("tcp", Stage::Screen));
+    let text = flat(&set);
+    assert!(text.contains("only the screen measured one CPU of tcp"), "{text}");
+    set.cells.pop();
+    let text = flat(&set);
+    assert!(!text.contains("only the screen measured"), "{text}");
+}
+
+#[test]
 fn an_arm_that_is_much_faster_than_the_reference_is_used_with_its_ratio() {
     let set = confirmed(
         &around(50e3, 0.02, 1, 60),
