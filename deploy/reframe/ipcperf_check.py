@@ -1,6 +1,6 @@
 # Measures each node of a partition with ipcperf, which is on the PATH there:
 #   reframe -c ipcperf_check.py -r --distribute=all --performance-report
-#   reframe -c ipcperf_check.py -r --distribute=all -S 'arguments=survey --all-equal --budget 2m'
+#   reframe -c ipcperf_check.py -r --distribute=all -S 'arguments=run fleet.toml --rounds 80'
 # The documents are in ReFrame's output folder. Judge changes with them ('ipcperf compare'): ReFrame compares single
 # values, which have no interval.
 import json
@@ -22,8 +22,10 @@ class IpcperfCheck(rfm.RunOnlyRegressionTest):
     exclusive_access = True
     time_limit = '10m'
     keep_files = [DOCUMENT]
+    # It has fleet.toml.
+    sourcesdir = '../jobs'
     # What to measure: the command line of ipcperf.
-    arguments = variable(str, value='run -m pipe,unix-stream,tcp,shm-ring/futex -p ping-pong,stream -s 64,64K')
+    arguments = variable(str, value='run fleet.toml')
 
     @run_before('run')
     def prepare(self):
