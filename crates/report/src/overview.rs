@@ -349,11 +349,15 @@ impl<'a> Overview<'a> {
     /// Which of these figures only the screen measured, so that they have no interval.
     fn screened(&self, contest: &Contest) -> Option<String> {
         let columns = self.places(contest).into_iter().filter_map(|(head, key)| {
-            let is_screened =
-                |row: &&Shown| self.cell_at(row, key).is_some_and(Cell::is_unconfirmed);
-            let rows: Vec<&str> =
-                self.rows.iter().filter(is_screened).map(|row| row.base).collect();
-            (!rows.is_empty()).then(|| format!("{head} of {}", some(&rows)))
+            let cells = self.rows.iter().filter_map(|row| Some((row, self.cell_at(row, key)?)));
+            let (screened, confirmed): (Vec<_>, Vec<_>) =
+                cells.partition(|(_, cell)| cell.is_unconfirmed());
+            let names: Vec<&str> = screened.iter().map(|(row, _)| row.base).collect();
+            match (names.is_empty(), confirmed.is_empty()) {
+                (true, _) => None,
+                (false, true) => Some(head),
+                (false, false) => Some(format!("{head} of {}", some(&names))),
+            }
         });
         let columns: Vec<String> = columns.collect();
         (!columns.is_empty()).then(|| format!("only the screen measured {}", columns.join("; ")))

@@ -525,9 +525,16 @@ fn figures_of_other_columns_that_only_the_screen_measured_are_named() {
     set.cells.push(one_cpu("tcp", Stage::Screen));
     let text = flat(&set);
     assert!(text.contains("only the screen measured one CPU of tcp"), "{text}");
-    set.cells.pop();
+    let tcp = set.cells.pop().unwrap();
     let text = flat(&set);
     assert!(!text.contains("only the screen measured"), "{text}");
+    set.cells.pop();
+    set.cells.push(tcp);
+    let text = flat(&set);
+    assert!(
+        text.contains("only the screen measured one CPU CPUs"),
+        "no name where all are: {text}"
+    );
 }
 
 #[test]
