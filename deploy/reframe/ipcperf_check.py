@@ -11,6 +11,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before, sanity_function, variable
 
 DOCUMENT = 'ipcperf.json'
+JOBS = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, 'jobs')
 
 
 @rfm.simple_test
@@ -22,8 +23,8 @@ class IpcperfCheck(rfm.RunOnlyRegressionTest):
     exclusive_access = True
     time_limit = '10m'
     keep_files = [DOCUMENT]
-    # It has fleet.toml.
-    sourcesdir = '../jobs'
+    # The folder of fleet.toml; a copy of this file alone measures what 'arguments' says.
+    sourcesdir = JOBS if os.path.isdir(JOBS) else None
     # What to measure: the command line of ipcperf.
     arguments = variable(str, value='run fleet.toml')
 

@@ -346,7 +346,7 @@ impl<'a> Overview<'a> {
         ]
     }
 
-    /// Which of these figures only the screen measured, so that they have no interval.
+    /// Which of these figures were measured only in the screen, so that they have no interval.
     fn screened(&self, contest: &Contest) -> Option<String> {
         let columns = self.places(contest).into_iter().filter_map(|(head, key)| {
             let cells = self.rows.iter().filter_map(|row| Some((row, self.cell_at(row, key)?)));
@@ -355,12 +355,13 @@ impl<'a> Overview<'a> {
             let names: Vec<&str> = screened.iter().map(|(row, _)| row.base).collect();
             match (names.is_empty(), confirmed.is_empty()) {
                 (true, _) => None,
-                (false, true) => Some(head),
+                (false, true) => Some(format!("all {head}")),
                 (false, false) => Some(format!("{head} of {}", some(&names))),
             }
         });
         let columns: Vec<String> = columns.collect();
-        (!columns.is_empty()).then(|| format!("only the screen measured {}", columns.join("; ")))
+        (!columns.is_empty())
+            .then(|| format!("measured only in the screen: {}", columns.join("; ")))
     }
 
     /// Where rows were measured with both ends on one CPU, if the table is not about that.

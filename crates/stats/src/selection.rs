@@ -39,8 +39,8 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// The arms to go on with, `most` at the most: all `named` ones, then of the others near the best the first two in
-    /// `by_fitness`, because the fittest of equals is the one to use, and then those of the first `best` arms that may be the
+    /// The arms to go on with, at most `most`: all `named` ones and the best one, then of the others near the best the first two
+    /// in `by_fitness`, because the fittest of equals is the one to use, and then those of the first `best` arms that may be the
     /// best. In the order of the arms.
     #[must_use]
     pub fn keep(
@@ -52,10 +52,14 @@ impl Selected {
     ) -> Vec<usize> {
         let mut kept: Vec<usize> =
             named.iter().copied().filter(|arm| self.order.contains(arm)).take(most).collect();
-        let is_new = |arm: &&usize| self.is_near_best[**arm] && !kept.contains(*arm);
-        let fittest: Vec<usize> = by_fitness.iter().filter(is_new).take(FITTEST).copied().collect();
-        let leading = self.order.iter().copied().take(best).filter(|arm| self.may_be_best[*arm]);
-        for arm in fittest.into_iter().chain(leading) {
+        let mut leading =
+            self.order.iter().copied().take(best).filter(|arm| self.may_be_best[*arm]);
+        let mut others: Vec<usize> = leading.next().into_iter().collect();
+        let is_new =
+            |arm: &usize| self.is_near_best[*arm] && !kept.contains(arm) && !others.contains(arm);
+        let fittest: Vec<usize> = by_fitness.iter().copied().filter(is_new).take(FITTEST).collect();
+        others.extend(fittest.into_iter().chain(leading));
+        for arm in others {
             if kept.len() < most && !kept.contains(&arm) {
                 kept.push(arm);
             }
@@ -226,6 +230,7 @@ mod tests {
         assert_eq!(found.keep(&[0], &[], 2, 4), [0, 1]);
         assert_eq!(found.keep(&[0], &by_fitness, 2, 4), [0, 1, 3, 4], "0 is named, 5 far behind");
         assert_eq!(found.keep(&[0], &by_fitness, 2, 2), [0, 4], "it takes the last place");
+        assert_eq!(found.keep(&[1], &by_fitness, 2, 2), [0, 1], "but not that of the best");
     }
 
     #[test]

@@ -9,25 +9,32 @@ use anyhow::Result;
 const COUNT: &str = "IPCPERF_TRIALS";
 
 /// What tells those of the first screen the seed of the first survey.
-const SEED: &str = "IPCPERF_SEED";
+const SEED: &str = "IPCPERF_TRIAL_SEED";
 
 pub(super) fn run(name: &str, count: u64, _options: &Options) -> Result<bool> {
-    tests(["ipcperf-report", "trials"], name, count, 0)
+    tests(["ipcperf-report", "trials"], name, count, None)
 }
 
 /// Of the statements of the first screen.
 pub(super) fn answer(_name: &str, count: u64, options: &Options) -> Result<bool> {
-    tests(["ipcperf-stats", "it"], "relative", count, options.seed)
+    tests(["ipcperf-stats", "it"], "relative", count, Some(options.seed))
 }
 
 /// The tests of a module in this test program of this package.
-fn tests([package, program]: [&str; 2], module: &str, count: u64, seed: u64) -> Result<bool> {
-    tested(
-        cargo()
-            .args(["test", "--release", "--quiet", "--package", package])
-            .args(["--test", program, "--", "--nocapture", "--test-threads=2"])
-            .arg(format!("{module}::"))
-            .env(COUNT, count.to_string())
-            .env(SEED, seed.to_string()),
-    )
+fn tests(
+    [package, program]: [&str; 2],
+    module: &str,
+    count: u64,
+    seed: Option<u64>,
+) -> Result<bool> {
+    let mut command = cargo();
+    command
+        .args(["test", "--release", "--quiet", "--package", package])
+        .args(["--test", program, "--", "--nocapture", "--test-threads=2"])
+        .arg(format!("{module}::"))
+        .env(COUNT, count.to_string());
+    if let Some(seed) = seed {
+        command.env(SEED, seed.to_string());
+    }
+    tested(&mut command)
 }

@@ -67,7 +67,8 @@ pub struct QuestionPlan {
     pub cells: Vec<usize>,
     /// Those of them that are confirmed whatever their figures are, the most important first.
     pub named: Vec<usize>,
-    /// Those of them that may be the reference, the fittest first: the first that may be the best is it. What spins before
+    /// Those of them that may be the reference, the fittest first: the first that may be the best to within the
+    /// margin is it. What spins before
     /// it sleeps is measured with the others and never chosen.
     pub by_fitness: Vec<usize>,
     /// Whether the p99 of its cells is shown.
@@ -296,7 +297,7 @@ impl<'a, 'b> Run<'a, 'b> {
             // The others have a place, too.
             let reserved = if may_be_reference { others.min(BEST_OF_OTHERS) } else { 0 };
             let room = most.saturating_sub(kept.len() + reserved);
-            // A mechanism with a knob of its own stands in for no other mechanism.
+            // A cell with a knob must not take the place of another mechanism.
             let is_plain = |cell: &&usize| self.cells[**cell].plan.options.0.is_empty();
             let fittest: Vec<usize> = by_fitness.iter().filter(is_plain).copied().collect();
             let [named, fittest] = [named, &fittest].map(|list| places(list, &cells));

@@ -179,11 +179,12 @@ mod tests {
             right[..right.len() / 2].to_owned(),
             right.repeat(2),
             format!("{}\n{}\n", lines[0], lines[2]),
-            right.replace("\"form\":1", "\"form\":0"),
+            right.replace(&format!("\"form\":{FORM}"), "\"form\":0"),
             right.replace("\"bytes\":2", "\"bytes\":3"),
             right.replace("1-a.json", "9-gone.json"),
         ];
         for text in wrong {
+            assert_ne!(text, right);
             fs::write(&place, &text).expect("writable");
             assert_eq!(index(data.path()).known.len(), 3, "{text}");
             assert_eq!(fs::read_to_string(&place).expect("there"), right, "{text}");

@@ -133,7 +133,7 @@ pub(crate) struct Contest<'a> {
     reference: usize,
     /// The one to use; `None` if that is undecided.
     choice: Option<usize>,
-    /// Contestants that may be better by more than the margin.
+    /// Contestants that may be better than the reference by more than the margin, and would then be chosen.
     open: Vec<usize>,
     /// How many more rounds would tell, where that can be said.
     pub(crate) rounds_to_tell: Option<u64>,
@@ -269,8 +269,8 @@ impl<'a> Contest<'a> {
         !self.reference().cell.is_unconfirmed()
     }
 
-    /// Contestants that may be better than the reference by more than the margin; of an undecided contest all that may be the
-    /// best.
+    /// Contestants that may be better than the reference by more than the margin, and would then be chosen; of an undecided
+    /// contest all that may be the best.
     pub(crate) fn open(&self) -> impl Iterator<Item = &Contestant<'a>> {
         self.open.iter().map(|at| &self.ordered[*at])
     }
@@ -322,7 +322,7 @@ impl<'a> Contest<'a> {
         ties.filter(|_| self.winner().is_some() && !self.is_overtaken()).collect()
     }
 
-    /// The best of those that are certainly better than the one to use, though not by more than the margin.
+    /// The best of those that are certainly better than the one to use.
     fn faster(&self) -> Option<&Contestant<'a>> {
         self.winner().filter(|_| !self.is_overtaken())?;
         self.ordered.iter().find(|one| one.relation.is_faster())
@@ -375,7 +375,7 @@ impl<'a> Contest<'a> {
         names.join("; ")
     }
 
-    /// `pipe, 70.0 us is 1.05x faster [1.03, 1.07]; as fast (within 10 %) is fifo, 72.0 us; posix-mq may be more than 10 %
+    /// `pipe, 70.0 us, is 1.05x faster [1.03, 1.07] (within 10 %); as fast (within 10 %) is fifo, 72.0 us; posix-mq may be more than 10 %
     /// better; runner-up tcp, 95.0 us, 1.3x slower [1.2, 1.4]`.
     pub(super) fn others_words(&self) -> String {
         if self.ordered.len() == 1 {
@@ -393,7 +393,7 @@ impl<'a> Contest<'a> {
         }
         let mut parts = Vec::new();
         if let Some(faster) = self.faster() {
-            parts.push(format!("{} is {}", self.named(faster), self.words(faster.relation)));
+            parts.push(format!("{}, is {}", self.named(faster), self.words(faster.relation)));
         }
         let ties = self.ties();
         if let Some(first) = ties.first() {
@@ -404,7 +404,11 @@ impl<'a> Contest<'a> {
         let open: Vec<&Contestant> = self.open().collect();
         if !open.is_empty() {
             let margin = crate::judge::percent(self.margin);
-            parts.push(format!("{} may be more than {margin} better", names(&open)));
+            let than = match self.is_overtaken() {
+                true => format!(" than {}", self.reference().name),
+                false => String::new(),
+            };
+            parts.push(format!("{} may be more than {margin} better{than}", names(&open)));
         }
         parts.push(match self.runner_up() {
             None => "nothing measured is certainly slower".to_owned(),

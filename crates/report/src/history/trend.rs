@@ -21,7 +21,7 @@ const MACHINE: [&str; 5] = ["host", "architecture", "cpu", "topology", "hypervis
 const OPTIMISATION: &str = "optimisation";
 
 /// Why the value of a screen is not compared with others.
-const NOT_CONFIRMED: &str = "measured by the screen of a survey only, not compared";
+const NOT_CONFIRMED: &str = "measured only in the screen, not compared";
 
 /// The cell in one document.
 #[derive(Clone, Debug, Serialize)]
@@ -225,7 +225,7 @@ impl Trend {
         let mut figures = shown.iter().rev().filter_map(|point| Some((point, point.figure.value?)));
         let Some((last, value)) = figures.next() else {
             return match self.points.iter().any(|point| point.figure.not_confirmed) {
-                true => "only screens of surveys measured it".to_owned(),
+                true => "measured only in screens".to_owned(),
                 false => "no document has a figure".to_owned(),
             };
         };
@@ -297,7 +297,9 @@ impl Trend {
         let mut doc = Doc::new(format!("{}: {}", self.cell, self.step()));
         doc.title = format!("ipcperf history: {}", self.cell);
         let body = &mut doc.body;
-        body.say(Tone::Plain, format!("{}.", self.about()));
+        if !shown.is_empty() {
+            body.say(Tone::Plain, format!("{}.", self.about()));
+        }
         if let Some(words) = self.caution() {
             body.say(Tone::Quiet, words);
         }

@@ -524,15 +524,15 @@ fn figures_of_other_columns_that_only_the_screen_measured_are_named() {
     set.cells.push(one_cpu("unix-stream", Stage::Confirm));
     set.cells.push(one_cpu("tcp", Stage::Screen));
     let text = flat(&set);
-    assert!(text.contains("only the screen measured one CPU of tcp"), "{text}");
+    assert!(text.contains("measured only in the screen: one CPU of tcp"), "{text}");
     let tcp = set.cells.pop().unwrap();
     let text = flat(&set);
-    assert!(!text.contains("only the screen measured"), "{text}");
+    assert!(!text.contains("measured only in the screen"), "{text}");
     set.cells.pop();
     set.cells.push(tcp);
     let text = flat(&set);
     assert!(
-        text.contains("only the screen measured one CPU CPUs"),
+        text.contains("measured only in the screen: all one CPU CPUs"),
         "no name where all are: {text}"
     );
 }
