@@ -11,7 +11,7 @@ use crate::relative::relative_to;
 /// Chance that the truly best arm of a question is dropped, over all arms together.
 const DROPPED: f64 = 0.1;
 
-/// Chance that an arm at the margin does not count as near the best, for this arm alone.
+/// Chance that one arm, exactly at the margin, does not count as near the best.
 const OVERLOOKED: f64 = 0.1;
 
 /// Arms that are kept because they are the fittest of those near the best.
@@ -34,7 +34,7 @@ pub struct Selected {
     pub order: Vec<usize>,
     /// Of each arm, whether the rounds leave open that it is the best to within the margin.
     pub may_be_best: Vec<bool>,
-    /// Of each arm, whether the same is open if nothing but this arm is looked at: fewer are.
+    /// The same for each arm alone, without the adjustment for their number, so that fewer arms qualify.
     pub is_near_best: Vec<bool>,
 }
 
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_the_best_for_itself_may_be_the_best_among_all() {
+    fn fewer_arms_are_near_the_best_than_may_be_the_best() {
         let levels: Vec<f64> = (0..30).map(|arm| f64::from(arm) * 0.02).collect();
         let found = select(&rows(&levels, 8, 0.1), 0.1);
         let count = |all: &[bool]| all.iter().filter(|one| **one).count();

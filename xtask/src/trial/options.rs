@@ -19,7 +19,7 @@ pub(crate) struct Options {
     /// power, loaded: by how much the arm is delayed, percent of its round trip
     #[arg(long, default_value_t = 5.0)]
     pub(super) percent: f64,
-    /// aa, power, loaded: seed of the first comparison; each other one has the next but one. answer: of the first survey
+    /// aa, power, loaded: seed of the first comparison; each other one has the next but one. answer: seed of the first survey
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
     /// Try this program instead of building one: aa takes an ipcperf, power and loaded the example `delayed`

@@ -8,7 +8,7 @@ use anyhow::Result;
 /// What tells the tests how many.
 const COUNT: &str = "IPCPERF_TRIALS";
 
-/// What tells those of the first screen the seed of the first survey.
+/// The environment variable with the seed of the first simulated survey.
 const SEED: &str = "IPCPERF_TRIAL_SEED";
 
 pub(super) fn run(name: &str, count: u64, _options: &Options) -> Result<bool> {

@@ -67,8 +67,8 @@ pub struct QuestionPlan {
     pub cells: Vec<usize>,
     /// Those of them that are confirmed whatever their figures are, the most important first.
     pub named: Vec<usize>,
-    /// Those of them that may be the reference, the fittest first: the first that may be the best to within the
-    /// margin is it. What spins before
+    /// Those of them that may be the reference, the fittest first: the first one that may be the best to within
+    /// the margin is the reference. What spins before
     /// it sleeps is measured with the others and never chosen.
     pub by_fitness: Vec<usize>,
     /// Whether the p99 of its cells is shown.
@@ -463,8 +463,8 @@ impl<'a, 'b> Run<'a, 'b> {
         questions
     }
 
-    /// All cells of a question and another reference, if a cell is certainly faster than its reference by more than the margin:
-    /// the fittest other one within the margin of the fastest in the rounds that showed that.
+    /// The cells of a question with the next reference, if the rounds prove a cell faster than the reference by more than the
+    /// margin: the fittest other cell within the margin of the fastest.
     fn superseding(&self, question: usize) -> Option<Chosen> {
         let confirmed = self.confirmed[question].as_ref()?;
         let rows = self.rows(&confirmed.arms);

@@ -12,7 +12,7 @@ use std::io::{self, Read, Write};
 /// Its file, beside the documents.
 const INDEX: &str = "index.jsonl";
 
-/// The form of its lines. A line of another form is replaced by what the document says.
+/// The version of its lines. Lines of another version are rebuilt from the documents.
 const FORM: u32 = 2;
 
 /// By what a line of the index is known to be that of a file as it is now.

@@ -46,7 +46,8 @@ pub struct Answer {
     pub relation: Option<String>,
     /// Others that are shown to be as good within the margin.
     pub ties: Vec<String>,
-    /// Others that may be better than the reference by more than the margin, and would then be named; of an undecided answer all that may be the best.
+    /// Others that may be better than the reference by more than the margin, and would then be named; of an undecided
+    /// answer all that may be the best.
     pub open: Vec<String>,
     /// The nearest that is certainly worse.
     pub runner_up: Option<String>,

@@ -322,7 +322,15 @@ impl<'a> Contest<'a> {
         ties.filter(|_| self.winner().is_some() && !self.is_overtaken()).collect()
     }
 
-    /// The best of those that are certainly better than the one to use.
+    /// ` than unix-stream`, where the reference is not the one to use, so that a reader would take it for that one.
+    pub(crate) fn than_reference(&self) -> String {
+        match self.is_overtaken() {
+            true => format!(" than {}", self.reference().name),
+            false => String::new(),
+        }
+    }
+
+    /// The best contestant that is certainly better than the one to use.
     fn faster(&self) -> Option<&Contestant<'a>> {
         self.winner().filter(|_| !self.is_overtaken())?;
         self.ordered.iter().find(|one| one.relation.is_faster())
@@ -375,8 +383,8 @@ impl<'a> Contest<'a> {
         names.join("; ")
     }
 
-    /// `pipe, 70.0 us, is 1.05x faster [1.03, 1.07] (within 10 %); as fast (within 10 %) is fifo, 72.0 us; posix-mq may be more than 10 %
-    /// better; runner-up tcp, 95.0 us, 1.3x slower [1.2, 1.4]`.
+    /// `pipe, 70.0 us, is 1.05x faster [1.03, 1.07] (within 10 %); as fast (within 10 %) is fifo, 72.0 us;
+    /// posix-mq may be more than 10 % better; runner-up tcp, 95.0 us, 1.3x slower [1.2, 1.4]`.
     pub(super) fn others_words(&self) -> String {
         if self.ordered.len() == 1 {
             return "nothing else of its kind was measured".to_owned();
@@ -404,10 +412,7 @@ impl<'a> Contest<'a> {
         let open: Vec<&Contestant> = self.open().collect();
         if !open.is_empty() {
             let margin = crate::judge::percent(self.margin);
-            let than = match self.is_overtaken() {
-                true => format!(" than {}", self.reference().name),
-                false => String::new(),
-            };
+            let than = self.than_reference();
             parts.push(format!("{} may be more than {margin} better{than}", names(&open)));
         }
         parts.push(match self.runner_up() {

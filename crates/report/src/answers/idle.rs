@@ -96,13 +96,13 @@ fn of_pair(clock: &ClockFacts, plan: &Plan, as_is: &Cell, polled: &Cell) -> Opti
 /// Why the rounds of two cells do not show that their figures differ.
 fn why_not(as_is: &Cell, polled: &Cell) -> String {
     let screened = match (as_is.is_unconfirmed(), polled.is_unconfirmed()) {
-        (true, true) => Some("was measured only in the screen"),
-        (true, false) => Some("was measured without polling only in the screen"),
-        (false, true) => Some("was measured with polling only in the screen"),
+        (true, true) => Some("it was measured only in the screen"),
+        (true, false) => Some("it was measured without polling only in the screen"),
+        (false, true) => Some("it was measured with polling only in the screen"),
         (false, false) => None,
     };
     if let Some(words) = screened {
-        return format!("it {words}");
+        return words.to_owned();
     }
     let rounds = |cell: &Cell| {
         let accepted = cell.rounds.iter().filter(|round| round.rejected.is_none());

@@ -420,7 +420,7 @@ fn a_cell_in_two_modes_is_as_fast_as_nothing_that_lies_between_them() {
 }
 
 #[test]
-fn what_is_better_than_the_one_to_use_by_less_than_the_margin_is_named() {
+fn a_mechanism_that_is_faster_within_the_margin_is_named() {
     let unix = Cell { is_reference: true, ..cell("unix-stream", 64, TWO).rtt(75_000.0, 9.0) };
     let cells = vec![unix, cell("pipe", 64, TWO).rtt(71_000.0, 9.0)];
     let answer = of(cells, Question::SmallBlocking).unwrap();

@@ -55,7 +55,7 @@ pub struct CellFigure {
     /// Its rounds fell into two modes, of which the one with more rounds is the figure.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub two_modes: bool,
-    /// It was measured only in the screen, so that it is compared with nothing.
+    /// Only the screen measured it, so it is not compared with other documents.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_confirmed: bool,
 }

@@ -194,7 +194,7 @@ fn a_result_that_is_kept_twice_is_one_point() {
 }
 
 #[test]
-fn values_of_screens_are_one_line_and_are_compared_with_nothing() {
+fn screened_values_share_one_line_and_are_not_compared() {
     use ipcperf_core::result::{Round, Stage};
     let staged = |stage: Stage| {
         move |set: &mut ResultSet| {
@@ -211,7 +211,7 @@ fn values_of_screens_are_one_line_and_are_compared_with_nothing() {
     let shown = text(&follow(PIPE, vec![screened(), screened()]), Format::Table, 200);
     assert!(shown.contains("measured only in screens"), "{shown}");
     assert!(!shown.contains("90.0 us") && !shown.contains("0 documents"), "{shown}");
-    // What each has on file is in the rows.
+    // The rows still have every document.
     let csv = text(&follow(PIPE, vec![screened(), screened()]), Format::Csv, 80);
     assert_eq!(csv.matches("not compared").count(), 2, "{csv}");
 }

@@ -464,7 +464,7 @@ fn chosen(
     let enough: Vec<usize> = confirmed.iter().copied().filter(has_enough).collect();
     let confirmed = if enough.is_empty() { confirmed } else { &enough };
     let of_confirmed: Vec<_> = confirmed.iter().map(|at| rows[*at].clone()).collect();
-    // All rounds are here, so that one which is certainly worse need not be the reference, however little worse it is.
+    // These are all the rounds, so a cell that they prove to be worse is not the reference, even within the margin.
     let found = select(&of_confirmed, 0.0);
     let may = |at: &&usize| {
         confirmed.iter().position(|one| one == *at).is_some_and(|place| found.may_be_best[place])

@@ -159,11 +159,7 @@ impl<'a> Overview<'a> {
             let mut known = open.clone();
             known.sort_by_key(|one| custom(base(&one.cell.key.mechanism)));
             let names = text::join(&names(&known));
-            let than = match contest.is_overtaken() {
-                true => format!(" than {reference}"),
-                false => String::new(),
-            };
-            let more = self.more(contest);
+            let (than, more) = (contest.than_reference(), self.more(contest));
             reasons.push(format!("{names} may be more than {margin} faster{than}: {more}."));
         }
         reasons

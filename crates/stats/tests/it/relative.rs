@@ -1,8 +1,8 @@
 //! Statements of the first screen, tried on simulated surveys whose truth is known.
 //!
 //! A survey has one question with 33 arms. Three rounds screen them and five more decide which eleven are confirmed; the
-//! reference is the first, in a fixed order of preference, of those that may be the best to within the margin by
-//! these eight rounds. Sixty fresh
+//! reference is the first, in a fixed order of preference, of those that may be the best to within the margin
+//! by these eight rounds. Sixty fresh
 //! rounds follow, in which the reference is measured twice. Every arm of a survey has the same noise, so the ratio of two
 //! arms is the ratio of their levels: an arm that was recorded twice, with a factor multiplied in. Nothing that was rejected
 //! is measured again, so more pairs are lost here than in a survey.
@@ -28,7 +28,7 @@ const CONFIRM: usize = 60;
 const MOST: usize = 11;
 const BEST: usize = 4;
 
-/// Places that a survey keeps for arms which cannot be its reference; here there are none.
+/// A survey reserves this many places for arms that cannot be its reference. The simulation has no such arms.
 const RESERVED: usize = 1;
 
 /// Rows of the first screen.
@@ -64,7 +64,7 @@ fn surveys() -> usize {
     std::env::var("IPCPERF_TRIALS").ok().and_then(|count| count.parse().ok()).unwrap_or(240)
 }
 
-/// Seeds of the simulated surveys: each has one more than the one before it.
+/// The number and the seed of each simulated survey; seeds are consecutive.
 fn seeds() -> impl Iterator<Item = (usize, u64)> {
     let first =
         std::env::var("IPCPERF_TRIAL_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(0);

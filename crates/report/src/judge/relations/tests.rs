@@ -44,7 +44,7 @@ fn tcp_at_one_and_a_half_times_is_slower_and_never_as_fast() {
 }
 
 #[test]
-fn what_would_not_be_chosen_anyway_is_not_open() {
+fn a_cell_that_would_not_be_chosen_is_not_open() {
     // TCP is fitter than a queue, and a pipe less fit. Both may be more than 10 % faster than the reference.
     let wide = |name, seed| {
         let mut rng = Rng::from_seed(seed);
