@@ -62,7 +62,6 @@ pub fn text(bytes: &[u8]) {
         BASES.iter().chain(OLD_REPLICATIONS.iter()).chain([&*OLD_COMPARISON, &*OLD_PROFILE]);
     let changed = edits::broken(bases, bytes);
     let text = changed.map_or_else(|| String::from_utf8_lossy(bytes), Cow::from);
-    let _ = ipcperf_report::summary(&text);
     if ipcperf_report::is_replication(&text) {
         if let Some(document) = loaded(ipcperf_report::load_replication(&text)) {
             comes_back(&document, ipcperf_report::load_replication);
@@ -77,6 +76,7 @@ pub fn text(bytes: &[u8]) {
         }
     } else if let Some(set) = loaded(ipcperf_report::load(&text)) {
         assert!(ipcperf_report::is_document(&text), "what is read is a document");
+        let _ = ipcperf_report::dated(String::new(), &set);
         comes_back(&set, ipcperf_report::load);
     }
 }

@@ -39,7 +39,7 @@ case " ${line[*]} " in
     *" --exec "*) line+=(--rounds 2) ;;
     *" --crossover "*) line+=(--rounds 10 --slice 2ms --warmup 1ms) ;;
     " run "*) line+=(--rounds 6 --slice 4ms --warmup 1ms) ;;
-    " compare "*.json* | " compare "*@*) ;;
+    " compare "*.json*) ;;
     " compare "*) line+=(--rounds 8 --slice 4ms) ;;
 esac
 exec "$IPCPERF" "${line[@]}"
@@ -53,7 +53,6 @@ run ipcperf-20260821T100000Z.json
 mkdir results
 for name in old new a b a1 a2 b1 b2 RUN OLD NEW; do run $name.json; done
 for host in n1 n2; do run results/$host.json --label host=$host; done
-run kept-1.json --keep nightly; run kept-2.json --keep nightly
 for name in laptop server; do ipcperf replicate marhubi -q -o $name.json >/dev/null; done
 ipcperf replicate --export marhubi -o mine.toml >/dev/null
 mkdir -p ../before base; ln -s "$IPCPERF" ../before/ipcperf; ln -s "$IPCPERF" base/ipcperf
@@ -112,7 +111,6 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
             .current_dir(&home)
             .env("PATH", format!("{}:{path}", bin.display()))
             .env("IPCPERF", &program)
-            .env("XDG_DATA_HOME", base.join("data"))
             .env("HOME", &home)
             .env("BASE", &program)
             .env("SUMMARY", base.join("summary"))

@@ -482,20 +482,6 @@ pub const CLIENT_PORTS: Row = finding(
     "each port waited in TIME_WAIT at the client, which closes first, before it was used again",
     "use shorter slices, a wider net.ipv4.ip_local_port_range, or --closes server",
 );
-pub const REPLAYED: Row = finding(
-    "I-REPLAYED",
-    Without,
-    "{the replay over the recorded mechanism comes within 10 % of the recorded rate}",
-    "{ratios to it hold for the recorded program, too, if it works and waits as recorded}",
-    "try the winner with the program itself: ipcperf predict --server, or swap",
-);
-pub const NOT_REPLAYED: Row = finding(
-    "W-NOT-REPLAYED",
-    Without,
-    "{the replay over the recorded mechanism misses the recorded rate by more than 10 %}",
-    "nothing is claimed of the recorded program, in which something else takes time",
-    "run the program itself both ways: ipcperf predict --server",
-);
 pub const REFUSED_BEFORE: Row = finding(
     "I-REFUSED",
     More(0, "connection"),
@@ -547,8 +533,6 @@ pub const ALL: &[Row] = &[
     DEBUGBUILD,
     PORTS,
     CLIENT_PORTS,
-    REPLAYED,
-    NOT_REPLAYED,
     REFUSED_BEFORE,
     REAPED,
     OWN_BYTES,

@@ -24,10 +24,6 @@ pub(crate) struct OutputArgs {
     /// [default: measure again]
     #[arg(long, value_name = "WHAT")]
     pub(crate) if_done: Option<IfDone>,
-    /// Also save the result as NAME; refer to it as @NAME, to the previous one as @NAME~1 ('ipcperf history' lists
-    /// them)
-    #[arg(long, value_name = "NAME")]
-    pub(crate) keep: Option<String>,
     #[command(flatten)]
     pub(crate) label: LabelArgs,
     #[command(flatten)]
@@ -306,8 +302,7 @@ pub(crate) struct RunArgs {
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct CompareArgs {
     /// Two mechanisms to measure side by side (as --live does), or two result files, the old one (A) and the new one
-    /// (B); @NAME is a saved result, @last the latest. An argument that is not a mechanism and contains '/' or ends in
-    /// .json is a file
+    /// (B). An argument that is not a mechanism and contains '/' or ends in .json is a file
     #[arg(value_name = "A B")]
     pub(crate) arms: Vec<OsString>,
     /// Result file for A (repeatable, with --new)

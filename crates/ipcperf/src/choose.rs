@@ -79,7 +79,7 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "LANGUAGE", value_parser = Words::of(Language::ALL, Language::name))]
     pub(crate) snippet: Option<String>,
     /// Use this result instead of measuring
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["budget", "seed", "dry_run", "output", "keep", "fail_if", "max_noise"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["budget", "seed", "dry_run", "output", "fail_if", "max_noise"])]
     pub(crate) from: Option<PathBuf>,
     /// Time limit for the whole run: 20s, 60s, 10m
     #[arg(long, value_name = "TIME", default_value = "60s")]

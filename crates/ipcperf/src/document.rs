@@ -2,7 +2,7 @@
 
 use crate::args::{IfDone, OutputArgs};
 use crate::error::{Stop, note};
-use crate::{kept, output};
+use crate::output;
 use ipcperf_core::result::{Comparison, Profile, Replication, ResultSet};
 use ipcperf_report::{
     LoadError, Recorded, Repeatable, beside, is_comparison, is_profile, is_replication,
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::io::{self, Read};
 use std::path::Path;
 
-/// Reads the text of a document; '-' is standard input, and `@NAME` one that is kept.
+/// Reads the text of a document; '-' is standard input.
 pub(crate) fn text_of(path: &Path) -> Result<String, Stop> {
     let text = beginning_of(path, output::MOST + 1)?;
     if text.len() as u64 > output::MOST {
@@ -30,10 +30,9 @@ pub(crate) fn beginning_of(path: &Path, most: u64) -> Result<String, Stop> {
         Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
     };
     let mut bytes = Vec::new();
-    let source: Box<dyn Read> = match kept::named(path) {
-        Some(file) => Box::new(file?),
-        None if is_stdin(path) => Box::new(io::stdin().lock()),
-        None => Box::new(std::fs::File::open(path).map_err(failed)?),
+    let source: Box<dyn Read> = match is_stdin(path) {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(std::fs::File::open(path).map_err(failed)?),
     };
     source.take(most).read_to_end(&mut bytes).map_err(failed)?;
     Ok(String::from_utf8(bytes)
@@ -69,7 +68,7 @@ pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
 }
 
 /// An older one does not say what stands beside what.
-fn load(text: &str) -> Result<ResultSet, LoadError> {
+pub(crate) fn load(text: &str) -> Result<ResultSet, LoadError> {
     let mut set = ipcperf_report::load(text)?;
     beside(&mut set, |_| None);
     Ok(set)

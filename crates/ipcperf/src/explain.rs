@@ -33,7 +33,7 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "NAME", num_args = 0..=2)]
     pub(crate) names: Vec<String>,
     /// Show the explanation stored in a result file instead of measuring
-    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["names", "what_if", "size", "place", "set", "budget", "seed", "dry_run", "output", "keep"])]
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["names", "what_if", "size", "place", "set", "budget", "seed", "dry_run", "output"])]
     pub(crate) from: Option<PathBuf>,
     /// Also change one thing at a time (wait variant, knob, placement, idle policy, buffer alignment) and rank the
     /// effects (-v shows all of them)
@@ -92,7 +92,7 @@ pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, S
     let ExplainArgs { what_if, size, place, set, budget, plan, output, .. } = args;
     let is_of_trips =
         *what_if || plan.dry_run || plan.seed.is_some() || !set.is_empty() || !place.is_empty();
-    let texts = [size, budget, &output.keep].into_iter().any(Option::is_some);
+    let texts = [size, budget].into_iter().any(Option::is_some);
     if is_of_trips || texts || output.output.is_some() {
         return Err(Stop::usage(
             "a word is explained from a table, and takes --format and --color alone; name a mechanism to measure",

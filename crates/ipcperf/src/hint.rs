@@ -54,7 +54,13 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
     (&["--cpu", "--cpus", "--affinity", "--pin", "--taskset"], &["place"]),
     (&["--mechanisms", "--transport", "--type", "--ipc", "--method"], &["mechanism"]),
     (&["--json"], &["format"]),
-    (&["--out", "--export-json", "--file"], &["output"]),
+    (&["--out", "--export-json", "--file", "--keep"], &["output"]),
+];
+
+/// Commands that earlier builds had, and what does their work.
+const GONE: &[(&str, &str)] = &[
+    ("history", "results are files: 'ipcperf trend FILES' shows what changed over time"),
+    ("replay", "'ipcperf predict' runs the programs themselves, with other sockets"),
 ];
 
 /// What clap says is wrong, in our exit codes and in one line.
@@ -94,6 +100,9 @@ fn told(mut all: Command, registry: &Registry, words: &[String], error: &clap::E
 
 /// The command that was meant by something else in its place.
 fn meant(registry: &Registry, word: &str, words: &[String]) -> Option<String> {
+    if let Some((_, instead)) = GONE.iter().find(|(gone, _)| *gone == word) {
+        return Some((*instead).to_owned());
+    }
     let line = || words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     if STUDY_NAMES.contains(&word) {
         return Some(format!("did you mean 'ipcperf replicate {}'?", line()));
@@ -264,9 +273,15 @@ mod tests {
                 "--size 4K",
                 "unexpected argument '--size'; 'ipcperf run' has --size SIZES (ipcperf --help)",
             ),
+            ("clean --zebra", "unexpected argument '--zebra' found (ipcperf clean --help)"),
             (
-                "history list --zebra",
-                "unexpected argument '--zebra' found (ipcperf history list --help)",
+                "history trend pipe",
+                "unknown command 'history'; results are files: 'ipcperf trend FILES' shows what changed over time \
+                 (ipcperf --help)",
+            ),
+            (
+                "run pipe --keep nightly",
+                "unexpected argument '--keep'; did you mean --output FILE? (ipcperf run --help)",
             ),
             ("run pipe tcp", "understood"),
             ("compare pipe tcp", "understood"),

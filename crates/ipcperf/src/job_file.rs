@@ -24,7 +24,6 @@ const NOT_IN_A_JOB: &[&str] = &[
     "from",
     "full",
     "if-done",
-    "keep",
     "no-progress",
     "over",
     "quiet",

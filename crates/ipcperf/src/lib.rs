@@ -24,13 +24,12 @@ mod error;
 mod examples;
 mod exec;
 mod explain;
+mod files;
 mod follow;
 mod foreign;
 mod gates;
 mod hint;
-mod history;
 mod job_file;
-mod kept;
 mod list;
 mod loads;
 mod manual;
@@ -44,7 +43,6 @@ mod questions;
 mod raw;
 mod record;
 mod repeat;
-mod replay;
 mod replicate;
 mod report;
 mod request;
@@ -53,6 +51,7 @@ mod schema;
 mod selftest;
 mod survey;
 mod swap;
+mod trend;
 mod words;
 
 pub use ipcperf_builtin::builtin;
@@ -114,9 +113,9 @@ enum Command {
     /// Show a result file in any format
     #[command(after_help = report::EXAMPLES)]
     Report(report::ReportArgs),
-    /// Manage saved results: list, show, plot a cell over time, delete
-    #[command(after_help = history::EXAMPLES)]
-    History(history::HistoryArgs),
+    /// Show what changed over time: cells over many results, with changes of kernel, microcode and settings
+    #[command(after_help = trend::EXAMPLES)]
+    Trend(trend::TrendArgs),
     /// Check this machine for measurement problems and suggest fixes (read-only)
     #[command(after_help = doctor::EXAMPLES)]
     Doctor(doctor::DoctorArgs),
@@ -132,9 +131,6 @@ enum Command {
     /// Record who talks to whom among running programs: sizes, requests, calls and times
     #[command(after_help = record::EXAMPLES)]
     Record(Box<record::RecordArgs>),
-    /// Replay the recorded requests of a server and its clients over other mechanisms, by ends of ours
-    #[command(after_help = replay::EXAMPLES)]
-    Replay(Box<replay::ReplayArgs>),
     /// Audit a benchmark of other people: what it times, what it includes, and what is wrong with it
     #[command(after_help = audit::EXAMPLES)]
     Audit(Box<audit::AuditArgs>),
@@ -259,13 +255,12 @@ impl Cli {
             Command::Compare(args) => compare::run(registry, &args),
             Command::Replicate(args) => replicate::run(registry, &args),
             Command::Report(args) => report::run(registry, &args),
-            Command::History(args) => history::run(registry, args.command),
+            Command::Trend(args) => trend::run(registry, &args),
             Command::Doctor(args) => doctor::run(&args),
             Command::Selftest(args) => selftest::run(registry, &args),
             Command::Swap(args) => swap::run(registry, &args),
             Command::Predict(args) => predict::run(registry, &args),
             Command::Record(args) => record::run(&args),
-            Command::Replay(args) => replay::run(registry, &args),
             Command::Audit(args) => audit::run(&args),
             Command::Schema { document } => schema::run(&document),
             Command::Clean => clean::run(),

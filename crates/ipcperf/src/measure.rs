@@ -5,7 +5,6 @@ use crate::counts::{counts, each_alone, fits};
 use crate::document::{self, Document, shareable};
 use crate::error::{Code, Stop};
 use crate::gates::Gates;
-use crate::kept::Keeper;
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
 use crate::questions::SLICE_OVERHEAD;
@@ -401,7 +400,6 @@ pub(crate) fn dry_run(
     if document::done(command, args)?.is_some() {
         return Ok(ExitCode::SUCCESS);
     }
-    Keeper::check(args.keep.as_deref())?;
     let head = format!("{amount}, result: {}", Target::planned(args.output.as_deref())?);
     output::lines(std::iter::once(head).chain(arms))
 }
@@ -458,7 +456,6 @@ pub(crate) fn record(
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
     let target = Target::choose(args.output.as_deref(), &started)?;
-    let keeper = Keeper::open(args.keep.as_deref())?;
     let interrupts = interrupts()?;
     let expected = Duration::try_from_secs_f64(plan.expected_s).unwrap_or_default();
     let line = Line::new(expected, args.progress.is_silent());
@@ -471,10 +468,6 @@ pub(crate) fn record(
     })?;
     amend(&mut set);
     let target = target.of(set.interrupted);
-    let keep = || {
-        keeper
-            .and_then(|keeper| keeper.keep(args.progress.quiet, |out| output::document(&set, out)))
-    };
     // The lines are in the place of the screen where they are printed.
     let shows = !raw.is_some_and(Raw::is_stdout);
     let style = output::table_style(&args.look, &args.tables, false);
@@ -488,12 +481,12 @@ pub(crate) fn record(
             false => Ok(()),
         },
     };
-    let kept = publication.publish(keep);
+    let published = publication.publish(|| ());
     let written = raw.map(|raw| raw.write(&set, &kept_one_by_one, args.progress.quiet));
-    let kept = kept?;
+    published?;
     written.transpose()?;
     let gate = gates.check(&set);
-    let code = verdict(&set).or(gate).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from);
+    let code = verdict(&set).or(gate).map_or(ExitCode::SUCCESS, ExitCode::from);
     Ok((code, set))
 }
 

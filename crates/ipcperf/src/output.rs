@@ -2,7 +2,6 @@
 
 use crate::args::{ColorChoice, LookArgs, TableArgs};
 use crate::error::{Stop, note, unknown_name};
-use crate::kept;
 use clap::builder::StyledStr;
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_report::{Format, Style};
@@ -298,19 +297,18 @@ pub(crate) fn place(path: &Path) -> String {
 
 /// Fails where a file of this name cannot be written, or must not be; `flag` names another one.
 pub(crate) fn check(path: &Path, flag: &str) -> Result<(), Stop> {
-    spares_kept(path)?;
     WholeFile::check(path).map_err(|error| refused(path, flag, &error))
 }
 
-/// Fails where a file of this name would lie among the kept documents.
-fn spares_kept(path: &Path) -> Result<(), Stop> {
-    if kept::would_hold(path) {
-        let shown = path.display();
-        return Err(Stop::usage(format!(
-            "'{shown}' would lie among the kept documents, which nothing changes; name another file"
-        )));
+/// Fails where a file that is read would be overwritten.
+pub(crate) fn spares(target: &Path, files: &[PathBuf]) -> Result<(), Stop> {
+    match files.iter().find(|file| is_same_file(file, target)) {
+        None => Ok(()),
+        Some(file) => {
+            let shown = file.display();
+            Err(Stop::usage(format!("-o would overwrite the input '{shown}': name another file")))
+        }
     }
-    Ok(())
 }
 
 fn refused(path: &Path, flag: &str, error: &io::Error) -> Stop {
@@ -444,7 +442,6 @@ pub(crate) fn is_same_file(one: &Path, other: &Path) -> bool {
 
 /// Writes a text beside a document.
 pub(crate) fn beside(path: &Path, text: &[u8]) -> Result<(), Stop> {
-    spares_kept(path)?;
     filled(path, |out| out.write_all(text))
         .and_then(WholeFile::publish)
         .map_err(|error| cannot_write(path, &error))

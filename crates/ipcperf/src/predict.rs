@@ -1,10 +1,9 @@
 //! `predict`: what a server and its client would gain from sockets of another kind, found by giving them some.
 
-use crate::args::{LabelArgs, LookArgs, OutputArgs, ProgressArgs, TableArgs};
+use crate::args::{LabelArgs, LookArgs, ProgressArgs};
 use crate::error::{Stop, note};
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
-use crate::replay::{ChannelArgs, Wanted, replay};
 use crate::swap::{ExchangeArgs, split};
 use crate::{document, gates, measure, request};
 use ipcperf_core::result::{
@@ -29,7 +28,6 @@ use std::time::{Duration, Instant};
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf predict --server 'redis-server --port 6380' --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q'
   ipcperf predict --server 'nginx -c /tmp/n.conf' --client 'wrk -d 1s http://127.0.0.1:8080/' --figure 'Requests/sec: +([0-9.]+)'
-  ipcperf predict p.json --to unix-seqpacket
   ipcperf predict --to tcp --server './server s.sock' --client './client s.sock'
 
 A client that makes the same requests in every run needs no --figure: its time tells. How many it makes is seen in a run
@@ -37,18 +35,12 @@ that is recorded first, where questions and answers alternate.";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PredictArgs {
-    /// A profile ('ipcperf record -o FILE'), where the programs are not at hand: its requests are replayed by ends of ours, as
-    /// 'ipcperf replay' does
-    #[arg(conflicts_with_all = ["server", "client", "port", "fake_peers", "figure", "requests", "deadline", "seed", "fail_on"])]
-    profile: Option<PathBuf>,
     /// The server and its arguments. It is started anew for each run, and ended with SIGTERM
-    #[arg(long, value_name = "COMMAND", required_unless_present = "profile", conflicts_with_all = ["channel", "place"])]
-    server: Option<String>,
+    #[arg(long, value_name = "COMMAND")]
+    server: String,
     /// The client and its arguments, started when the server listens; it has to end by itself
-    #[arg(long, value_name = "COMMAND", required_unless_present = "profile")]
-    client: Option<String>,
-    #[command(flatten)]
-    channel: ChannelArgs,
+    #[arg(long, value_name = "COMMAND")]
+    client: String,
     #[command(flatten)]
     exchange: ExchangeArgs,
     /// The client's own figure: its first group is a number in what the client prints; the last match counts. More is better,
@@ -96,15 +88,10 @@ struct Asked {
 }
 
 pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
-    if let Some(profile) = &args.profile {
-        return of_profile(registry, profile, args);
-    }
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
     let gates = gates::slower(&args.fail_on)?;
-    let given = |command: &Option<String>| command.clone().unwrap_or_default();
-    let (server, client) =
-        (split("--server", &given(&args.server))?, split("--client", &given(&args.client))?);
+    let (server, client) = (split("--server", &args.server)?, split("--client", &args.client)?);
     let words = words(&server, &client);
     let job = args.exchange.job(registry, server, client)?;
     let mut asked = Asked {
@@ -209,28 +196,6 @@ fn recorded(job: &Job, deadline: Duration, interrupts: &Interrupts) -> Result<Op
     Ok(channels.map(|one| one.requests).max())
 }
 
-/// By a replay over the recorded mechanism and this one.
-fn of_profile(registry: &Registry, profile: &Path, args: &PredictArgs) -> Result<ExitCode, Stop> {
-    let mechanisms = [args.exchange.to().to_owned()];
-    let wanted = Wanted {
-        profile,
-        mechanisms: &mechanisms,
-        channel: &args.channel,
-        rounds: args.rounds,
-        dry_run: args.dry_run,
-    };
-    let output = OutputArgs {
-        output: args.output.clone(),
-        if_done: None,
-        keep: None,
-        label: args.label.clone(),
-        look: args.look.clone(),
-        tables: TableArgs::default(),
-        progress: args.progress,
-    };
-    replay(registry, &wanted, &output)
-}
-
 /// `redis-benchmark on redis-server`.
 fn words(server: &[String], client: &[String]) -> String {
     let [client, server] = [client, server].map(|words| {
@@ -330,8 +295,8 @@ fn facts(args: &PredictArgs, requests: Option<u64>, rounds: &[[Work; 3]]) -> Exc
     let filter: Vec<f64> = rounds.iter().flatten().map(|work| work.filter_ns).collect();
     let last = rounds.last().map(|[_, _, b]| b.exchanged.clone()).unwrap_or_default();
     ExchangedPrograms {
-        server: args.server.as_deref().map(output::without_home).unwrap_or_default(),
-        client: args.client.as_deref().map(output::without_home).unwrap_or_default(),
+        server: output::without_home(&args.server),
+        client: output::without_home(&args.client),
         requests,
         figure: args.figure.clone(),
         server_cpus: both(|work| work.worked.server_ns),

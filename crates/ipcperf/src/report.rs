@@ -1,11 +1,10 @@
 //! `report`: shows a result file again.
 
 use crate::args::{LookArgs, OnlyArgs, TableArgs};
-use crate::document::{
-    Document, beginning_of, is_stdin, read_result, recorded, refused, same, text_of,
-};
-use crate::error::{Code, Stop, note};
-use crate::{kept, only, output, request};
+use crate::document::{Document, beginning_of, read_result, recorded, refused, same, text_of};
+use crate::error::{Stop, note};
+use crate::files::{FilesArgs, Reading};
+use crate::{only, output, request};
 use ipcperf_core::result::ResultSet;
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{Format, Rows, Style, Terms, clean, compare_files, once, run_key};
@@ -18,19 +17,14 @@ use std::process::ExitCode;
 pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf report ipcperf-20261122T060000Z.json --full
   ipcperf report ipcperf-20261122T060000Z.json -m 'pipe/*,unix-stream' --place same-cpu --top 5
-  ipcperf report ipcperf-20261122T060000Z.json --format csv -o cells.csv";
+  ipcperf report ipcperf-20261122T060000Z.json --format csv -o cells.csv
+
+Several results are shown one after another; as csv they make one table, and as html two make a page of before and after.";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReportArgs {
-    /// A result file; '-' reads standard input, @NAME is a saved result, @last the latest, and a folder stands for the
-    /// .json files in it. Several are shown one after another; as html, two make a before-and-after page; as csv, all
-    /// make one table. Among several, those that cannot be read are named and skipped (exit code 4)
-    #[arg(required_unless_present = "files_from", value_name = "FILE")]
-    pub(crate) files: Vec<PathBuf>,
-    /// Also read the files listed in FILE, one per line, relative to the current directory; '-' is standard input: find .
-    /// -name '*.json' | ipcperf report --files-from -
-    #[arg(long, value_name = "FILE")]
-    pub(crate) files_from: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
     /// What a row of CSV stands for [default: cells]
     #[arg(long, value_enum)]
     pub(crate) rows: Option<RowChoice>,
@@ -61,14 +55,9 @@ pub(crate) enum RowChoice {
 
 pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format_of(&args.look, args.output.as_deref())?;
-    let files = files(args)?;
-    let is_target =
-        |file: &&PathBuf| args.output.as_ref().is_some_and(|to| output::is_same_file(file, to));
-    if let Some(file) = files.iter().find(is_target) {
-        let shown = file.display();
-        return Err(Stop::usage(format!(
-            "-o would overwrite the input '{shown}': name another file"
-        )));
+    let files = args.files.list()?;
+    if let Some(target) = &args.output {
+        output::spares(target, &files)?;
     }
     match args.only.top {
         Some(0) => return Err(Stop::usage("--top must be at least 1")),
@@ -96,49 +85,6 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
     let show = Show { registry, args, format, style: table_style(args) };
     let document = show.chosen(document)?;
     output::put(args.output.as_deref(), |out| show.write(&document, out))
-}
-
-/// The files that were named, those of folders and those of a list.
-fn files(args: &ReportArgs) -> Result<Vec<PathBuf>, Stop> {
-    let named = args.files.iter().chain(&args.files_from);
-    if named.filter(|file| is_stdin(file)).count() > 1 {
-        return Err(Stop::usage("'-' is named twice, and standard input is read once"));
-    }
-    let list = args.files_from.as_deref().map(text_of).transpose()?.unwrap_or_default();
-    let listed = list.lines().filter(|line| !line.is_empty()).map(PathBuf::from);
-    let mut all = Vec::new();
-    for path in args.files.iter().cloned().chain(listed) {
-        if !path.is_dir() {
-            all.push(path);
-            continue;
-        }
-        let shown = path.display();
-        let entries = path.read_dir().map_err(|error| {
-            Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
-        })?;
-        let names = entries.flatten().map(|entry| entry.path());
-        let mut found: Vec<PathBuf> = names.filter(|name| is_json(name)).collect();
-        if found.is_empty() {
-            // Told where it is read, as a file that cannot be.
-            found.push(path);
-        }
-        found.sort();
-        all.append(&mut found);
-    }
-    match all.as_slice() {
-        [] => Err(Stop::usage("--files-from names no file")),
-        [folder] if folder.is_dir() => Err(Stop::usage(no_file_in(folder))),
-        _ => Ok(all),
-    }
-}
-
-fn no_file_in(folder: &Path) -> String {
-    format!("no .json file in '{}'", folder.display())
-}
-
-/// Whether a folder means this file, too: nobody waits for what a FIFO might say.
-fn is_json(path: &Path) -> bool {
-    path.is_file() && path.extension().is_some_and(|extension| extension == "json")
 }
 
 fn table_style(args: &ReportArgs) -> Style {
@@ -190,74 +136,6 @@ impl Show<'_> {
 
 fn no_figures() -> Stop {
     Stop::usage("--plots: only a replication has figures to draw")
-}
-
-/// Most files that are named which are no results.
-const NAMED: usize = 8;
-
-/// What was read of several files, one after another. What is no result is counted, named and left out, as long as there
-/// is one.
-#[derive(Debug, Default)]
-struct Reading {
-    read: usize,
-    /// Why the others are none.
-    others: Vec<String>,
-    /// One of them cannot be read at all.
-    is_lossy: bool,
-}
-
-impl Reading {
-    /// What is read of a file, by its name.
-    fn one<T>(
-        &mut self,
-        path: &Path,
-        read: impl Fn(&str) -> Result<T, String>,
-    ) -> Option<(String, T)> {
-        let name = output::without_home(&path.display().to_string());
-        let text = match text_of(path) {
-            Ok(text) => text,
-            // The files of a folder are listed where there are any.
-            Err(_) if path.is_dir() => {
-                self.is_lossy = true;
-                self.others.push(no_file_in(path));
-                return None;
-            }
-            Err(stop) => {
-                self.is_lossy = true;
-                self.others.push(stop.to_string());
-                return None;
-            }
-        };
-        match read(&text) {
-            Ok(one) => {
-                self.read += 1;
-                Some((name, one))
-            }
-            Err(why) => {
-                // A document that has no rows, a study for example, is no loss.
-                self.is_lossy |= Document::read(&text).is_err();
-                self.others.push(format!("'{name}' ({why})"));
-                None
-            }
-        }
-    }
-
-    /// Tells what was left out; the exit code is 4 if something cannot be read.
-    fn end(mut self) -> Result<ExitCode, Stop> {
-        let count = self.others.len();
-        let all = self.read + count;
-        self.others.truncate(NAMED);
-        self.others.extend((count > NAMED).then(|| format!("{} more", count - NAMED)));
-        let names = self.others.join(", ");
-        if self.read == 0 {
-            return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
-        }
-        if count > 0 {
-            let is = if count == 1 { "is not a result" } else { "are not results" };
-            note(&format!("Left out: {count} of {all} files {is}: {names}"));
-        }
-        Ok(if self.is_lossy { Code::Incomparable.into() } else { ExitCode::SUCCESS })
-    }
 }
 
 /// Writes what is made of several files while they are read: nobody has room for thousands. Nothing is written where none
@@ -378,8 +256,7 @@ fn runs(files: &[PathBuf]) -> Vec<Vec<&Path>> {
     let mut together: Vec<Vec<&Path>> = Vec::new();
     let mut places = HashMap::new();
     for path in files {
-        let is_file = kept::named(path).is_some() || path.is_file();
-        let key = is_file.then(|| beginning_of(path, HEAD).ok()).flatten();
+        let key = path.is_file().then(|| beginning_of(path, HEAD).ok()).flatten();
         let next = together.len();
         let key = key.and_then(|text| run_key(&text));
         let place = key.map_or(next, |key| *places.entry(key).or_insert(next));

@@ -23,7 +23,6 @@ mod explain;
 mod figures;
 mod fittest;
 mod gate;
-mod history;
 mod json;
 mod judge;
 mod list;
@@ -47,6 +46,7 @@ mod stopped;
 mod table;
 #[cfg(test)]
 mod testing;
+mod trend;
 mod versus;
 mod words;
 
@@ -59,7 +59,6 @@ pub use doctor::doctor;
 pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use fittest::{by_custom, by_fitness};
 pub use gate::{Limit, Outcome, Slower};
-pub use history::{CellFigure, CellFigures, Kept, Summary, Trend, kept, summary, trend};
 pub use judge::{
     Arms, Incomparable, ProgramFigure, Programs, Recorded, Terms, at_once, beside, compare_files,
     compare_live, compare_programs, factor_names, metric_of, winner,
@@ -75,6 +74,7 @@ pub use reference::reference;
 pub use replication::{across, plots, replication};
 pub use selftest::selftest;
 pub use specs::Specs;
+pub use trend::{CellFigure, CellFigures, Dated, Trend, dated, trend, trends};
 pub use words::{is_word, words};
 
 pub use ipcperf_render::csv::row as csv_row;

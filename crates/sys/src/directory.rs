@@ -157,14 +157,6 @@ pub fn make(path: &Path, mode: u32) -> io::Result<()> {
     if kind == Some(FileType::Directory) { Ok(()) } else { Err(Errno::EXIST.into()) }
 }
 
-/// Whether a file that is written to `target` lies, or would lie, in this directory, wherever links lead.
-#[must_use]
-pub fn holds(directory: &Path, target: &Path) -> bool {
-    let facts = find(target).and_then(|place| Ok(fs::fstat(place.directory)?));
-    let Some((one, other)) = facts.ok().zip(fs::stat(directory).ok()) else { return false };
-    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
-}
-
 /// What [`find`] does. Directories that are missing are made, where their mode is given.
 fn walk(path: &Path, missing: Option<Mode>) -> io::Result<Place> {
     let steps = |path: &Path| -> Vec<OsString> {
@@ -297,23 +289,6 @@ mod tests {
         assert_eq!(paths::metadata(at("a/b")).expect("made").mode() & 0o777, 0o700);
         for name in ["file", "file/below"] {
             assert!(make(&at(name), 0o700).is_err(), "{name}");
-        }
-    }
-
-    #[test]
-    fn what_is_written_through_a_link_lies_where_the_link_leads() {
-        let base = tempfile::tempdir().expect("a directory");
-        let at = |name: &str| base.path().join(name);
-        paths::create_dir_all(at("kept/below")).expect("directories");
-        paths::write(at("kept/1"), "").expect("a file");
-        for (link, to) in [("one", "kept/1"), ("new", "kept/2"), ("below", "kept/below/1")] {
-            symlink(to, at(link)).expect("a link");
-        }
-        for name in ["one", "new", "kept/1", "kept/2", "kept/below/../3"] {
-            assert!(holds(&at("kept"), &at(name)), "{name}");
-        }
-        for name in ["two", "below", "kept", "no/such"] {
-            assert!(!holds(&at("kept"), &at(name)), "{name}");
         }
     }
 

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Seek, Write};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::Path;
 
 /// A file under construction. It has no name until it is published; dropping it leaves nothing.
@@ -58,12 +58,6 @@ impl WholeFile {
             set_mode(&file.file, mode)?;
         }
         Ok(file)
-    }
-
-    /// Starts a file that will be `name` in a directory that is held, whatever is there now.
-    pub(crate) fn start_in(directory: OwnedFd, name: &str, mode: Mode) -> io::Result<Self> {
-        let name = OsString::from(name);
-        Self::begin(directory::Place { directory, name, facts: None, is_open_file: false }, mode)
     }
 
     fn begin(target: directory::Place, mode: Mode) -> io::Result<Self> {

@@ -31,7 +31,6 @@ pub mod seccomp;
 pub mod shm;
 pub mod signals;
 pub mod skipped;
-pub mod store;
 pub mod swap;
 pub mod terminal;
 pub mod topology;

@@ -21,7 +21,6 @@ pub(crate) use kinds::check;
 use crate::args::{OutputArgs, PlanArgs};
 use crate::document::{self, Document, read_replication};
 use crate::error::{Code, Stop, note, unknown, unknown_name};
-use crate::kept::Keeper;
 use crate::measure::{self, arguments};
 use crate::output::{self, Publication, Target};
 use crate::packed::{self, STUDY_NAMES};
@@ -71,10 +70,10 @@ pub(crate) struct ReplicateArgs {
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
     /// Write a study's file to STUDY.toml, or to the file named by -o, without measuring
-    #[arg(long, value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()), conflicts_with_all = ["study", "across", "only", "set", "budget", "files", "csv", "plots", "keep"])]
+    #[arg(long, value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()), conflicts_with_all = ["study", "across", "only", "set", "budget", "files", "csv", "plots"])]
     pub(crate) export: Option<String>,
     /// Show which claims hold in these results from several machines or days, without measuring
-    #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "files", "csv", "plots", "keep"])]
+    #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "files", "csv", "plots"])]
     pub(crate) across: Vec<PathBuf>,
     /// Allow running the programs that a study file names
     #[arg(long)]
@@ -143,7 +142,6 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     let started = jiff::Timestamp::now();
     let began = Instant::now();
     let target = Target::choose(args.output.output.as_deref(), &started)?;
-    let keeper = Keeper::open(args.output.keep.as_deref())?;
     let seed = args.plan.seed();
     let interrupts = measure::interrupts()?;
     let line = Line::counting("slices", args.output.progress.is_silent());
@@ -199,14 +197,13 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
             ipcperf_report::replication(&document, format, &style, plots.as_deref(), out)
         },
     };
-    let (kept, beside) = publication.publish(|| {
-        let kept = keeper.and_then(|keeper| keeper.keep(quiet, |out| out.write_all(&json)));
+    let beside = publication.publish(|| {
         let files = args.csv.iter().map(|folder| export::write(folder, &studies, &document));
         let pictures = args.plots.iter().map(|folder| output::pictures(folder, &document));
-        (kept, files.chain(pictures).collect::<Vec<_>>())
+        files.chain(pictures).collect::<Vec<_>>()
     })?;
     beside.into_iter().collect::<Result<(), Stop>>()?;
-    Ok(verdict(&document).or(kept).map_or(ExitCode::SUCCESS, ExitCode::from))
+    Ok(verdict(&document).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 /// How it ends: as a run of the same arms would.

@@ -95,7 +95,6 @@ fn a_document_of_before_is_enough_and_what_it_lacks_is_one_line() {
     told(&["-m", "pipe", "--margin", "0%"], 2, "--margin: '0%' is not a share above 0 %");
     told(&["--snippet", "c", "-o", "-"], 2, "--snippet: a program stands below a table");
     told(&[&from[..], &["--format", "csv"]].concat(), 2, "--from shows the choice");
-    told(&[&from[..], &["--keep", "it"]].concat(), 2, "--keep");
     told(&[&from[..], &["--rate", "7k"]].concat(), 2, "rate was not measured for 64 B at 7.00 k/s");
     told(&[&from[..], &["--place", "free"]].concat(), 2, "nor for any other size");
     told(&["-m", "unix-dgram", "-s", "512M"], 3, "carries 512 MiB here; unix-dgram: ");

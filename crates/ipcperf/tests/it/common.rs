@@ -108,16 +108,6 @@ impl Sandbox {
         self.folder.path().join("tmp")
     }
 
-    /// `XDG_DATA_HOME`, where a test sets it.
-    pub(crate) fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
-    }
-
-    /// The directory of kept documents there.
-    pub(crate) fn store(&self) -> PathBuf {
-        self.data().join("ipcperf")
-    }
-
     /// What the programs say is kept here.
     fn said(&self) -> PathBuf {
         self.folder.path().join("said")
@@ -136,7 +126,6 @@ impl Sandbox {
             .env("HOME", self.home())
             .env("XDG_RUNTIME_DIR", self.run_directories())
             .env("TMPDIR", self.temporary())
-            .env_remove("XDG_DATA_HOME")
             .env_remove("IPCPERF_LABELS")
             .stdin(Stdio::null());
         command

@@ -29,7 +29,6 @@ fn a_word_is_explained_and_an_unknown_one_names_the_nearest() {
         (&["explain", "pipe", "-s", "1,2"], "--size: one size is explained at a time"),
         (&["explain", "W-LOSS", "--format", "json"], "words are shown as table, markdown or html"),
         (&["explain", "W-LOSS", "-o", "f.json"], "a word is explained from a table"),
-        (&["explain", "--keep", "it"], "a word is explained from a table"),
     ] {
         sandbox.refuses(words, said);
     }

@@ -10,12 +10,9 @@ use crate::watch::{Objects, elsewhere, processes, signal, signal_group, workers}
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, DirEntry, File};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, symlink};
+use std::io::{ErrorKind, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::sleep;
@@ -97,8 +94,6 @@ enum Fault {
     Stranger,
     /// Another user connects to them, too, takes names, and sends signals.
     OtherUser,
-    /// Somebody puts whatever can be put into the directory of kept documents, and takes it away again.
-    Store,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,10 +105,10 @@ enum Victim {
 
 use Fault::{
     Coordinator, CoordinatorOfPrograms, Elsewhere, Full, Limit, Mask, NoProcess, OtherUser, Paused,
-    Refused, Stopped, Store, Stranger, Suspended, Worker,
+    Refused, Stopped, Stranger, Suspended, Worker,
 };
 
-const FAULTS: [(&str, Fault); 41] = [
+const FAULTS: [(&str, Fault); 40] = [
     ("kill the coordinator", Coordinator("KILL")),
     ("kill the coordinator of programs", CoordinatorOfPrograms),
     ("interrupt the coordinator", Coordinator("INT")),
@@ -154,11 +149,7 @@ const FAULTS: [(&str, Fault); 41] = [
     ("no descriptors of processes", Refused(libc::SYS_pidfd_open, Refusal::NotImplemented)),
     ("a stranger who connects", Stranger),
     ("a second user", OtherUser),
-    ("a store under attack", Store),
 ];
-
-/// The name of what is kept while the store is attacked.
-const KEPT: &str = "siege";
 
 /// The program in the surroundings that a fault asks for, as `somebody` where it asks for that.
 fn started(
@@ -197,9 +188,6 @@ fn started(
         }
         _ => somebody.map_or_else(|| sandbox.command(words), |one| one.command(&[], words)),
     };
-    if matches!(fault, Store) {
-        command.env("XDG_DATA_HOME", sandbox.data());
-    }
     command.process_group(0);
     let Refused(call, refusal) = fault else { return sandbox.spawn(command) };
     // A filter cannot be taken back, but it is a matter of threads; what this one starts inherits it.
@@ -270,7 +258,7 @@ fn strike(
             signal_group("CONT", coordinator);
         }
         NoProcess => return somebody.is_some_and(|one| one.forbid_processes(coordinator)),
-        Mask(_) | Limit(..) | Full(..) | Refused(..) | Stranger | OtherUser | Store => {}
+        Mask(_) | Limit(..) | Full(..) | Refused(..) | Stranger | OtherUser => {}
     }
     true
 }
@@ -321,7 +309,6 @@ fn judge(
             | Suspended
             | Stranger
             | OtherUser
-            | Store
             | Refused(libc::SYS_linkat, _)
     );
     let is_asked_to_end = matches!(fault, Coordinator("INT" | "TERM" | "HUP"));
@@ -348,7 +335,7 @@ fn judge(
         (0, _) if matches!(fault, Stopped) && was_measuring && !tells_of_a_stop(&document) => {
             "that it was stopped is not told"
         }
-        (1, _) if matches!(fault, Stranger | OtherUser | Store) => "it does not go on",
+        (1, _) if matches!(fault, Stranger | OtherUser) => "it does not go on",
         (1, _) if matches!(fault, NoProcess) && !names_what_was_not_started(&document, ended) => {
             "what could not be started is not named"
         }
@@ -413,51 +400,6 @@ fn saved_elsewhere(sandbox: &Sandbox, ended: &Ended) {
     std::fs::remove_file(path).expect("ours");
 }
 
-/// Puts whatever can be put into the directory of kept documents, until the run is over.
-fn beset(store: &Path, is_over: &AtomicBool, moments: &mut Moments) {
-    let index = store.join("index.jsonl");
-    for name in ["+7-siege.json", "07-siege.json", "1-a b.json", "99999999999999999999-siege.json"]
-    {
-        fs::write(store.join(name), "{}").expect("ours");
-    }
-    // The number is taken, and by no document.
-    fs::create_dir(store.join("1-siege.json")).expect("ours");
-    while !is_over.load(Ordering::Relaxed) {
-        // Whatever the program has made of it meanwhile.
-        let _ = fs::remove_file(&index).or_else(|_| fs::remove_dir(&index));
-        let _ = match moments.below(5) {
-            0 => Command::new("mkfifo").arg(&index).stderr(Stdio::null()).status().map(drop),
-            1 => fs::write(&index, [0xff; 4096]),
-            2 => File::create(&index).and_then(|file| file.set_len(3 << 30)),
-            3 => symlink("/dev/zero", &index),
-            _ => fs::create_dir(&index),
-        };
-        sleep(Duration::from_millis(1 + moments.below(20)));
-    }
-}
-
-/// What was written is kept as it is, and what is kept is listed.
-fn is_kept(sandbox: &Sandbox) -> Result<(), String> {
-    let written = fs::read(sandbox.home().join("it.json")).map_err(|error| error.to_string())?;
-    let kept = |entry: io::Result<DirEntry>| entry.ok().and_then(|one| fs::read(one.path()).ok());
-    let all = fs::read_dir(sandbox.store()).map_err(|error| error.to_string())?;
-    // A FIFO in the place of the index is no document.
-    let is_document = |entry: &io::Result<DirEntry>| {
-        entry.as_ref().is_ok_and(|one| one.path().extension().is_some_and(|end| end == "json"))
-    };
-    let found = all.filter(is_document).filter_map(kept).filter(|bytes| *bytes == written).count();
-    if found != 1 {
-        return Err(format!("it is kept {found} times"));
-    }
-    let mut list = sandbox.command(&["history", "list"]);
-    list.env("XDG_DATA_HOME", sandbox.data());
-    let ended = sandbox.spawn(list).end();
-    match ended.status.code() == Some(0) && ended.stdout.contains("@siege") {
-        true => Ok(()),
-        false => Err(format!("what is kept is not listed: {}{}", ended.stdout, ended.stderr)),
-    }
-}
-
 /// One run and what strikes it; whether it did.
 fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, String> {
     let (own, before) = (Sandbox::new(), Objects::now());
@@ -466,12 +408,7 @@ fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, Strin
     let sandbox = somebody.map_or(&own, |one| &one.sandbox);
     let mut other = matches!(fault, OtherUser).then(|| SecondUser::start(sandbox)).flatten();
     let besetting = other.as_mut();
-    let mut words = words(job);
-    if matches!(fault, Store) {
-        words.extend(["--keep", KEPT].map(str::to_owned));
-        let made = DirBuilder::new().recursive(true).mode(0o700).create(sandbox.store());
-        made.expect("a folder");
-    }
+    let words = words(job);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let is_over = AtomicBool::new(false);
     let running = started(sandbox, somebody, fault, &words);
@@ -479,11 +416,6 @@ fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, Strin
     let (struck, was_measuring, ended) = std::thread::scope(|scope| {
         if matches!(fault, Stranger) {
             scope.spawn(|| disturb(sandbox, coordinator, &is_over, nonsense));
-        }
-        if matches!(fault, Store) {
-            let mut moments = moments.of(1);
-            let is_over = &is_over;
-            scope.spawn(move || beset(&sandbox.store(), is_over, &mut moments));
         }
         if let Some(other) = besetting {
             let is_over = &is_over;
@@ -508,9 +440,6 @@ fn attempt(fault: Fault, job: &str, moments: &mut Moments) -> Result<bool, Strin
     };
     let was_measuring = if matches!(fault, Stopped) { struck } else { was_measuring };
     judge(sandbox, (fault, job), was_measuring, &ended)?;
-    if matches!(fault, Store) {
-        is_kept(sandbox)?;
-    }
     Ok(struck)
 }
 
@@ -542,8 +471,6 @@ fn comes_to(fault: Fault, job: &str) -> bool {
         Elsewhere(_) => &["--follow-in", "--net"],
         // Of what is tried before a study or a comparison nothing is kept.
         Stopped => &["run -m", "run -p", "survey"],
-        // A comparison is not kept.
-        Store => return !job.starts_with("compare"),
         _ => return true,
     };
     names.iter().any(|name| job.contains(name))

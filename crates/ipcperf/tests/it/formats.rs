@@ -101,7 +101,6 @@ fn a_file_has_the_format_of_its_ending() {
         &["run", "-m", "pipe", "--dry-run", "-o", "x.csv"],
         &["run", "--exec", "true", "--dry-run", "-o", "x.csv"],
         &["run", "-m", "pipe", "--dry-run", "--format", "jsn"],
-        &["replicate", "inferno", "--dry-run", "--keep", "a/b"],
         &["survey", "-o", "x.md"],
         &["compare", "old.json", "old.json", "-o", "x.txt"],
         &["replicate", "inferno", "-o", "x.parquet"],
@@ -231,7 +230,7 @@ fn the_pages_of_the_manual_are_written_as_any_other_file() {
     let sandbox = Sandbox::new();
     sandbox.done(&["man", "--dir", "man"]);
     let page = |name: &str| sandbox.read(&format!("man/{name}.1")).expect("written");
-    for name in ["ipcperf", "ipcperf-run", "ipcperf-history", "ipcperf-history-trend"] {
+    for name in ["ipcperf", "ipcperf-run", "ipcperf-trend"] {
         assert!(page(name).contains(&format!(".TH {name} ")), "{}", page(name));
     }
     let place = sandbox.home().join("man/ipcperf-run.1");

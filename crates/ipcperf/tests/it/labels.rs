@@ -77,29 +77,22 @@ fn what_is_no_label_is_refused_before_anything_is_measured() {
 #[test]
 fn another_host_is_another_machine() {
     let sandbox = Sandbox::new();
-    let keep = |host: &str, name: &str| {
-        let mut command = sandbox.command(&["run", "-m"]);
-        command.args(SHORT).args(["-q", "--label", host, "--keep", name]);
-        command.env("XDG_DATA_HOME", sandbox.data());
-        let ended = sandbox.spawn(command).end();
-        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    };
-    keep("host=n1", "a");
-    keep("host=n2", "b");
-    keep("host=n2", "c");
+    for (host, file) in [("host=n1", "a.json"), ("host=n2", "b.json"), ("host=n2", "c.json")] {
+        sandbox.done(&[&["run", "-m"], &SHORT[..], &["-q", "--label", host, "-o", file]].concat());
+    }
     let ask = |words: &[&str]| {
         let mut command = sandbox.command(words);
-        command.env("XDG_DATA_HOME", sandbox.data()).env("COLUMNS", "200");
+        command.env("COLUMNS", "200");
         sandbox.spawn(command).end()
     };
-    let trend = ask(&["history", "trend", "pipe 64 same-cpu"]);
-    assert!(trend.stdout.contains("@a: another machine (host: n1 -> n2)"), "{}", trend.stdout);
-    assert!(!trend.stdout.contains("@b: another"), "{}", trend.stdout);
-    let compared = ask(&["compare", "@a", "@c", "--format", "json"]);
+    let trend = ask(&["trend", "a.json", "b.json", "c.json", "--cell", "pipe 64 same-cpu"]).stdout;
+    assert!(trend.contains("a.json: another machine (host: n1 -> n2)"), "{trend}");
+    assert!(!trend.contains("b.json: another"), "{trend}");
+    let compared = ask(&["compare", "a.json", "c.json", "--format", "json"]);
     let found: Value = serde_json::from_str(&compared.stdout).expect("JSON");
     assert_eq!(found["factors"]["host"], json!(["n1", "n2"]), "{}", compared.stderr);
     assert!(found["confounded_by"].as_array().is_some_and(|all| all.contains(&json!("host"))));
-    let same = ask(&["compare", "@b", "@c", "--format", "json"]);
+    let same = ask(&["compare", "b.json", "c.json", "--format", "json"]);
     let found: Value = serde_json::from_str(&same.stdout).expect("JSON");
     assert_eq!(found["factors"].get("host"), None);
 }

@@ -189,15 +189,21 @@ fn others(sandbox: &Sandbox, document: &Value) -> [(String, &'static str); 3] {
     chosen["invocation"]["plan"]["command"] = json!("choose");
     chosen["invocation"]["plan"]["requirements"] =
         json!({"sizes": [64, 4096], "by": "p50", "left_out": [HOSTILE]});
-    let data = sandbox.home().join(".local/share/ipcperf");
-    std::fs::create_dir_all(&data).expect("a folder");
     for (at, release) in [(1, "6.1"), (2, HOSTILE)] {
         explained["kernel"]["release"] = json!(release);
-        let file = data.join(format!("{at}-nightly.json"));
+        let file = sandbox.home().join(format!("nightly-{at}.json"));
         std::fs::write(file, explained.to_string()).expect("ours");
     }
     let cell = "fifo ping-pong 4K same-cpu";
-    let ended = sandbox.run(&["history", "trend", cell, "-o", "trend.html"]);
+    let ended = sandbox.run(&[
+        "trend",
+        "nightly-1.json",
+        "nightly-2.json",
+        "--cell",
+        cell,
+        "-o",
+        "trend.html",
+    ]);
     assert_eq!((ended.status.code(), ended.stderr), (Some(0), String::new()));
     [
         (address(sandbox, "trend.html"), cell),

@@ -8,13 +8,11 @@ use crate::common::Sandbox;
 /// Transcripts in surroundings of their own, run one after the other.
 fn follow(transcripts: &str) {
     let run_directories = tempfile::tempdir().expect("a temporary folder");
-    let data = tempfile::tempdir().expect("a temporary folder");
     // `clean` looks here too, where other tests may have killed runs.
     let temporary = tempfile::tempdir().expect("a temporary folder");
     trycmd::TestCases::new()
         .env("XDG_RUNTIME_DIR", run_directories.path().to_string_lossy())
         .env("TMPDIR", temporary.path().to_string_lossy())
-        .env("XDG_DATA_HOME", data.path().to_string_lossy())
         .env("NO_COLOR", "1")
         .case(transcripts)
         .run();

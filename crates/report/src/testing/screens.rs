@@ -5,7 +5,7 @@ use super::{rendered, to_text};
 use crate::words::{find, is_word};
 use crate::{
     Format, Style, across, compare, comparison, crossover, describe, doctor, explain, explain_word,
-    history, kept, list, load_replication, pipelines, replication, selftest,
+    list, load_replication, pipelines, replication, selftest, trend, trends,
 };
 use ipcperf_core::result::{Replication, Requirements, ResultSet, Severity, Status};
 use ipcperf_core::{Idle, OnClose, PatternKind, Touch, Wait};
@@ -77,10 +77,14 @@ fn all(format: Format, style: &Style) -> Vec<(String, String)> {
             list(&sample::list(), &ipcperf_core::result::Origin::default(), format, style, out)
         }),
     );
-    add("trend", to_text(|out| history::tests::sample().render(format, style, out)));
+    add("trend", to_text(|out| trends(&[trend::tests::sample()], format, style, out)));
+    add(
+        "trends",
+        to_text(|out| {
+            trends(&[trend::tests::sample(), trend::tests::sample()], format, style, out)
+        }),
+    );
     add("across", to_text(|out| across(&studies(), format, style, out)));
-    let documents = history::tests::documents();
-    add("kept", to_text(|out| kept(&documents, "~/.local/share", format, style, out)));
     add("words", to_text(|out| explain_word(None, format, style, out)));
     for row in &sample::list() {
         add("describe", to_text(|out| describe(row, format, style, out)));

@@ -334,7 +334,7 @@ pub(super) const COLUMNS: &[Word] = &[
         "cell",
         Column,
         "one measurement: mechanism, pattern, size, placement and settings",
-        "name it as shown here: ipcperf history trend CELL",
+        "name it as shown here: ipcperf trend FILES --cell CELL",
     ),
     word(
         "A",
@@ -536,12 +536,7 @@ pub(super) const COLUMNS: &[Word] = &[
         "how often a message is copied; as a part of a round trip, the time for it",
         "for large messages, choose one that passes references",
     ),
-    word(
-        "document",
-        Column,
-        "the name of a saved result: @NAME is the latest, @NAME~1 the previous one",
-        "show it: ipcperf report @NAME",
-    ),
+    word("document", Column, "the file of a result", "show it: ipcperf report FILE"),
     word(
         "started (UTC)",
         Column,
@@ -549,19 +544,30 @@ pub(super) const COLUMNS: &[Word] = &[
         "treat runs that are half an hour apart as two sessions",
     ),
     word(
-        "what",
+        "documents",
         Column,
-        "the command that made a result; stopped means it was interrupted",
-        "show it: ipcperf report @NAME",
+        "how many results have a cell and can be compared",
+        "show one cell to see which results are left out: ipcperf trend FILES --cell CELL",
     ),
     word(
-        "measured",
+        "latest",
         Column,
-        "how many of the planned cells have values",
-        "show the result to see why some have none",
+        "the figure of a cell in the latest result that has one",
+        "show the cell to see its interval: ipcperf trend FILES --cell CELL",
     ),
-    word("kernel", Column, "the kernel release of a run", "compare runs of one kernel"),
-    word("ipcperf", Column, "the version that measured", "compare runs of one version"),
+    word(
+        "before",
+        Column,
+        "the figure of a cell in the result before the latest one",
+        "show the cell to see all of them: ipcperf trend FILES --cell CELL",
+    ),
+    word(
+        "change",
+        Column,
+        "how much higher or lower the latest figure is than the one before; none is shown where their intervals overlap, or two \
+         runs differ as much without a reason",
+        "show the cell to see what changed with it: ipcperf trend FILES --cell CELL",
+    ),
     word(
         "changed",
         Column,

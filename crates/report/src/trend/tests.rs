@@ -1,4 +1,4 @@
-//! What is told of documents that are kept.
+//! Cells over time.
 
 use super::*;
 use crate::testing::sample::{self, Build};
@@ -9,8 +9,8 @@ use ipcperf_core::result::{ResultSet, Status, Timing};
 
 const PIPE: &str = "pipe ping-pong 64B same-llc";
 
-/// A document in which a pipe takes so long, as its index has it.
-fn document(p50: f64, change: impl Fn(&mut ResultSet)) -> (Summary, CellFigures) {
+/// What a trend takes from a document in which a pipe takes that long.
+fn document(p50: f64, change: impl Fn(&mut ResultSet)) -> (Dated, CellFigures) {
     let mut set = sample::set(vec![
         sample::cell("pipe", 64, sample::TWO).rtt(p50, p50 / 100.0),
         sample::cell("tcp", 64, sample::TWO).not_ok(Status::Failed, "it broke"),
@@ -19,22 +19,24 @@ fn document(p50: f64, change: impl Fn(&mut ResultSet)) -> (Summary, CellFigures)
     set.cells[0].timing = Some(Timing { mode: "per-op".into(), batch: 1 });
     set.tool.build.insert("debug_assertions".to_owned(), "false".to_owned());
     change(&mut set);
-    summary(&serde_json::to_string(&set).unwrap())
+    dated(String::new(), &set)
 }
 
-fn kept_as(name: &str, summary: Summary) -> Kept {
-    Kept { name: name.to_owned(), file: format!("1-{name}.json"), bytes: 20_000, summary }
+fn named(name: &str, document: Dated) -> Dated {
+    Dated { name: name.to_owned(), ..document }
 }
 
 fn text(trend: &Trend, format: Format, width: usize) -> String {
-    to_text(|out| trend.render(format, &Style { width, ..Style::default() }, out))
+    to_text(|out| {
+        trends(std::slice::from_ref(trend), format, &Style { width, ..Style::default() }, out)
+    })
 }
 
 /// A cell over documents of these changes, named a, b, c, ...
-fn follow(cell: &str, documents: Vec<(Summary, CellFigures)>) -> Trend {
-    let names = "abcdefg".chars().map(|name| format!("@{name}"));
-    let has = |(name, (summary, mut cells)): (String, (Summary, CellFigures))| {
-        Some((kept_as(&name, summary), cells.remove(cell)?))
+fn follow(cell: &str, documents: Vec<(Dated, CellFigures)>) -> Trend {
+    let names = "abcdefg".chars().map(|name| format!("{name}.json"));
+    let has = |(name, (document, mut cells)): (String, (Dated, CellFigures))| {
+        Some((named(&name, document), cells.remove(cell)?))
     };
     trend(cell, names.zip(documents).filter_map(has).collect())
 }
@@ -42,16 +44,6 @@ fn follow(cell: &str, documents: Vec<(Summary, CellFigures)>) -> Trend {
 /// A trend of two documents.
 pub(crate) fn sample() -> Trend {
     follow(PIPE, vec![document(10_000.0, same), document(10_500.0, patched)])
-}
-
-/// Documents of several kinds.
-pub(crate) fn documents() -> [Kept; 4] {
-    [
-        kept_as("@nightly", document(10_000.0, patched).0),
-        kept_as("@nightly~1", document(10_000.0, |set| set.interrupted = true).0),
-        kept_as("@broken", summary("{").0),
-        kept_as("@paper", summary(include_str!("../replication/fixtures/marhubi.json")).0),
-    ]
 }
 
 fn same(_: &mut ResultSet) {}
@@ -104,9 +96,12 @@ fn what_cannot_be_compared_is_left_out_and_named() {
     );
     let shown = text(&found, Format::Table, 200);
     assert!(shown.contains("\n2 documents of "), "{shown}");
-    assert!(shown.contains("- @a and @e: another machine (cpu: Another CPU -> "), "{shown}");
-    assert!(shown.contains("- @b: a program that was optimised in another way"), "{shown}");
-    assert!(shown.contains("- @c: timed in another way: batch, not per-op"), "{shown}");
+    assert!(
+        shown.contains("- a.json and e.json: another machine (cpu: Another CPU -> "),
+        "{shown}"
+    );
+    assert!(shown.contains("- b.json: a program that was optimised in another way"), "{shown}");
+    assert!(shown.contains("- c.json: timed in another way: batch, not per-op"), "{shown}");
     // The document between them is of another machine, which is no change of this one.
     assert!(!shown.contains("  -- "), "{shown}");
     let csv = text(&found, Format::Csv, 80);
@@ -127,12 +122,13 @@ fn a_page_of_a_trend_has_the_figures_of_the_table_and_a_rule_for_each_change() {
     );
     let page = text(&found, Format::Html, 80);
     is_sound(&page);
-    let headline =
-        format!("<h1>{PIPE}: 25\u{a0}% higher than in @c, 15.0\u{a0}us after 12.0\u{a0}us</h1>");
+    let headline = format!(
+        "<h1>{PIPE}: 25\u{a0}% higher than in c.json, 15.0\u{a0}us after 12.0\u{a0}us</h1>"
+    );
     assert!(page.contains(&headline), "{page}");
-    assert!(text(&found, Format::Table, 200).contains(": 25 % higher than in @c, "));
+    assert!(text(&found, Format::Table, 200).contains(": 25 % higher than in c.json, "));
     for row in text(&found, Format::Csv, 80).lines().skip(1).take(3) {
-        let name = row.split(',').next().unwrap().trim_start_matches('\'');
+        let name = row.split(',').nth(1).unwrap();
         assert!(page.contains(&format!(">{name}</td>")), "{name}");
     }
     let facts: usize = found.machine.facts.values().map(|parts| parts.len()).sum();
@@ -145,7 +141,7 @@ fn a_page_of_a_trend_has_the_figures_of_the_table_and_a_rule_for_each_change() {
         assert!(chart.contains(words), "{words} in {chart}");
     }
     assert!(
-        page.contains("<li class=\"doubt\">@d: another machine (cpu: Another CPU -&gt; "),
+        page.contains("<li class=\"doubt\">d.json: another machine (cpu: Another CPU -&gt; "),
         "{page}"
     );
 }
@@ -157,18 +153,21 @@ fn a_change_is_told_where_it_is_beyond_the_intervals_and_beyond_what_sessions_di
     };
     assert_eq!(
         step(10_000.0, 10_500.0, same),
-        "no change since @a is shown, 10.5 us after 10.0 us"
+        "no change since a.json is shown, 10.5 us after 10.0 us"
     );
-    assert_eq!(step(12_000.0, 10_000.0, same), "16.7 % lower than in @a, 10.0 us after 12.0 us");
+    assert_eq!(
+        step(12_000.0, 10_000.0, same),
+        "16.7 % lower than in a.json, 10.0 us after 12.0 us"
+    );
     let noisy = |set: &mut ResultSet| set.noise.grade = "F".to_owned();
-    assert!(step(12_000.0, 10_000.0, noisy).starts_with("no change since @a is shown"));
+    assert!(step(12_000.0, 10_000.0, noisy).starts_with("no change since a.json is shown"));
     let wide = |set: &mut ResultSet| {
         let figure = set.cells[0].rtt_ns.as_mut().and_then(|times| times.get_mut("p50"));
         figure.expect("a median").ci95 = Some([9_000.0, 12_000.0]);
     };
-    assert!(step(12_000.0, 10_000.0, wide).starts_with("no change since @a is shown"));
+    assert!(step(12_000.0, 10_000.0, wide).starts_with("no change since a.json is shown"));
     let one = follow(PIPE, vec![document(12_000.0, same)]);
-    assert_eq!(one.step(), "12.0 us in @a, and nothing to set it beside");
+    assert_eq!(one.step(), "12.0 us in a.json, and nothing to compare it with");
 }
 
 #[test]
@@ -178,19 +177,19 @@ fn of_a_document_that_lost_the_figure_it_is_told_that_and_nothing_of_those_befor
         set.cells[0].rtt_ns = None;
     };
     let all = || vec![document(10_000.0, same), document(10_001.0, same)];
-    let step = |last: Vec<(Summary, CellFigures)>| follow(PIPE, [all(), last].concat()).step();
-    assert_eq!(step(vec![document(1.0, broken)]), "@c has no figure (failed)");
+    let step = |last: Vec<(Dated, CellFigures)>| follow(PIPE, [all(), last].concat()).step();
+    assert_eq!(step(vec![document(1.0, broken)]), "c.json has no figure (failed)");
     let again = vec![document(1.0, broken), document(10_002.0, same)];
-    assert_eq!(step(again), "no change since @b is shown, 10.0 us after 10.0 us");
+    assert_eq!(step(again), "no change since b.json is shown, 10.0 us after 10.0 us");
 }
 
 #[test]
-fn a_result_that_is_kept_twice_is_one_point() {
+fn a_result_that_is_given_twice_is_one_point() {
     let twice = || document(10_000.0, same);
     let found = follow(PIPE, vec![twice(), twice(), document(10_500.0, same)]);
     let shown = text(&found, Format::Table, 80);
     assert!(shown.contains("2 documents of "), "{shown}");
-    assert!(shown.contains("- @b: the same result as @a\n"), "{shown}");
+    assert!(shown.contains("- b.json: the same result as a.json\n"), "{shown}");
 }
 
 #[test]
@@ -205,15 +204,33 @@ fn screened_values_share_one_line_and_are_not_compared() {
     let confirmed = |value| document(value, staged(Stage::Confirm));
     let documents = [confirmed(10_000.0), screened(), confirmed(10_100.0), screened()];
     let shown = text(&follow(PIPE, documents.to_vec()), Format::Table, 200);
-    assert!(shown.contains("no change since @a is shown, 10.1 us after 10.0 us"), "{shown}");
+    assert!(shown.contains("no change since a.json is shown, 10.1 us after 10.0 us"), "{shown}");
     assert!(shown.contains("\n2 documents of "), "{shown}");
-    assert!(shown.contains("- @b and @d: measured only in the screen"), "{shown}");
+    assert!(shown.contains("- b.json and d.json: measured only in the screen"), "{shown}");
     let shown = text(&follow(PIPE, vec![screened(), screened()]), Format::Table, 200);
     assert!(shown.contains("measured only in screens"), "{shown}");
     assert!(!shown.contains("90.0 us") && !shown.contains("0 documents"), "{shown}");
     // The rows still have every document.
     let csv = text(&follow(PIPE, vec![screened(), screened()]), Format::Csv, 80);
     assert_eq!(csv.matches("not compared").count(), 2, "{csv}");
+}
+
+#[test]
+fn of_several_cells_those_that_changed_come_first() {
+    let tcp = |set: &mut ResultSet| {
+        set.cells[1] = sample::cell("tcp", 64, sample::TWO).rtt(20_000.0, 200.0);
+    };
+    let slower = |set: &mut ResultSet| {
+        set.cells[1] = sample::cell("tcp", 64, sample::TWO).rtt(30_000.0, 200.0);
+    };
+    let documents = [document(10_000.0, tcp), document(10_010.0, slower)];
+    let all = [PIPE, "tcp ping-pong 64B same-llc"].map(|cell| follow(cell, documents.to_vec()));
+    let style = Style { width: 100, ..Style::default() };
+    insta::assert_snapshot!(to_text(|out| trends(&all, Format::Table, &style, out)));
+    let csv = to_text(|out| trends(&all, Format::Csv, &style, out));
+    assert_eq!(csv.lines().count(), 1 + 4, "{csv}");
+    let none = to_text(|out| trends(&all[..1], Format::Table, &style, out));
+    assert!(none.starts_with(PIPE), "one cell has its chart: {none}");
 }
 
 #[test]
@@ -228,24 +245,9 @@ fn a_cell_without_a_figure_has_a_line_that_says_why() {
 }
 
 #[test]
-fn a_list_has_what_is_kept_and_what_cannot_be_read() {
-    let all = documents();
-    let shown = |format: Format, width: usize| {
-        let style = Style { width, ..Style::default() };
-        to_text(|out| kept(&all, "~/.local/share/ipcperf", format, &style, out))
-    };
-    insta::assert_snapshot!(shown(Format::Table, 100));
-    assert!(shown(Format::Table, 60).lines().all(|line| line.len() <= 60));
-    assert_eq!(shown(Format::Csv, 80).lines().count(), 5);
-    assert_eq!(shown(Format::Ndjson, 80).lines().count(), 4);
-    let json: serde_json::Value = serde_json::from_str(&shown(Format::Json, 80)).unwrap();
-    assert_eq!((&json[0]["name"], &json[1]["interrupted"]), (&"@nightly".into(), &true.into()));
-}
-
-#[test]
 fn hostile_names_and_values_are_printed_harmlessly() {
     let (mut summary, mut cells) = document(10_000.0, same);
-    summary.kernel = "\u{1b}[2J".to_owned();
+    summary.grade = "\u{1b}[2J".to_owned();
     summary.started_utc = "\n".repeat(9);
     let cell = cells.get_mut(PIPE).unwrap();
     (cell.value, cell.ci95, cell.metric) =
@@ -257,10 +259,10 @@ fn hostile_names_and_values_are_printed_harmlessly() {
     for word in [HOSTILE, "\u{7}"] {
         let documents = [(HOSTILE, &summary), ("@a\u{202e}", &other), (HOSTILE, &summary)];
         let documents =
-            documents.map(|(name, summary)| (kept_as(name, summary.clone()), cell.clone()));
+            documents.map(|(name, summary)| (named(name, summary.clone()), cell.clone()));
         is_sound(&text(&trend(word, documents.to_vec()), Format::Html, 80));
     }
-    let kept = kept_as("@a\u{202e}", summary);
+    let kept = named("@a\u{202e}", summary);
     let shown =
         text(&trend("\u{7}", vec![(kept.clone(), cell.clone()), (kept, cell)]), Format::Table, 80);
     assert!(shown.chars().all(|sign| sign == '\n' || !sign.is_control()), "{shown:?}");

@@ -1,18 +1,15 @@
 //! One cell over the documents that have it.
 
-use super::list::{Kept, moment};
-use super::summary::{CellFigure, Summary};
+use super::figure::{CellFigure, Dated};
 use crate::compare::{by_metric, differing};
-use crate::figures::{self, NONE};
+use crate::figures::{self, NONE, or_none};
 use crate::judge::{Differences, changes, percent, session_floor};
 use crate::text::{counted, in_groups, join};
-use crate::{Format, Style, csv, svg, words};
+use crate::{Style, csv, svg, words};
 use ipcperf_core::map_of;
 use ipcperf_core::result::Status;
-use ipcperf_render::Output;
 use ipcperf_render::doc::{Cell, Chart, Column, Doc, Line, Picture, Place, Row, Table, Tone};
 use serde::Serialize;
-use std::io::{self, Write};
 
 /// Fields that say which machine it was.
 const MACHINE: [&str; 5] = ["host", "architecture", "cpu", "topology", "hypervisor"];
@@ -25,7 +22,8 @@ const NOT_CONFIRMED: &str = "measured only in the screen, not compared";
 
 /// The cell in one document.
 #[derive(Clone, Debug, Serialize)]
-struct Point {
+pub(super) struct Point {
+    cell: String,
     /// What the document is called.
     name: String,
     started_utc: String,
@@ -34,13 +32,14 @@ struct Point {
     figure: CellFigure,
     /// What is another than in the document before it that counts: the kernel, the microcode.
     changed: Differences,
-    /// Why it is not set beside the others.
+    /// Why it is not compared with the others.
     #[serde(skip_serializing_if = "Option::is_none")]
     left_out: Option<String>,
 }
 
 /// Columns that are always there in CSV.
-const COLUMNS: &[csv::Column] = &[
+pub(super) const COLUMNS: &[csv::Column] = &[
+    ("cell", "/cell"),
     ("name", "/name"),
     ("started_utc", "/started_utc"),
     ("grade", "/grade"),
@@ -60,23 +59,23 @@ const COLUMNS: &[csv::Column] = &[
 pub struct Trend {
     cell: String,
     /// Of the last document that counts.
-    pub(super) machine: Summary,
+    pub(super) machine: Dated,
     points: Vec<Point>,
 }
 
 /// What the facts have in a field.
-fn fact<'a>(summary: &'a Summary, field: &str) -> &'a str {
-    let parts = summary.facts.get(field).and_then(|parts| parts.values().next());
+fn fact<'a>(document: &'a Dated, field: &str) -> &'a str {
+    let parts = document.facts.get(field).and_then(|parts| parts.values().next());
     parts.map_or("", String::as_str)
 }
 
-/// Why a document is not set beside the last one.
+/// Why a document is not compared with the last one.
 fn incomparable(
-    summary: &Summary,
+    document: &Dated,
     figure: &CellFigure,
-    last: (&Summary, &CellFigure),
+    last: (&Dated, &CellFigure),
 ) -> Option<String> {
-    let mut differs = changes(&summary.facts, &last.0.facts);
+    let mut differs = changes(&document.facts, &last.0.facts);
     let is_other = |name: &String| MACHINE.contains(&name.as_str());
     let (machine, build): (Differences, bool) = (
         map_of(differs.extract_if(.., |name, _| is_other(name))),
@@ -99,30 +98,41 @@ fn incomparable(
 /// A cell over these documents, the oldest first. What cannot be compared with the last one that has a figure
 /// is left out, with the reason.
 #[must_use]
-pub fn trend(cell: &str, documents: Vec<(Kept, CellFigure)>) -> Trend {
+pub fn trend(cell: &str, documents: Vec<(Dated, CellFigure)>) -> Trend {
     let counts = |figure: &CellFigure| figure.value.is_some() && !figure.not_confirmed;
     let last = documents.iter().rev().find(|(_, figure)| counts(figure));
     let last = last.or(documents.last()).cloned();
-    let (last, reference) = last.map(|(kept, figure)| (kept.summary, figure)).unzip();
-    let (last, reference) = (last.unwrap_or_default(), reference.unwrap_or_default());
-    let mut before: Option<Summary> = None;
+    let (last, reference) = last.unwrap_or_default();
+    let mut before: Option<Dated> = None;
     let mut points: Vec<Point> = Vec::new();
-    for (kept, figure) in documents {
+    for (document, figure) in documents {
         let is_it = |point: &&Point| {
             let is_shown = point.left_out.is_none() && figure.value.is_some();
-            is_shown && (&point.started_utc, &point.figure) == (&kept.summary.started_utc, &figure)
+            is_shown && (&point.started_utc, &point.figure) == (&document.started_utc, &figure)
         };
         let same = points.iter().find(is_it).map(|one| format!("the same result as {}", one.name));
-        let left_out = same.or_else(|| incomparable(&kept.summary, &figure, (&last, &reference)));
+        let left_out = same.or_else(|| incomparable(&document, &figure, (&last, &reference)));
         let mut changed = Differences::new();
         if left_out.is_none() {
-            changed = before.map_or(changed, |before| changes(&before.facts, &kept.summary.facts));
-            before = Some(kept.summary.clone());
+            changed = before.map_or(changed, |before| changes(&before.facts, &document.facts));
+            before = Some(document.clone());
         }
-        let Summary { started_utc, grade, .. } = kept.summary;
-        points.push(Point { name: kept.name, started_utc, grade, figure, changed, left_out });
+        let Dated { name, started_utc, grade, .. } = document;
+        let cell = cell.to_owned();
+        points.push(Point { cell, name, started_utc, grade, figure, changed, left_out });
     }
     Trend { cell: cell.to_owned(), machine: last, points }
+}
+
+/// `25 % higher`.
+fn side(ratio: f64) -> String {
+    let side = if ratio > 1.0 { "higher" } else { "lower" };
+    format!("{} {side}", percent((ratio - 1.0).abs()))
+}
+
+/// `2026-11-20 02:00:05` of a time as the document has it.
+fn moment(utc: &str) -> String {
+    if utc.is_empty() { NONE.to_owned() } else { utc.replace('T', " ").replace('Z', "") }
 }
 
 /// Signs between the least and the largest figure of a trend.
@@ -219,11 +229,63 @@ impl Trend {
         session_floor(!["", "none"].contains(&fact(&self.machine, "hypervisor")))
     }
 
-    /// How the last figure stands beside the one before it.
+    /// The cell.
+    pub(super) fn cell(&self) -> &str {
+        &self.cell
+    }
+
+    /// All documents that have it.
+    pub(super) fn points(&self) -> &[Point] {
+        &self.points
+    }
+
+    /// How many of them are compared.
+    pub(super) fn compared(&self) -> usize {
+        self.shown().len()
+    }
+
+    /// The last two figures, the latest first.
+    fn last_two(&self) -> [Option<(&Point, f64)>; 2] {
+        let points = self.points.iter().rev().filter(|point| point.left_out.is_none());
+        let mut figures = points.filter_map(|point| Some((point, point.figure.value?)));
+        [figures.next(), figures.next()]
+    }
+
+    /// The last figure relative to the one before it, where a change is shown: both were measured on a quiet machine, their
+    /// intervals lie apart, and they differ by more than two sessions do without a reason.
+    pub(super) fn ratio(&self) -> Option<f64> {
+        let [Some((last, value)), Some((before, old))] = self.last_two() else { return None };
+        let is_newest = self.shown().last().is_some_and(|newest| newest.figure.value.is_some());
+        let is_trusted = is_newest && [before, last].iter().all(|point| point.grade != "F");
+        let ends = before.figure.ci95.zip(last.figure.ci95);
+        let is_apart =
+            ends.is_some_and(|([old_low, old_high], [low, high])| old_high < low || high < old_low);
+        let factor = (value / old).max(old / value);
+        (is_trusted && is_apart && factor > 1.0 + self.floor().0).then_some(value / old)
+    }
+
+    /// The last figure and the one before it.
+    pub(super) fn figures(&self) -> [String; 2] {
+        self.last_two()
+            .map(|found| or_none(found, |(point, value)| by_metric(&point.figure.metric, value)))
+    }
+
+    /// What became of the last figure, in a few words.
+    pub(super) fn change(&self) -> String {
+        let newest = self.shown().last().map(|newest| newest.figure.status);
+        match (self.ratio(), newest) {
+            (Some(ratio), _) => side(ratio),
+            (None, Some(Status::Ok)) => "none is shown".to_owned(),
+            (None, Some(status)) => status.name().to_owned(),
+            (None, None) => "not compared".to_owned(),
+        }
+    }
+
+    /// The last figure and the one before it, in a sentence.
     pub(super) fn step(&self) -> String {
         let shown = self.shown();
-        let mut figures = shown.iter().rev().filter_map(|point| Some((point, point.figure.value?)));
-        let Some((last, value)) = figures.next() else {
+        let [last, before] = self.last_two();
+        let Some((last, value)) = last else {
             return match self.points.iter().any(|point| point.figure.not_confirmed) {
                 true => "measured only in screens".to_owned(),
                 false => "no document has a figure".to_owned(),
@@ -237,28 +299,17 @@ impl Trend {
             };
         }
         let words = |value| by_metric(&last.figure.metric, value);
-        let Some((before, old)) = figures.next() else {
-            return format!("{} in {}, and nothing to set it beside", words(value), last.name);
+        let Some((before, old)) = before else {
+            return format!("{} in {}, and nothing to compare it with", words(value), last.name);
         };
-        let is_trusted = [before, last].iter().all(|point| point.grade != "F");
-        let is_apart = before
-            .figure
-            .ci95
-            .zip(last.figure.ci95)
-            .is_some_and(|([old_low, old_high], [low, high])| old_high < low || high < old_low);
-        let factor = (value / old).max(old / value);
         let both = format!("{} after {}", words(value), words(old));
-        match is_trusted && is_apart && factor > 1.0 + self.floor().0 {
-            true => {
-                let side = if value > old { "higher" } else { "lower" };
-                let share = percent((value / old - 1.0).abs());
-                format!("{share} {side} than in {}, {both}", before.name)
-            }
-            false => format!("no change since {} is shown, {both}", before.name),
+        match self.ratio() {
+            Some(ratio) => format!("{} than in {}, {both}", side(ratio), before.name),
+            None => format!("no change since {} is shown, {both}", before.name),
         }
     }
 
-    /// Documents that are not set beside the others, by their reasons.
+    /// Documents that are not compared, by their reasons.
     fn left_out(&self) -> Vec<String> {
         let points = self.points.iter();
         let out = points.filter_map(|point| Some((point.left_out.as_deref()?, point.name.clone())));
@@ -279,23 +330,10 @@ impl Trend {
         ))
     }
 
-    /// Writes it.
-    ///
-    /// # Errors
-    /// `out` refuses the bytes.
-    pub fn render(&self, format: Format, style: &Style, out: &mut dyn Write) -> io::Result<()> {
-        Output { document: &self.points, rows: &self.points, columns: COLUMNS }.write(
-            format,
-            style,
-            out,
-            |style| self.doc(style),
-        )
-    }
-
-    fn doc(&self, style: &Style) -> Doc {
+    pub(super) fn doc(&self, style: &Style) -> Doc {
         let shown = self.shown();
         let mut doc = Doc::new(format!("{}: {}", self.cell, self.step()));
-        doc.title = format!("ipcperf history: {}", self.cell);
+        doc.title = format!("ipcperf trend: {}", self.cell);
         let body = &mut doc.body;
         if !shown.is_empty() {
             body.say(Tone::Plain, format!("{}.", self.about()));

@@ -1,0 +1,134 @@
+//! Results that are read several at a time: which files, and what is said of those that are none.
+
+use crate::document::{Document, is_stdin, text_of};
+use crate::error::{Code, Stop, note};
+use crate::output;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Which results are read.
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct FilesArgs {
+    /// A result file; '-' reads standard input, and a folder stands for the .json files in it. Among several, those that
+    /// cannot be read are named and skipped (exit code 4)
+    #[arg(required_unless_present = "files_from", value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Also read the files listed in FILE, one per line, relative to the current directory; '-' is standard input: find .
+    /// -name '*.json' | ipcperf report --files-from -
+    #[arg(long, value_name = "FILE")]
+    pub(crate) files_from: Option<PathBuf>,
+}
+
+impl FilesArgs {
+    /// The files that were named, those of folders and those of a list.
+    pub(crate) fn list(&self) -> Result<Vec<PathBuf>, Stop> {
+        let Self { files, files_from } = self;
+        let named = files.iter().chain(files_from);
+        if named.filter(|file| is_stdin(file)).count() > 1 {
+            return Err(Stop::usage("'-' is named twice, and standard input is read once"));
+        }
+        let list = files_from.as_deref().map(text_of).transpose()?.unwrap_or_default();
+        let listed = list.lines().filter(|line| !line.is_empty()).map(PathBuf::from);
+        let mut all = Vec::new();
+        for path in files.iter().cloned().chain(listed) {
+            if !path.is_dir() {
+                all.push(path);
+                continue;
+            }
+            let shown = path.display();
+            let entries = path.read_dir().map_err(|error| {
+                Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
+            })?;
+            let names = entries.flatten().map(|entry| entry.path());
+            let mut found: Vec<PathBuf> = names.filter(|name| is_json(name)).collect();
+            if found.is_empty() {
+                // Told where it is read, as a file that cannot be.
+                found.push(path);
+            }
+            found.sort();
+            all.append(&mut found);
+        }
+        match all.as_slice() {
+            [] => Err(Stop::usage("--files-from names no file")),
+            [folder] if folder.is_dir() => Err(Stop::usage(no_file_in(folder))),
+            _ => Ok(all),
+        }
+    }
+}
+
+fn no_file_in(folder: &Path) -> String {
+    format!("no .json file in '{}'", folder.display())
+}
+
+/// Whether a folder means this file, too: nobody waits for what a FIFO might say.
+fn is_json(path: &Path) -> bool {
+    path.is_file() && path.extension().is_some_and(|extension| extension == "json")
+}
+
+/// Most files that are named which are no results.
+const NAMED: usize = 8;
+
+/// What was read of several files, one after another. What is no result is counted, named and left out, as long as there
+/// is one.
+#[derive(Debug, Default)]
+pub(crate) struct Reading {
+    pub(crate) read: usize,
+    /// Why the others are none.
+    others: Vec<String>,
+    /// One of them cannot be read at all.
+    is_lossy: bool,
+}
+
+impl Reading {
+    /// What is read of a file, by its name.
+    pub(crate) fn one<T>(
+        &mut self,
+        path: &Path,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<(String, T)> {
+        let name = output::without_home(&path.display().to_string());
+        let text = match text_of(path) {
+            Ok(text) => text,
+            // The files of a folder are listed where there are any.
+            Err(_) if path.is_dir() => {
+                self.is_lossy = true;
+                self.others.push(no_file_in(path));
+                return None;
+            }
+            Err(stop) => {
+                self.is_lossy = true;
+                self.others.push(stop.to_string());
+                return None;
+            }
+        };
+        match read(&text) {
+            Ok(one) => {
+                self.read += 1;
+                Some((name, one))
+            }
+            Err(why) => {
+                // A document that has no rows, a study for example, is no loss.
+                self.is_lossy |= Document::read(&text).is_err();
+                self.others.push(format!("'{name}' ({why})"));
+                None
+            }
+        }
+    }
+
+    /// Tells what was left out; the exit code is 4 if something cannot be read.
+    pub(crate) fn end(mut self) -> Result<ExitCode, Stop> {
+        let count = self.others.len();
+        let all = self.read + count;
+        self.others.truncate(NAMED);
+        self.others.extend((count > NAMED).then(|| format!("{} more", count - NAMED)));
+        let names = self.others.join(", ");
+        if self.read == 0 {
+            return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
+        }
+        if count > 0 {
+            let is = if count == 1 { "is not a result" } else { "are not results" };
+            note(&format!("Left out: {count} of {all} files {is}: {names}"));
+        }
+        Ok(if self.is_lossy { Code::Incomparable.into() } else { ExitCode::SUCCESS })
+    }
+}

@@ -1,0 +1,96 @@
+//! `trend`: cells over results that were made at different times.
+
+use crate::args::LookArgs;
+use crate::compare::arm;
+use crate::error::{Stop, unknown};
+use crate::files::{FilesArgs, Reading};
+use crate::{document, output, request};
+use ipcperf_engine::registry::Registry;
+use ipcperf_report::{CellFigure, CellFigures, Dated, Trend, dated, trend};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub(crate) const EXAMPLES: &str = "Examples:
+  ipcperf trend results                                   what changed last, of every cell
+  ipcperf trend nightly-*.json --cell 'pipe same-cpu'     one cell with its chart
+  ipcperf trend nightly-*.json --cell 'pipe same-cpu' -o trend.html
+
+Results are put in the order of their start. Results of other machines, and values that only the screen of a survey has \
+measured, are named and not compared.";
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct TrendArgs {
+    #[command(flatten)]
+    files: FilesArgs,
+    /// Only this cell (repeatable), as results name it ('pipe ping-pong 64B same-cpu') or as for 'compare --live' ('pipe
+    /// same-cpu') [default: every cell]
+    #[arg(long, value_name = "CELL")]
+    cell: Vec<String>,
+    /// Write to this file instead of standard output; its extension sets the format: .txt, .md, .csv, .json, .ndjson,
+    /// .html
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    look: LookArgs,
+}
+
+pub(crate) fn run(registry: &Registry, args: &TrendArgs) -> Result<ExitCode, Stop> {
+    let file = args.output.as_deref();
+    let format = output::format_of(&args.look, file)?;
+    let files = args.files.list()?;
+    if let Some(file) = file {
+        output::spares(file, &files)?;
+    }
+    let mut reading = Reading::default();
+    let read = |text: &str| document::load(text).map_err(|why| why.to_string());
+    let mut documents: Vec<(Dated, CellFigures)> = files
+        .iter()
+        .filter_map(|file| reading.one(file, read))
+        .map(|(name, set)| dated(name, &set))
+        .collect();
+    documents.sort_by(|(a, _), (b, _)| a.started_utc.cmp(&b.started_utc));
+    let code = reading.end()?;
+    let cells = cells(registry, &args.cell, &documents)?;
+    let trends: Vec<Trend> =
+        cells.iter().map(|cell| trend(cell, having(&documents, cell))).collect();
+    let style = output::style(&args.look, file.is_some());
+    output::put(file, |out| ipcperf_report::trends(&trends, format, &style, out)).map(|_| code)
+}
+
+/// The results that have a cell, with its figure.
+fn having(documents: &[(Dated, CellFigures)], cell: &str) -> Vec<(Dated, CellFigure)> {
+    let has = |(document, cells): &(Dated, CellFigures)| {
+        Some((document.clone(), cells.get(cell)?.clone()))
+    };
+    documents.iter().filter_map(has).collect()
+}
+
+/// The cells that these words mean, or all: as a result names one, whether or not this build knows it, or as a cell is typed.
+fn cells(
+    registry: &Registry,
+    asked: &[String],
+    documents: &[(Dated, CellFigures)],
+) -> Result<BTreeSet<String>, Stop> {
+    let known: BTreeSet<&String> = documents.iter().flat_map(|(_, cells)| cells.keys()).collect();
+    if asked.is_empty() {
+        return Ok(known.into_iter().cloned().collect());
+    }
+    let mut found = BTreeSet::new();
+    for words in asked {
+        if known.contains(words) {
+            found.insert(words.clone());
+            continue;
+        }
+        for cell in arm::cells(registry, &request::host()?, words, None)? {
+            // As documents name it.
+            let id = output::without_home(&cell.id);
+            if !known.contains(&id) {
+                let names = known.iter().map(|name| name.as_str());
+                return Err(unknown("cell", &id, names, "no result has it"));
+            }
+            found.insert(id);
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,11 @@
+//! `trend`: cells over results that were made at different times.
+
+mod figure;
+mod over_time;
+mod overview;
+#[cfg(test)]
+pub(crate) mod tests;
+
+pub use figure::{CellFigure, CellFigures, Dated, dated};
+pub use over_time::{Trend, trend};
+pub use overview::trends;
