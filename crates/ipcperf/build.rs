@@ -39,13 +39,15 @@ fn main() -> std::io::Result<()> {
     let out = PathBuf::from(variable("OUT_DIR"));
     for (folder, name) in [(SCHEMAS, "schemas.gz"), (STUDIES, "studies.gz")] {
         println!("cargo::rerun-if-changed={folder}");
-        std::fs::write(out.join(name), packed(folder)?)?;
+        std::fs::write(out.join(name), packed(&texts(folder)?)?)?;
     }
+    let names: Vec<String> = texts(SCHEMAS)?.into_iter().map(|(name, _)| name).collect();
+    println!("cargo::rustc-env=IPCPERF_SCHEMAS={}", names.join(", "));
     Ok(())
 }
 
-/// The name of each file (`result` of `ipcperf.result-2.schema.json`, `qiita` of `qiita.toml`), its text, and a zero.
-fn packed(folder: &str) -> std::io::Result<Vec<u8>> {
+/// The name of each file (`result` of `ipcperf.result-2.schema.json`, `qiita` of `qiita.toml`) and its text.
+fn texts(folder: &str) -> std::io::Result<Vec<(String, String)>> {
     let mut all = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
@@ -55,6 +57,11 @@ fn packed(folder: &str) -> std::io::Result<Vec<u8>> {
         all.push((name, std::fs::read_to_string(path)?));
     }
     all.sort();
+    Ok(all)
+}
+
+/// Each name, its text, and a zero, compressed.
+fn packed(all: &[(String, String)]) -> std::io::Result<Vec<u8>> {
     let mut packed = GzEncoder::new(Vec::new(), Compression::best());
     for (name, text) in all {
         write!(packed, "{name}\n{text}\0")?;

@@ -3,10 +3,13 @@
 use crate::edits::{self, COMPARISON, PROFILE, REPLICATION, RESULTS};
 use crate::soundness::{self, check, written};
 use ipcperf::Registry;
-use ipcperf_core::result::{Comparison, Replication, ResultSet};
-use ipcperf_report::{Format, LoadError, Recorded, Rows, Style, Terms};
+use ipcperf_core::result::{Comparison, Profile, Replication, ResultSet};
+use ipcperf_report::{
+    Document, Format, LoadError, Recorded, Rows, Show, Style, Terms, read_document,
+};
 use serde::Serialize;
 use serde_json::Value;
+use std::any::Any;
 use std::borrow::Cow;
 use std::io::Write;
 use std::sync::LazyLock;
@@ -62,23 +65,18 @@ pub fn text(bytes: &[u8]) {
         BASES.iter().chain(OLD_REPLICATIONS.iter()).chain([&*OLD_COMPARISON, &*OLD_PROFILE]);
     let changed = edits::broken(bases, bytes);
     let text = changed.map_or_else(|| String::from_utf8_lossy(bytes), Cow::from);
-    if ipcperf_report::is_replication(&text) {
-        if let Some(document) = loaded(ipcperf_report::load_replication(&text)) {
-            comes_back(&document, ipcperf_report::load_replication);
-        }
-    } else if ipcperf_report::is_comparison(&text) {
-        if let Some(document) = loaded(ipcperf_report::load_comparison(&text)) {
-            comes_back(&document, ipcperf_report::load_comparison);
-        }
-    } else if ipcperf_report::is_profile(&text) {
-        if let Some(document) = loaded(ipcperf_report::load_profile(&text)) {
-            comes_back(&document, ipcperf_report::load_profile);
-        }
-    } else if let Some(set) = loaded(ipcperf_report::load(&text)) {
-        assert!(ipcperf_report::is_document(&text), "what is read is a document");
-        let _ = ipcperf_report::dated(String::new(), &set);
-        comes_back(&set, ipcperf_report::load);
+    let Some(document) = loaded(read_document(&text)) else { return };
+    assert!(ipcperf_report::is_document(&text), "what is read is a document");
+    if let Some(set) = (&*document as &dyn Any).downcast_ref::<ResultSet>() {
+        let _ = ipcperf_report::dated(String::new(), set);
     }
+    let style = Style::default();
+    let show = Show::new(Format::Json, &style);
+    let json = |document: &dyn Document| written(|out| document.show(&show, out));
+    let once = json(&*document);
+    let again =
+        read_document(&once).unwrap_or_else(|error| panic!("what was written is refused: {error}"));
+    assert_eq!(once, json(&*again));
 }
 
 /// A changed result.
@@ -97,7 +95,7 @@ pub fn replication(bytes: &[u8]) {
     let Some((format, style, changes)) = choice(bytes) else { return };
     let base = usize::from(bytes[0]) / Format::ALL.len() % OLD_REPLICATIONS.len();
     let text = edits::edited(&OLD_REPLICATIONS[base], changes).to_string();
-    if let Some(document) = loaded(ipcperf_report::load_replication(&text)) {
+    if let Some(document) = loaded(Replication::load(&text)) {
         show_replication(&document, format, &[style]);
     }
 }
@@ -106,8 +104,8 @@ pub fn replication(bytes: &[u8]) {
 pub fn profile(bytes: &[u8]) {
     let Some((format, style, changes)) = choice(bytes) else { return };
     let text = edits::edited(&OLD_PROFILE, changes).to_string();
-    let Some(document) = loaded(ipcperf_report::load_profile(&text)) else { return };
-    comes_back(&document, ipcperf_report::load_profile);
+    let Some(document) = loaded(Profile::load(&text)) else { return };
+    comes_back(&document, Profile::load);
     let shown = written(|out| ipcperf_report::profile(&document, format, &style, out));
     check(&shown, format, &style);
 }
@@ -119,7 +117,7 @@ pub fn comparison(bytes: &[u8]) {
     let base = usize::from(*base) % (BASES.len() + 1);
     let Some(base) = BASES.get(base) else {
         let text = edits::edited(&OLD_COMPARISON, changes).to_string();
-        if let Some(document) = loaded(ipcperf_report::load_comparison(&text)) {
+        if let Some(document) = loaded(Comparison::load(&text)) {
             show_comparison(&document, format, &style);
         }
         return;
@@ -164,7 +162,7 @@ fn show_result(set: &ResultSet, format: Format, style: &Style) {
 }
 
 pub fn show_replication(document: &Replication, format: Format, styles: &[Style]) {
-    comes_back(document, ipcperf_report::load_replication);
+    comes_back(document, Replication::load);
     for style in styles {
         let pictures = style.full.then_some("pictures");
         let text =
@@ -186,7 +184,7 @@ pub fn show_replication(document: &Replication, format: Format, styles: &[Style]
 }
 
 fn show_comparison(document: &Comparison, format: Format, style: &Style) {
-    comes_back(document, ipcperf_report::load_comparison);
+    comes_back(document, Comparison::load);
     let text = written(|out| ipcperf_report::comparison(document, format, style, out));
     check(&text, format, style);
     for gate in ["slower:5%", "p99:slower:10%"] {

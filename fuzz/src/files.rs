@@ -17,7 +17,8 @@ use toml::{Table, Value};
 static CLI: LazyLock<Cli> = LazyLock::new(Cli::builtin);
 /// A replication of no study.
 static NOTHING: LazyLock<Replication> = LazyLock::new(|| {
-    let document = ipcperf_report::load_replication(REPLICATION).expect("a document of ours");
+    let document =
+        <Replication as ipcperf_report::Document>::load(REPLICATION).expect("a document of ours");
     Replication { studies: vec![], ..document }
 });
 

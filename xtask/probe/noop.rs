@@ -1,6 +1,7 @@
 //! `noop`: a round trip over a pipe, on one CPU.
 
 use crate::args::OutputArgs;
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::Experiment;
@@ -11,9 +12,6 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Settings, fresh_seed};
 use std::process::ExitCode;
 
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf noop                              a round trip over a pipe, on one CPU";
-
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct NoopArgs {
     /// Print the plan and its expected duration without measuring
@@ -23,7 +21,19 @@ pub(crate) struct NoopArgs {
     pub(crate) output: OutputArgs,
 }
 
-pub(crate) fn run(registry: &Registry, args: &NoopArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for NoopArgs {
+    const NAME: &'static str = "noop";
+    const GROUP: Group = Group::Measure;
+    const ABOUT: &'static str = "Measure a round trip over a pipe";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf noop                              a round trip over a pipe, on one CPU";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &NoopArgs) -> Result<ExitCode, Stop> {
     let pipe = request::asked(registry, &["pipe".to_owned()], &[])?;
     let (entries, _) = request::block(pipe)?;
     let trip = PatternKind::PingPong;

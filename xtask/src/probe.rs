@@ -25,17 +25,12 @@ const FINDINGS: &str = "crates/core/src/findings.rs";
 const RAISED: &str = "crates/engine/src/noise.rs";
 
 /// What is added for the question, beside its own file.
-const OF_QUESTION: [Insertion; 3] = [
+const OF_QUESTION: [Insertion; 2] = [
     insert(COMMANDS, "mod only;\n", "mod noop;\n"),
     insert(
         COMMANDS,
-        "    /// Print the JSON Schema of a document",
-        "    /// Measure a round trip over a pipe\n    #[command(after_help = noop::EXAMPLES)]\n    Noop(noop::NoopArgs),\n",
-    ),
-    insert(
-        COMMANDS,
-        "            Command::Schema {",
-        "            Command::Noop(args) => noop::run(registry, &args),\n",
+        "    Command::of::<schema::SchemaArgs>(),\n",
+        "    Command::of::<noop::NoopArgs>(),\n",
     ),
 ];
 
@@ -78,7 +73,7 @@ pub(crate) fn run() -> Result<bool> {
     let tree = copy_of(from, &copy)?;
     fs::write(tree.join(QUESTION), include_str!("../probe/noop.rs"))?;
     let mut touched = [BTreeSet::from([QUESTION]), BTreeSet::new()];
-    for (insertions, touched) in [&OF_QUESTION, &OF_FINDING].into_iter().zip(&mut touched) {
+    for (insertions, touched) in [&OF_QUESTION[..], &OF_FINDING].into_iter().zip(&mut touched) {
         for one in insertions {
             add(&tree, one)?;
             touched.insert(one.file);

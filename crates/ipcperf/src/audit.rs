@@ -1,5 +1,6 @@
 //! `audit`: what is wrong with a benchmark of others, as far as its calls tell.
 
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Code, Stop};
 use crate::record::KeptArgs;
 use crate::swap::exit_code;
@@ -7,14 +8,6 @@ use ipcperf_core::result::{RecordedBy, Severity};
 use ipcperf_core::units;
 use ipcperf_engine::record::{Audited, Wanted};
 use std::process::ExitCode;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf audit -- perf bench sched pipe -l 2000
-  ipcperf audit --size 100 -- ./my-benchmark --messages 500
-  ipcperf audit --client 'sockperf ping-pong -i 127.0.0.1 -t 1' -- sockperf server
-
-The benchmark is stopped at each call, so let it exchange a few hundred messages. The exit code
-is that of the benchmark if it failed, 5 with a fault (E-...), 3 if nothing was examined, else 0.";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct AuditArgs {
@@ -28,7 +21,24 @@ pub(crate) struct AuditArgs {
     program: Vec<String>,
 }
 
-pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for AuditArgs {
+    const NAME: &'static str = "audit";
+    const GROUP: Group = Group::Programs;
+    const ABOUT: &'static str = "Audit a benchmark of other people: what it times, what it includes, and what is wrong with it";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf audit -- perf bench sched pipe -l 2000
+  ipcperf audit --size 100 -- ./my-benchmark --messages 500
+  ipcperf audit --client 'sockperf ping-pong -i 127.0.0.1 -t 1' -- sockperf server
+
+The benchmark is stopped at each call, so let it exchange a few hundred messages. The exit code
+is that of the benchmark if it failed, 5 with a fault (E-...), 3 if nothing was examined, else 0.";
+
+    fn run(&self, _: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(self)
+    }
+}
+
+fn run(args: &AuditArgs) -> Result<ExitCode, Stop> {
     let size = args.size.as_deref().map(units::bytes).transpose();
     let size = size.map_err(|error| Stop::usage(format!("--size: {error}")))?;
     let wanted = Wanted {

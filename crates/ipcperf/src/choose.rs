@@ -1,6 +1,7 @@
 //! `choose`: which mechanism to use for given requirements.
 
 use crate::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs, places, typed};
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::measure::Experiment;
@@ -24,15 +25,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
-  ipcperf choose --conns 16 --rate 20k           for 16 connections to one server
-  ipcperf choose --consumers 4                     for 4 consumers that each get every message
-  ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
-  ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
-  ipcperf choose --across net,mnt                for processes in two containers
-  ipcperf choose --can unrelated --snippet c     and a C program to start from";
 
 /// The requirements, and how much time there is to measure.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -106,7 +98,25 @@ const LONGEST: Duration = Duration::from_secs(2);
 /// What buffers are tried at, beside what they are: as much as most hosts allow without privileges.
 const BUFFER: u64 = 1 << 20;
 
-pub(crate) fn run(registry: &Registry, args: &ChooseArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for ChooseArgs {
+    const NAME: &'static str = "choose";
+    const GROUP: Group = Group::Measure;
+    const ABOUT: &'static str = "Recommend a mechanism for your requirements, from a one-minute measurement or from a result";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
+  ipcperf choose --conns 16 --rate 20k           for 16 connections to one server
+  ipcperf choose --consumers 4                     for 4 consumers that each get every message
+  ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
+  ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
+  ipcperf choose --across net,mnt                for processes in two containers
+  ipcperf choose --can unrelated --snippet c     and a C program to start from";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &ChooseArgs) -> Result<ExitCode, Stop> {
     let wanted = requirements(args)?;
     args.margin.share()?;
     let language = args.snippet.as_deref().map(list::language).transpose()?;

@@ -1,11 +1,27 @@
 //! `clean`: removes files and kernel objects that killed runs left behind.
 
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Code, Stop, note};
 use crate::output;
 use ipcperf_sys::rundir;
 use std::process::ExitCode;
 
-pub(crate) fn run() -> Result<ExitCode, Stop> {
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct CleanArgs {}
+
+impl CommandArgs for CleanArgs {
+    const NAME: &'static str = "clean";
+    const GROUP: Group = Group::Facts;
+    const ABOUT: &'static str =
+        "Remove files and kernel objects left behind by killed runs of this user";
+    const EXAMPLES: &'static str = "";
+
+    fn run(&self, _: &Context<'_>) -> Result<ExitCode, Stop> {
+        run()
+    }
+}
+
+fn run() -> Result<ExitCode, Stop> {
     let (mut removed, mut kept) = (Vec::new(), Vec::new());
     for base in rundir::bases() {
         match rundir::reap(&base) {

@@ -1,14 +1,11 @@
 //! `doctor`: is this machine fit to measure?
 
 use crate::args::{LabelArgs, LookArgs};
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::Stop;
 use crate::{measure, output};
 use ipcperf_engine::doctor;
 use std::process::ExitCode;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf doctor
-  ipcperf doctor --format json";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct DoctorArgs {
@@ -18,7 +15,21 @@ pub(crate) struct DoctorArgs {
     pub(crate) look: LookArgs,
 }
 
-pub(crate) fn run(args: &DoctorArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for DoctorArgs {
+    const NAME: &'static str = "doctor";
+    const GROUP: Group = Group::Facts;
+    const ABOUT: &'static str =
+        "Check this machine for measurement problems and suggest fixes (read-only)";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf doctor
+  ipcperf doctor --format json";
+
+    fn run(&self, _: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(self)
+    }
+}
+
+fn run(args: &DoctorArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let interrupts = measure::interrupts()?;
     let examination =

@@ -3,13 +3,11 @@
 use crate::args::{IfDone, OutputArgs};
 use crate::error::{Stop, note};
 use crate::output;
-use ipcperf_core::result::{Comparison, Profile, Replication, ResultSet};
-use ipcperf_report::{
-    LoadError, Recorded, Repeatable, beside, is_comparison, is_profile, is_replication,
-    load_comparison, load_profile, load_replication,
-};
+use ipcperf_core::result::ResultSet;
+use ipcperf_report::{Document, LoadError, Recorded, Repeatable, beside, read_document};
 use serde::Serialize;
 use serde_json::Value;
+use std::any::Any;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -52,16 +50,6 @@ pub(crate) fn refused(path: &Path, error: &LoadError) -> Stop {
     }
 }
 
-/// Reads a replication.
-pub(crate) fn read_replication(path: &Path) -> Result<Replication, Stop> {
-    let text = text_of(path)?;
-    if !is_replication(&text) {
-        let shown = path.display();
-        return Err(Stop::incomparable(format!("'{shown}': no result of 'ipcperf replicate'")));
-    }
-    load_replication(&text).map_err(|error| refused(path, &error))
-}
-
 /// Reads a result document.
 pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
     load(&text_of(path)?).map_err(|error| refused(path, &error))
@@ -89,26 +77,23 @@ pub(crate) fn same(old: &[Recorded], new: &[Recorded]) -> Option<String> {
     Some(format!("'{}' and '{}' are the same result: nothing can differ", a.name, b.name))
 }
 
-/// Whatever can be shown again.
-pub(crate) enum Document {
-    Result(Box<ResultSet>),
-    Replication(Box<Replication>),
-    Comparison(Box<Comparison>),
-    Profile(Box<Profile>),
+/// A document of any kind; in results of older versions it is said which cells can be compared.
+pub(crate) fn read(text: &str) -> Result<Box<dyn Document>, LoadError> {
+    let mut document = read_document(text)?;
+    if let Some(set) = cast_mut::<ResultSet>(&mut *document) {
+        beside(set, |_| None);
+    }
+    Ok(document)
 }
 
-impl Document {
-    pub(crate) fn read(text: &str) -> Result<Self, LoadError> {
-        Ok(if is_replication(text) {
-            Self::Replication(Box::new(load_replication(text)?))
-        } else if is_comparison(text) {
-            Self::Comparison(Box::new(load_comparison(text)?))
-        } else if is_profile(text) {
-            Self::Profile(Box::new(load_profile(text)?))
-        } else {
-            Self::Result(Box::new(load(text)?))
-        })
-    }
+/// The document as one of this kind.
+pub(crate) fn cast<D: Document>(document: &dyn Document) -> Option<&D> {
+    (document as &dyn Any).downcast_ref()
+}
+
+/// The same, to be changed.
+pub(crate) fn cast_mut<D: Document>(document: &mut dyn Document) -> Option<&mut D> {
+    (document as &mut dyn Any).downcast_mut()
 }
 
 /// The whole result of this command and host that `--if-done skip` finds where the result would go, and says so. An
@@ -116,21 +101,14 @@ impl Document {
 ///
 /// # Errors
 /// No file was named, or it holds another command's or another host's result, which is not overwritten either.
-pub(crate) fn done(command: &str, args: &OutputArgs) -> Result<Option<Document>, Stop> {
+pub(crate) fn done(command: &str, args: &OutputArgs) -> Result<Option<Box<dyn Document>>, Stop> {
     let Some(IfDone::Skip) = args.if_done else { return Ok(None) };
     let Some(path) = args.output.as_ref().filter(|path| !is_stdin(path)) else {
         return Err(Stop::usage("--if-done: name the file with -o"));
     };
-    let document = if path.is_file() { Document::read(&text_of(path)?).ok() } else { None };
+    let document = if path.is_file() { read(&text_of(path)?).ok() } else { None };
     let Some(document) = document else { return Ok(None) };
-    let (of, interrupted, origin) = match &document {
-        Document::Result(set) => {
-            (set.invocation.plan.command.as_str(), set.interrupted, &set.origin)
-        }
-        Document::Replication(document) => ("replicate", document.interrupted, &document.origin),
-        Document::Comparison(document) => ("compare", document.interrupted, &document.origin),
-        Document::Profile(document) => ("record", document.interrupted, &document.origin),
-    };
+    let of = document.command();
     let shown = path.display();
     let in_the_way = |what: String| {
         Err(Stop::usage(format!("--if-done: '{shown}' is a result {what}; name another file")))
@@ -139,10 +117,10 @@ pub(crate) fn done(command: &str, args: &OutputArgs) -> Result<Option<Document>,
         return in_the_way(format!("of '{of}', not of '{command}'"));
     }
     let ours = args.label.origin()?;
-    if let Some((other, host)) = origin.host().zip(ours.host()).filter(|(a, b)| a != b) {
+    if let Some((other, host)) = document.origin().host().zip(ours.host()).filter(|(a, b)| a != b) {
         return in_the_way(format!("of host '{other}', not of '{host}'"));
     }
-    if interrupted {
+    if document.is_interrupted() {
         return Ok(None);
     }
     if !args.progress.quiet {

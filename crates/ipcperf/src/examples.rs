@@ -1,7 +1,7 @@
 //! The examples at the end of each command's help, and those of the documents, can be typed.
 
-use crate::Args;
-use clap::{CommandFactory, Parser};
+use crate::COMMANDS;
+use crate::command::command_line;
 use std::path::Path;
 
 /// The command of a line: what stands before its explanation, a pipe or a file that it writes to.
@@ -27,14 +27,14 @@ fn commands(block: &str) -> Vec<&str> {
 fn assert_can_be_typed(line: &str, place: &str) {
     let words =
         crate::exec::words::split(line).unwrap_or_else(|why| panic!("{place}: {line}: {why}"));
-    if let Err(error) = Args::try_parse_from(&words) {
+    if let Err(error) = command_line(COMMANDS).try_get_matches_from(&words) {
         assert!(!error.use_stderr(), "{place}: {line}: {error}");
     }
 }
 
 #[test]
 fn every_command_has_examples_and_each_of_them_can_be_typed() {
-    let all = Args::command();
+    let all = command_line(COMMANDS);
     let commands = all.get_subcommands().filter(|one| !one.is_hide_set());
     for one in commands.filter(|one| !["clean", "help"].contains(&one.get_name())) {
         let name = one.get_name();

@@ -1,6 +1,7 @@
 //! `explain`: what a word means, and where the time of a round trip goes.
 
 use crate::args::{OutputArgs, PlanArgs, places, typed};
+use crate::command::{CommandArgs, Context, Group};
 use crate::document::read_result;
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
@@ -19,12 +20,6 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf explain unix-stream               where the time of a round trip goes
-  ipcperf explain unix-stream pipe          where the difference comes from
-  ipcperf explain unix-stream --what-if     what one change at a time does
-  ipcperf explain W-LOSS                    a finding; also marks ('~'), grades and verdicts (SLOWER)";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
@@ -66,7 +61,22 @@ const BUDGET: &str = "40s";
 /// Most rounds: 60 leave of a spread of 10 % an interval of 3 %.
 const ROUNDS: u64 = 60;
 
-pub(crate) fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for ExplainArgs {
+    const NAME: &'static str = "explain";
+    const GROUP: Group = Group::Measure;
+    const ABOUT: &'static str = "Break down the time of a round trip, or explain a word of the output: a mark, finding, grade or verdict";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf explain unix-stream               where the time of a round trip goes
+  ipcperf explain unix-stream pipe          where the difference comes from
+  ipcperf explain unix-stream --what-if     what one change at a time does
+  ipcperf explain W-LOSS                    a finding; also marks ('~'), grades and verdicts (SLOWER)";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &ExplainArgs) -> Result<ExitCode, Stop> {
     if let Some(path) = &args.from {
         let set = read_result(path)?;
         if set.invocation.plan.command != "explain" {

@@ -1,6 +1,6 @@
 //! Results that are read several at a time: which files, and what is said of those that are none.
 
-use crate::document::{Document, is_stdin, text_of};
+use crate::document::{self, is_stdin, text_of};
 use crate::error::{Code, Stop, note};
 use crate::output;
 use std::path::{Path, PathBuf};
@@ -108,7 +108,7 @@ impl Reading {
             }
             Err(why) => {
                 // A document that has no rows, a study for example, is no loss.
-                self.is_lossy |= Document::read(&text).is_err();
+                self.is_lossy |= document::read(&text).is_err();
                 self.others.push(format!("'{name}' ({why})"));
                 None
             }

@@ -180,16 +180,16 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Args;
-    use clap::CommandFactory;
+    use crate::COMMANDS;
+    use crate::command::command_line;
 
     /// What a line of words is answered with.
     fn answer(line: &str) -> String {
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let typed = [&["ipcperf".to_owned()], &words[..]].concat();
-        match Args::command().try_get_matches_from(typed) {
+        match command_line(COMMANDS).try_get_matches_from(typed) {
             Ok(_) => "understood".to_owned(),
-            Err(error) => told(Args::command(), &crate::builtin(), &words, &error),
+            Err(error) => told(command_line(COMMANDS), &crate::builtin(), &words, &error),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `list` and `describe`: all mechanisms, and whether this machine has them.
 
 use crate::args::{LabelArgs, LookArgs};
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Stop, unknown, unknown_name};
 use crate::request::Asked;
 use crate::words::Words;
@@ -13,15 +14,6 @@ use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals;
 use std::process::ExitCode;
 use std::str::FromStr;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf list
-  ipcperf list --can unrelated,boundaries       whole messages between any two processes
-  ipcperf list --family shared-memory --format json";
-
-pub(crate) const DESCRIBE: &str = "Examples:
-  ipcperf describe unix-stream
-  ipcperf describe shm-ring                     its default variant, shm-ring/adaptive";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ListArgs {
@@ -82,7 +74,21 @@ pub(crate) fn words<T: FromStr<Err = UnknownName>>(
     lists.iter().flat_map(|list| list.split(',')).map(word).collect()
 }
 
-pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for ListArgs {
+    const NAME: &'static str = "list";
+    const GROUP: Group = Group::Facts;
+    const ABOUT: &'static str = "List the mechanisms and whether this machine has them";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf list
+  ipcperf list --can unrelated,boundaries       whole messages between any two processes
+  ipcperf list --family shared-memory --format json";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        list(context.registry, self)
+    }
+}
+
+fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
     let format = if args.json { Format::Json } else { output::format(&args.look)? };
     let origin = args.label.origin()?;
     let families: Vec<Family> = words(&args.family, "'ipcperf list -h' shows the families")?;
@@ -104,7 +110,21 @@ pub(crate) fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Sto
     output::put(None, |out| ipcperf_report::list(&rows, &origin, format, &style, out))
 }
 
-pub(crate) fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for DescribeArgs {
+    const NAME: &'static str = "describe";
+    const GROUP: Group = Group::Facts;
+    const ABOUT: &'static str =
+        "Describe one mechanism: facts, knobs (tunable settings), costs, pitfalls";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf describe unix-stream
+  ipcperf describe shm-ring                     its default variant, shm-ring/adaptive";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        describe(context.registry, self)
+    }
+}
+
+fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> {
     let Asked { entry, options } = request::one(registry, &args.name)?;
     if let Some(language) = &args.snippet {
         let program = snippet(registry, entry.spec, self::language(language)?)?;
@@ -146,8 +166,24 @@ pub(crate) fn snippet(
     })
 }
 
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(crate) struct ReferenceArgs {}
+
+impl CommandArgs for ReferenceArgs {
+    const NAME: &'static str = "reference";
+    const GROUP: Group = Group::Shell;
+    const ABOUT: &'static str =
+        "Print docs/MECHANISMS.md: the facts of all mechanisms, independent of this machine";
+    const EXAMPLES: &'static str = "";
+    const IS_HIDDEN: bool = true;
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        reference(context.registry)
+    }
+}
+
 /// The reference of all mechanisms. Nothing of this host is asked for: the document is the same everywhere.
-pub(crate) fn reference(registry: &Registry) -> Result<ExitCode, Stop> {
+fn reference(registry: &Registry) -> Result<ExitCode, Stop> {
     let rows: Vec<_> = registry.entries().iter().map(untried).collect();
     output::put(None, |out| ipcperf_report::reference(&rows, out))
 }

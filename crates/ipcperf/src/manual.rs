@@ -1,5 +1,6 @@
 //! Manual pages and shell completions, both made from the declared flags.
 
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Stop, unknown};
 use crate::output;
 use crate::words::Words;
@@ -10,15 +11,6 @@ use ipcperf_engine::registry::Registry;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf man run | man -l -
-  ipcperf man --dir ~/.local/share/man/man1     all pages, where 'man ipcperf-run' finds them";
-
-pub(crate) const COMPLETIONS: &str = "Examples:
-  ipcperf completions bash > ~/.local/share/bash-completion/completions/ipcperf
-  ipcperf completions zsh > ~/.zfunc/_ipcperf
-  ipcperf completions fish > ~/.config/fish/completions/ipcperf.fish";
-
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ManArgs {
     /// The command whose page to print [default: ipcperf itself]
@@ -28,8 +20,21 @@ pub(crate) struct ManArgs {
     pub(crate) dir: Option<PathBuf>,
 }
 
+impl CommandArgs for ManArgs {
+    const NAME: &'static str = "man";
+    const GROUP: Group = Group::Shell;
+    const ABOUT: &'static str = "Print a manual page (roff), or write all of them to a folder";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf man run | man -l -
+  ipcperf man --dir ~/.local/share/man/man1     all pages, where 'man ipcperf-run' finds them";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        man(context.command_line(), self)
+    }
+}
+
 /// Prints a page, or writes all of them into a folder.
-pub(crate) fn man(mut all: Command, args: &ManArgs) -> Result<ExitCode, Stop> {
+fn man(mut all: Command, args: &ManArgs) -> Result<ExitCode, Stop> {
     match &args.dir {
         None => output::to_stdout(&manual(all, args.command.as_deref())?),
         Some(folder) => {
@@ -70,12 +75,29 @@ fn manual(mut all: Command, name: Option<&str>) -> Result<Vec<u8>, Stop> {
     rendered(&Man::new(command.clone()))
 }
 
-/// Prints the completions of a shell.
-pub(crate) fn completions(
-    all: Command,
-    registry: &Registry,
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell
     shell: Shell,
-) -> Result<ExitCode, Stop> {
+}
+
+impl CommandArgs for CompletionsArgs {
+    const NAME: &'static str = "completions";
+    const GROUP: Group = Group::Shell;
+    const ABOUT: &'static str =
+        "Print shell completions for commands, flags, mechanisms, patterns, placements and knobs";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf completions bash > ~/.local/share/bash-completion/completions/ipcperf
+  ipcperf completions zsh > ~/.zfunc/_ipcperf
+  ipcperf completions fish > ~/.config/fish/completions/ipcperf.fish";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        completions(context.command_line(), context.registry, self.shell)
+    }
+}
+
+/// Prints the completions of a shell.
+fn completions(all: Command, registry: &Registry, shell: Shell) -> Result<ExitCode, Stop> {
     let mut bytes = Vec::new();
     clap_complete::generate(shell, &mut with_words(all, registry), "ipcperf", &mut bytes);
     output::to_stdout(&bytes)
@@ -118,26 +140,26 @@ fn completed(command: Command, complete: &dyn Fn(Arg) -> Arg) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Args;
-    use clap::CommandFactory;
+    use crate::COMMANDS;
+    use crate::command::command_line;
 
     #[test]
     fn every_command_has_a_page_and_a_wrong_one_names_the_nearest() {
-        let all = Args::command();
+        let all = command_line(COMMANDS);
         for command in all.get_subcommands().filter(|command| !command.is_hide_set()) {
             let name = command.get_name();
-            let text =
-                String::from_utf8(manual(Args::command(), Some(name)).expect(name)).expect(name);
+            let text = String::from_utf8(manual(command_line(COMMANDS), Some(name)).expect(name))
+                .expect(name);
             assert!(text.contains(&format!(".TH ipcperf-{name}")), "{name}: {text}");
             assert!(name == "clean" || text.contains("Examples:"), "{name}: {text}");
         }
-        let refused = manual(Args::command(), Some("reprot")).expect_err("no such command");
+        let refused = manual(command_line(COMMANDS), Some("reprot")).expect_err("no such command");
         assert_eq!(refused.to_string(), "unknown command 'reprot'; did you mean 'report'?");
     }
 
     #[test]
     fn a_name_that_somebody_gave_is_completed_by_no_word_of_ours() {
-        let all = with_words(Args::command(), &crate::builtin());
+        let all = with_words(command_line(COMMANDS), &crate::builtin());
         let words = |path: &[&str], id: &str| -> Vec<String> {
             let mut command = &all;
             for name in path {
@@ -165,7 +187,7 @@ mod tests {
             let mut bytes = Vec::new();
             clap_complete::generate(
                 shell,
-                &mut with_words(Args::command(), &registry),
+                &mut with_words(command_line(COMMANDS), &registry),
                 "ipcperf",
                 &mut bytes,
             );

@@ -2,7 +2,7 @@
 
 use crate::args::{OutputArgs, RunArgs};
 use crate::counts::{counts, each_alone, fits};
-use crate::document::{self, Document, shareable};
+use crate::document::{self, cast, shareable};
 use crate::error::{Code, Stop};
 use crate::gates::Gates;
 use crate::output::{self, Publication, Target};
@@ -19,7 +19,7 @@ use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Counts, Settings, Staging};
 use ipcperf_engine::slice::MOST_KEPT;
-use ipcperf_report::{beside, counted, in_groups};
+use ipcperf_report::{Show, beside, counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
 use ipcperf_sys::signals::Interrupts;
 use std::collections::{BTreeMap, BTreeSet};
@@ -449,9 +449,10 @@ pub(crate) fn record(
     let Shown { registry, args, raw, gates } = *shown;
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
-    if let Some(Document::Result(set)) = document::done(&plan.command, args)? {
-        let code = verdict(&set).or(gates.check(&set)).map_or(ExitCode::SUCCESS, ExitCode::from);
-        return Ok((code, *set));
+    let done = document::done(&plan.command, args)?;
+    if let Some(set) = done.as_deref().and_then(cast::<ResultSet>) {
+        let code = verdict(set).or(gates.check(set)).map_or(ExitCode::SUCCESS, ExitCode::from);
+        return Ok((code, set.clone()));
     }
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
@@ -471,15 +472,13 @@ pub(crate) fn record(
     // The lines are in the place of the screen where they are printed.
     let shows = !raw.is_some_and(Raw::is_stdout);
     let style = output::table_style(&args.look, &args.tables, false);
+    let specs = request::specs(registry);
     let publication = Publication {
         name: "Result",
+        document: &set,
         target: Some(&target),
         quiet: args.progress.quiet,
-        document: &|out| output::document(&set, out),
-        screen: &|out| match shows {
-            true => ipcperf_report::render(&set, &request::specs(registry), format, &style, out),
-            false => Ok(()),
-        },
+        screen: shows.then(|| Show { specs: &specs, ..Show::new(format, &style) }),
     };
     let published = publication.publish(|| ());
     let written = raw.map(|raw| raw.write(&set, &kept_one_by_one, args.progress.quiet));

@@ -3,8 +3,8 @@
 use crate::args::{ColorChoice, LookArgs, TableArgs};
 use crate::error::{Stop, note, unknown_name};
 use clap::builder::StyledStr;
-use ipcperf_core::result::{Replication, ResultSet};
-use ipcperf_report::{Format, Style};
+use ipcperf_core::result::Replication;
+use ipcperf_report::{Document, Format, Show, Style};
 use ipcperf_sys::file::WholeFile;
 use ipcperf_sys::{directory, signals, terminal};
 use std::io::{self, IsTerminal, Read, Write};
@@ -122,9 +122,14 @@ fn wants_color() -> bool {
     variable("NO_COLOR").is_none() && variable("TERM").is_some_and(|term| term != "dumb")
 }
 
+/// Columns of the terminal that standard output is; `None` if it is none.
+pub(crate) fn width() -> Option<usize> {
+    terminal::stdout_width()
+}
+
 /// The style of text for people.
 pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
-    let width = if to_file { None } else { terminal::stdout_width() };
+    let width = if to_file { None } else { width() };
     let terminal = width.is_some();
     // What a shell exports for those whose standard output is no terminal.
     let columns = variable("COLUMNS").and_then(|text| text.parse::<usize>().ok());
@@ -244,22 +249,27 @@ type Fill<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
 pub(crate) struct Publication<'a> {
     /// What the line that says where it is calls it.
     pub(crate) name: &'static str,
+    pub(crate) document: &'a dyn Document,
     /// Where it goes; `None` if it is only shown.
     pub(crate) target: Option<&'a Target>,
     pub(crate) quiet: bool,
-    pub(crate) document: Fill<'a>,
-    pub(crate) screen: Fill<'a>,
+    /// How it is shown; `None` where something else is printed in its place.
+    pub(crate) screen: Option<Show<'a>>,
 }
 
 impl Publication<'_> {
     /// Writes the document first, because nobody may ever read the screen, then what goes beside it, and shows it last. A
     /// document that cannot be written is on the screen at least.
     pub(crate) fn publish<T>(self, beside: impl FnOnce() -> T) -> Result<T, Stop> {
-        let Self { name, target, quiet, document, screen } = self;
-        let (written, screen) = match target {
-            Some(Target::Stdout) => (None, document),
-            Some(target) => (Some(target.write(document)), screen),
-            None => (None, screen),
+        let Self { name, document, target, quiet, screen } = self;
+        let whole = |out: &mut dyn Write| json(document, out);
+        let shown = |out: &mut dyn Write| {
+            screen.as_ref().map_or(Ok(()), |screen| document.show(screen, out))
+        };
+        let (written, screen): (_, Fill<'_>) = match target {
+            Some(Target::Stdout) => (None, &whole),
+            Some(target) => (Some(target.write(whole)), &shown),
+            None => (None, &shown),
         };
         let beside = beside();
         let mut bytes = Vec::new();
@@ -479,9 +489,9 @@ pub(crate) fn pictures(path: &Path, document: &Replication) -> Result<(), Stop> 
     Ok(())
 }
 
-/// Writes the document.
-pub(crate) fn document(set: &ResultSet, out: &mut dyn Write) -> io::Result<()> {
-    ipcperf_report::render(set, &|_| None, Format::Json, &Style::default(), out)
+/// Writes a document as it is kept.
+pub(crate) fn json(document: &dyn Document, out: &mut dyn Write) -> io::Result<()> {
+    document.show(&Show::new(Format::Json, &Style::default()), out)
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! `predict`: what a server and its client would gain from sockets of another kind, found by giving them some.
 
 use crate::args::{LabelArgs, LookArgs, ProgressArgs};
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Stop, note};
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
 use crate::swap::{ExchangeArgs, split};
 use crate::{document, gates, measure, request};
 use ipcperf_core::result::{
-    ComparisonPlan, Exchange, ExchangedPrograms, Origin, Plan, RecordedChannel, Status,
+    Comparison, ComparisonPlan, Exchange, ExchangedPrograms, Origin, Plan, RecordedChannel, Status,
 };
 use ipcperf_engine::predict::{self, Predicted, Settings, Work};
 use ipcperf_engine::record;
@@ -15,23 +16,13 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_engine::swap::Job;
 use ipcperf_engine::task::TaskError;
-use ipcperf_report::{
-    ProgramFigure, Programs, Style, compare_programs, comparison, counted, load_comparison,
-};
+use ipcperf_report::{Document, ProgramFigure, Programs, Show, compare_programs, counted};
 use ipcperf_stats::{median, robust_cv};
 use ipcperf_sys::signals::Interrupts;
 use regex_lite::Regex;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf predict --server 'redis-server --port 6380' --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q'
-  ipcperf predict --server 'nginx -c /tmp/n.conf' --client 'wrk -d 1s http://127.0.0.1:8080/' --figure 'Requests/sec: +([0-9.]+)'
-  ipcperf predict --to tcp --server './server s.sock' --client './client s.sock'
-
-A client that makes the same requests in every run needs no --figure: its time tells. How many it makes is seen in a run
-that is recorded first, where questions and answers alternate.";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PredictArgs {
@@ -87,7 +78,24 @@ struct Asked {
     requests: Option<u64>,
 }
 
-pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for PredictArgs {
+    const NAME: &'static str = "predict";
+    const GROUP: Group = Group::Programs;
+    const ABOUT: &'static str = "Predict what a server and its client gain from other sockets, by running both ways side by side";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf predict --server 'redis-server --port 6380' --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q'
+  ipcperf predict --server 'nginx -c /tmp/n.conf' --client 'wrk -d 1s http://127.0.0.1:8080/' --figure 'Requests/sec: +([0-9.]+)'
+  ipcperf predict --to tcp --server './server s.sock' --client './client s.sock'
+
+A client that makes the same requests in every run needs no --figure: its time tells. How many it makes is seen in a run
+that is recorded first, where questions and answers alternate.";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
     let gates = gates::slower(&args.fail_on)?;
@@ -156,17 +164,15 @@ pub(crate) fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, S
     let [a, b] = [from, to].map(|kind| format!("{kind} {words}"));
     let programs = Programs { a, b, facts, figures, set: &set };
     let document = compare_programs(programs, plan);
-    let mut document = document::shareable(document, |text| load_comparison(text).ok());
+    let mut document = document::shareable(document, |text| Comparison::load(text).ok());
     document.origin = origin;
     let style = output::style(&args.look, false);
     let publication = Publication {
         name: "Comparison",
+        document: &document,
         target: target.as_ref(),
         quiet: args.progress.quiet,
-        document: &|out| {
-            comparison(&document, ipcperf_report::Format::Json, &Style::default(), out)
-        },
-        screen: &|out| comparison(&document, format, &style, out),
+        screen: Some(Show::new(format, &style)),
     };
     publication.publish(|| ())?;
     let ended = measure::worst(set.interrupted, measure::invalid(&set.noise), &[Status::Ok]);

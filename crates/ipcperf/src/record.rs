@@ -1,6 +1,7 @@
 //! `record`: who talks to whom among programs that run, and what it would take to put something else in between.
 
 use crate::args::{LabelArgs, LookArgs, ProgressArgs};
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Code, Stop, note};
 use crate::exec;
 use crate::output::{self, Publication, Target};
@@ -10,18 +11,10 @@ use ipcperf_core::result::{Origin, PROFILE_SCHEMA, Profile, RecordedBy};
 use ipcperf_engine::host;
 use ipcperf_engine::record::{self, Recorded, Wanted};
 use ipcperf_engine::task::TaskError;
-use ipcperf_report::{Format, Style, profile};
+use ipcperf_report::Show;
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
 use std::time::Duration;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf record --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q' -- redis-server --port 6380
-  ipcperf record -o profile.json -- sh -c 'seq 1000000 | sort | tail -1'
-  ipcperf record --pid 4711 --for 10s
-
-Sizes, counts and times are kept, and programs by name: nothing that was sent, no argument, no address, no user.
-The exit code is that of the program, or of the client (128 + N if signal N ended it).";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum Way {
@@ -66,7 +59,25 @@ pub(crate) struct RecordArgs {
     program: Vec<String>,
 }
 
-pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for RecordArgs {
+    const NAME: &'static str = "record";
+    const GROUP: Group = Group::Programs;
+    const ABOUT: &'static str =
+        "Record who talks to whom among running programs: sizes, requests, calls and times";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf record --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q' -- redis-server --port 6380
+  ipcperf record -o profile.json -- sh -c 'seq 1000000 | sort | tail -1'
+  ipcperf record --pid 4711 --for 10s
+
+Sizes, counts and times are kept, and programs by name: nothing that was sent, no argument, no address, no user.
+The exit code is that of the program, or of the client (128 + N if signal N ended it).";
+
+    fn run(&self, _: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(self)
+    }
+}
+
+fn run(args: &RecordArgs) -> Result<ExitCode, Stop> {
     if let Some(pid) = args.pid.iter().find(|pid| !ipcperf_sys::process::exists(**pid)) {
         return Err(Stop::usage(format!("--pid {pid}: there is no such process")));
     }
@@ -120,10 +131,10 @@ impl KeptArgs {
         let style = output::style(&self.look, false);
         let publication = Publication {
             name: if document.audit.is_some() { "Audit" } else { "Profile" },
+            document: &document,
             target: target.as_ref(),
             quiet: self.progress.quiet,
-            document: &|out| profile(&document, Format::Json, &Style::default(), out),
-            screen: &|out| profile(&document, format, &style, out),
+            screen: Some(Show::new(format, &style)),
         };
         publication.publish(|| ())?;
         Ok((document, status))

@@ -1,25 +1,23 @@
 //! `report`: shows a result file again.
 
 use crate::args::{LookArgs, OnlyArgs, TableArgs};
-use crate::document::{Document, beginning_of, read_result, recorded, refused, same, text_of};
+use crate::command::{CommandArgs, Context, Group};
+use crate::document::{
+    self, beginning_of, cast, cast_mut, read_result, recorded, refused, same, text_of,
+};
 use crate::error::{Stop, note};
 use crate::files::{FilesArgs, Reading};
 use crate::{only, output, request};
-use ipcperf_core::result::ResultSet;
+use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{Format, Rows, Style, Terms, clean, compare_files, once, run_key};
+use ipcperf_report::{
+    Document, Format, Rows, Show, Style, Terms, clean, compare_files, once, run_key,
+};
 use ipcperf_stats::MARGIN;
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf report ipcperf-20261122T060000Z.json --full
-  ipcperf report ipcperf-20261122T060000Z.json -m 'pipe/*,unix-stream' --place same-cpu --top 5
-  ipcperf report ipcperf-20261122T060000Z.json --format csv -o cells.csv
-
-Several results are shown one after another; as csv they make one table, and as html two make a page of before and after.";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReportArgs {
@@ -53,7 +51,23 @@ pub(crate) enum RowChoice {
     Runs,
 }
 
-pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for ReportArgs {
+    const NAME: &'static str = "report";
+    const GROUP: Group = Group::Results;
+    const ABOUT: &'static str = "Show a result file in any format";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf report ipcperf-20261122T060000Z.json --full
+  ipcperf report ipcperf-20261122T060000Z.json -m 'pipe/*,unix-stream' --place same-cpu --top 5
+  ipcperf report ipcperf-20261122T060000Z.json --format csv -o cells.csv
+
+Several results are shown one after another; as csv they make one table, and as html two make a page of before and after.";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format_of(&args.look, args.output.as_deref())?;
     let files = args.files.list()?;
     if let Some(target) = &args.output {
@@ -81,56 +95,48 @@ pub(crate) fn run(registry: &Registry, args: &ReportArgs) -> Result<ExitCode, St
         }
         _ => return rows(registry, args, &files, format),
     };
-    let document = Document::read(&text_of(file)?).map_err(|error| refused(file, &error))?;
-    let show = Show { registry, args, format, style: table_style(args) };
+    let document = document::read(&text_of(file)?).map_err(|error| refused(file, &error))?;
+    let show = Chosen { registry, args, format, style: table_style(args) };
     let document = show.chosen(document)?;
-    output::put(args.output.as_deref(), |out| show.write(&document, out))
+    output::put(args.output.as_deref(), |out| show.write(&*document, out))
 }
 
 fn table_style(args: &ReportArgs) -> Style {
     output::table_style(&args.look, &args.tables, args.output.is_some())
 }
 
-/// How documents are shown.
-struct Show<'a> {
+/// How documents are shown, and what of them.
+struct Chosen<'a> {
     registry: &'a Registry,
     args: &'a ReportArgs,
     format: Format,
     style: Style,
 }
 
-impl Show<'_> {
+impl Chosen<'_> {
     /// The cells that were asked for, with the pictures of a replication.
-    fn chosen(&self, mut document: Document) -> Result<Document, Stop> {
-        match (&mut document, &self.args.plots) {
-            (Document::Replication(document), Some(folder)) => {
-                output::folder("--plots", folder)?;
-                output::pictures(folder, document)?;
-            }
-            (_, Some(_)) => return Err(no_figures()),
-            (Document::Result(set), None) => only::keep(self.registry, set, &self.args.only)?,
-            _ => {}
+    fn chosen(&self, mut document: Box<dyn Document>) -> Result<Box<dyn Document>, Stop> {
+        if let Some(folder) = &self.args.plots {
+            let study = cast::<Replication>(&*document).ok_or_else(no_figures)?;
+            output::folder("--plots", folder)?;
+            output::pictures(folder, study)?;
+        } else if let Some(set) = cast_mut(&mut *document) {
+            only::keep(self.registry, set, &self.args.only)?;
         }
         Ok(document)
     }
 
-    fn write(&self, document: &Document, out: &mut dyn Write) -> io::Result<()> {
+    fn write(&self, document: &dyn Document, out: &mut dyn Write) -> io::Result<()> {
         let Self { registry, args, format, style } = self;
-        match document {
-            Document::Replication(document) => {
-                let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
-                ipcperf_report::replication(document, *format, style, pictures.as_deref(), out)
-            }
-            Document::Comparison(document) => {
-                ipcperf_report::comparison(document, *format, style, out)
-            }
-            Document::Profile(document) => ipcperf_report::profile(document, *format, style, out),
-            Document::Result(set) => {
-                let full = style.full || only::is_some(&args.only);
-                let style = Style { full, top: args.only.top, ..*style };
-                ipcperf_report::render(set, &request::specs(registry), *format, &style, out)
-            }
-        }
+        let top = args.only.top;
+        let full =
+            style.full || (cast::<ResultSet>(document).is_some() && only::is_some(&args.only));
+        let style = Style { full, top, ..*style };
+        let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
+        let specs = request::specs(registry);
+        let show =
+            Show { specs: &specs, format: *format, style: &style, pictures: pictures.as_deref() };
+        document.show(&show, out)
     }
 }
 
@@ -168,15 +174,15 @@ fn all(
     files: &[PathBuf],
     format: Format,
 ) -> Result<ExitCode, Stop> {
-    let show = Show { registry, args, format, style: table_style(args) };
+    let show = Chosen { registry, args, format, style: table_style(args) };
     streamed(args, |reading, out| {
         let mut before = "";
         for path in files {
-            let read = |text: &str| Document::read(text).map_err(|why| why.to_string());
+            let read = |text: &str| document::read(text).map_err(|why| why.to_string());
             let Some((name, document)) = reading.one(path, read) else { continue };
             let document = show.chosen(document)?;
             let written = writeln!(out, "{before}==> {} <==", clean(&name, show.style.unicode))
-                .and_then(|()| show.write(&document, out));
+                .and_then(|()| show.write(&*document, out));
             if written.is_err() {
                 return Ok(written);
             }

@@ -1,6 +1,7 @@
 //! `run`: chosen cells.
 
 use crate::args::{RunArgs, typed};
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::{Experiment, settings};
@@ -16,7 +17,14 @@ use ipcperf_sys::topology::Topology;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub(crate) const EXAMPLES: &str = "Examples:
+/// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
+const ROUNDS: u64 = 12;
+
+impl CommandArgs for RunArgs {
+    const NAME: &'static str = "run";
+    const GROUP: Group = Group::Measure;
+    const ABOUT: &'static str = "Measure chosen mechanisms, patterns, sizes and placements";
+    const EXAMPLES: &'static str = "Examples:
   ipcperf run pipe                                        a 64-byte round trip, on one CPU and two
   ipcperf run pipe unix-stream tcp -s 1,64,4K             three mechanisms at three sizes
   ipcperf run -m 'shm-ring/*' -p stream -s '4K..1M:*4'    all variants, throughput over sizes
@@ -26,14 +34,12 @@ pub(crate) const EXAMPLES: &str = "Examples:
   ipcperf run -m pipe --fail-if 'p99 > 50us' --max-noise C
   ipcperf run --from ipcperf-20261122T060000Z.json        the same run again";
 
-/// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
-const ROUNDS: u64 = 12;
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self, context.typed)
+    }
+}
 
-pub(crate) fn run(
-    registry: &Registry,
-    args: &RunArgs,
-    typed: &ArgMatches,
-) -> Result<ExitCode, Stop> {
+fn run(registry: &Registry, args: &RunArgs, typed: &ArgMatches) -> Result<ExitCode, Stop> {
     if let Some(path) = &args.from {
         let mut experiment = repeat::plan(registry, path, typed)?;
         experiment.write_raw(args.raw.clone())?;

@@ -1,20 +1,42 @@
 //! `schema`: the JSON Schemas of the documents and the types of rows, for programs that read them.
 
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Stop, unknown};
 use crate::{output, packed};
 use ipcperf_report::Rows;
 use std::process::ExitCode;
 
-pub(crate) const EXAMPLES: &str = "Examples:
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct SchemaArgs {
+    // The names are those of the files in `schema`.
+    #[arg(default_value = "result", help = concat!(
+        "The document: ",
+        env!("IPCPERF_SCHEMAS"),
+        "; or CSV rows, as DuckDB's column types: rows (of cells), rows-rounds, rows-runs"
+    ))]
+    document: String,
+}
+
+impl CommandArgs for SchemaArgs {
+    const NAME: &'static str = "schema";
+    const GROUP: Group = Group::Results;
+    const ABOUT: &'static str =
+        "Print the JSON Schema of a document, or the column types of CSV rows";
+    const EXAMPLES: &'static str = "Examples:
   ipcperf schema
   ipcperf schema comparison
   ipcperf schema rows-rounds                    for DuckDB: read_csv('rounds.csv', $(...))";
+
+    fn run(&self, _: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(&self.document)
+    }
+}
 
 /// The rows of CSV, which have types for DuckDB.
 const ROWS: [(&str, Rows); 3] =
     [("rows", Rows::Cells), ("rows-rounds", Rows::Rounds), ("rows-runs", Rows::Runs)];
 
-pub(crate) fn run(document: &str) -> Result<ExitCode, Stop> {
+fn run(document: &str) -> Result<ExitCode, Stop> {
     if let Some((_, rows)) = ROWS.iter().find(|(name, _)| *name == document) {
         return output::to_stdout(rows.duckdb().as_bytes());
     }

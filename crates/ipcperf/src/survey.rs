@@ -1,6 +1,7 @@
 //! `survey`: every mechanism this machine has, within a budget.
 
 use crate::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs};
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, Experiment, rounds_within};
@@ -15,11 +16,6 @@ use ipcperf_engine::run::{QuestionPlan, SCREENED, Settings, conditions};
 use ipcperf_stats::{FEWEST_CONFIRMED, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::process::ExitCode;
 use std::time::Duration;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf survey                            one screen: what to use on this machine, and why
-  ipcperf survey --budget 10m --all         every variant, and more rounds
-  ipcperf survey --dry-run                  what it would measure, and for how long";
 
 #[derive(Clone, Debug, Default, clap::Args)]
 pub(crate) struct SurveyArgs {
@@ -64,7 +60,22 @@ const SCREENABLE: Duration = Duration::from_secs(30);
 /// Warm-up of the slices of a survey in stages: some twenty round trips.
 const WARMUP: Duration = Duration::from_millis(1);
 
-pub(crate) fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for SurveyArgs {
+    const NAME: &'static str = "survey";
+    const GROUP: Group = Group::Measure;
+    const ABOUT: &'static str =
+        "Measure every mechanism in about a minute and say which one to use (the default)";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf survey                            one screen: what to use on this machine, and why
+  ipcperf survey --budget 10m --all         every variant, and more rounds
+  ipcperf survey --dry-run                  what it would measure, and for how long";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &SurveyArgs) -> Result<ExitCode, Stop> {
     let gates = Gates::of(&args.gates)?;
     let margin = args.margin.share()?;
     let budget = request::budget("--budget", &args.budget)?;

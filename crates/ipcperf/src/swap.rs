@@ -1,5 +1,6 @@
 //! `swap`: a program of others, as it is, with its sockets exchanged for those of another kind.
 
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Code, Stop, note};
 use crate::exec::{self, words};
 use crate::measure;
@@ -13,14 +14,6 @@ use ipcperf_sys::process::describe_end;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf swap --to unix-stream -- redis-server --port 6379
-  ipcperf swap --to unix-stream --client 'redis-benchmark -p 6379 -t get' -- redis-server --port 6379
-  ipcperf swap --to 'unix-stream bind=abstract backlog=4096' -- redis-server --port 6379
-  ipcperf swap --to tcp --client 'redis-benchmark -s r.sock -t get' -- redis-server --port 0 --unixsocket r.sock
-
-The exit code is that of the program, or of the client (128 + N if signal N ended it).";
 
 /// What becomes of sockets.
 #[derive(Clone, Debug, clap::Args)]
@@ -63,7 +56,25 @@ const KNOWN: [(&str, To); 4] = [
 /// What of a mechanism's knobs an exchanged socket has.
 const KNOBS: [&str; 6] = ["bind", "sndbuf", "rcvbuf", "backlog", "nodelay", "buffer"];
 
-pub(crate) fn run(registry: &Registry, args: &SwapArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for SwapArgs {
+    const NAME: &'static str = "swap";
+    const GROUP: Group = Group::Programs;
+    const ABOUT: &'static str =
+        "Run a program with its TCP sockets exchanged for UNIX sockets, or UNIX sockets for TCP";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf swap --to unix-stream -- redis-server --port 6379
+  ipcperf swap --to unix-stream --client 'redis-benchmark -p 6379 -t get' -- redis-server --port 6379
+  ipcperf swap --to 'unix-stream bind=abstract backlog=4096' -- redis-server --port 6379
+  ipcperf swap --to tcp --client 'redis-benchmark -s r.sock -t get' -- redis-server --port 0 --unixsocket r.sock
+
+The exit code is that of the program, or of the client (128 + N if signal N ended it).";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &SwapArgs) -> Result<ExitCode, Stop> {
     let client = args.client.as_deref().map(|client| split("--client", client)).transpose()?;
     let job = args.exchange.job(registry, args.program.clone(), client.unwrap_or_default())?;
     let interrupts = measure::interrupts()?;

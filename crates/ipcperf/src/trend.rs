@@ -1,6 +1,7 @@
 //! `trend`: cells over results that were made at different times.
 
 use crate::args::LookArgs;
+use crate::command::{CommandArgs, Context, Group};
 use crate::compare::arm;
 use crate::error::{Stop, unknown};
 use crate::files::{FilesArgs, Reading};
@@ -10,14 +11,6 @@ use ipcperf_report::{CellFigure, CellFigures, Dated, Trend, dated, trend};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf trend results                                   what changed last, of every cell
-  ipcperf trend nightly-*.json --cell 'pipe same-cpu'     one cell with its chart
-  ipcperf trend nightly-*.json --cell 'pipe same-cpu' -o trend.html
-
-Results are put in the order of their start. Results of other machines, and values that only the screen of a survey has \
-measured, are named and not compared.";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct TrendArgs {
@@ -35,7 +28,24 @@ pub(crate) struct TrendArgs {
     look: LookArgs,
 }
 
-pub(crate) fn run(registry: &Registry, args: &TrendArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for TrendArgs {
+    const NAME: &'static str = "trend";
+    const GROUP: Group = Group::Results;
+    const ABOUT: &'static str = "Show what changed over time: cells over many results, with changes of kernel, microcode and settings";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf trend results                                   what changed last, of every cell
+  ipcperf trend nightly-*.json --cell 'pipe same-cpu'     one cell with its chart
+  ipcperf trend nightly-*.json --cell 'pipe same-cpu' -o trend.html
+
+Results are put in the order of their start. Results of other machines, and values that only the screen of a survey has \
+measured, are named and not compared.";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &TrendArgs) -> Result<ExitCode, Stop> {
     let file = args.output.as_deref();
     let format = output::format_of(&args.look, file)?;
     let files = args.files.list()?;

@@ -162,8 +162,7 @@ pub(crate) mod tests {
                 assert!(text.contains(found), "{format}: {text}");
             }
         }
-        let schema =
-            serde_json::from_str(crate::schemas::DOCTOR_SCHEMA).expect("the schema is JSON");
+        let schema = crate::testing::schema::schema("doctor");
         let document = serde_json::from_str(&shown(Format::Json)).expect("JSON");
         assert_eq!(crate::testing::schema::errors(&schema, &document), Vec::<String>::new());
         assert!(shown(Format::Markdown).contains("do \\| this"));

@@ -19,6 +19,7 @@ mod crossover;
 mod csv;
 mod describe;
 mod doctor;
+mod document;
 mod explain;
 mod figures;
 mod fittest;
@@ -36,13 +37,9 @@ mod profile;
 mod reference;
 mod replication;
 mod result;
-#[cfg(test)]
-#[path = "../../ipcperf/tests/it/schemas.rs"]
-mod schemas;
 mod selftest;
 pub mod snippet;
 mod specs;
-mod stopped;
 mod table;
 #[cfg(test)]
 mod testing;
@@ -56,6 +53,7 @@ pub use compare::comparison;
 pub use csv::Rows;
 pub use describe::describe;
 pub use doctor::doctor;
+pub use document::{DOCUMENTS, Document, DocumentKind, Show, is_a, read_document};
 pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use fittest::{by_custom, by_fitness};
 pub use gate::{Limit, Outcome, Slower};
@@ -64,48 +62,24 @@ pub use judge::{
     compare_live, compare_programs, factor_names, metric_of, winner,
 };
 pub use list::{ListRow, list};
-pub use load::{
-    LoadError, is_comparison, is_document, is_profile, is_replication, load, load_comparison,
-    load_profile, load_replication, run_key,
-};
+pub use load::{LoadError, is_document, load, run_key};
 pub use once::{Repeatable, once};
 pub use profile::profile;
 pub use reference::reference;
 pub use replication::{across, plots, replication};
+pub use result::render;
 pub use selftest::selftest;
 pub use specs::Specs;
 pub use trend::{CellFigure, CellFigures, Dated, Trend, dated, trend, trends};
 pub use words::{is_word, words};
 
 pub use ipcperf_render::csv::row as csv_row;
-pub use ipcperf_render::text::{clean, counted, in_groups};
+pub use ipcperf_render::text::{clean, counted, in_groups, wrap};
 pub use ipcperf_render::{Format, Style};
 
 use ipcperf_core::result::{Comparison, ResultSet};
 use ipcperf_render::{svg, text};
 use std::io;
-
-/// Writes a result set in one of the formats.
-///
-/// # Errors
-/// `out` refuses the bytes.
-pub fn render(
-    set: &ResultSet,
-    specs: &Specs,
-    format: Format,
-    style: &Style,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    match format {
-        Format::Csv => csv::render(set, specs, out),
-        Format::Json => json::render(set, out),
-        Format::Ndjson => json::render_lines(set, specs, out),
-        _ => {
-            let doc = result::doc(set, specs, &style.within(format).whole(format));
-            doc.write(format, style, out)
-        }
-    }
-}
 
 /// Writes a page of two documents: what the second is beside the first, then all of the second.
 ///

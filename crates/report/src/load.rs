@@ -1,10 +1,7 @@
 //! Reading a result document that anybody may have written.
 
 use crate::text;
-use ipcperf_core::result::{
-    COMPARISON_SCHEMA, Comparison, NO_SCHEMA, PROFILE_SCHEMA, Profile, REPLICATION_SCHEMA,
-    Replication, ResultSet, SCHEMA, check_schema, read,
-};
+use ipcperf_core::result::{NO_SCHEMA, ResultSet, SCHEMA, check_schema, read};
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -79,7 +76,7 @@ pub(crate) fn load_with(
 ) -> Result<ResultSet, LoadError> {
     let found = schema(text)?;
     check_schema(found.as_deref()).map_err(LoadError::Schema)?;
-    let mut set = read(text).map_err(|error| refused(&error, text))?;
+    let mut set = read(text).map_err(|error| damaged(&error, text))?;
     // What is written of it again has the form of today.
     if set.schema.split('.').nth(1) == Some("result/1") {
         SCHEMA.clone_into(&mut set.schema);
@@ -87,25 +84,8 @@ pub(crate) fn load_with(
     Ok(set)
 }
 
-/// Whether a text says that it is a replication of this major version.
-#[must_use]
-pub fn is_replication(text: &str) -> bool {
-    is_of(text, REPLICATION_SCHEMA)
-}
-
-/// Whether a text says that it is a comparison of this major version.
-#[must_use]
-pub fn is_comparison(text: &str) -> bool {
-    is_of(text, COMPARISON_SCHEMA)
-}
-
-/// Whether a text says that it is a profile of this major version.
-#[must_use]
-pub fn is_profile(text: &str) -> bool {
-    is_of(text, PROFILE_SCHEMA)
-}
-
-fn is_of(text: &str, kind: &str) -> bool {
+/// Whether a text says that it has this schema, of whatever minor version.
+pub(crate) fn is_of(text: &str, kind: &str) -> bool {
     schema(text).ok().flatten().is_some_and(|found| {
         found == kind || found.strip_prefix(kind).is_some_and(|minor| minor.starts_with('.'))
     })
@@ -115,30 +95,6 @@ fn is_of(text: &str, kind: &str) -> bool {
 #[must_use]
 pub fn is_document(text: &str) -> bool {
     schema(text).ok().flatten().is_some_and(|found| found.starts_with("ipcperf."))
-}
-
-/// Reads a replication.
-///
-/// # Errors
-/// A key is missing or mistyped.
-pub fn load_replication(text: &str) -> Result<Replication, LoadError> {
-    serde_json::from_str(text).map_err(|error| refused(&error, text))
-}
-
-/// Reads a comparison.
-///
-/// # Errors
-/// A key is missing or mistyped.
-pub fn load_comparison(text: &str) -> Result<Comparison, LoadError> {
-    serde_json::from_str(text).map_err(|error| refused(&error, text))
-}
-
-/// Reads a profile.
-///
-/// # Errors
-/// A key is missing or mistyped.
-pub fn load_profile(text: &str) -> Result<Profile, LoadError> {
-    serde_json::from_str(text).map_err(|error| refused(&error, text))
 }
 
 /// What two documents of one run have alike, from the beginning of a text: nothing where they cannot be told.
@@ -160,11 +116,12 @@ fn schema(text: &str) -> Result<Option<String>, LoadError> {
         (Some(Value::String(schema)), _) => Ok(Some(short(&schema))),
         (Some(other), _) => Ok(Some(short(&other.to_string()))),
         (None, Ok(())) => Ok(None),
-        (None, Err(error)) => Err(refused(&error, text)),
+        (None, Err(error)) => Err(damaged(&error, text)),
     }
 }
 
-fn refused(error: &serde_json::Error, text: &str) -> LoadError {
+/// Why a text could not be read.
+pub(crate) fn damaged(error: &serde_json::Error, text: &str) -> LoadError {
     let (line, column) = (error.line(), error.column());
     match error.classify() {
         Category::Data if !text.trim_start().starts_with('{') => {

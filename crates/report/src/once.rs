@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn a_replication_counts_once_as_well() {
         let text = include_str!("replication/fixtures/marhubi.json");
-        let one = crate::load_replication(text).expect("stored by this program");
+        let one = <Replication as crate::Document>::load(text).expect("stored by this program");
         let mut other = one.clone();
         other.studies[0].arms[0].rounds[0].values.insert("took_ns".to_owned(), 7.0);
         let (kept, told) = left(vec![("a", one.clone()), ("b", one), ("c", other)]);

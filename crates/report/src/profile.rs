@@ -2,13 +2,15 @@
 
 use crate::audit;
 use crate::csv;
+use crate::document::{Document, Show};
 use crate::figures::{self, NONE};
-use crate::stopped::Stopped;
+use crate::load::{LoadError, damaged};
 use crate::svg::{Flow, FlowLink};
 use crate::text::{counted, join};
 use crate::{Format, Style};
 use ipcperf_core::result::{
-    ChannelNeed, Exchange, Profile, RecordedBy, RecordedChannel, RecordedSize, RecordedTime,
+    ChannelNeed, Exchange, Origin, PROFILE_SCHEMA, Profile, RecordedBy, RecordedChannel,
+    RecordedSize, RecordedTime,
 };
 use ipcperf_core::units::grouped;
 use ipcperf_render::Output;
@@ -36,6 +38,36 @@ const COLUMNS: &[csv::Column] = &[
     ("service_p50_ns", "/service/p50_ns"),
     ("think_p50_ns", "/think/p50_ns"),
 ];
+
+impl Document for Profile {
+    fn schema() -> &'static str {
+        PROFILE_SCHEMA
+    }
+
+    fn load(text: &str) -> Result<Self, LoadError> {
+        serde_json::from_str(text).map_err(|error| damaged(&error, text))
+    }
+
+    fn command(&self) -> &'static str {
+        "record"
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn stopped(&self) -> Option<String> {
+        self.interrupted.then(|| "INTERRUPTED: what follows was recorded until then.".to_owned())
+    }
+
+    fn show(&self, show: &Show<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        profile(self, show.format, show.style, out)
+    }
+}
 
 /// Writes a profile in one of the formats.
 ///
@@ -326,7 +358,6 @@ fn not_seen(document: &Profile, body: &mut Blocks) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::schemas::PROFILE_SCHEMA;
     use crate::testing::schema::is_described;
     use crate::testing::to_text;
     use ipcperf_core::findings;
@@ -419,7 +450,7 @@ pub(crate) mod tests {
         }
         let document: serde_json::Value =
             serde_json::from_str(&shown(&sample(), Format::Json)).expect("JSON");
-        is_described(PROFILE_SCHEMA, &document);
+        is_described("profile", &document);
         assert!(shown(&sample(), Format::Html).contains("Who talks to whom</title>"));
     }
 
@@ -451,7 +482,7 @@ pub(crate) mod tests {
         });
         insta::assert_snapshot!(shown(&one, Format::Table));
         let document = serde_json::from_str(&shown(&one, Format::Json)).expect("JSON");
-        is_described(PROFILE_SCHEMA, &document);
+        is_described("profile", &document);
         let mut begins = |findings: &[Finding], messages| {
             let audit = one.audit.as_mut().expect("it is one");
             (audit.findings, audit.messages) = (findings.to_vec(), messages);

@@ -8,13 +8,45 @@ mod plots;
 mod words;
 
 use crate::csv::cell as csv_cell;
+use crate::document::{Document, Show, interrupted_after};
+use crate::load::{LoadError, damaged};
 use crate::{Format, Style};
-use ipcperf_core::result::Replication;
+use ipcperf_core::result::{Origin, REPLICATION_SCHEMA, Replication};
 use ipcperf_render::Output;
 use std::io::{self, Write};
 
 pub use across::across;
 pub use plots::plots;
+
+impl Document for Replication {
+    fn schema() -> &'static str {
+        REPLICATION_SCHEMA
+    }
+
+    fn load(text: &str) -> Result<Self, LoadError> {
+        serde_json::from_str(text).map_err(|error| damaged(&error, text))
+    }
+
+    fn command(&self) -> &'static str {
+        "replicate"
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn stopped(&self) -> Option<String> {
+        self.interrupted.then(|| interrupted_after(0, 0))
+    }
+
+    fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()> {
+        replication(self, show.format, show.style, show.pictures, out)
+    }
+}
 
 /// Writes a replication in one of the formats. `pictures` says where its [`plots()`] are, as markdown shall refer to them.
 ///

@@ -3,18 +3,90 @@
 use crate::advice::{has_places, limits};
 use crate::answers::answers;
 use crate::chapters::{Chapter, Row as Ranked, chapters, keep_top, label};
+use crate::document::{Document, Show, interrupted_after};
 use crate::judge::{MetricKind, Relation, percent};
+use crate::load::LoadError;
 use crate::pictures::{Anchors, cells, charts};
-use crate::stopped::Stopped;
 use crate::{
-    Specs, Style, bars, calls, choose, crossover, explain, figures, machine, overview, pipelines,
-    table, text,
+    Format, Specs, Style, bars, calls, choose, crossover, csv, explain, figures, json, machine,
+    overview, pipelines, table, text,
 };
-use ipcperf_core::result::ResultSet;
+use ipcperf_core::result::{Origin, ResultSet, SCHEMA, Stage};
 use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Layout, Line, Row, Section, Table, Tone};
+use std::io::{self, Write};
 
 /// The most tables whose best cell is named.
 const RANKINGS: usize = 6;
+
+/// Writes a result set in one of the formats.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn render(
+    set: &ResultSet,
+    specs: &Specs,
+    format: Format,
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    match format {
+        Format::Csv => csv::render(set, specs, out),
+        Format::Json => json::render(set, out),
+        Format::Ndjson => json::render_lines(set, specs, out),
+        _ => {
+            let doc = doc(set, specs, &style.within(format).whole(format));
+            doc.write(format, style, out)
+        }
+    }
+}
+
+impl Document for ResultSet {
+    fn schema() -> &'static str {
+        SCHEMA
+    }
+
+    fn load(text: &str) -> Result<Self, LoadError> {
+        crate::load::load(text)
+    }
+
+    fn command(&self) -> &str {
+        &self.invocation.plan.command
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn stopped(&self) -> Option<String> {
+        if let Some(words) = stage(self).filter(|_| self.interrupted) {
+            return Some(words);
+        }
+        let cells = self.cells.iter().map(|cell| cell.by_round().count());
+        let rounds = cells.chain(self.pipelines.iter().map(|one| one.rounds.len()));
+        let done = rounds.max().unwrap_or(0) as u64;
+        self.interrupted.then(|| interrupted_after(done, self.invocation.plan.rounds))
+    }
+
+    fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()> {
+        render(self, show.specs, show.format, show.style, out)
+    }
+}
+
+/// Which stage a run with stages reached; `None` of one without.
+fn stage(set: &ResultSet) -> Option<String> {
+    let reached = set.questions.iter().filter_map(|one| one.stage).max()?;
+    let confirmed = set.questions.iter().filter(|one| one.stage == Some(Stage::Confirm)).count();
+    let all = text::counted(set.questions.len() as u64, "question");
+    let rest = match reached {
+        Stage::Screen | Stage::Focus => "nothing is confirmed".to_owned(),
+        Stage::Confirm => format!("confirmed are the rounds so far of {confirmed} of {all}"),
+    };
+    Some(format!("INTERRUPTED in the {} stage: {rest}.", reached.name()))
+}
 
 /// One screen where that answers what was asked, or else everything.
 pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {

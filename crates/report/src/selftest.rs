@@ -106,8 +106,7 @@ pub(crate) mod tests {
                 assert!(text.contains(found), "{format}: {text}");
             }
         }
-        let schema =
-            serde_json::from_str(crate::schemas::SELFTEST_SCHEMA).expect("the schema is JSON");
+        let schema = crate::testing::schema::schema("selftest");
         let document = serde_json::from_str(&shown(Format::Json)).expect("JSON");
         assert_eq!(crate::testing::schema::errors(&schema, &document), Vec::<String>::new());
         assert!(shown(Format::Markdown).contains("was \\| not told"));

@@ -7,6 +7,7 @@ mod plan;
 mod rounds;
 
 use crate::args::CompareArgs;
+use crate::command::{CommandArgs, Context, Group};
 use crate::document::{self, recorded, same};
 use crate::error::{Stop, note, unknown};
 use crate::output::{self, Publication, Target};
@@ -14,26 +15,32 @@ use crate::{gates, request};
 use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{
-    Format, Recorded, Style, Terms, at_once, compare_files, comparison, factor_names,
-    load_comparison, once,
-};
+use ipcperf_report::{Document, Recorded, Show, Terms, at_once, compare_files, factor_names, once};
 use ipcperf_stats::MARGIN;
 use ipcperf_sys::file::regular;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-pub(crate) const EXAMPLES: &str = "Examples:
+/// What the layout of a program alone moves its figures by: no two programs differ by less.
+const LAYOUT: f64 = 0.01;
+
+impl CommandArgs for CompareArgs {
+    const NAME: &'static str = "compare";
+    const GROUP: Group = Group::Measure;
+    const ABOUT: &'static str = "Compare two cells (measurements), builds or results: faster, slower, the same, or undecided";
+    const EXAMPLES: &'static str = "Examples:
   ipcperf compare pipe unix-stream              which is faster, measured side by side
   ipcperf compare 'pipe stream 64K' 'pipe stream 64K size=1M'
   ipcperf compare 'pipe 64 same-cpu' --live-binary ../before/ipcperf --fail-on slower:5%
   ipcperf compare old.json new.json --factor kernel";
 
-/// What the layout of a program alone moves its figures by: no two programs differ by less.
-const LAYOUT: f64 = 0.01;
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
 
-pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
+fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let live = cells(registry, args)?;
     let terms = Terms {
@@ -62,7 +69,7 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
         live => {
             let (document, ended) = live::run(registry, args, live, &terms)?;
             // First: an older document in its place has the home directory shortened, too.
-            (document::shareable(document, |text| load_comparison(text).ok()), ended)
+            (document::shareable(document, |text| Comparison::load(text).ok()), ended)
         }
     };
     document.origin = origin;
@@ -72,10 +79,10 @@ pub(crate) fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, S
     let style = output::style(&args.look, false);
     let publication = Publication {
         name: "Comparison",
+        document: &document,
         target: target.as_ref(),
         quiet: args.progress.quiet,
-        document: &|out| comparison(&document, Format::Json, &Style::default(), out),
-        screen: &|out| comparison(&document, format, &style, out),
+        screen: Some(Show::new(format, &style)),
     };
     publication.publish(|| ())?;
     let gate = gates::outcome(&gates, &document);
@@ -88,7 +95,7 @@ fn attempt(document: &Comparison, path: &Path) -> Option<u64> {
     let (file, _) = regular(path).ok()?;
     let mut text = String::new();
     file.take(output::MOST).read_to_string(&mut text).ok()?;
-    let before = load_comparison(&text).ok()?;
+    let before = Comparison::load(&text).ok()?;
     let question = |one: &Comparison| (one.design, one.a.names.clone(), one.b.names.clone());
     (question(&before) == question(document)).then(|| before.attempt.unwrap_or(1).saturating_add(1))
 }

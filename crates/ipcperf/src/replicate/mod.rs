@@ -19,7 +19,8 @@ mod work;
 pub(crate) use kinds::check;
 
 use crate::args::{OutputArgs, PlanArgs};
-use crate::document::{self, Document, read_replication};
+use crate::command::{self, CommandArgs, Group};
+use crate::document::{self, cast, refused, text_of};
 use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::measure::{self, arguments};
 use crate::output::{self, Publication, Target};
@@ -34,19 +35,13 @@ use ipcperf_core::result::{
 use ipcperf_engine::host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Progress;
-use ipcperf_report::{Format, Style};
+use ipcperf_report::{Document, Format, Show, is_a};
 use ipcperf_study::{Findings, Study};
 use rounds::{Context, Limits};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf replicate                             all five studies, a minute or less each
-  ipcperf replicate marhubi --scale quick --plots pictures
-  ipcperf replicate wisconsin --only s2.c11 --set cell.slice=50ms
-  ipcperf replicate --across laptop.json server.json";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReplicateArgs {
@@ -94,7 +89,22 @@ pub(crate) struct ReplicateArgs {
     pub(crate) output: OutputArgs,
 }
 
-pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for ReplicateArgs {
+    const NAME: &'static str = "replicate";
+    const GROUP: Group = Group::Measure;
+    const ABOUT: &'static str = "Rerun published experiments and check their claims one by one";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf replicate                             all five studies, a minute or less each
+  ipcperf replicate marhubi --scale quick --plots pictures
+  ipcperf replicate wisconsin --only s2.c11 --set cell.slice=50ms
+  ipcperf replicate --across laptop.json server.json";
+
+    fn run(&self, context: &command::Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     if let Some(name) = &args.export {
         return export::export(name, args.output.output.as_deref(), args.output.progress.quiet);
     }
@@ -136,8 +146,9 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
         author::lacking(&studies, scale)?;
     }
     let origin = args.output.label.origin()?;
-    if let Some(Document::Replication(document)) = document::done("replicate", &args.output)? {
-        return Ok(verdict(&document).map_or(ExitCode::SUCCESS, ExitCode::from));
+    let done = document::done("replicate", &args.output)?;
+    if let Some(document) = done.as_deref().and_then(cast::<Replication>) {
+        return Ok(verdict(document).map_or(ExitCode::SUCCESS, ExitCode::from));
     }
     let started = jiff::Timestamp::now();
     let began = Instant::now();
@@ -180,22 +191,15 @@ pub(crate) fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode,
     }
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
-    let document =
-        document::shareable(document, |text| ipcperf_report::load_replication(text).ok());
-    let mut json = Vec::new();
-    ipcperf_report::replication(&document, Format::Json, &Style::default(), None, &mut json)
-        .map_err(|error| Stop::internal(format!("document: {error}")))?;
-    let quiet = args.output.progress.quiet;
+    let document = document::shareable(document, |text| Replication::load(text).ok());
     let style = output::table_style(&args.output.look, &args.output.tables, false);
     let plots = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     let publication = Publication {
         name: "Result",
+        document: &document,
         target: Some(&target.of(document.interrupted)),
-        quiet,
-        document: &|out| out.write_all(&json),
-        screen: &|out| {
-            ipcperf_report::replication(&document, format, &style, plots.as_deref(), out)
-        },
+        quiet: args.output.progress.quiet,
+        screen: Some(Show { pictures: plots.as_deref(), ..Show::new(format, &style) }),
     };
     let beside = publication.publish(|| {
         let files = args.csv.iter().map(|folder| export::write(folder, &studies, &document));
@@ -285,7 +289,15 @@ fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     if matches!(format, Format::Json | Format::Ndjson) {
         return Err(Stop::usage("--across has the formats table, markdown, html and csv"));
     }
-    let read = |path: &PathBuf| Ok((path.display().to_string(), read_replication(path)?));
+    let read = |path: &PathBuf| {
+        let (text, shown) = (text_of(path)?, path.display().to_string());
+        if !is_a::<Replication>(&text) {
+            let why = format!("'{shown}': no result of 'ipcperf replicate'");
+            return Err(Stop::incomparable(why));
+        }
+        let document = Replication::load(&text).map_err(|error| refused(path, &error))?;
+        Ok((shown, document))
+    };
     let given = args.across.iter().map(read).collect::<Result<_, Stop>>()?;
     let (kept, told) = ipcperf_report::once(given);
     told.iter().for_each(|words| note(words));

@@ -9,6 +9,7 @@ mod recovery;
 mod stage;
 
 use crate::args::{LabelArgs, LookArgs, ProgressArgs};
+use crate::command::{CommandArgs, Context, Group};
 use crate::error::{Code, Stop, note, unknown};
 use crate::output;
 use crate::progress::Line;
@@ -23,10 +24,6 @@ use stage::{Halt, Stage};
 use std::cell::OnceCell;
 use std::process::ExitCode;
 use std::time::Instant;
-
-pub(crate) const EXAMPLES: &str = "Examples:
-  ipcperf selftest
-  ipcperf selftest --only clock,timer";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct SelftestArgs {
@@ -120,7 +117,20 @@ fn sabotage(name: Option<&str>) -> Result<Vec<Injector>, Stop> {
     known.map(|one| vec![one]).ok_or_else(|| unknown("fault", name, names, "no such fault"))
 }
 
-pub(crate) fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, Stop> {
+impl CommandArgs for SelftestArgs {
+    const NAME: &'static str = "selftest";
+    const GROUP: Group = Group::Facts;
+    const ABOUT: &'static str = "Verify ipcperf on this machine in under a minute: known delays are measured, injected faults are detected";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf selftest
+  ipcperf selftest --only clock,timer";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context.registry, self)
+    }
+}
+
+fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let checks = chosen(args.only.as_deref())?;
     let origin = args.label.origin()?;

@@ -1,7 +1,6 @@
 //! Benchmarks of others that are audited: each planted fault is found by its evidence, and clean twins have none.
 
 use crate::common::{Ended, Sandbox, can_run, list, skipped, text, valid};
-use crate::schemas::PROFILE_SCHEMA;
 use crate::watch::processes;
 use ipcperf_sys::affinity::allowed_cpus;
 use serde_json::Value;
@@ -53,7 +52,7 @@ fn codes(audit: &Value, of: &str) -> BTreeSet<String> {
 
 /// The audit that was written, and the codes of what was found.
 fn found(sandbox: &Sandbox) -> (Value, BTreeSet<String>) {
-    let profile = valid(PROFILE_SCHEMA, &sandbox.read("a.json").expect("written"));
+    let profile = valid("profile", &sandbox.read("a.json").expect("written"));
     let audit = profile["audit"].clone();
     let codes = codes(&audit, "findings");
     (audit, codes)

@@ -1,6 +1,5 @@
 //! The program in surroundings of its own: home, working folder and run directories nobody else uses.
 
-use crate::schemas::RESULT_SCHEMA;
 use ipcperf_sys::signals;
 pub(crate) use ipcperf_sys::skipped::{note, skipped};
 use serde_json::Value;
@@ -198,7 +197,7 @@ impl Sandbox {
 
     /// The result that it wrote into its working folder.
     pub(crate) fn result(&self, name: &str) -> Value {
-        valid(RESULT_SCHEMA, &self.read(name).expect("it was written"))
+        valid("result", &self.read(name).expect("it was written"))
     }
 
     /// Nothing lies where runs keep what is theirs.
@@ -243,10 +242,20 @@ pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
-/// Refuses a document that the schema refuses; gives it parsed.
-pub(crate) fn valid(schema: &str, text: &str) -> Value {
-    let schema = serde_json::from_str(schema).expect("the schema is JSON");
-    let validator = jsonschema::validator_for(&schema).expect("the schema is a schema");
+/// The JSON Schema (2020-12) of a kind of document, as the program prints it.
+fn schema(kind: &str) -> Value {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema");
+    let names = fs::read_dir(&folder).expect("the folder of schemas").flatten();
+    let mut names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let name = names.find(|name| name.starts_with(&format!("ipcperf.{kind}-")));
+    let name = name.unwrap_or_else(|| panic!("no schema of '{kind}'"));
+    let text = fs::read_to_string(folder.join(name)).expect("readable");
+    serde_json::from_str(&text).expect("the schema is JSON")
+}
+
+/// Refuses a document that the schema of this kind refuses; gives it parsed.
+pub(crate) fn valid(kind: &str, text: &str) -> Value {
+    let validator = jsonschema::validator_for(&schema(kind)).expect("the schema is a schema");
     let document = serde_json::from_str(text).expect("the document is JSON");
     let errors: Vec<String> = validator
         .iter_errors(&document)
@@ -256,17 +265,11 @@ pub(crate) fn valid(schema: &str, text: &str) -> Value {
     document
 }
 
-/// The schema of a document, by what it says of itself.
-pub(crate) fn schema_of(text: &str) -> Option<&'static str> {
+/// The kind of a document, by what it says of itself.
+pub(crate) fn kind_of(text: &str) -> Option<String> {
     let document: Value = serde_json::from_str(text).ok()?;
-    let kinds = [
-        ("ipcperf.result/", RESULT_SCHEMA),
-        ("ipcperf.replication/", crate::schemas::REPLICATION_SCHEMA),
-        ("ipcperf.comparison/", crate::schemas::COMPARISON_SCHEMA),
-        ("ipcperf.profile/", crate::schemas::PROFILE_SCHEMA),
-    ];
-    let kind = document["schema"].as_str()?;
-    kinds.into_iter().find(|(name, _)| kind.starts_with(name)).map(|(_, schema)| schema)
+    let kind = document["schema"].as_str()?.strip_prefix("ipcperf.")?;
+    Some(kind.split('/').next()?.to_owned())
 }
 
 pub(crate) fn text<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -1,7 +1,6 @@
 //! Comparisons in real processes, for structure, never for figures; and the gates, with their exit codes.
 
 use crate::common::{Ended, Sandbox, cells, text, valid, wait_for};
-use crate::schemas::{COMPARISON_SCHEMA, RESULT_SCHEMA};
 use crate::watch::signal;
 use serde_json::{Value, json};
 use std::fs;
@@ -25,7 +24,7 @@ fn recorded(sandbox: &Sandbox, name: &str, mechanisms: &str) {
 fn change(sandbox: &Sandbox, name: &str, with: impl Fn(&mut Value)) {
     let mut document = sandbox.result(name);
     with(&mut document);
-    valid(RESULT_SCHEMA, &document.to_string());
+    valid("result", &document.to_string());
     fs::write(sandbox.home().join(name), document.to_string()).expect("writable");
 }
 
@@ -72,7 +71,7 @@ fn mechanisms_need_no_flag_and_a_file_of_their_name_is_named_with_a_slash() {
     assert_eq!(of("job.json"), ["fifo"]);
     let arms = ["compare", "pipe same-cpu", "unix same-cpu", "--rounds", "8", "-o", "found.json"];
     sandbox.done(&[&arms[..], &short].concat());
-    let found = valid(COMPARISON_SCHEMA, &sandbox.read("found.json").expect("written"));
+    let found = valid("comparison", &sandbox.read("found.json").expect("written"));
     let one = &found["comparisons"][0];
     assert_eq!(
         (&found["design"], &one["b"]),
@@ -93,7 +92,7 @@ fn two_cells_are_compared_by_a_plan_that_is_told_before() {
     );
     assert!(ended.stdout.starts_with("B vs A: 1 "), "{}", ended.stdout);
     assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
-    let found = valid(COMPARISON_SCHEMA, &sandbox.read("found.json").expect("written"));
+    let found = valid("comparison", &sandbox.read("found.json").expect("written"));
     assert_eq!((&found["design"], &found["plan"]["rounds"]), (&json!("live"), &json!(8)));
     let one = &found["comparisons"][0];
     assert_eq!(one["a"], "pipe ping-pong 64B same-cpu");
@@ -126,7 +125,7 @@ fn a_comparison_goes_through_a_fifo_that_is_not_read_before() {
     let reader = std::thread::spawn(move || fs::read_to_string(fifo).expect("text"));
     let cells = ["pipe 64 same-cpu", "fifo 64 same-cpu"];
     sandbox.done(&live(&cells, &["-q", "-o", "fifo"]));
-    let found = valid(COMPARISON_SCHEMA, &reader.join().expect("it ends"));
+    let found = valid("comparison", &reader.join().expect("it ends"));
     assert!(found["attempt"].is_null(), "{found}");
 }
 
@@ -136,7 +135,7 @@ fn lists_of_sizes_are_compared_pair_by_pair_as_one_family() {
     let cells = ["pipe 64,4K same-cpu", "fifo 64,4K same-cpu"];
     let ended = sandbox.run(&live(&cells, &["-q", "--format", "json"]));
     assert_eq!(said(&ended), (Some(0), ""));
-    let found = valid(COMPARISON_SCHEMA, &ended.stdout);
+    let found = valid("comparison", &ended.stdout);
     assert_eq!(found["family"], 2);
     let pairs: Vec<[&Value; 2]> = found["comparisons"]
         .as_array()
@@ -160,7 +159,7 @@ fn another_build_measures_b_in_processes_of_its_own() {
     let (code, words) = said(&ended);
     if code != Some(9) || !words.starts_with(busy) {
         assert_eq!(said(&ended), (Some(0), ""));
-        let found = valid(COMPARISON_SCHEMA, &ended.stdout);
+        let found = valid("comparison", &ended.stdout);
         assert_eq!(found["design"], "live-binary");
         assert_eq!((&found["factors"], &found["confounded_by"]), (&json!({}), &json!([])));
         assert_eq!(found["comparisons"][0]["b"], "pipe ping-pong 64B same-cpu pipe.size=64K");
@@ -185,7 +184,7 @@ fn the_home_directory_in_recorded_results_is_not_told() {
     let ended = sandbox.run(&["compare", &format!("{home}/old.json"), "old.json", "-o", "-"]);
     let told = "'~/old.json' and 'old.json' are the same result: nothing can differ\n";
     assert_eq!(said(&ended), (Some(0), told));
-    let found = valid(COMPARISON_SCHEMA, &ended.stdout);
+    let found = valid("comparison", &ended.stdout);
     assert!(!ended.stdout.contains(&home), "{}", ended.stdout);
     assert_eq!(found["comparisons"][0]["a"], "pipe in ~/x");
     assert_eq!(found["a"]["names"], json!(["~/old.json"]));
@@ -244,7 +243,7 @@ fn several_files_make_a_side_and_a_missing_cell_is_named() {
     let ended = sandbox.run(&[&words[..], &["--format", "json"]].concat());
     let told = "'two.json' and 'two.json' are the same result: nothing can differ\n";
     assert_eq!(said(&ended), (Some(0), told));
-    let found = valid(COMPARISON_SCHEMA, &ended.stdout);
+    let found = valid("comparison", &ended.stdout);
     assert_eq!(found["a"]["names"], json!(["one.json", "two.json"]));
     assert_eq!(found["comparisons"].as_array().expect("a list").len(), 1);
     assert_eq!(found["only_a"], json!(["fifo ping-pong 64B same-cpu"]));
@@ -335,7 +334,7 @@ fn an_interrupted_comparison_tells_what_it_has() {
     signal("INT", running.child.id());
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
-    let found = valid(COMPARISON_SCHEMA, &sandbox.read("x.json").expect("written"));
+    let found = valid("comparison", &sandbox.read("x.json").expect("written"));
     assert_eq!(found["interrupted"], true);
 }
 

@@ -2,7 +2,6 @@
 //! privileges. The program says what is missing and measures the rest.
 
 use crate::common::{Sandbox, at_once, cells, note, skipped, valid};
-use crate::schemas::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use crate::strangers::open_to_all;
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
@@ -96,7 +95,7 @@ pub(crate) fn without<T: Send>(
 
 /// The mechanisms that cannot run, each with a reason of one line; and how many there are.
 fn missing(list: &str) -> (Vec<(String, String)>, usize) {
-    let list = valid(MECHANISMS_SCHEMA, list);
+    let list = valid("mechanisms", list);
     let mechanisms = list["mechanisms"].as_array().expect("a list");
     let text =
         |mechanism: &Value, key: &str| mechanism[key].as_str().unwrap_or_default().to_owned();
@@ -111,7 +110,7 @@ fn missing(list: &str) -> (Vec<(String, String)>, usize) {
 
 /// Every cell is measured or says in a line what is missing; at least so many are measured.
 fn is_complete(document: &str, least: usize) {
-    let document = valid(RESULT_SCHEMA, document);
+    let document = valid("result", document);
     let (ok, others): (Vec<_>, Vec<_>) =
         cells(&document).iter().partition(|cell| cell["status"] == "ok");
     assert!(ok.len() >= least, "{} cells", ok.len());
@@ -190,7 +189,7 @@ fn without_the_calls_that_old_kernels_lack_all_cells_are_measured_or_say_what_is
         there.retain(|mechanism| !here.contains(mechanism));
         let names: Vec<&str> = there.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, lost, "without {first}");
-        valid(DOCTOR_SCHEMA, &told("doctor --format json"));
+        valid("doctor", &told("doctor --format json"));
         told(ALL_CELLS);
         is_complete(&sandbox.read("run.json").expect("it was written"), 40);
         told("survey --all-equal --budget 1s -q -o survey.json");

@@ -1,7 +1,6 @@
 //! Whether the machine is fit to measure: what is looked at, and that it stands in every result.
 
 use crate::common::{Sandbox, valid};
-use crate::schemas::{DOCTOR_SCHEMA, RESULT_SCHEMA};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -14,7 +13,7 @@ fn codes(list: &Value, strip: usize) -> BTreeSet<String> {
 fn everything_is_looked_at_and_nothing_is_left_behind() {
     let sandbox = Sandbox::new();
     let ended = sandbox.done(&["doctor", "--format", "json"]);
-    let document = valid(DOCTOR_SCHEMA, &ended.stdout);
+    let document = valid("doctor", &ended.stdout);
     let found = codes(&document["checks"], 0);
     for code in [
         "CLOCK",
@@ -55,7 +54,7 @@ fn a_result_has_the_same_findings() {
     let checks: Value = serde_json::from_str(&examined).expect("JSON");
     let words = ["run", "-m", "pipe", "--rounds", "1", "--slice", "1ms", "-o", "-"];
     let ended = sandbox.run(&words);
-    let document = valid(RESULT_SCHEMA, &ended.stdout);
+    let document = valid("result", &ended.stdout);
     let measured = ["CLOCK", "CALL", "COPY", "WAKEUP", "LOAD", "STEAL", "GAPS", "IRQ", "RETURN"];
     let not_fine = checks["checks"].as_array().expect("a list").iter();
     let not_fine = not_fine.filter(|check| check["rating"] != "fine");

@@ -1,7 +1,6 @@
 //! Result documents of real, small runs: their structure, never their figures.
 
 use crate::common::{Sandbox, buckets, cells, list, rounds, skipped, text, valid};
-use crate::schemas::RESULT_SCHEMA;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -188,7 +187,7 @@ fn a_size_that_cannot_be_carried_names_its_limit_and_what_raises_it() {
         let ended =
             sandbox.run(&run(&["-m", name, "-s", &size.to_string(), "--place", "free", "-o", "-"]));
         assert_eq!(ended.status.code(), Some(3), "nothing could run: {}", ended.stderr);
-        let document = valid(RESULT_SCHEMA, &ended.stdout);
+        let document = valid("result", &ended.stdout);
         let [cell] = cells(&document) else { panic!("one cell was asked for") };
         assert_eq!((text(cell, "status"), number(&cell["size_bytes"])), ("unavailable", size));
         // On one CPU that comes before its size.
@@ -233,7 +232,7 @@ fn the_same_seed_measures_in_the_same_order() {
         let words = ["-m", "pipe,unix-stream,eventfd,unix-dgram", "-p", "ping-pong,stream"];
         let more = ["--place", "same-cpu,free", "--seed", seed, "-o", "-"];
         let ended = sandbox.run(&run(&[&words[..], &more].concat()));
-        let document = valid(RESULT_SCHEMA, &ended.stdout);
+        let document = valid("result", &ended.stdout);
         assert_eq!(document["invocation"]["seed"].to_string(), seed);
         let order = |cell: &Value| {
             let rounds = rounds(cell);
@@ -258,7 +257,7 @@ fn the_document_tells_nothing_about_whose_machine_it_was() {
     let words = ["-m", "fifo,unix-stream", "--set", "unix-stream.bind=path", "-o", home];
     sandbox.done(&run(&[&words[..], &["--place", "same-cpu"]].concat()));
     let written = sandbox.read("result.json").expect("written");
-    let document = valid(RESULT_SCHEMA, &written);
+    let document = valid("result", &written);
     let argv: Vec<_> =
         list(&document["invocation"], "argv").iter().filter_map(Value::as_str).collect();
     assert_eq!(argv[..2], ["ipcperf", "run"]);
@@ -322,7 +321,7 @@ fn the_document_does_not_name_the_home_directory_whatever_was_asked_for() {
         let written = sandbox.read("at-home.json").expect("written");
         assert!(!written.contains(&home), "{written}");
         assert!(!ended.stdout.contains(&home), "{}", ended.stdout);
-        let document = valid(RESULT_SCHEMA, &written);
+        let document = valid("result", &written);
         let [cell] = cells(&document) else { panic!("one cell was asked for") };
         assert_eq!(text(cell, "status"), status, "{cell}");
         assert!(text(cell, "id").contains(&format!("dir=~/{folder}")), "{cell}");
@@ -351,7 +350,7 @@ fn the_command_line_has_the_names_of_files_and_no_paths() {
         sandbox.done(words);
         let written = std::fs::read_to_string(path).expect("written");
         assert!(!written.contains("zz9-folder"), "{written}");
-        let document = valid(RESULT_SCHEMA, &written);
+        let document = valid("result", &written);
         let argv = list(&document["invocation"], "argv");
         assert!(argv.iter().any(|one| one == word), "{word}: {argv:?}");
     };
@@ -371,7 +370,7 @@ fn cpus_that_were_named_keep_their_seats_in_every_round() {
     let sandbox = Sandbox::new();
     let words = ["-m", "pipe", "--place", "free,0,0,65535,0", "-o", "-"];
     let ended = sandbox.run(&run(&words));
-    let document = valid(RESULT_SCHEMA, &ended.stdout);
+    let document = valid("result", &ended.stdout);
     let [_, one, missing] = cells(&document) else { panic!("three cells were asked for") };
     assert_eq!(text(missing, "status"), "unavailable");
     assert!(text(missing, "reason").contains("CPU 65535"), "{missing}");
@@ -404,7 +403,7 @@ fn a_placement_this_machine_does_not_have_is_no_success() {
     for place in ["smt", "same-llc", "cross-llc", "cross-node", "p-cores", "e-cores", "cross-kind"]
     {
         let ended = sandbox.run(&run(&["-m", "pipe", "--place", place, "-o", "-"]));
-        let document = valid(RESULT_SCHEMA, &ended.stdout);
+        let document = valid("result", &ended.stdout);
         let [cell] = cells(&document) else { panic!("one cell was asked for") };
         if cell["status"] == "ok" {
             assert_eq!(ended.status.code(), Some(0), "{place}");

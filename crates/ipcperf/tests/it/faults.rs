@@ -2,7 +2,7 @@
 //! panics, and exit code and document tell the truth. Tests start in the order of their names; this one takes longest, so
 //! its name must not come late. `cargo xtask siege --minutes N --seed S` runs it for longer.
 
-use crate::common::{Ended, Running, Sandbox, at_once, can_run, schema_of, valid};
+use crate::common::{Ended, Running, Sandbox, at_once, can_run, kind_of, valid};
 use crate::interruption::{Moments, no_panic, nothing_is_left};
 use crate::namespaces::may_enter;
 use crate::strangers::{SecondUser, Somebody, disturb, nonsense};
@@ -275,8 +275,8 @@ fn judge(
     let told = || format!("{:?}: {}", ended.status, ended.stderr);
     let document = match sandbox.read("it.json") {
         Ok(text) => {
-            let schema = schema_of(&text).ok_or("a document of no kind")?;
-            Some(valid(schema, &text))
+            let kind = kind_of(&text).ok_or("a document of no kind")?;
+            Some(valid(&kind, &text))
         }
         Err(why) if why.kind() == ErrorKind::NotFound => None,
         Err(why) => return Err(format!("a document that cannot be read: {why}")),
@@ -396,7 +396,7 @@ fn saved_elsewhere(sandbox: &Sandbox, ended: &Ended) {
     let path = sandbox.temporary().join("ipcperf-result.json");
     let Ok(text) = std::fs::read_to_string(&path) else { return };
     assert!(ended.stderr.contains("ipcperf-result.json"), "{}", ended.stderr);
-    valid(schema_of(&text).expect("a kind"), &text);
+    valid(&kind_of(&text).expect("a kind"), &text);
     std::fs::remove_file(path).expect("ours");
 }
 

@@ -1,7 +1,6 @@
 //! The same result in every format, printed at once and shown again later.
 
 use crate::common::{Sandbox, cells, rounds, valid, words};
-use crate::schemas::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use serde_json::Value;
 use std::fs;
 
@@ -53,7 +52,7 @@ fn every_format_shows_every_cell_and_the_file_shows_it_again() {
         let ended = sandbox.run(&run(&["--format", format, "-o", "result.json"]));
         assert_eq!(ended.status.code(), Some(0), "{format}: {}", ended.stderr);
         let written = sandbox.read("result.json").expect("written");
-        let document = valid(RESULT_SCHEMA, &written);
+        let document = valid("result", &written);
         check(format, &ended.stdout, &document);
         let again = sandbox.run(&["report", "result.json", "--format", format]);
         assert_eq!((again.status.code(), again.stdout), (Some(0), ended.stdout), "{format}");
@@ -115,7 +114,7 @@ fn a_dash_prints_the_document_and_nothing_else() {
     let sandbox = Sandbox::new();
     for format in ["table", "json"] {
         let ended = sandbox.run(&run(&["-o", "-", "--format", format]));
-        let document = valid(RESULT_SCHEMA, &ended.stdout);
+        let document = valid("result", &ended.stdout);
         assert_eq!(cells(&document).len(), 4);
         assert_eq!((ended.status.code(), ended.stderr.as_str()), (Some(0), ""));
     }
@@ -149,7 +148,7 @@ fn keys_of_a_newer_minor_version_are_ignored() {
     document["cells"][0]["colour"] = "blue".into();
     document["cells"][0]["rounds"]["proof"]["witness"] = serde_json::json!([3, 4]);
     let newer = document.to_string();
-    valid(RESULT_SCHEMA, &newer);
+    valid("result", &newer);
     fs::write(sandbox.home().join("new.json"), newer).expect("a file");
     let shown = sandbox.run(&["report", "new.json"]);
     assert_eq!((shown.status.code(), shown.stdout), (Some(0), ended.stdout));
@@ -174,7 +173,7 @@ fn a_file_cut_anywhere_is_one_clear_line() {
 fn the_list_keeps_its_schema_and_every_format_names_every_mechanism() {
     let sandbox = Sandbox::new();
     let listed = sandbox.run(&["list", "--json"]);
-    let document = valid(MECHANISMS_SCHEMA, &listed.stdout);
+    let document = valid("mechanisms", &listed.stdout);
     let mechanisms = document["mechanisms"].as_array().expect("a list");
     for mechanism in mechanisms {
         let available = mechanism["available"] == true;
@@ -197,7 +196,7 @@ fn the_list_keeps_its_schema_and_every_format_names_every_mechanism() {
         assert_eq!(ended.status.code(), Some(0), "{name}");
         assert!(ended.stdout.starts_with(name), "{}", ended.stdout);
         let ended = sandbox.run(&["describe", name, "--format", "json"]);
-        let one = valid(MECHANISMS_SCHEMA, &ended.stdout);
+        let one = valid("mechanisms", &ended.stdout);
         assert_eq!(one["mechanisms"], Value::from(vec![mechanism.clone()]));
     }
 }
@@ -440,7 +439,7 @@ fn a_document_of_the_first_version_is_shown_with_the_figures_it_had() {
     fs::write(sandbox.home().join("old.json"), FIRST).expect("written");
     let old: Value = serde_json::from_str(FIRST).expect("JSON");
     let written = sandbox.run(&["report", "old.json", "--format", "json"]).stdout;
-    let document = valid(RESULT_SCHEMA, &written);
+    let document = valid("result", &written);
     for (old, new) in cells(&old).iter().zip(cells(&document)) {
         assert_eq!(rounds(old), rounds(new));
         let [old, new] = [old, new].map(|cell| {

@@ -1,7 +1,7 @@
 //! Runs that are interrupted or killed at any moment: what was measured is kept, and nothing is left behind.
 
 use crate::common::{
-    Ended, Sandbox, at_once, can_run, cells, rounds, schema_of, skipped, valid, wait_for, words,
+    Ended, Sandbox, at_once, can_run, cells, kind_of, rounds, skipped, valid, wait_for, words,
 };
 use crate::watch::{Objects, has_sent, holds_pipes, processes, signal, workers};
 use serde_json::Value;
@@ -95,7 +95,7 @@ pub(crate) fn nothing_is_left(sandbox: &Sandbox, before: &Objects) {
         let name = file.expect("a file").file_name().into_string().expect("UTF-8");
         assert!(name.ends_with(".json") && !name.starts_with('.'), "half-written: {name}");
         let text = sandbox.read(&name).expect("it is there");
-        valid(schema_of(&text).unwrap_or_else(|| panic!("{name} is of no kind")), &text);
+        valid(&kind_of(&text).unwrap_or_else(|| panic!("{name} is of no kind")), &text);
     }
 }
 

@@ -38,7 +38,6 @@ mod repeat;
 mod replicate;
 mod restart;
 mod rows;
-mod schemas;
 mod selection;
 mod selftest;
 mod serve;

@@ -1,7 +1,6 @@
 //! Where messages lie: private memory that is copied into shared memory, and where buffers begin.
 
 use crate::common::{Sandbox, cells, is_here, text, valid};
-use crate::schemas::RESULT_SCHEMA;
 use serde_json::json;
 
 #[test]
@@ -30,7 +29,7 @@ fn cells_of_private_memory_are_proved_over_what_lends_shared_memory_and_what_doe
         "-o",
         "-",
     ]);
-    let document = valid(RESULT_SCHEMA, &ended.stdout);
+    let document = valid("result", &ended.stdout);
     let all: Vec<_> = cells(&document).iter().filter(|cell| is_here(cell)).collect();
     assert!(all.len() >= 16, "{} cells", all.len());
     for cell in all {
@@ -69,7 +68,7 @@ fn an_alignment_that_cannot_be_had_is_told_with_the_nearest_one() {
             "1ms", "-o", "-",
         ];
         let ended = sandbox.run(&[&words, more].concat());
-        let document = valid(RESULT_SCHEMA, &ended.stdout);
+        let document = valid("result", &ended.stdout);
         let cell = cells(&document)[0].clone();
         (text(&cell, "status").to_owned(), cell["reason"].as_str().unwrap_or_default().to_owned())
     };

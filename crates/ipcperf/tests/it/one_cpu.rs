@@ -1,6 +1,6 @@
 //! The whole program where it may use one CPU: what takes two says so, nothing hangs, and all else is measured.
 
-use crate::common::{Ended, Sandbox, at_once, schema_of, valid};
+use crate::common::{Ended, Sandbox, at_once, kind_of, valid};
 use ipcperf_core::PatternKind;
 use ipcperf_sys::affinity;
 use serde_json::Value;
@@ -50,7 +50,7 @@ fn shell_words(line: &str) -> Vec<String> {
 
 fn document(sandbox: &Sandbox) -> Option<Value> {
     let text = sandbox.read("x.json").ok()?;
-    Some(valid(schema_of(&text).expect("a document of ours"), &text))
+    Some(valid(&kind_of(&text).expect("a document of ours"), &text))
 }
 
 const NO_SPIN: &str = "two busy-waiting processes";

@@ -1,7 +1,6 @@
 //! A server and its client, side by side as they are and with other sockets.
 
 use crate::common::{Sandbox, can_run, valid, wait_for};
-use crate::schemas::COMPARISON_SCHEMA;
 use crate::watch::signal;
 use serde_json::Value;
 use std::fs;
@@ -73,7 +72,7 @@ fn what_a_server_gains_is_found_with_what_it_saves() {
         assert_eq!(ended.status.code(), Some(0), "{more:?}: {}", ended.stderr);
         let told = "unix-stream or tcp is faster (python3 on python3)";
         assert!(ended.stdout.contains(told), "{}", ended.stdout);
-        let found = valid(COMPARISON_SCHEMA, &sandbox.read("p.json").expect("written"));
+        let found = valid("comparison", &sandbox.read("p.json").expect("written"));
         let one = &found["comparisons"][0];
         assert_eq!(one["metric"], metric);
         assert_eq!(found["programs"]["requests"].as_u64(), requests);
@@ -108,7 +107,7 @@ fn programs_in_c_are_exchanged_with_all_connections_and_counted() {
     let more = ["--rounds", "2", "--no-progress", "-o", "p.json"];
     let ended = sandbox.run(&[&words[..], &more].concat());
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    let found = valid(COMPARISON_SCHEMA, &sandbox.read("p.json").expect("written"));
+    let found = valid("comparison", &sandbox.read("p.json").expect("written"));
     let programs = &found["programs"];
     assert_eq!((&programs["requests"], &programs["connections"]), (&2000.into(), &5.into()));
     assert!(ratio(&found["comparisons"][0]) > 0.0, "{found}");

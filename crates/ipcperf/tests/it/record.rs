@@ -1,7 +1,6 @@
 //! Programs that are recorded: every request with its sizes, by whichever way, and nothing of what was sent.
 
 use crate::common::{Ended, Sandbox, at_once, can_run, list, skipped, text, valid, wait_for};
-use crate::schemas::PROFILE_SCHEMA;
 use crate::strangers::Somebody;
 use crate::watch::{processes, signal};
 use ipcperf_sys::record::Kernel;
@@ -63,7 +62,7 @@ fn sandbox(texts: &[(&str, &str)]) -> Option<Sandbox> {
 
 /// The profile that was written, and its channels of this kind.
 fn recorded(sandbox: &Sandbox, kind: &str) -> (Value, Vec<Value>) {
-    let profile = valid(PROFILE_SCHEMA, &sandbox.read("p.json").expect("written"));
+    let profile = valid("profile", &sandbox.read("p.json").expect("written"));
     assert_eq!(profile["lost"], 0, "{profile}");
     let of = list(&profile, "channels").iter().filter(|channel| channel["kind"] == kind);
     let of = of.cloned().collect();
@@ -225,8 +224,7 @@ fn mechanisms_are_seen_as_what_they_are() {
         let words = ["record", "--with", way, "-o", "p.json", "--", env!("CARGO_BIN_EXE_ipcperf")];
         let ended = sandbox.run(&[&words[..], &measures].concat());
         assert_eq!(ended.status.code(), Some(0), "{way}: {}", ended.stderr);
-        let result =
-            valid(crate::schemas::RESULT_SCHEMA, &sandbox.read("r.json").expect("written"));
+        let result = valid("result", &sandbox.read("r.json").expect("written"));
         let is_there = |name: &str| {
             let mut cells = crate::common::cells(&result).iter();
             cells.any(|cell| cell["mechanism"] == name && cell["status"] == "ok")

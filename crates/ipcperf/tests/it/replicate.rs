@@ -2,7 +2,6 @@
 
 use crate::common::{Sandbox, list, note, text, valid, wait_for, words};
 use crate::pipeline::has_socat;
-use crate::schemas::REPLICATION_SCHEMA;
 use crate::watch::{has, processes, signal, workers};
 use serde_json::Value;
 use std::fs;
@@ -67,7 +66,7 @@ fn replicate(sandbox: &Sandbox, name: &str, rounds: u64) -> Vec<Value> {
     let words =
         ["replicate", name, "--scale", "smoke", "--rounds", &count, "--csv", "csv", "-o", &file];
     let ended = sandbox.run(&words);
-    let document = valid(REPLICATION_SCHEMA, &sandbox.read(&file).expect("written"));
+    let document = valid("replication", &sandbox.read(&file).expect("written"));
     let [study] = list(&document, "studies") else { panic!("{name} is one study") };
     assert_eq!(text(study, "name"), name);
     check(study);
@@ -242,7 +241,7 @@ fn a_study_that_looks_for_what_programs_need_can_be_interrupted() {
     signal("TERM", running.child.id());
     let ended = running.end();
     assert_eq!(ended.status.code(), Some(130), "{}", ended.stderr);
-    let document = valid(REPLICATION_SCHEMA, &sandbox.read("slow.json").expect("written"));
+    let document = valid("replication", &sandbox.read("slow.json").expect("written"));
     assert_eq!(document["interrupted"], true);
     for arm in list(&list(&document, "studies")[0], "arms") {
         assert_eq!(text(arm, "status"), "skipped", "{arm}");
@@ -257,7 +256,7 @@ fn a_study_of_ones_own_is_run_like_the_others() {
     fs::write(sandbox.home().join("mine.toml"), format!("{MINE}{csv}")).expect("a study");
     let words = ["replicate", "./mine.toml", "--format", "json", "--seed", "7", "--csv", "csv"];
     let ended = sandbox.done(&words);
-    let document = valid(REPLICATION_SCHEMA, &ended.stdout);
+    let document = valid("replication", &ended.stdout);
     let study = &list(&document, "studies")[0];
     check(study);
     let csv = sandbox.read("csv/f.csv").expect("written");
@@ -288,7 +287,7 @@ fn a_study_whose_arm_fails_says_so_by_its_exit_code() {
     fs::write(sandbox.home().join("never.toml"), format!("{head}{arm}{table}")).expect("a study");
     let ended = sandbox.run(&["replicate", "never.toml", "--allow-exec", "-o", "never.json"]);
     assert_eq!(ended.status.code(), Some(1), "{}{}", ended.stdout, ended.stderr);
-    let document = valid(REPLICATION_SCHEMA, &sandbox.read("never.json").expect("written"));
+    let document = valid("replication", &sandbox.read("never.json").expect("written"));
     let arm = &list(&list(&document, "studies")[0], "arms")[0];
     assert_eq!(text(arm, "status"), "failed");
 }
@@ -304,7 +303,7 @@ fn a_file_beside_the_document_that_cannot_be_written_costs_no_measurement() {
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     assert!(ended.stdout.contains("My own study"), "it is shown: {}", ended.stdout);
     assert!(ended.stderr.contains("cannot write 'csv/f.csv'"), "{}", ended.stderr);
-    let document = valid(REPLICATION_SCHEMA, &sandbox.read("mine.json").expect("kept"));
+    let document = valid("replication", &sandbox.read("mine.json").expect("kept"));
     check(&list(&document, "studies")[0]);
 }
 
@@ -346,7 +345,7 @@ fn of_one_claim_only_what_it_needs_is_measured_drawn_and_held_against_another_ru
     let line = "replicate --only s4.c2 --set samples=200 --rounds 6 --plots pictures \
                 --format markdown -o a.json";
     let ended = sandbox.done(&words(line));
-    let document = valid(REPLICATION_SCHEMA, &sandbox.read("a.json").expect("written"));
+    let document = valid("replication", &sandbox.read("a.json").expect("written"));
     let [study] = list(&document, "studies") else { panic!("one study has this claim") };
     check(study);
     let ids: Vec<&str> = list(study, "arms").iter().map(|arm| text(arm, "id")).collect();
@@ -393,7 +392,7 @@ fn a_budget_cuts_the_scale_and_says_so_before_it_begins_and_in_the_document() {
     fs::write(sandbox.home().join("mine.toml"), mine).expect("a study");
     let words = ["replicate", "mine.toml", "--scale", "full", "--budget", "20s", "-o", "x.json"];
     let ended = sandbox.done(&words);
-    let document = valid(REPLICATION_SCHEMA, &sandbox.read("x.json").expect("written"));
+    let document = valid("replication", &sandbox.read("x.json").expect("written"));
     let study = &list(&document, "studies")[0];
     check(study);
     assert_ne!(text(study, "scale"), "full");
@@ -416,7 +415,7 @@ fn files_of_an_author_are_run_where_the_user_says_they_are_and_what_they_write_i
     let common = ["replicate", "mine.toml", "--allow-exec", "--rounds", "2", "-o", "x.json"];
     let with = |more: &[&'static str]| [&common[..], more].concat();
     sandbox.done(&common);
-    let document = valid(REPLICATION_SCHEMA, &sandbox.read("x.json").expect("written"));
+    let document = valid("replication", &sandbox.read("x.json").expect("written"));
     let ids = |document: &Value| {
         let arms = list(&list(document, "studies")[0], "arms").iter();
         arms.map(|arm| text(arm, "id").to_owned()).collect::<Vec<_>>()
@@ -435,7 +434,7 @@ fn files_of_an_author_are_run_where_the_user_says_they_are_and_what_they_write_i
     let file = "test -d \"$1\" && echo user_s.tcp__1 1.5";
     fs::write(sandbox.home().join("theirs/table.sh"), file).expect("a file");
     sandbox.done(&with(&["--files", "theirs"]));
-    let document = valid(REPLICATION_SCHEMA, &sandbox.read("x.json").expect("written"));
+    let document = valid("replication", &sandbox.read("x.json").expect("written"));
     assert_eq!(ids(&document), ["pipe", "socket", "theirs"]);
     let study = &list(&document, "studies")[0];
     let table = list(study, "tables").last().expect("the table of theirs");

@@ -2,7 +2,6 @@
 //! does not pass.
 
 use crate::common::{Sandbox, at_once, valid, wait_for};
-use crate::schemas::SELFTEST_SCHEMA;
 use crate::watch::{signal, workers};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -12,7 +11,7 @@ use std::fs;
 fn checks(words: &[&str]) -> (Option<i32>, BTreeMap<String, (String, String)>) {
     let sandbox = Sandbox::new();
     let ended = sandbox.run(&[&["selftest", "--format", "json"], words].concat());
-    let document = valid(SELFTEST_SCHEMA, &ended.stdout);
+    let document = valid("selftest", &ended.stdout);
     for folder in [sandbox.run_directories(), sandbox.temporary(), sandbox.home()] {
         assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 0, "{}", folder.display());
     }

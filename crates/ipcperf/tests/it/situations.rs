@@ -5,7 +5,6 @@
 
 use crate::common::{Ended, Sandbox, cells, skipped, valid, words};
 use crate::container::without;
-use crate::schemas::{DOCTOR_SCHEMA, MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use crate::strangers::Somebody;
 use ipcperf_sys::seccomp::Refusal;
 use serde_json::Value;
@@ -359,7 +358,7 @@ fn a_list_without_trials_is_the_same_everywhere() {
     for situation in [Situation::USUAL, NO_DIRECTORY, NO_QUEUES, NO_MEMFD, ONE_WORKER] {
         situation.made(|_, run| {
             let list = run("list --no-probe --json");
-            let mechanisms = valid(MECHANISMS_SCHEMA, &list.stdout);
+            let mechanisms = valid("mechanisms", &list.stdout);
             let mechanisms = mechanisms["mechanisms"].as_array().expect("a list").clone();
             assert!(
                 !mechanisms.is_empty() && mechanisms.iter().all(|one| one["available"].is_null())
@@ -387,17 +386,17 @@ fn list_run_and_doctor_agree_on_io_uring() {
     for situation in [Situation::USUAL, NO_IO_URING, few, some] {
         situation.made(|_, run| {
             let list = run("list --json");
-            let list = valid(MECHANISMS_SCHEMA, &list.stdout);
+            let list = valid("mechanisms", &list.stdout);
             let mechanisms = list["mechanisms"].as_array().expect("a list");
             let pipe = mechanisms.iter().find(|one| one["name"] == "uring-pipe").expect("its row");
             let missing = pipe["missing"].as_str().unwrap_or_default();
             let ended = run("run -m uring-pipe --place free --rounds 1 --slice 1ms -o -");
-            let document = valid(RESULT_SCHEMA, &ended.stdout);
+            let document = valid("result", &ended.stdout);
             let reason = cells(&document)[0]["reason"].as_str().unwrap_or_default();
             let expected = if missing.is_empty() { 0 } else { 3 };
             assert_eq!(ended.status.code(), Some(expected), "{situation:?}: {missing}: {reason}");
             assert!(reason.starts_with(missing), "{situation:?}: {missing}: {reason}");
-            let doctor = valid(DOCTOR_SCHEMA, &run("doctor --format json").stdout);
+            let doctor = valid("doctor", &run("doctor --format json").stdout);
             let checks = doctor["checks"].as_array().expect("a list");
             let check = checks.iter().find(|one| one["code"] == "URING").expect("its check");
             let found = if missing.is_empty() { "allowed" } else { "refused" };

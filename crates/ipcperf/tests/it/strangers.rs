@@ -1,7 +1,6 @@
 //! Other users of the same machine, who connect to every port they can find, take names, and send signals.
 
 use crate::common::{Ended, Sandbox, at_once, cells, is_here, skipped, valid, wait_for};
-use crate::schemas::RESULT_SCHEMA;
 use crate::watch::workers;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::meeting::{self, Name};
@@ -221,7 +220,7 @@ fn beside(
         ended
     });
     let document = somebody.sandbox.read("run.json").unwrap_or_else(|_| panic!("{ended:?}"));
-    (ended, valid(RESULT_SCHEMA, &document))
+    (ended, valid("result", &document))
 }
 
 #[test]
@@ -541,7 +540,7 @@ fn in_directories_for_all_that_are_not_sticky_an_ordinary_user_measures_and_clea
     let brief = ["--conns", "2", "--place", "free", "--rounds", "3", "--slice", "10ms"];
     let ended = somebody.run(&[], &[&words[..], &named, &brief, &["-o", "run.json"]].concat());
     assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
-    let document = valid(RESULT_SCHEMA, &somebody.sandbox.read("run.json").expect("written"));
+    let document = valid("result", &somebody.sandbox.read("run.json").expect("written"));
     for cell in cells(&document) {
         assert!(cell["status"] != "failed" && cell["status"] != "unavailable", "{cell}");
     }

@@ -1,7 +1,6 @@
 //! Timed regions as they are seen from outside: who else runs meanwhile, and ends that somebody moves.
 
 use crate::common::{Sandbox, cells, rounds, skipped, valid, wait_for};
-use crate::schemas::RESULT_SCHEMA;
 use crate::watch::{holds_pipes, workers};
 use ipcperf_sys::affinity;
 use std::collections::BTreeMap;
@@ -50,7 +49,7 @@ fn moved_and_told(everywhere: &[usize], slice: Duration) -> usize {
     });
     let ended = running.end();
     let text = sandbox.read("moved.json").unwrap_or_else(|_| panic!("{}", ended.stderr));
-    let document = valid(RESULT_SCHEMA, &text);
+    let document = valid("result", &text);
     let [cell] = cells(&document) else { panic!("one cell was asked for") };
     let mut told = 0;
     for round in rounds(cell) {

@@ -6,15 +6,62 @@ use super::words::{
     paired, ratio, ratio_head, rests_on, shared_reason, tally, verdict,
 };
 use crate::csv;
+use crate::document::{Document, Show, interrupted_after};
 use crate::judge::times;
-use crate::stopped::Stopped;
+use crate::load::{LoadError, damaged};
 use crate::svg::{Axis, Strip, StripRow};
 use crate::text::{counted, join};
 use crate::{Format, Style};
-use ipcperf_core::result::{CellComparison, Comparison, Difference, FigureComparison};
+use ipcperf_core::result::{
+    COMPARISON_SCHEMA, CellComparison, Comparison, Difference, FigureComparison, Origin, Side,
+};
 use ipcperf_render::Output;
 use ipcperf_render::doc::{Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table, Tone};
 use std::io::{self, Write};
+
+impl Document for Comparison {
+    fn schema() -> &'static str {
+        COMPARISON_SCHEMA
+    }
+
+    fn load(text: &str) -> Result<Self, LoadError> {
+        serde_json::from_str(text).map_err(|error| damaged(&error, text))
+    }
+
+    fn command(&self) -> &'static str {
+        "compare"
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted
+    }
+
+    fn stopped(&self) -> Option<String> {
+        if self.interrupted {
+            let rounds = self.comparisons.iter().flat_map(|one| &one.primary.rounds);
+            let planned = self.plan.as_ref().map_or(0, |plan| plan.rounds);
+            return Some(interrupted_after(rounds.max().copied().unwrap_or(0), planned));
+        }
+        let sides = [('A', &self.a), ('B', &self.b)];
+        let stopped = sides.into_iter().filter(|(_, side)| side.interrupted > 0);
+        let of = |(letter, side): (char, &Side)| {
+            format!("{} of {} of {letter}", side.interrupted, side.names.len())
+        };
+        let stopped: Vec<String> = stopped.map(of).collect();
+        (!stopped.is_empty()).then(|| {
+            let sides = stopped.join(" and ");
+            format!("INTERRUPTED before their plan was done: the runs of {sides}.")
+        })
+    }
+
+    fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()> {
+        comparison(self, show.format, show.style, out)
+    }
+}
 
 /// Writes a comparison in one of the formats.
 ///

@@ -4,7 +4,6 @@ use super::comparison;
 use crate::gate::{Limit, Outcome, Slower};
 use crate::judge::{Arms, Recorded, Terms, compare_files, compare_live};
 use crate::judge::{Class, Differences, changes, differences, facts};
-use crate::schemas::COMPARISON_SCHEMA;
 use crate::testing::sample::{self, Build, ONE, TWO};
 use crate::testing::schema::is_described;
 use crate::testing::sound::{is_sound, spoiled};
@@ -636,7 +635,7 @@ fn no_line_is_wider_than_asked_and_nothing_a_terminal_obeys_is_passed_on() {
 fn documents_are_valid_by_the_schema_which_names_every_key() {
     for document in [mixed(), live(1.05, 1.0), live(1.012, 1.0)] {
         let document: Value = serde_json::from_str(&text(&document, Format::Json)).unwrap();
-        is_described(COMPARISON_SCHEMA, &document);
+        is_described("comparison", &document);
         let read: Comparison = serde_json::from_value(document.clone()).unwrap();
         assert_eq!(serde_json::to_value(&read).unwrap(), document);
     }

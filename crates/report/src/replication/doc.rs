@@ -7,7 +7,7 @@ use super::words::{
     ClaimWords, FOUND, TESTED, TOLD, failures, finding, found, groups, heading, here, how_measured,
     legend, mark, table_notes, table_title, tested, total, with_interval,
 };
-use crate::stopped::Stopped;
+use crate::document::Document;
 use crate::{Style, text};
 use ipcperf_core::result::{
     ClaimKind, ClaimResult, Published, Replication, RowResult, StudyResult, TableResult,

@@ -1,9 +1,9 @@
 //! A replication in every format.
 
 use super::*;
-use crate::load::{is_replication, load_replication};
+use crate::document::is_a;
 use crate::testing::sample;
-use crate::testing::schema::is_described;
+use crate::testing::schema::{is_described, schema};
 use crate::testing::sound::{is_sound, spoiled};
 use crate::testing::to_text;
 use crate::text;
@@ -357,12 +357,15 @@ fn a_fact_that_arms_share_is_told_once() {
 fn the_document_is_valid_reads_back_and_the_schema_names_every_key() {
     let json = shown(Format::Json, &Style::default());
     let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
-    is_described(crate::schemas::REPLICATION_SCHEMA, &value);
-    assert!(is_replication(&json) && !is_replication("{\"schema\": \"ipcperf.replication/12\"}"));
-    let again = load_replication(&json).expect("well formed");
+    is_described("replication", &value);
+    assert!(
+        is_a::<Replication>(&json)
+            && !is_a::<Replication>("{\"schema\": \"ipcperf.replication/12\"}")
+    );
+    let again = Replication::load(&json).expect("well formed");
     assert_eq!(written(&again, Format::Json, &Style::default()), json);
     for text in ["{\"schema\": \"ipcperf.replication/1\"}", "{", ""] {
-        let error = load_replication(text).expect_err("nothing in it").to_string();
+        let error = Replication::load(text).expect_err("nothing in it").to_string();
         assert_eq!(error.lines().count(), 1, "{error}");
     }
 }
@@ -376,7 +379,7 @@ fn a_document_of_an_older_build_is_still_read() {
             claim.as_object_mut().expect("a claim").remove("kind");
         }
     }
-    let old = load_replication(&document.to_string()).expect("well formed");
+    let old = Replication::load(&document.to_string()).expect("well formed");
     assert!(old.studies[0].noise.is_none());
     assert!(old.studies[0].claims.iter().all(|claim| claim.kind == ClaimKind::Claim));
     assert!(!written(&old, Format::Table, &Style::default()).contains("Noise grade"));
@@ -384,9 +387,7 @@ fn a_document_of_an_older_build_is_still_read() {
 
 #[test]
 fn what_two_documents_have_in_common_is_described_alike() {
-    let parse = |text| -> serde_json::Value { serde_json::from_str(text).expect("JSON") };
-    let (one, two) =
-        (parse(crate::schemas::RESULT_SCHEMA), parse(crate::schemas::REPLICATION_SCHEMA));
+    let (one, two) = (schema("result"), schema("replication"));
     for key in ["tool", "invocation", "host", "kernel"] {
         assert_eq!(one["properties"][key], two["properties"][key], "{key}");
     }
@@ -429,7 +430,7 @@ fn nothing_a_terminal_obeys_is_passed_on_in_any_format() {
             assert!(text.contains("\"'=?]52;"), "no formula either: {text}");
         }
         if format == Format::Json {
-            assert_eq!(load_replication(&text).expect("well formed").studies[0].name, nasty());
+            assert_eq!(Replication::load(&text).expect("well formed").studies[0].name, nasty());
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The schema files describe what is written, all of it and nothing else.
 
-use crate::schemas::{MECHANISMS_SCHEMA, RESULT_SCHEMA};
 use crate::testing::sample::{self, Build};
 use crate::testing::{rendered, to_text};
 use crate::{Format, Style, list, pipelines};
@@ -10,6 +9,8 @@ use ipcperf_core::{
     Transfers, Transform, Wait,
 };
 use serde_json::{Value, json};
+use std::fs;
+use std::path::Path;
 
 fn parse(text: &str) -> Value {
     serde_json::from_str(text).expect("it is JSON")
@@ -74,9 +75,19 @@ pub(crate) fn errors(schema: &Value, document: &Value) -> Vec<String> {
         .collect()
 }
 
-/// A document is valid by its schema, which names each of its keys.
-pub(crate) fn is_described(schema: &str, document: &Value) {
-    let schema = parse(schema);
+/// The JSON Schema (2020-12) of a kind of document, as the program prints it.
+pub(crate) fn schema(kind: &str) -> Value {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ipcperf/schema");
+    let mut files = fs::read_dir(folder).expect("the folder of schemas").flatten();
+    let is_it = |name: &str| name.starts_with(&format!("ipcperf.{kind}-"));
+    let file = files.find(|file| is_it(&file.file_name().to_string_lossy()));
+    let file = file.unwrap_or_else(|| panic!("no schema of '{kind}'"));
+    parse(&fs::read_to_string(file.path()).expect("readable"))
+}
+
+/// A document is valid by the schema of its kind, which names each of its keys.
+pub(crate) fn is_described(kind: &str, document: &Value) {
+    let schema = schema(kind);
     assert_eq!(errors(&schema, document), Vec::<String>::new());
     let mut found = Vec::new();
     unnamed(&schema, &schema, document, "", &mut found);
@@ -85,13 +96,13 @@ pub(crate) fn is_described(schema: &str, document: &Value) {
 
 #[test]
 fn what_is_written_is_valid_and_every_key_of_it_is_described() {
-    is_described(RESULT_SCHEMA, &result());
-    is_described(MECHANISMS_SCHEMA, &mechanisms());
+    is_described("result", &result());
+    is_described("mechanisms", &mechanisms());
 }
 
 #[test]
 fn every_word_of_a_closed_list_is_valid_and_no_other() {
-    let schema = parse(MECHANISMS_SCHEMA);
+    let schema = self::schema("mechanisms");
     let words = |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
     let families: Vec<&str> = Family::ALL.iter().map(|word| word.name()).collect();
     let lists = [
@@ -129,12 +140,12 @@ fn documents_with_keys_of_newer_minors_are_valid() {
     document["schema"] = json!("ipcperf.result/2.3");
     document["comparisons"] = json!([]);
     document["cells"][0]["temperature"] = json!(31);
-    assert_eq!(errors(&parse(RESULT_SCHEMA), &document), Vec::<String>::new());
+    assert_eq!(errors(&schema("result"), &document), Vec::<String>::new());
 }
 
 #[test]
 fn documents_that_break_the_contract_are_not_valid() {
-    let schema = parse(RESULT_SCHEMA);
+    let schema = self::schema("result");
     let mutations: &[(&str, &str, Option<Value>)] = &[
         ("", "schema", None),
         ("", "schema", Some(json!("ipcperf.result/1"))),
@@ -212,12 +223,12 @@ fn unnamed(root: &Value, schema: &Value, document: &Value, path: &str, found: &m
 
 #[test]
 fn connections_for_single_requests_are_described() {
-    is_described(RESULT_SCHEMA, &document(&sample::connections()));
+    is_described("result", &document(&sample::connections()));
 }
 
 #[test]
 fn a_server_and_its_connected_clients_are_described() {
-    is_described(RESULT_SCHEMA, &document(&sample::served()));
+    is_described("result", &document(&sample::served()));
 }
 
 #[test]
@@ -226,8 +237,8 @@ fn pipelines_of_programs_are_described() {
     pipeline.reason = Some("none".to_owned());
     pipeline.rounds[0].proof.reason = Some("none".to_owned());
     let set = ResultSet { pipelines: vec![pipeline], ..sample::set(Vec::new()) };
-    let (schema, document) = (parse(RESULT_SCHEMA), document(&set));
-    is_described(RESULT_SCHEMA, &document);
+    let (schema, document) = (schema("result"), document(&set));
+    is_described("result", &document);
     for (place, key, value) in [
         ("/pipelines/0", "status", Some(json!("fine"))),
         ("/pipelines/0", "counted", Some(json!("guessed"))),
@@ -258,12 +269,12 @@ fn every_key_of_a_fan_is_described() {
     document["cells"][0]["fan"] = serde_json::to_value(fan).unwrap();
     document["cells"][0]["rounds"]["fan"] =
         json!({"served": [[1, 2]], "jain": [null], "pids": [[3, 4]]});
-    is_described(RESULT_SCHEMA, &document);
+    is_described("result", &document);
 }
 
 #[test]
 fn a_key_the_schema_does_not_name_is_noticed() {
-    let schema = parse(RESULT_SCHEMA);
+    let schema = self::schema("result");
     let mut document = result();
     document["cells"][0]["rounds"]["covariates"]["lead"]["moon"] = json!([1]);
     let mut found = Vec::new();

@@ -4,8 +4,8 @@ use super::sample::{self, Build, TWO};
 use super::{rendered, to_text};
 use crate::words::{find, is_word};
 use crate::{
-    Format, Style, across, compare, comparison, crossover, describe, doctor, explain, explain_word,
-    list, load_replication, pipelines, replication, selftest, trend, trends,
+    Document, Format, Style, across, compare, comparison, crossover, describe, doctor, explain,
+    explain_word, list, pipelines, replication, selftest, trend, trends,
 };
 use ipcperf_core::result::{Replication, Requirements, ResultSet, Severity, Status};
 use ipcperf_core::{Idle, OnClose, PatternKind, Touch, Wait};
@@ -52,7 +52,7 @@ pub(crate) fn studies() -> [Replication; 2] {
         include_str!("../replication/fixtures/marhubi.json"),
         include_str!("../replication/fixtures/baeldung.json"),
     ]
-    .map(|text| load_replication(text).expect("stored by this program"))
+    .map(|text| Replication::load(text).expect("stored by this program"))
 }
 
 /// All of it in a format, by names.

@@ -4,7 +4,7 @@ use super::*;
 
 /// A stored document of a real run.
 fn stored(text: &str) -> Replication {
-    load_replication(text).expect("stored by this program")
+    Replication::load(text).expect("stored by this program")
 }
 
 fn marhubi() -> Replication {

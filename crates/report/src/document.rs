@@ -1,77 +1,132 @@
-//! What every screen, page and Markdown begins with of a document that was stopped before its plan was done.
+//! Kinds of documents that can be read and shown again: each is a row.
+//!
+//! A kind implements [`Document`], and [`DOCUMENTS`] has its row. `report`, `--if-done`, the fuzz targets and every text
+//! that may be any document read the rows.
 
-use crate::text;
-use ipcperf_core::result::{Comparison, Profile, Replication, ResultSet, Side, Stage};
+use crate::load::{self, LoadError};
+use crate::{Format, Specs, Style};
+use ipcperf_core::result::{Comparison, Origin, Profile, Replication, ResultSet};
+use std::any::Any;
+use std::fmt;
+use std::io::{self, Write};
 
-/// A document that may have been stopped.
-pub(crate) trait Stopped {
-    /// That it was stopped, and how far it came; `None` of one whose plan was done.
-    fn stopped(&self) -> Option<String>;
+/// What a document is shown with.
+#[derive(Clone, Copy)]
+pub struct Show<'a> {
+    /// The facts of mechanisms.
+    pub specs: &'a Specs<'a>,
+    /// The format.
+    pub format: Format,
+    /// How it looks.
+    pub style: &'a Style,
+    /// Where pictures of it lie, as Markdown shall refer to them.
+    pub pictures: Option<&'a str>,
 }
 
-/// After how many rounds of how many; there are as many where what was left is no round.
-fn after(done: u64, planned: u64) -> String {
+impl<'a> Show<'a> {
+    /// In a format and style, with nothing known of mechanisms beyond what the document says.
+    #[must_use]
+    pub fn new(format: Format, style: &'a Style) -> Self {
+        Self { specs: &|_| None, format, style, pictures: None }
+    }
+}
+
+impl fmt::Debug for Show<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {:?}", self.format, self.style)
+    }
+}
+
+/// A document of some kind.
+pub trait Document: Any {
+    /// The schema of the kind, without a minor version: `ipcperf.profile/1`.
+    fn schema() -> &'static str
+    where
+        Self: Sized;
+
+    /// Reads one. Keys that this build does not know are ignored, so newer minor versions are read.
+    ///
+    /// # Errors
+    /// The text is not JSON (or cut off), or a key is missing or mistyped.
+    fn load(text: &str) -> Result<Self, LoadError>
+    where
+        Self: Sized;
+
+    /// The command that wrote it.
+    fn command(&self) -> &str;
+
+    /// Which document it is.
+    fn origin(&self) -> &Origin;
+
+    /// Whether it was stopped before its plan was done.
+    fn is_interrupted(&self) -> bool;
+
+    /// That it was stopped, and how far it came: what every screen, page and Markdown of it begins with. `None` of one whose
+    /// plan was done.
+    fn stopped(&self) -> Option<String>;
+
+    /// Writes it for people or programs.
+    ///
+    /// # Errors
+    /// `out` refuses the bytes.
+    fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// A kind of document.
+#[derive(Clone, Copy)]
+pub struct DocumentKind {
+    schema: fn() -> &'static str,
+    load: fn(&str) -> Result<Box<dyn Document>, LoadError>,
+}
+
+impl fmt::Debug for DocumentKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.schema())
+    }
+}
+
+impl DocumentKind {
+    const fn of<D: Document>() -> Self {
+        Self { schema: D::schema, load: |text| Ok(Box::new(D::load(text)?)) }
+    }
+
+    /// Its schema, without a minor version.
+    #[must_use]
+    pub fn schema(&self) -> &'static str {
+        (self.schema)()
+    }
+}
+
+/// All kinds. A text that says to be none of them is read as the first, whose error says what it is.
+pub const DOCUMENTS: &[DocumentKind] = &[
+    DocumentKind::of::<ResultSet>(),
+    DocumentKind::of::<Replication>(),
+    DocumentKind::of::<Comparison>(),
+    DocumentKind::of::<Profile>(),
+];
+
+/// Reads a document of any kind.
+///
+/// # Errors
+/// As [`Document::load`]; or it is of no kind, or of another major version of it.
+pub fn read_document(text: &str) -> Result<Box<dyn Document>, LoadError> {
+    let found = DOCUMENTS.iter().find(|kind| load::is_of(text, kind.schema()));
+    (found.unwrap_or(&DOCUMENTS[0]).load)(text)
+}
+
+/// Whether a text says that it is a document of this kind and major version.
+#[must_use]
+pub fn is_a<D: Document>(text: &str) -> bool {
+    load::is_of(text, D::schema())
+}
+
+/// That a document was stopped after `done` of `planned` rounds; there are as many where what was left is no round.
+pub(crate) fn interrupted_after(done: u64, planned: u64) -> String {
     match done < planned {
         true => format!("INTERRUPTED after {done} of {planned} rounds: all figures are of these."),
         false => {
             "INTERRUPTED before the plan was done: what follows was measured until then.".to_owned()
         }
-    }
-}
-
-/// Which stage a run with stages reached; `None` of one without.
-fn stage(set: &ResultSet) -> Option<String> {
-    let reached = set.questions.iter().filter_map(|one| one.stage).max()?;
-    let confirmed = set.questions.iter().filter(|one| one.stage == Some(Stage::Confirm)).count();
-    let all = text::counted(set.questions.len() as u64, "question");
-    let rest = match reached {
-        Stage::Screen | Stage::Focus => "nothing is confirmed".to_owned(),
-        Stage::Confirm => format!("confirmed are the rounds so far of {confirmed} of {all}"),
-    };
-    Some(format!("INTERRUPTED in the {} stage: {rest}.", reached.name()))
-}
-
-impl Stopped for ResultSet {
-    fn stopped(&self) -> Option<String> {
-        if let Some(words) = stage(self).filter(|_| self.interrupted) {
-            return Some(words);
-        }
-        let cells = self.cells.iter().map(|cell| cell.by_round().count());
-        let rounds = cells.chain(self.pipelines.iter().map(|one| one.rounds.len()));
-        let done = rounds.max().unwrap_or(0) as u64;
-        self.interrupted.then(|| after(done, self.invocation.plan.rounds))
-    }
-}
-
-impl Stopped for Comparison {
-    fn stopped(&self) -> Option<String> {
-        if self.interrupted {
-            let rounds = self.comparisons.iter().flat_map(|one| &one.primary.rounds);
-            let planned = self.plan.as_ref().map_or(0, |plan| plan.rounds);
-            return Some(after(rounds.max().copied().unwrap_or(0), planned));
-        }
-        let sides = [('A', &self.a), ('B', &self.b)];
-        let stopped = sides.into_iter().filter(|(_, side)| side.interrupted > 0);
-        let of = |(letter, side): (char, &Side)| {
-            format!("{} of {} of {letter}", side.interrupted, side.names.len())
-        };
-        let stopped: Vec<String> = stopped.map(of).collect();
-        (!stopped.is_empty()).then(|| {
-            let sides = stopped.join(" and ");
-            format!("INTERRUPTED before their plan was done: the runs of {sides}.")
-        })
-    }
-}
-
-impl Stopped for Profile {
-    fn stopped(&self) -> Option<String> {
-        self.interrupted.then(|| "INTERRUPTED: what follows was recorded until then.".to_owned())
-    }
-}
-
-impl Stopped for Replication {
-    fn stopped(&self) -> Option<String> {
-        self.interrupted.then(|| after(0, 0))
     }
 }
 
@@ -83,6 +138,7 @@ mod tests {
     use crate::testing::{rendered, to_text};
     use crate::{Format, Style};
     use crate::{comparison, replication};
+    use ipcperf_core::result::Stage;
 
     fn styles() -> Vec<Style> {
         let usual = Style::default();

@@ -1,0 +1,195 @@
+//! What a command is: a row.
+//!
+//! The command line, its help, manual pages, completions, hints and the dispatch are made from the rows in
+//! [`crate::COMMANDS`].
+
+use crate::error::Stop;
+use crate::{hint, output};
+use clap::builder::{StyledStr, Styles};
+use clap::{ArgMatches, Args};
+use ipcperf_engine::registry::Registry;
+use ipcperf_report::wrap;
+use std::process::ExitCode;
+
+/// What the commands that stand together in the help are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Group {
+    /// They measure mechanisms.
+    Measure,
+    /// They read results.
+    Results,
+    /// They run programs of the user.
+    Programs,
+    /// They say what there is: mechanisms, and this machine.
+    Facts,
+    /// They make the program known to shells and `man`.
+    Shell,
+}
+
+impl Group {
+    const ALL: [Self; 5] = [Self::Measure, Self::Results, Self::Programs, Self::Facts, Self::Shell];
+
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Measure => "Measure",
+            Self::Results => "Read results",
+            Self::Programs => "Your own programs",
+            Self::Facts => "Mechanisms and this machine",
+            Self::Shell => "Shell",
+        }
+    }
+}
+
+/// Arguments that are a command.
+pub(crate) trait CommandArgs: Args {
+    /// The word that is typed.
+    const NAME: &'static str;
+    /// Where it stands in the help.
+    const GROUP: Group;
+    /// One line of help.
+    const ABOUT: &'static str;
+    /// What stands below the help of the command. Every line that begins with `ipcperf` can be typed.
+    const EXAMPLES: &'static str;
+    /// Whether the help leaves it out.
+    const IS_HIDDEN: bool = false;
+
+    /// Does what the arguments say.
+    ///
+    /// # Errors
+    /// Why it stopped, with its exit code.
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop>;
+}
+
+/// What a command can use beside its arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    /// The mechanisms.
+    pub(crate) registry: &'a Registry,
+    /// All commands.
+    pub(crate) commands: &'a [Command],
+    /// What was typed of this command.
+    pub(crate) typed: &'a ArgMatches,
+}
+
+impl Context<'_> {
+    /// The whole command line as it is declared.
+    pub(crate) fn command_line(&self) -> clap::Command {
+        command_line(self.commands)
+    }
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Command {
+    name: &'static str,
+    group: Group,
+    about: &'static str,
+    examples: &'static str,
+    is_hidden: bool,
+    arguments: fn(clap::Command) -> clap::Command,
+    run: fn(&Context<'_>) -> Result<ExitCode, Stop>,
+}
+
+impl Command {
+    /// The row of a command.
+    pub(crate) const fn of<A: CommandArgs>() -> Self {
+        Self {
+            name: A::NAME,
+            group: A::GROUP,
+            about: A::ABOUT,
+            examples: A::EXAMPLES,
+            is_hidden: A::IS_HIDDEN,
+            arguments: A::augment_args,
+            run: run::<A>,
+        }
+    }
+
+    fn declared(&self) -> clap::Command {
+        // What documents the type of its arguments is no help.
+        let command = (self.arguments)(clap::Command::new(self.name));
+        let command = command.about(self.about).long_about(None::<&str>).hide(self.is_hidden);
+        match self.examples {
+            "" => command,
+            examples => command.after_help(examples),
+        }
+    }
+}
+
+fn run<A: CommandArgs>(context: &Context<'_>) -> Result<ExitCode, Stop> {
+    let read = A::from_arg_matches(context.typed);
+    let args =
+        read.map_err(|error| hint::usage(context.command_line(), context.registry, &error))?;
+    args.run(context)
+}
+
+/// The whole command line. Without a command its arguments are those of the first.
+pub(crate) fn command_line(commands: &[Command]) -> clap::Command {
+    let all = clap::Command::new("ipcperf")
+        .version(crate::build::VERSION)
+        .max_term_width(WIDEST)
+        .args_conflicts_with_subcommands(true)
+        .after_help(EXIT_CODES)
+        .help_template(template(commands));
+    let default = |all| commands.iter().take(1).fold(all, |all, command| (command.arguments)(all));
+    default(all)
+        .about(ABOUT)
+        .long_about(LONG_ABOUT)
+        .subcommands(commands.iter().map(Command::declared))
+}
+
+/// The help of the whole: as clap writes it, with the commands by groups.
+fn template(commands: &[Command]) -> StyledStr {
+    let style = Styles::default();
+    let (heading, word) = (style.get_header(), style.get_literal());
+    let mut text = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    let shown = || commands.iter().filter(|command| !command.is_hidden);
+    let widest = shown().map(|command| command.name.len()).max().unwrap_or(0);
+    let width = output::width().map_or(WIDEST, |width| width.min(WIDEST));
+    for group in Group::ALL {
+        text += &format!("{heading}{}:{heading:#}\n", group.heading());
+        for Command { name, about, .. } in shown().filter(|command| command.group == group) {
+            let mut lines = wrap(&format!("  {name:widest$}  "), about, width).into_iter();
+            let first = lines.next().unwrap_or_default();
+            text += &first.replacen(name, &format!("{word}{name}{word:#}"), 1);
+            lines.for_each(|line| text += &format!("\n{line}"));
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text += &format!("{heading}Options:{heading:#}\n{{options}}{{after-help}}");
+    text.into()
+}
+
+/// The widest help, in columns.
+const WIDEST: usize = 100;
+
+/// Does what was typed.
+///
+/// # Errors
+/// As [`CommandArgs::run`].
+pub(crate) fn dispatch(
+    registry: &Registry,
+    commands: &[Command],
+    typed: &ArgMatches,
+) -> Result<ExitCode, Stop> {
+    let (command, typed) = match typed.subcommand() {
+        Some((name, typed)) => (commands.iter().find(|command| command.name == name), typed),
+        None => (commands.first(), typed),
+    };
+    let command = command.ok_or_else(|| Stop::internal("there is no such command"))?;
+    (command.run)(&Context { registry, commands, typed })
+}
+
+const ABOUT: &str = "Measures every way two processes on one Linux host can exchange data, proves that the data really \
+                     moved, and says which one to use";
+
+const LONG_ABOUT: &str =
+    "Measures every way two processes on one Linux host can exchange data, proves that the data \
+really moved, and says which one to use.
+
+Without a command, ipcperf runs the survey: every mechanism this machine has, in about a minute.";
+
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 internal error or failed cell, 2 usage error, 3 nothing could run \
+here or nothing meets the requirements of choose, 4 document of another kind or version, or not comparable, 5 invalid \
+measurement or a faulty benchmark, 6 slower than --fail-on allows, 7 a --fail-if condition is met, 8 noisier than \
+--max-noise allows, 9 a gate is undecided, 130 interrupted (results so far are written).";
