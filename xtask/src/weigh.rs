@@ -39,7 +39,7 @@ const FOLDERS: [&str; 3] = ["crates", "xtask", "fuzz"];
 const JUDGING: [&str; 8] =
     ["Evidence", "Order", "Rule", "Judgement", "benjamini_hochberg", "holm", "winner", "changes"];
 /// Where they may be used.
-const JUDGES: [&str; 3] = ["crates/stats/", "crates/report/src/judge/", "xtask/"];
+const JUDGES: [&str; 3] = ["crates/stats/", "crates/judge/", "xtask/"];
 
 /// Crates that show something to people.
 const SHOWING: [&str; 3] = ["crates/render/", "crates/report/", "crates/ipcperf/"];

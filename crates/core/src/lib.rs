@@ -61,6 +61,7 @@ pub mod result;
 mod seat;
 mod shape;
 mod spec;
+pub mod text;
 pub mod units;
 
 pub use link::{Guard, Link, Wiring};

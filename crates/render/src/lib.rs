@@ -18,9 +18,9 @@ pub mod svg;
 mod terminal;
 #[cfg(test)]
 mod tests;
-pub mod text;
 
 pub use format::{Format, Style};
+pub use ipcperf_core::text;
 pub use output::Output;
 
 use std::io;

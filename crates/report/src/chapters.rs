@@ -7,8 +7,9 @@ use crate::judge::{
     Choice, MetricKind, Reading, Relation, Relations, lost_its_rounds, lost_too_much, margin,
 };
 use crate::{advice, text, words};
-use ipcperf_core::result::{Cell, KnobReading, Metric, ResultSet, Status};
-use ipcperf_core::{Ends, Idle, KnobValue, Load, PatternKind, Placement, Seat, Touch, Wait};
+use ipcperf_core::result::{Cell, Metric, ResultSet, Status};
+use ipcperf_core::{Ends, Idle, Load, PatternKind, Placement, Seat, Touch, Wait};
+pub(crate) use ipcperf_judge::label::{curve, label, name};
 use std::collections::{BTreeMap, HashMap};
 
 /// All measured cells of one pattern and waiting class.
@@ -242,40 +243,6 @@ pub(crate) const fn is_touched(touch: Touch) -> bool {
 /// Whether the figure of a cell says something beside those of others.
 pub(crate) fn is_comparable(cell: &Cell) -> bool {
     is_touched(cell.key.touch) && !lost_too_much(cell)
-}
-
-/// The part of a load that makes a curve in one table and has no column there.
-pub(crate) fn curve(load: &Load) -> Load {
-    let Load { think_ns, burst, window, .. } = *load;
-    Load { think_ns, burst, window, ..Load::default() }
-}
-
-/// The mechanism and whatever knobs the user turned, with what the kernel made of them: `pipe size=5000 (got 8K)`. Those
-/// of which it granted less than usual are there, too: `pipe size=64K (got 8K)`.
-pub(crate) fn name(cell: &Cell) -> String {
-    let mut name = cell.key.mechanism.clone();
-    for (knob, KnobReading { requested, effective, shortage }) in &cell.knobs {
-        let usual = || Some(KnobValue::Number(shortage.as_ref()?.usual));
-        let Some(requested) = &requested.clone().or_else(usual) else { continue };
-        let knob = knob.rsplit_once('.').map_or(knob.as_str(), |(_, knob)| knob);
-        name.push_str(&format!(" {knob}={requested}"));
-        if let Some(effective) = effective.as_ref().filter(|effective| *effective != requested) {
-            name.push_str(&format!(" (got {effective})"));
-        }
-    }
-    name
-}
-
-/// The name, and where the cell is on a curve: `pipe think=1ms`.
-pub(crate) fn label(cell: &Cell) -> String {
-    let mut label = name(cell);
-    for word in curve(&cell.key.load).words() {
-        label.push_str(&format!(" {word}"));
-    }
-    if let Some(end) = cell.key.load.end() {
-        label.push_str(&format!(" with {end}"));
-    }
-    label
 }
 
 /// The label as it stands in a table, with the mark of what spins for a moment before it sleeps: where the peer is quick

@@ -12,6 +12,7 @@ use ipcperf_core::units::format_duration;
 use ipcperf_core::{Axis, Figure};
 use ipcperf_render::doc::{Column, Doc, Line, Row, Table, Tone};
 use ipcperf_stats::Arm;
+use std::ops::Deref;
 
 #[cfg(test)]
 pub(crate) mod tests;
@@ -36,7 +37,18 @@ const fn nouns(axis: Axis) -> (&'static str, &'static str) {
     }
 }
 
-impl Search<'_> {
+/// A search in words.
+struct InWords<'a>(Search<'a>);
+
+impl<'a> Deref for InWords<'a> {
+    type Target = Search<'a>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl InWords<'_> {
     fn arm(&self, arm: Arm) -> &str {
         match arm {
             Arm::A => &self.asked.a,
@@ -178,13 +190,14 @@ fn other(arm: Arm) -> Arm {
 /// The heads of the points of a search.
 #[cfg(test)]
 pub(crate) fn heads(set: &ResultSet) -> Vec<String> {
-    let columns = Search::of(set).map(|found| found.table().columns).unwrap_or_default();
+    let columns =
+        Search::of(set).map(InWords).map(|found| found.table().columns).unwrap_or_default();
     columns.into_iter().map(|column| column.head).collect()
 }
 
 /// What a document says of the search it is of; `None` if it is of none.
 fn sentences(set: &ResultSet) -> Option<Vec<String>> {
-    Search::of(set).map(|found| found.sentences())
+    Search::of(set).map(InWords).map(|found| found.sentences())
 }
 
 /// What a run says in sentences: what its search found, or else how its cells differ.
@@ -194,7 +207,7 @@ pub(crate) fn answer(set: &ResultSet, specs: &Specs) -> Vec<String> {
 
 /// The answer of a search, and its points; `None` of another document.
 pub(crate) fn doc(set: &ResultSet) -> Option<Doc> {
-    let found = Search::of(set)?;
+    let found = Search::of(set).map(InWords)?;
     let mut sentences = found.sentences().into_iter();
     let mut doc = Doc::new(sentences.next().unwrap_or_default());
     let body = &mut doc.body;

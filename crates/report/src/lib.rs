@@ -21,15 +21,10 @@ mod describe;
 mod doctor;
 mod document;
 mod explain;
-mod figures;
 mod fittest;
-mod gate;
 mod json;
-mod judge;
 mod list;
-mod load;
 mod machine;
-mod once;
 mod overview;
 mod pictures;
 mod pipelines;
@@ -56,14 +51,7 @@ pub use doctor::doctor;
 pub use document::{DOCUMENTS, Document, DocumentKind, Show, is_a, read_document};
 pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use fittest::{by_custom, by_fitness};
-pub use gate::{Limit, Outcome, Slower};
-pub use judge::{
-    Arms, Incomparable, ProgramFigure, Programs, Recorded, Terms, at_once, beside, compare_files,
-    compare_live, compare_programs, factor_names, metric_of, winner,
-};
 pub use list::{ListRow, list};
-pub use load::{LoadError, is_document, load, run_key};
-pub use once::{Repeatable, once};
 pub use profile::profile;
 pub use reference::reference;
 pub use replication::{across, plots, replication};
@@ -73,11 +61,17 @@ pub use specs::Specs;
 pub use trend::{CellFigure, CellFigures, Dated, Trend, dated, trend, trends};
 pub use words::{is_word, words};
 
+pub use ipcperf_judge::{
+    Arms, Incomparable, Limit, LoadError, Outcome, ProgramFigure, Programs, Recorded, Repeatable,
+    Slower, Terms, at_once, beside, compare_files, compare_live, compare_programs, factor_names,
+    is_document, load, metric_of, once, run_key, winner,
+};
 pub use ipcperf_render::csv::row as csv_row;
 pub use ipcperf_render::text::{clean, counted, in_groups, wrap};
 pub use ipcperf_render::{Format, Style};
 
 use ipcperf_core::result::{Comparison, ResultSet};
+use ipcperf_judge::{self as judge, figures};
 use ipcperf_render::{svg, text};
 use std::io;
 

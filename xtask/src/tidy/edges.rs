@@ -47,8 +47,13 @@ const TABLE: &[Allowed] = &[
     },
     Allowed { package: "ipcperf-render", inside: &["ipcperf-core"], outside: None },
     Allowed {
+        package: "ipcperf-judge",
+        inside: &["ipcperf-core", "ipcperf-stats"],
+        outside: Some(&["serde", "serde_json"]),
+    },
+    Allowed {
         package: "ipcperf-report",
-        inside: &["ipcperf-core", "ipcperf-render", "ipcperf-stats"],
+        inside: &["ipcperf-core", "ipcperf-judge", "ipcperf-render", "ipcperf-stats"],
         outside: None,
     },
     Allowed {

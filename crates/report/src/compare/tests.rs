@@ -1,7 +1,6 @@
 //! Comparisons of documents built in a few words.
 
 use super::comparison;
-use crate::gate::{Limit, Outcome, Slower};
 use crate::judge::{Arms, Recorded, Terms, compare_files, compare_live};
 use crate::judge::{Class, Differences, changes, differences, facts};
 use crate::testing::sample::{self, Build, ONE, TWO};
@@ -11,6 +10,7 @@ use crate::testing::to_text;
 use crate::text::width;
 use crate::{Format, Style};
 use ipcperf_core::result::*;
+use ipcperf_judge::{Limit, Outcome, Slower};
 use serde_json::{Value, json};
 
 mod beside;

@@ -2,10 +2,10 @@
 
 use super::{measured, plan, terms, text, wobble};
 use crate::Format;
-use crate::gate::{Outcome, Slower};
 use crate::judge::{Arms, compare_files, compare_live};
 use crate::testing::sample;
 use ipcperf_core::result::*;
+use ipcperf_judge::{Outcome, Slower};
 use ipcperf_stats::{Histogram, Rng};
 
 /// Single operations, ns, as a round has them.

@@ -9,27 +9,33 @@ use std::collections::BTreeMap;
 
 /// A cell as a comparison takes it: what it is, and what may be compared of its rounds.
 #[derive(Clone, Debug)]
-pub(crate) struct Arm {
-    pub(crate) id: String,
+pub struct Arm {
+    /// The cell in words.
+    pub id: String,
     /// What it must have in common with a cell of the other side: its key but for the CPUs, and the knobs as they were
     /// asked for.
-    pub(crate) identity: String,
-    pub(crate) key: CellKey,
-    pub(crate) knobs: BTreeMap<String, KnobReading>,
-    pub(crate) status: Status,
+    pub identity: String,
+    /// What was measured.
+    pub key: CellKey,
+    /// Knobs, as asked for and as granted.
+    pub knobs: BTreeMap<String, KnobReading>,
+    /// Whether it has figures.
+    pub status: Status,
     /// It has rounds of the screen alone.
-    pub(crate) is_unconfirmed: bool,
-    pub(crate) reason: Option<String>,
+    pub is_unconfirmed: bool,
+    /// Why it has none.
+    pub reason: Option<String>,
     /// Why its own figure stands for nothing.
     lacking: Option<String>,
-    pub(crate) timing: Option<Timing>,
+    /// How it was timed.
+    pub timing: Option<Timing>,
     /// Those that were accepted.
     rounds: Vec<Taken>,
 }
 
 impl Arm {
     /// Whether another one has the same figures of the same rounds.
-    pub(crate) fn has_the_figures_of(&self, other: &Self) -> bool {
+    pub fn has_the_figures_of(&self, other: &Self) -> bool {
         let figures = |arm: &'_ Self| -> Vec<(u64, Option<f64>, Option<f64>)> {
             arm.rounds.iter().map(|round| (round.number, round.own, round.cpu)).collect()
         };
@@ -56,7 +62,8 @@ impl Taken {
 }
 
 impl Arm {
-    pub(crate) fn of(mut cell: Cell) -> Self {
+    /// What a comparison needs of a cell.
+    pub fn of(mut cell: Cell) -> Self {
         let lacking = lacking(&cell);
         let is_unconfirmed = cell.is_unconfirmed();
         let all = std::mem::take(&mut cell.rounds);
@@ -84,31 +91,31 @@ impl Arm {
     }
 
     /// How many of its rounds were accepted.
-    pub(crate) fn accepted(&self) -> usize {
+    pub fn accepted(&self) -> usize {
         self.rounds.len()
     }
 
     /// How it was timed, where single operations and means of batches are two different figures.
-    pub(crate) fn mode(&self) -> &str {
+    pub fn mode(&self) -> &str {
         self.timing.as_ref().map_or("", |timing| timing.mode.as_str())
     }
 
     /// It with the operations of its rounds.
-    pub(crate) fn open(&self) -> Opened<'_> {
+    pub fn open(&self) -> Opened<'_> {
         Opened { arm: self, samples: self.rounds.iter().map(Taken::sample).collect() }
     }
 }
 
 /// An arm with the operations of its rounds, which are counted out once for all figures.
-pub(crate) struct Opened<'a> {
-    pub(crate) arm: &'a Arm,
+pub struct Opened<'a> {
+    pub arm: &'a Arm,
     /// Of each round; none where it has no single operations.
     samples: Vec<Option<Sample<'a>>>,
 }
 
 impl MetricKind {
     /// What these two cells are compared by beside their primary metric.
-    pub(crate) fn beside(a: &[&Opened<'_>], b: &[&Opened<'_>]) -> Vec<Self> {
+    pub fn beside(a: &[&Opened<'_>], b: &[&Opened<'_>]) -> Vec<Self> {
         let is_used = |arm: &&Opened<'_>| !Self::Cpu.of_arm(arm).is_empty();
         let cpu = a.iter().any(is_used) && b.iter().any(is_used);
         Self::tail(a, b).into_iter().chain(cpu.then_some(Self::Cpu)).collect()
@@ -129,7 +136,7 @@ impl MetricKind {
     }
 
     /// The figures of the accepted rounds of a cell, by number of the round.
-    pub(crate) fn of_arm(self, opened: &Opened<'_>) -> BTreeMap<u64, f64> {
+    pub fn of_arm(self, opened: &Opened<'_>) -> BTreeMap<u64, f64> {
         let rounds = opened.arm.rounds.iter().zip(&opened.samples);
         let value = |(round, sample): (&Taken, &Option<Sample<'_>>)| {
             Some((round.number, sound(self.of_taken(round, sample.as_ref()))?))
@@ -151,7 +158,7 @@ impl MetricKind {
     }
 
     /// Why this figure of A and B is not compared: that of one of them stands for nothing.
-    pub(crate) fn objection(self, sides: [&[&Opened<'_>]; 2]) -> Option<String> {
+    pub fn objection(self, sides: [&[&Opened<'_>]; 2]) -> Option<String> {
         if !matches!(self, Self::Primary(_)) {
             return None;
         }
@@ -163,7 +170,7 @@ impl MetricKind {
 
     /// Why figures of the tail may not be believed, those of A and of B: it is made by who was not answered, or there are
     /// two of it. What disturbs the machine makes tails as well (`disturbed`), of both arms and of any mechanism.
-    pub(crate) fn doubt(
+    pub fn doubt(
         self,
         is_lost: [bool; 2],
         figures: [&[f64]; 2],

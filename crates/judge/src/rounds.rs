@@ -19,7 +19,7 @@ pub(super) fn accepted(cell: &Cell) -> impl Iterator<Item = &Round> {
 const MOST_LOST: f64 = 0.03;
 
 /// Whether so many messages never arrived that no figure of the cell stands for a way to pass messages.
-pub(crate) fn lost_too_much(cell: &Cell) -> bool {
+pub fn lost_too_much(cell: &Cell) -> bool {
     cell.lost > 0 && cell.lost as f64 > MOST_LOST * cell.messages as f64
 }
 
@@ -110,7 +110,7 @@ fn of_answered(q: f64, answered: u64, operations: u64) -> f64 {
 }
 
 /// The single operations of several rounds together.
-pub(crate) struct Operations {
+pub struct Operations {
     /// ps.
     answered: Histogram,
     /// With those that were not answered, which are longer than any.
@@ -128,25 +128,25 @@ impl Operations {
     }
 
     /// Those of all accepted rounds of a cell; none where a round has none.
-    pub(crate) fn of_cell(cell: &Cell) -> Option<Self> {
+    pub fn of_cell(cell: &Cell) -> Option<Self> {
         let samples: Vec<Sample<'_>> =
             accepted(cell).map(Sample::of_round).collect::<Option<_>>()?;
         (!samples.is_empty()).then(|| Self::of(samples.iter()))
     }
 
     /// How many there are.
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.count
     }
 
     /// In ps. None where it lies among those that were not answered.
-    pub(crate) fn quantile(&self, q: f64) -> Option<u64> {
+    pub fn quantile(&self, q: f64) -> Option<u64> {
         self.answered.quantile(of_answered(q, self.answered.count(), self.count))
     }
 }
 
 /// A cell as it is called beside others of its frame: its mechanism, and the knobs that were set.
-pub(crate) fn name(cell: &Cell) -> String {
+pub fn name(cell: &Cell) -> String {
     let mut words = vec![cell.key.mechanism.clone()];
     let base = cell.key.mechanism.split('/').next().unwrap_or_default();
     words.extend(cell.knobs.iter().filter_map(|(name, reading)| {

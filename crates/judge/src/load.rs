@@ -1,7 +1,7 @@
 //! Reading a result document that anybody may have written.
 
-use crate::text;
 use ipcperf_core::result::{NO_SCHEMA, ResultSet, SCHEMA, check_schema, read};
+use ipcperf_core::text;
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, IgnoredAny, MapAccess, Visitor};
 use serde_json::Value;
@@ -70,7 +70,7 @@ pub fn load(text: &str) -> Result<ResultSet, LoadError> {
 }
 
 /// The same with a way of reading.
-pub(crate) fn load_with(
+pub fn load_with(
     text: &str,
     read: impl FnOnce(&str) -> Result<ResultSet, serde_json::Error>,
 ) -> Result<ResultSet, LoadError> {
@@ -85,7 +85,7 @@ pub(crate) fn load_with(
 }
 
 /// Whether a text says that it has this schema, of whatever minor version.
-pub(crate) fn is_of(text: &str, kind: &str) -> bool {
+pub fn is_of(text: &str, kind: &str) -> bool {
     schema(text).ok().flatten().is_some_and(|found| {
         found == kind || found.strip_prefix(kind).is_some_and(|minor| minor.starts_with('.'))
     })
@@ -121,7 +121,7 @@ fn schema(text: &str) -> Result<Option<String>, LoadError> {
 }
 
 /// Why a text could not be read.
-pub(crate) fn damaged(error: &serde_json::Error, text: &str) -> LoadError {
+pub fn damaged(error: &serde_json::Error, text: &str) -> LoadError {
     let (line, column) = (error.line(), error.column());
     match error.classify() {
         Category::Data if !text.trim_start().starts_with('{') => {
@@ -161,7 +161,7 @@ fn short(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sample::{self, Build};
+    use crate::sample::{self, Build};
 
     fn sample_text() -> String {
         serde_json::to_string(&sample::survey()).unwrap()

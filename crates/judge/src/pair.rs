@@ -4,10 +4,10 @@ use super::arm::Arm;
 use super::metric::MetricKind;
 use super::rounds::{lacking, name};
 use crate::figures;
-use crate::text::counted;
 use ipcperf_core::result::{
     Adjustment, Cell, CellComparison, CellKey, Difference, FigureComparison, Metric,
 };
+use ipcperf_core::text::counted;
 use ipcperf_core::{KnobValue, map_of};
 use ipcperf_stats::{
     Evidence, FEWEST_ROUNDS, Interval, Judgement, MARGIN, Rule, benjamini_hochberg, holm, median,
@@ -38,9 +38,9 @@ impl<'a> Match<'a> {
 /// What is compared: its name in the document, and of which family of claims it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Figure {
-    pub(crate) name: &'static str,
-    pub(crate) more_is_better: bool,
-    pub(crate) family: usize,
+    pub name: &'static str,
+    pub more_is_better: bool,
+    pub family: usize,
 }
 
 impl Figure {
@@ -53,20 +53,20 @@ impl Figure {
 
 /// One figure of a cell of A and of one of B.
 pub(crate) struct Pair {
-    pub(crate) figure: Figure,
-    pub(crate) a_rounds: Vec<f64>,
-    pub(crate) b_rounds: Vec<f64>,
+    pub figure: Figure,
+    pub a_rounds: Vec<f64>,
+    pub b_rounds: Vec<f64>,
     /// A again, of the same rounds; empty where there is none.
-    pub(crate) control_rounds: Vec<f64>,
+    pub control_rounds: Vec<f64>,
     /// What the ratio rests on.
-    pub(crate) evidence: Option<Evidence>,
-    pub(crate) margin: f64,
+    pub evidence: Option<Evidence>,
+    pub margin: f64,
     /// Only a difference beyond this is claimed, and no equality; with the reason.
-    pub(crate) floor: Option<(f64, String)>,
+    pub floor: Option<(f64, String)>,
     /// Why no equality is claimed, although a difference may be.
-    pub(crate) no_equality: Option<String>,
+    pub no_equality: Option<String>,
     /// Why the figures may not be believed.
-    pub(crate) doubt: Option<String>,
+    pub doubt: Option<String>,
 }
 
 impl Pair {
@@ -92,17 +92,17 @@ impl Pair {
 }
 
 /// A ratio with as many digits as tell two arms apart: `1.014x`, `28.1x`.
-pub(crate) fn times(ratio: f64) -> String {
+pub fn times(ratio: f64) -> String {
     if (0.1..10.0).contains(&ratio) { format!("{ratio:.3}x") } else { figures::times(ratio) }
 }
 
 /// `[1.002, 1.031]`.
-pub(crate) fn between([low, high]: [f64; 2]) -> String {
+pub fn between([low, high]: [f64; 2]) -> String {
     format!("[{}, {}]", times(low).trim_end_matches('x'), times(high).trim_end_matches('x'))
 }
 
 /// `5 %`, `0.5 %`, `4.32 %`.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     let digits = figures::plain(share * 100.0);
     let short = if digits.contains('.') {
         digits.trim_end_matches('0').trim_end_matches('.')

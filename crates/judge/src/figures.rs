@@ -5,18 +5,18 @@ use ipcperf_core::{Figure, units};
 use ipcperf_stats::Factor;
 
 /// What is printed where a figure does not exist or the sample does not support it.
-pub(crate) const NONE: &str = "-";
+pub const NONE: &str = "-";
 
 /// Longest figure of any sensible measurement (`999 GB/s` has 8 signs). Longer ones come from hostile files.
 const LONGEST: usize = 12;
 
 /// What there is in these words, or the sign that there is nothing.
-pub(crate) fn or_none<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
+pub fn or_none<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NONE.to_owned(), words)
 }
 
 /// A value in these words, where they are no longer than those of a sensible one.
-pub(crate) fn bounded(value: f64, words: impl FnOnce(f64) -> String) -> String {
+pub fn bounded(value: f64, words: impl FnOnce(f64) -> String) -> String {
     if !value.is_finite() {
         return NONE.to_owned();
     }
@@ -28,25 +28,28 @@ pub(crate) fn bounded(value: f64, words: impl FnOnce(f64) -> String) -> String {
     if text.len() <= LONGEST { text } else { format!("{value:.2e}") }
 }
 
-pub(crate) fn nanos(value: f64) -> String {
+/// A time: `12.3 us`.
+pub fn nanos(value: f64) -> String {
     bounded(value, units::format_nanos)
 }
 
-pub(crate) fn bytes_per_second(value: f64) -> String {
+/// A throughput: `1.23 GB/s`.
+pub fn bytes_per_second(value: f64) -> String {
     bounded(value, units::format_bytes_per_second)
 }
 
-pub(crate) fn per_second(value: f64) -> String {
+/// A rate: `12.3 k/s`.
+pub fn per_second(value: f64) -> String {
     bounded(value, units::format_per_second)
 }
 
 /// A figure that speaks for cells of this size.
-pub(crate) fn of(figure: Figure, value: f64, size: u64) -> String {
+pub fn of(figure: Figure, value: f64, size: u64) -> String {
     bounded(value, |value| figure.words(value, size))
 }
 
 /// An energy given in nanojoules.
-pub(crate) fn nanojoules(value: f64) -> String {
+pub fn nanojoules(value: f64) -> String {
     let (scale, unit) = match value.abs() {
         value if value < 1e3 => (1.0, "nJ"),
         value if value < 1e6 => (1e3, "uJ"),
@@ -56,12 +59,13 @@ pub(crate) fn nanojoules(value: f64) -> String {
     bounded(value, |value| format!("{} {unit}", units::significant(value / scale)))
 }
 
-pub(crate) fn plain(value: f64) -> String {
+/// A number with three significant digits.
+pub fn plain(value: f64) -> String {
     bounded(value, units::significant)
 }
 
 /// A count per message: whole numbers as such, `2`, others as `0.370`, and `<0.001` for what hardly ever happens.
-pub(crate) fn count(value: f64) -> String {
+pub fn count(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1000.0 {
         format!("{}", value + 0.0)
     } else if value.abs() < 0.001 {
@@ -72,17 +76,17 @@ pub(crate) fn count(value: f64) -> String {
 }
 
 /// An index from 0 to 1: `0.973`.
-pub(crate) fn index(value: f64) -> String {
+pub fn index(value: f64) -> String {
     bounded(value, |value| format!("{value:.3}"))
 }
 
 /// A share of 1: `12.4%`.
-pub(crate) fn share(value: f64) -> String {
+pub fn share(value: f64) -> String {
     bounded(value, |value| format!("{:.1}%", value * 100.0))
 }
 
 /// An uncertainty in the unit of what it belongs to: two digits, `0` only where there is none.
-pub(crate) fn bound(value: f64) -> String {
+pub fn bound(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
         small if small < 0.005 => "<0.01".to_owned(),
@@ -92,12 +96,12 @@ pub(crate) fn bound(value: f64) -> String {
 }
 
 /// `1.35x`.
-pub(crate) fn times(ratio: f64) -> String {
+pub fn times(ratio: f64) -> String {
     if ratio.is_finite() { format!("{}x", plain(ratio)) } else { NONE.to_owned() }
 }
 
 /// A factor with its interval, and no more digits than that takes: `1.8x [1.6, 2.0]`, `1.08x [1.05, 1.11]`.
-pub(crate) fn factor(Factor { ratio, interval }: Factor) -> String {
+pub fn factor(Factor { ratio, interval }: Factor) -> String {
     let words = |value: f64, digits: usize| bounded(value, |value| format!("{value:.digits$}"));
     let is_enough = |digits: &usize| {
         let [low, high] = [interval.low, interval.high].map(|end| words(end, *digits));
@@ -109,28 +113,31 @@ pub(crate) fn factor(Factor { ratio, interval }: Factor) -> String {
 }
 
 /// Scales of a quantity and their names, smallest first.
-pub(crate) type Unit = &'static [(f64, &'static str)];
+pub type Unit = &'static [(f64, &'static str)];
 
-pub(crate) const NANOS: Unit = &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
-pub(crate) const BYTES_PER_SECOND: Unit =
+/// Units of times, each with its number of nanoseconds.
+pub const NANOS: Unit = &[(1.0, "ns"), (1e3, "us"), (1e6, "ms"), (1e9, "s")];
+/// Units of throughput, each with its number of bytes per second.
+pub const BYTES_PER_SECOND: Unit =
     &[(1.0, "B/s"), (1e3, "kB/s"), (1e6, "MB/s"), (1e9, "GB/s"), (1e12, "TB/s")];
-pub(crate) const PER_SECOND: Unit = &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")];
+/// Units of rates, each with its number per second.
+pub const PER_SECOND: Unit = &[(1.0, "/s"), (1e3, "k/s"), (1e6, "M/s"), (1e9, "G/s")];
 
 /// From here on three digits of a figure are those of the next unit (`999.6 ns` is `1.00 us`).
 const ROUNDS_UP: f64 = 0.9995;
 
 /// The scale and the name that suit a value.
-pub(crate) fn suited(value: f64, unit: Unit) -> (f64, &'static str) {
+pub fn suited(value: f64, unit: Unit) -> (f64, &'static str) {
     let suits = unit.iter().rev().find(|(scale, _)| value >= scale * ROUNDS_UP);
     suits.or(unit.first()).copied().unwrap_or((1.0, ""))
 }
 
 /// What stands for an interval that is too wide for a percentage where there is no room for the interval itself.
-pub(crate) const WIDE: &str = ">50%";
+pub const WIDE: &str = ">50%";
 
 /// Half of the 95 % interval as a share of the value: `1.7%`, `<0.1%`. Above 50 % a share says little, since the
 /// interval is hardly ever symmetric: then it is the interval itself, `0.17-43us`.
-pub(crate) fn spread(metric: &Metric, unit: Unit) -> String {
+pub fn spread(metric: &Metric, unit: Unit) -> String {
     let (Some(value), Some([low, high])) = (metric.value, metric.ci95) else {
         return NONE.to_owned();
     };
@@ -149,7 +156,7 @@ pub(crate) fn spread(metric: &Metric, unit: Unit) -> String {
 }
 
 /// Whether a spread is an interval, which [`WIDE`] can stand for.
-pub(crate) fn is_interval(spread: &str) -> bool {
+pub fn is_interval(spread: &str) -> bool {
     !spread.is_empty() && spread != NONE && !spread.ends_with('%')
 }
 
@@ -168,7 +175,7 @@ fn interval(low: f64, high: f64, unit: Unit) -> Option<String> {
 }
 
 /// A message size: `64 B`, `4 KiB`, and `wake` for mechanisms that only wake.
-pub(crate) fn size(bytes: u64) -> String {
+pub fn size(bytes: u64) -> String {
     if bytes == 0 { "wake".to_owned() } else { units::format_size(bytes) }
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 
 /// What it means if two documents differ in a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Class {
+pub enum Class {
     /// They cannot be compared.
     Hard,
     /// It may be the reason of a difference by itself.
@@ -18,8 +18,8 @@ pub(crate) enum Class {
 /// One field. Those that are in no row are of no account: when, which seed, how much memory.
 pub(crate) struct Field {
     /// The word for it, on the command line too.
-    pub(crate) name: &'static str,
-    pub(crate) class: Class,
+    pub name: &'static str,
+    pub class: Class,
     /// What a document has there, part by part.
     of: fn(&ResultSet) -> Parts,
 }
@@ -36,7 +36,7 @@ const fn factor(name: &'static str, of: fn(&ResultSet) -> Parts) -> Field {
 pub(crate) type Parts = BTreeMap<String, String>;
 
 /// What a document has in every field, by its name.
-pub(crate) type Facts = BTreeMap<String, Parts>;
+pub type Facts = BTreeMap<String, Parts>;
 
 /// A field of one part.
 fn one(value: impl fmt::Display) -> Parts {
@@ -157,7 +157,7 @@ pub(crate) const FIELDS: &[Field] = &[
     factor("slice", |set| {
         let plan = &set.invocation.plan;
         let time = |ms: f64| format!("{ms:.1} ms");
-        let counted = |count: u64, what: &str| crate::text::counted(count, what);
+        let counted = |count: u64, what: &str| ipcperf_core::text::counted(count, what);
         let slice = plan.samples.map_or_else(|| time(plan.slice_ms), |one| counted(one, "sample"));
         let warmup = plan.warmup_operations;
         let warmup = warmup.map_or_else(|| time(plan.warmup_ms), |one| counted(one, "operation"));
@@ -180,11 +180,11 @@ pub fn factor_names() -> Vec<&'static str> {
 }
 
 /// What differs, by name: what it is of A and of B.
-pub(crate) type Differences = BTreeMap<String, [String; 2]>;
+pub type Differences = BTreeMap<String, [String; 2]>;
 
 /// Two sets of documents that cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Incomparable(pub(crate) Differences);
+pub struct Incomparable(pub Differences);
 
 impl fmt::Display for Incomparable {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -197,7 +197,7 @@ impl fmt::Display for Incomparable {
 impl std::error::Error for Incomparable {}
 
 /// What differs in fields of one class between documents A and B, or among those of one side.
-pub(crate) fn differences(a: &[&ResultSet], b: &[&ResultSet], class: Class) -> Differences {
+pub fn differences(a: &[&ResultSet], b: &[&ResultSet], class: Class) -> Differences {
     let fields = FIELDS.iter().filter(|field| field.class == class);
     map_of(fields.filter_map(|field| Some((field.name.to_owned(), difference(field, a, b)?))))
 }
@@ -224,12 +224,12 @@ fn are_near(field: &str, all: &[&BTreeSet<Parts>]) -> bool {
 }
 
 /// What a document has in every field.
-pub(crate) fn facts(set: &ResultSet) -> Facts {
+pub fn facts(set: &ResultSet) -> Facts {
     map_of(FIELDS.iter().map(|field| (field.name.to_owned(), (field.of)(set))))
 }
 
 /// What differs between the facts of two documents, by name of the field.
-pub(crate) fn changes(before: &Facts, after: &Facts) -> Differences {
+pub fn changes(before: &Facts, after: &Facts) -> Differences {
     let both = before.iter().filter_map(|(name, parts)| Some((name, parts, after.get(name)?)));
     let change = |(name, a, b): (&String, &Parts, &Parts)| {
         let is_said = ![a, b].into_iter().any(|parts| is_unsaid(name, parts));

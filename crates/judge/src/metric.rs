@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 
 /// Idle polling that changes two figures by less than this factor is no gain to speak of: the drift of a machine alone moves
 /// medians by a few percent.
-pub(crate) const TIE_FACTOR: f64 = 1.03;
+pub const TIE_FACTOR: f64 = 1.03;
 
 /// How much larger the session floor of a tail is than that of a median.
 const TAIL_FLOOR: f64 = 3.0;
 
 /// A metric that cells are compared or ranked by, with one value in each round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum MetricKind {
+pub enum MetricKind {
     /// The primary metric of a pattern.
     Primary(Figure),
     /// The p99 of the single operations of a round, ns, where the round has enough of them.
@@ -42,12 +42,12 @@ fn exceeded(share: f64) -> f64 {
 
 impl MetricKind {
     /// The primary metric of a pattern.
-    pub(crate) const fn of(pattern: PatternKind) -> Self {
+    pub const fn of(pattern: PatternKind) -> Self {
         Self::Primary(pattern.facts().figure)
     }
 
     /// Its name in the document.
-    pub(crate) fn name(self, key: &CellKey) -> &'static str {
+    pub fn name(self, key: &CellKey) -> &'static str {
         match self {
             Self::Primary(Figure::Time) => "rtt_ns.p50",
             Self::Primary(Figure::Throughput) if key.size_bytes == 0 => "messages_per_second",
@@ -63,17 +63,17 @@ impl MetricKind {
     }
 
     /// Whether more is better.
-    pub(crate) const fn more_is_better(self) -> bool {
+    pub const fn more_is_better(self) -> bool {
         matches!(self, Self::Primary(Figure::Throughput | Figure::Requests))
     }
 
     /// The better one first.
-    pub(crate) fn order(self, a: f64, b: f64) -> Ordering {
+    pub fn order(self, a: f64, b: f64) -> Ordering {
         if self.more_is_better() { b.total_cmp(&a) } else { a.total_cmp(&b) }
     }
 
     /// The units that its values are written in.
-    pub(crate) const fn unit(self, size: u64) -> figures::Unit {
+    pub const fn unit(self, size: u64) -> figures::Unit {
         match self {
             Self::Primary(Figure::Time) | Self::Cpu | Self::P99 => figures::NANOS,
             Self::Primary(Figure::Throughput) if size > 0 => figures::BYTES_PER_SECOND,
@@ -83,7 +83,7 @@ impl MetricKind {
     }
 
     /// A value of this metric in words.
-    pub(crate) fn words(self, value: f64, size: u64) -> String {
+    pub fn words(self, value: f64, size: u64) -> String {
         match self {
             Self::Primary(figure) => figures::of(figure, value, size),
             Self::Cpu | Self::P99 => figures::nanos(value),
@@ -92,7 +92,7 @@ impl MetricKind {
     }
 
     /// Which family of claims it belongs to, in the order in which they are reported.
-    pub(crate) const fn family(self) -> usize {
+    pub const fn family(self) -> usize {
         match self {
             Self::Primary(_) => 0,
             Self::P99 | Self::Above(_) => 1,
@@ -101,7 +101,7 @@ impl MetricKind {
     }
 
     /// Ratios within 1 ± this do not matter, where it is `primary` for the primary metric.
-    pub(crate) fn margin(self, primary: f64) -> f64 {
+    pub fn margin(self, primary: f64) -> f64 {
         match self {
             Self::Primary(_) => primary,
             Self::P99 => 0.05,
@@ -111,7 +111,7 @@ impl MetricKind {
     }
 
     /// How much sessions differ, where medians of sessions differ by `primary`.
-    pub(crate) fn session_floor(self, primary: f64) -> f64 {
+    pub fn session_floor(self, primary: f64) -> f64 {
         match self {
             Self::Primary(_) | Self::Cpu => primary,
             Self::P99 => TAIL_FLOOR * primary,
@@ -120,7 +120,7 @@ impl MetricKind {
     }
 
     /// The metric of a cell, where it has it as one.
-    pub(crate) fn of_cell(self, cell: &Cell) -> Option<&Metric> {
+    pub fn of_cell(self, cell: &Cell) -> Option<&Metric> {
         match self {
             // Of requests, too, where their times decide and not their number.
             Self::Primary(Figure::Time) => cell.rtt_ns.as_ref()?.get("p50"),
@@ -131,7 +131,7 @@ impl MetricKind {
     }
 
     /// What a cell is ranked by; `None` where it has no such value.
-    pub(crate) fn reading(self, cell: &Cell, clock: &ClockFacts) -> Option<Reading> {
+    pub fn reading(self, cell: &Cell, clock: &ClockFacts) -> Option<Reading> {
         let value = match self {
             Self::Primary(_) | Self::P99 => self.of_cell(cell)?.value?,
             Self::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value?,
@@ -142,12 +142,12 @@ impl MetricKind {
     }
 
     /// Whether a cell has as many accepted rounds as an order takes.
-    pub(crate) fn has_enough_rounds(self, cell: &Cell) -> bool {
+    pub fn has_enough_rounds(self, cell: &Cell) -> bool {
         self.by_round(cell).len() >= FEWEST_ROUNDS
     }
 
     /// The value of each round that counts, by its number.
-    pub(crate) fn by_round(self, cell: &Cell) -> BTreeMap<u64, f64> {
+    pub fn by_round(self, cell: &Cell) -> BTreeMap<u64, f64> {
         let values = accepted(cell).map(|round| (round.round, self.of_round(cell, round)));
         map_of(values.filter_map(|(round, value)| Some((round, sound(value)?))))
     }
@@ -171,18 +171,19 @@ impl MetricKind {
 
 /// A figure, and the part of it that the mechanism does not cause.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Reading {
-    pub(crate) value: f64,
+pub struct Reading {
+    /// The figure.
+    pub value: f64,
     /// How much of it is the reading of the clock, ns: of operations timed one by one the cost of one start and stop.
     pub(super) clock: f64,
 }
 
 /// The primary metric of round trips.
-pub(crate) const ROUND_TRIP: MetricKind = MetricKind::of(PatternKind::PingPong);
+pub const ROUND_TRIP: MetricKind = MetricKind::of(PatternKind::PingPong);
 
 /// The cost of one start and stop of the clock inside a figure of this cell, ns. Of a batch it is a hundredth of the
 /// figure at most.
-pub(crate) fn clock_share(cell: &Cell, clock: &ClockFacts) -> f64 {
+pub fn clock_share(cell: &Cell, clock: &ClockFacts) -> f64 {
     if !is_timed_alone(cell) {
         return 0.0;
     }
@@ -192,17 +193,17 @@ pub(crate) fn clock_share(cell: &Cell, clock: &ClockFacts) -> f64 {
 }
 
 /// Whether each operation was timed by itself.
-pub(crate) fn is_timed_alone(cell: &Cell) -> bool {
+pub fn is_timed_alone(cell: &Cell) -> bool {
     cell.timing.as_ref().is_some_and(|timing| timing.mode == "per-op")
 }
 
 /// Whether a cell has fewer accepted rounds than an order takes.
-pub(crate) fn has_too_few_rounds(cell: &Cell) -> bool {
+pub fn has_too_few_rounds(cell: &Cell) -> bool {
     !MetricKind::of(cell.key.pattern).has_enough_rounds(cell)
 }
 
 /// Whether so many rounds of a cell were rejected that it has no order to others, though it was measured often enough. That it
 /// ties with what takes a five-hundredth of its time would be right, and absurd.
-pub(crate) fn lost_its_rounds(cell: &Cell) -> bool {
+pub fn lost_its_rounds(cell: &Cell) -> bool {
     cell.by_round().count() >= FEWEST_ROUNDS && has_too_few_rounds(cell)
 }

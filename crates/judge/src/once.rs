@@ -1,9 +1,9 @@
 //! A result counts once, however often it is given: a file and its kept copy are one run.
 
-use crate::text::{in_groups, join};
 use ipcperf_core::result::{
     ArmRound, Cell, Host, Invocation, Kernel, Origin, Replication, ResultSet,
 };
+use ipcperf_core::text::{in_groups, join};
 
 /// A result that may be given twice.
 pub trait Repeatable {
@@ -101,7 +101,7 @@ pub fn once<T: Repeatable>(given: Vec<(String, T)>) -> (Vec<(String, T)>, Vec<St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sample;
+    use crate::sample;
 
     fn left<T: Repeatable>(given: Vec<(&str, T)>) -> (Vec<String>, Vec<String>) {
         let given = given.into_iter().map(|(name, one)| (name.to_owned(), one)).collect();
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn a_replication_counts_once_as_well() {
-        let text = include_str!("replication/fixtures/marhubi.json");
-        let one = <Replication as crate::Document>::load(text).expect("stored by this program");
+        let text = include_str!("../../report/src/replication/fixtures/marhubi.json");
+        let one: Replication = serde_json::from_str(text).expect("stored by this program");
         let mut other = one.clone();
         other.studies[0].arms[0].rounds[0].values.insert("took_ns".to_owned(), 7.0);
         let (kept, told) = left(vec![("a", one.clone()), ("b", one), ("c", other)]);

@@ -6,7 +6,7 @@ use ipcperf_core::{Load, Offered, PatternKind, ServerStyle};
 use std::collections::BTreeMap;
 
 /// Connections for single requests, by one client and by ten.
-pub(crate) fn connections() -> ResultSet {
+pub fn connections() -> ResultSet {
     let cell = |mechanism| super::cell(mechanism, 64, TWO);
     let mut set = set(vec![
         requests(cell("unix-stream"), 31_000.0, 10, 0),
@@ -65,7 +65,7 @@ fn requests(mut cell: Cell, rate: f64, conns: u64, failed: u64) -> Cell {
 }
 
 /// One server with one and with 16 connections, and one that is asked for too much.
-pub(crate) fn served() -> ResultSet {
+pub fn served() -> ResultSet {
     let cell = |mechanism| super::cell(mechanism, 64, TWO);
     let mut flooded = serves(cell("unix-stream"), 20_000.0, 16, "server", 0);
     flooded.key.load.rate = Some(Offered::PerSecond(90_000.0));

@@ -7,12 +7,12 @@ use super::pair::{Figure, Match, Pair, compare, percent};
 use super::session::{count, sessions};
 use crate::load::{LoadError, load_with};
 use crate::once::{Repeatable, run_of};
-use crate::text::each_once;
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
     Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, Origin, ResultSet, Severity, Side,
     Status, read_cells,
 };
+use ipcperf_core::text::each_once;
 use ipcperf_stats::{Evidence, median};
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -28,7 +28,7 @@ const SESSIONS: usize = 4;
 const FLOORS: [(f64, &str); 2] = [(0.11, "virtual machines"), (0.03, "one machine")];
 
 /// What single sessions of equal programs may differ by, and where.
-pub(crate) fn session_floor(is_virtual: bool) -> (f64, &'static str) {
+pub fn session_floor(is_virtual: bool) -> (f64, &'static str) {
     if is_virtual { FLOORS[0] } else { FLOORS[1] }
 }
 

@@ -54,7 +54,7 @@ fn seconds(text: &str) -> Option<i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sample;
+    use crate::sample;
 
     #[test]
     fn times_are_read_as_seconds() {

@@ -1,7 +1,7 @@
 //! Text that fits: cleaned of what a terminal would obey, measured, clipped and wrapped.
 
-pub use ipcperf_core::units::counted;
-pub use ipcperf_core::units::grouped;
+pub use crate::units::counted;
+pub use crate::units::grouped;
 
 /// The one gate for text from outside (names and sentences of result, job and study files, paths, words that were
 /// typed): everything that prints or writes text for people passes it through here. Replaces controls, what turns the

@@ -10,9 +10,9 @@ const CONFIDENCE: f64 = 0.95;
 
 /// A ratio and its 95 % interval, where there are rounds enough for one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Ratio {
-    pub(crate) value: f64,
-    pub(crate) ci95: Option<[f64; 2]>,
+pub struct Ratio {
+    pub value: f64,
+    pub ci95: Option<[f64; 2]>,
 }
 
 impl Ratio {
@@ -24,7 +24,7 @@ impl Ratio {
 
 impl MetricKind {
     /// The figure of one cell as a multiple of that of another, by the rounds that have both.
-    pub(crate) fn ratio(self, cell: &Cell, best: &Cell) -> Option<Ratio> {
+    pub fn ratio(self, cell: &Cell, best: &Cell) -> Option<Ratio> {
         let (best, own) = self.common(best, cell);
         Evidence::paired(&best, &own).as_ref().map(Ratio::of)
     }

@@ -8,39 +8,43 @@ use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
 use ipcperf_stats::{Arm, Change, Evidence, Looked, changes};
 
 /// One point of a search.
-pub(crate) struct Point<'a> {
-    pub(crate) at: u64,
-    pub(crate) a: &'a Cell,
-    pub(crate) b: &'a Cell,
+pub struct Point<'a> {
+    /// The size or load.
+    pub at: u64,
+    /// The cell of the first mechanism.
+    pub a: &'a Cell,
+    /// The cell of the second.
+    pub b: &'a Cell,
     /// B over A, by the rounds that measured both.
-    pub(crate) ratio: Option<Ratio>,
+    pub ratio: Option<Ratio>,
     /// Why the figures may not be believed.
-    pub(crate) doubt: Option<String>,
+    pub doubt: Option<String>,
     /// The arm that certainly wins.
-    pub(crate) winner: Option<Arm>,
+    pub winner: Option<Arm>,
 }
 
 impl Point<'_> {
     /// How many times as good the winner is.
-    pub(crate) fn factor(&self) -> Option<f64> {
+    pub fn factor(&self) -> Option<f64> {
         self.ratio.map(|ratio| ratio.value.max(1.0 / ratio.value))
     }
 }
 
 /// All that a search has found.
-pub(crate) struct Search<'a> {
-    pub(crate) asked: &'a Crossover,
+pub struct Search<'a> {
+    /// What was searched.
+    pub asked: &'a Crossover,
     /// The points that were measured, in ascending order.
-    pub(crate) points: Vec<Point<'a>>,
+    pub points: Vec<Point<'a>>,
     /// Where the winner changes.
-    pub(crate) changes: Vec<Change>,
+    pub changes: Vec<Change>,
     /// Why nothing of it may be believed.
-    pub(crate) doubt: Option<String>,
+    pub doubt: Option<String>,
 }
 
 impl<'a> Search<'a> {
     /// What a document says of a search, if it is of one.
-    pub(crate) fn of(set: &'a ResultSet) -> Option<Self> {
+    pub fn of(set: &'a ResultSet) -> Option<Self> {
         let asked = set.invocation.plan.crossover.as_ref()?;
         let doubt = distrust("this run", &[set]);
         let is_measured = |cell: &&Cell| cell.status == Status::Ok && cell.verified;

@@ -3,7 +3,6 @@
 use super::metric::{MetricKind, Reading};
 use super::percent;
 use crate::figures;
-use crate::fittest::Fitness;
 use ipcperf_core::result::{Cell, Plan};
 use ipcperf_stats::{
     FEWEST_ROUNDS, Factor, Interval, PRACTICAL_MARGIN, Relative, Statement, control_holds,
@@ -13,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// How a cell compares with the reference of its question.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Relation {
+pub enum Relation {
     /// The others are compared with it.
     Reference,
     /// It has a ratio to the reference: above 1 is worse, of times and of rates.
@@ -30,7 +29,7 @@ pub(crate) enum Relation {
 
 /// The cells of one question and their relations to its reference.
 #[derive(Debug)]
-pub(crate) struct Relations {
+pub struct Relations {
     reference: usize,
     relations: Vec<Relation>,
     /// All cells, the fittest first.
@@ -44,7 +43,7 @@ pub(crate) struct Relations {
 
 /// Which cell to use.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Choice {
+pub enum Choice {
     /// This one. The cells in `open` may be faster than the reference by more than the margin, and would then be chosen.
     Use {
         /// Its place among the cells.
@@ -57,17 +56,17 @@ pub(crate) enum Choice {
 }
 
 /// Ratios within this do not matter in practice, as the run was planned.
-pub(crate) fn margin(plan: &Plan) -> f64 {
+pub fn margin(plan: &Plan) -> f64 {
     plan.margin.filter(|margin| margin.is_finite() && *margin > 0.0).unwrap_or(PRACTICAL_MARGIN)
 }
 
 impl Relations {
     /// Of cells that have a figure, in any order. The reference is the one that the document names; otherwise it is the
     /// fittest of those that may be the best, by the same rounds. `None` of no cells.
-    pub(crate) fn of(
+    pub fn of<F: Ord>(
         kind: MetricKind,
         cells: &[(&Cell, Reading)],
-        fitness: impl Fn(&Cell) -> Fitness,
+        fitness: impl Fn(&Cell) -> F,
         margin: f64,
     ) -> Option<Self> {
         let rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
@@ -85,7 +84,7 @@ impl Relations {
 
     /// The same of more cells, which are compared with the reference of these but are never chosen: the first of `cells` are
     /// those that `self` is of, in their order. All intervals hold together.
-    pub(crate) fn with_others(&self, kind: MetricKind, cells: &[(&Cell, Reading)]) -> Self {
+    pub fn with_others(&self, kind: MetricKind, cells: &[(&Cell, Reading)]) -> Self {
         let rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
         let rest = (rows.as_slice(), self.by_fitness.clone());
         let is_chosen = self.is_chosen_by_same_rounds;
@@ -93,11 +92,11 @@ impl Relations {
     }
 
     /// The same cells next to another reference, which was chosen for more than this question.
-    pub(crate) fn next_to(
+    pub fn next_to<F: Ord>(
         kind: MetricKind,
         cells: &[(&Cell, Reading)],
         reference: usize,
-        fitness: impl Fn(&Cell) -> Fitness,
+        fitness: impl Fn(&Cell) -> F,
         margin: f64,
     ) -> Self {
         let rows = logarithms(kind, &cells.iter().map(|(cell, _)| *cell).collect::<Vec<_>>());
@@ -121,27 +120,27 @@ impl Relations {
     }
 
     /// The place of the reference among the cells.
-    pub(crate) fn reference(&self) -> usize {
+    pub fn reference(&self) -> usize {
         self.reference
     }
 
     /// The relation of a cell to the reference.
-    pub(crate) fn relation(&self, cell: usize) -> Relation {
+    pub fn relation(&self, cell: usize) -> Relation {
         self.relations[cell]
     }
 
     /// Whether the reference was chosen by the rounds that the ratios come from, and not before them.
-    pub(crate) fn is_chosen_by_same_rounds(&self) -> bool {
+    pub fn is_chosen_by_same_rounds(&self) -> bool {
         self.is_chosen_by_same_rounds
     }
 
     /// Ratios within this do not matter.
-    pub(crate) fn margin(&self) -> f64 {
+    pub fn margin(&self) -> f64 {
         self.margin
     }
 
     /// The places of all cells: the reference and what has a ratio by it, the best first, then the others as given.
-    pub(crate) fn order(&self) -> Vec<usize> {
+    pub fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.relations.len()).collect();
         let ratio = |at: &usize| self.relations[*at].ratio().unwrap_or(f64::INFINITY);
         order.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
@@ -149,7 +148,7 @@ impl Relations {
     }
 
     /// The cell to use: the reference, or the fittest of those that are certainly faster by more than the margin.
-    pub(crate) fn choice(&self) -> Choice {
+    pub fn choice(&self) -> Choice {
         let stated = |at: &usize| match self.relations[*at] {
             Relation::Stated(_, relative) | Relation::TooNoisy(relative) => Some(relative),
             _ => None,
@@ -184,7 +183,7 @@ impl Relations {
 
     /// How many more rounds would tell whether the open cells are faster by more than the margin, if their ratios are what
     /// they seem to be.
-    pub(crate) fn rounds_to_tell(&self, open: &[usize]) -> Option<u64> {
+    pub fn rounds_to_tell(&self, open: &[usize]) -> Option<u64> {
         let lacking = |at: &usize| match self.relations[*at] {
             Relation::Stated(_, relative) | Relation::TooNoisy(relative) => {
                 Some(relative.pairs_to_tell(self.margin)?.saturating_sub(relative.pairs as u64))
@@ -197,7 +196,7 @@ impl Relations {
 
     /// Where nothing may be said: all that are not certainly worse than the reference by the ratios that there are, the
     /// reference included, and of cells that nothing confirmed none.
-    pub(crate) fn undecided(&self) -> Vec<usize> {
+    pub fn undecided(&self) -> Vec<usize> {
         let may = |at: &usize| match self.relations[*at] {
             Relation::Reference | Relation::TooFewPairs(_) => true,
             Relation::ControlFails(relative) => relative.joint.is_none_or(|joint| joint.low <= 1.0),
@@ -211,7 +210,7 @@ impl Relations {
     /// The same as far as a machine of this noise grade allows it: at grade F nothing is as fast as anything. That something
     /// is slower or faster may be said at any grade.
     #[must_use]
-    pub(crate) fn at_grade(mut self, grade: &str) -> Self {
+    pub fn at_grade(mut self, grade: &str) -> Self {
         if grade == "F" {
             self.relations.iter_mut().for_each(|one| *one = one.without_equality());
         }
@@ -221,7 +220,7 @@ impl Relations {
 
 impl Relation {
     /// The ratio to the reference; 1 of itself, `None` where there is none.
-    pub(crate) fn ratio(self) -> Option<f64> {
+    pub fn ratio(self) -> Option<f64> {
         match self {
             Self::Reference => Some(1.0),
             Self::Stated(_, relative) | Self::ControlFails(relative) | Self::TooNoisy(relative) => {
@@ -232,7 +231,7 @@ impl Relation {
     }
 
     /// The ratio with its pairs and intervals, where there is one.
-    pub(crate) fn relative(self) -> Option<Relative> {
+    pub fn relative(self) -> Option<Relative> {
         match self {
             Self::Stated(_, relative) | Self::ControlFails(relative) | Self::TooNoisy(relative) => {
                 Some(relative)
@@ -243,7 +242,7 @@ impl Relation {
 
     /// It in words, where ratios within `margin` do not matter: `1.5x slower [1.2, 1.9]`, `as fast (within 10 %)`,
     /// `undecided: 0.9x to 1.4x`.
-    pub(crate) fn words(self, margin: f64) -> String {
+    pub fn words(self, margin: f64) -> String {
         let within = |is_within: bool| match is_within {
             true => format!(" (within {})", percent(margin)),
             false => String::new(),
@@ -276,22 +275,22 @@ impl Relation {
     }
 
     /// Whether it is certainly worse than the reference.
-    pub(crate) fn is_slower(self) -> bool {
+    pub fn is_slower(self) -> bool {
         matches!(self, Self::Stated(Statement::Slower { .. }, _))
     }
 
     /// Whether it is certainly better than the reference.
-    pub(crate) fn is_faster(self) -> bool {
+    pub fn is_faster(self) -> bool {
         matches!(self, Self::Stated(Statement::Faster { .. }, _))
     }
 
     /// Whether it is shown to be as good as the reference within the margin.
-    pub(crate) fn is_as_fast(self) -> bool {
+    pub fn is_as_fast(self) -> bool {
         matches!(self, Self::Stated(Statement::AsFast, _))
     }
 
     /// One word for a program: `reference`, `slower`, `faster`, `as-fast`, `undecided` or `screen-only`.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Reference => "reference",
             Self::Unconfirmed => "screen-only",
@@ -303,7 +302,7 @@ impl Relation {
     }
 
     /// Whether its interval lies within the margin, which a slower or faster one may do as well.
-    pub(crate) fn is_within(self) -> bool {
+    pub fn is_within(self) -> bool {
         match self {
             Self::Stated(statement, _) => match statement {
                 Statement::Slower { is_within } | Statement::Faster { is_within } => is_within,
@@ -315,7 +314,7 @@ impl Relation {
     }
 
     /// It in words as in [`words`](Self::words), without the margin of what is certainly slower or faster.
-    pub(crate) fn brief(self, margin: f64) -> String {
+    pub fn brief(self, margin: f64) -> String {
         match self {
             Self::Stated(Statement::Slower { .. }, relative) => {
                 Self::Stated(Statement::Slower { is_within: false }, relative).words(margin)
@@ -329,7 +328,7 @@ impl Relation {
 
     /// What the reference is to this cell: the same ratio from the other side.
     #[must_use]
-    pub(crate) fn mirrored(self) -> Self {
+    pub fn mirrored(self) -> Self {
         let turn = |one: Interval| Interval { low: 1.0 / one.high, high: 1.0 / one.low };
         let back = |relative: Relative| Relative {
             ratio: 1.0 / relative.ratio,
@@ -389,10 +388,10 @@ fn confirmed(cells: &[(&Cell, Reading)]) -> (Vec<usize>, bool) {
 }
 
 /// The places of all cells, the fittest first, and then the better figure.
-fn by_fitness(
+fn by_fitness<F: Ord>(
     kind: MetricKind,
     cells: &[(&Cell, Reading)],
-    fitness: impl Fn(&Cell) -> Fitness,
+    fitness: impl Fn(&Cell) -> F,
 ) -> Vec<usize> {
     let mut by_fitness: Vec<usize> = (0..cells.len()).collect();
     by_fitness.sort_by(|a, b| {

@@ -1,7 +1,7 @@
 //! What stands beside what, and what the ratio is.
 
 use super::*;
-use crate::testing::sample::{Build, TWO, cell, set};
+use crate::sample::{Build, TWO, cell, set};
 use ipcperf_core::Wait;
 use ipcperf_core::result::{Beside, KnobReading, Mode};
 
