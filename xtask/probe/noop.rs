@@ -1,7 +1,7 @@
 //! `noop`: a round trip over a pipe, on one CPU.
 
 use crate::args::OutputArgs;
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, Context, CommandGroup};
 use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::Experiment;
@@ -23,7 +23,7 @@ pub(crate) struct NoopArgs {
 
 impl CommandArgs for NoopArgs {
     const NAME: &'static str = "noop";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
     const ABOUT: &'static str = "Measure a round trip over a pipe";
     const EXAMPLES: &'static str = "Examples:
   ipcperf noop                              a round trip over a pipe, on one CPU";

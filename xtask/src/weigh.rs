@@ -1,7 +1,7 @@
 //! How large the project is. `cargo xtask weigh` prints the counts and fails where one is above its ceiling. A commit that
 //! makes a count smaller lowers its ceiling.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
 use anyhow::{Result, anyhow};
@@ -11,7 +11,7 @@ use crate::tidy::{File, tracked};
 
 /// A count, and the most that it may be.
 struct Count {
-    name: &'static str,
+    name: String,
     found: f64,
     ceiling: f64,
     /// Where it was found, if that is a list.
@@ -20,16 +20,35 @@ struct Count {
 
 /// The most of each count. Only a new feature raises them, by what it takes; its commit says so.
 mod ceiling {
-    pub(super) const CODE_LINES: usize = 89_300;
-    pub(super) const TEST_LINES: usize = 42_600;
-    pub(super) const TOKENS: usize = 926_500;
-    pub(super) const TOKENS_PER_LINE: f64 = 10.38;
+    /// Lines of code by crate. Those of the instrument (`core` to `render`) rise only with a mechanism, a pattern or a fact.
+    pub(super) const CODE_LINES: [(&str, usize); 15] = [
+        ("crates/core", 6_401),
+        ("crates/ring", 674),
+        ("crates/sys", 13_805),
+        ("crates/mech", 7_626),
+        ("crates/engine", 19_019),
+        ("crates/stats", 1_394),
+        ("crates/judge", 2_591),
+        ("crates/render", 2_655),
+        ("crates/report", 13_083),
+        ("crates/study", 1_979),
+        ("crates/ipcperf", 10_946),
+        ("crates/builtin", 8),
+        ("crates/conformance", 3_469),
+        ("fuzz", 864),
+        ("xtask", 4_237),
+    ];
+    pub(super) const TEST_LINES: usize = 41_834;
+    pub(super) const TOKENS: usize = 919_700;
+    pub(super) const TOKENS_PER_LINE: f64 = 10.36;
+    /// Names that three types or more have.
+    pub(super) const SHARED_NAMES: usize = 53;
     pub(super) const ROUND_LOOPS: usize = 1;
     pub(super) const JUDGES: usize = 0;
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 233_500;
+    pub(super) const MARKDOWN_BYTES: usize = 231_800;
 }
 
 /// Folders of Rust that are counted.
@@ -50,6 +69,9 @@ const FORMATS: [(&str, &[&str]); 3] = [
     ("a terminal", &["terminal", "page", "Page"]),
 ];
 const RENDERERS: [&str; 1] = ["crates/render/"];
+
+/// So many types of one name are too many to tell apart.
+const SHARED: usize = 3;
 
 /// Written by programs.
 const GENERATED: [&str; 3] = ["docs/MECHANISMS.md", "docs/WORDS.md", "docs/CONFORMANCE.md"];
@@ -77,7 +99,9 @@ fn counts(files: &[File]) -> Result<Vec<Count>> {
         rust.map(|file| Ok((file.path.as_str(), weigh(file)?))).collect::<Result<_>>()?;
     let hidden: Vec<String> =
         weights.iter().flat_map(|(path, [product, _])| test_modules(path, product)).collect();
-    let (mut lines, mut test_lines, mut apart, mut tokens) = (0, 0, 0, 0);
+    let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut types: BTreeMap<&str, usize> = BTreeMap::new();
+    let (mut test_lines, mut apart, mut tokens) = (0, 0, 0);
     let mut loops = BTreeSet::new();
     let mut judges = BTreeSet::new();
     let mut aware: [BTreeSet<String>; 3] = Default::default();
@@ -90,7 +114,10 @@ fn counts(files: &[File]) -> Result<Vec<Count>> {
             test_lines += whole.lines.len();
             continue;
         }
-        lines += product.lines.len();
+        *lines.entry(crate_of(path)).or_default() += product.lines.len();
+        if path.starts_with("crates/") {
+            product.types.iter().for_each(|name| *types.entry(name).or_default() += 1);
+        }
         tokens += product.tokens;
         test_lines += whole.lines.difference(&product.lines).count();
         let is_below = |all: &[&str]| all.iter().any(|start| path.starts_with(start));
@@ -113,20 +140,28 @@ fn counts(files: &[File]) -> Result<Vec<Count>> {
         .map(|file| by_hand(&file.text))
         .sum();
     println!("{apart:>10} lines of examples and snippets");
-    let per_line = (tokens as f64 / lines.max(1) as f64 * 100.0).round() / 100.0;
-    let count = |name, found: usize, ceiling: usize| Count {
-        name,
+    let all_lines: usize = lines.values().sum();
+    let per_line = (tokens as f64 / all_lines.max(1) as f64 * 100.0).round() / 100.0;
+    let count = |name: &str, found: usize, ceiling: usize| Count {
+        name: name.to_owned(),
         found: found as f64,
         ceiling: ceiling as f64,
         places: BTreeSet::new(),
     };
-    let places = |name, places: BTreeSet<String>, ceiling: usize| Count {
+    let places = |name: &str, places: BTreeSet<String>, ceiling: usize| Count {
         places: places.clone(),
         ..count(name, places.len(), ceiling)
     };
     let [html, marked, terminal] = aware;
-    Ok(vec![
-        count("lines of code", lines, ceiling::CODE_LINES),
+    println!("{all_lines:>10} lines of code");
+    let by_crate = lines.into_iter().map(|(name, found)| {
+        let known = ceiling::CODE_LINES.iter().find(|(known, _)| *known == name);
+        // A crate that has no ceiling is above it.
+        count(&format!("lines of code in {name}"), found, known.map_or(0, |(_, most)| *most))
+    });
+    let shared = types.into_iter().filter(|(_, times)| *times >= SHARED);
+    let shared = shared.map(|(name, times)| format!("{name} {times}")).collect();
+    let others = [
         count("lines of tests", test_lines, ceiling::TEST_LINES),
         count("tokens", tokens, ceiling::TOKENS),
         Count {
@@ -134,13 +169,21 @@ fn counts(files: &[File]) -> Result<Vec<Count>> {
             ceiling: ceiling::TOKENS_PER_LINE,
             ..count("tokens per line", 0, 0)
         },
+        places("names that three types or more have", shared, ceiling::SHARED_NAMES),
         places("round loops", loops, ceiling::ROUND_LOOPS),
         places("places that judge", judges, ceiling::JUDGES),
         places("files that know HTML", html, ceiling::HTML),
         places("files that know Markdown", marked, ceiling::MARKDOWN),
         places("files that know a terminal", terminal, ceiling::TERMINAL),
         count("bytes of Markdown written by hand", markdown, ceiling::MARKDOWN_BYTES),
-    ])
+    ];
+    Ok(by_crate.chain(others).collect())
+}
+
+/// The folder of the crate that a file is of.
+fn crate_of(path: &str) -> &str {
+    let parts = if path.starts_with("crates/") { 2 } else { 1 };
+    path.match_indices('/').nth(parts - 1).map_or(path, |(end, _)| &path[..end])
 }
 
 /// Bytes outside the blocks that a program writes.
@@ -210,6 +253,8 @@ struct Weight {
     loops: Vec<String>,
     /// Modules in other files that only tests have.
     tests: Vec<String>,
+    /// Types that it defines.
+    types: Vec<String>,
 }
 
 /// A file without what only tests have, and all of it. Comments are in neither.
@@ -244,10 +289,13 @@ impl Weight {
             }
             if let (TokenTree::Ident(word), Some(TokenTree::Ident(name))) =
                 (tree, trees.get(at + 1))
-                && word == "fn"
-                && is_round_loop(&trees[at..])
             {
-                self.loops.push(name.to_string());
+                if word == "fn" && is_round_loop(&trees[at..]) {
+                    self.loops.push(name.to_string());
+                }
+                if ["struct", "enum", "union", "trait"].iter().any(|kind| word == kind) {
+                    self.types.push(name.to_string());
+                }
             }
             if matches!(tree, TokenTree::Ident(word) if word == "ipcperf_stats") {
                 match trees.get(at + 3) {
@@ -415,6 +463,13 @@ mod tests {
         assert_eq!((product.lines.len(), product.tokens), (3, 11));
         assert_eq!(whole.lines.len(), 12);
         assert_eq!(product.tests, ["far"]);
+    }
+
+    #[test]
+    fn types_are_found_by_name_and_those_of_tests_are_not() {
+        let text = "struct A;\nenum B { C }\ntype D = A;\n#[cfg(test)]\nmod tests { struct E; }\n";
+        let [product, _] = weigh(&File::new("crates/x/src/lib.rs", text)).expect("it is Rust");
+        assert_eq!(product.types, ["A", "B"]);
     }
 
     #[test]

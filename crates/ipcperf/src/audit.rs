@@ -1,6 +1,6 @@
 //! `audit`: what is wrong with a benchmark of others, as far as its calls tell.
 
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Code, Stop};
 use crate::record::KeptArgs;
 use crate::swap::exit_code;
@@ -23,7 +23,7 @@ pub(crate) struct AuditArgs {
 
 impl CommandArgs for AuditArgs {
     const NAME: &'static str = "audit";
-    const GROUP: Group = Group::Programs;
+    const GROUP: CommandGroup = CommandGroup::Programs;
     const ABOUT: &'static str = "Audit a benchmark of other people: what it times, what it includes, and what is wrong with it";
     const EXAMPLES: &'static str = "Examples:
   ipcperf audit -- perf bench sched pipe -l 2000

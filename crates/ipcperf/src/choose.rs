@@ -1,7 +1,7 @@
 //! `choose`: which mechanism to use for given requirements.
 
 use crate::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs, places, typed};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Code, Stop, note};
 use crate::gates::Gates;
 use crate::measure::Experiment;
@@ -100,7 +100,7 @@ const BUFFER: u64 = 1 << 20;
 
 impl CommandArgs for ChooseArgs {
     const NAME: &'static str = "choose";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
     const ABOUT: &'static str = "Recommend a mechanism for your requirements, from a one-minute measurement or from a result";
     const EXAMPLES: &'static str = "Examples:
   ipcperf choose -s 4K --rate 20k --can unrelated --no-spin

@@ -1,6 +1,6 @@
 //! `clean`: removes files and kernel objects that killed runs left behind.
 
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Code, Stop, note};
 use crate::output;
 use ipcperf_sys::rundir;
@@ -11,7 +11,7 @@ pub(crate) struct CleanArgs {}
 
 impl CommandArgs for CleanArgs {
     const NAME: &'static str = "clean";
-    const GROUP: Group = Group::Facts;
+    const GROUP: CommandGroup = CommandGroup::Facts;
     const ABOUT: &'static str =
         "Remove files and kernel objects left behind by killed runs of this user";
     const EXAMPLES: &'static str = "";

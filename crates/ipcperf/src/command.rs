@@ -13,7 +13,7 @@ use std::process::ExitCode;
 
 /// What the commands that stand together in the help are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Group {
+pub(crate) enum CommandGroup {
     /// They measure mechanisms.
     Measure,
     /// They read results.
@@ -26,7 +26,7 @@ pub(crate) enum Group {
     Shell,
 }
 
-impl Group {
+impl CommandGroup {
     const ALL: [Self; 5] = [Self::Measure, Self::Results, Self::Programs, Self::Facts, Self::Shell];
 
     const fn heading(self) -> &'static str {
@@ -45,7 +45,7 @@ pub(crate) trait CommandArgs: Args {
     /// The word that is typed.
     const NAME: &'static str;
     /// Where it stands in the help.
-    const GROUP: Group;
+    const GROUP: CommandGroup;
     /// One line of help.
     const ABOUT: &'static str;
     /// What stands below the help of the command. Every line that begins with `ipcperf` can be typed.
@@ -82,7 +82,7 @@ impl Context<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Command {
     name: &'static str,
-    group: Group,
+    group: CommandGroup,
     about: &'static str,
     examples: &'static str,
     is_hidden: bool,
@@ -145,7 +145,7 @@ fn template(commands: &[Command]) -> StyledStr {
     let shown = || commands.iter().filter(|command| !command.is_hidden);
     let widest = shown().map(|command| command.name.len()).max().unwrap_or(0);
     let width = output::width().map_or(WIDEST, |width| width.min(WIDEST));
-    for group in Group::ALL {
+    for group in CommandGroup::ALL {
         text += &format!("{heading}{}:{heading:#}\n", group.heading());
         for Command { name, about, .. } in shown().filter(|command| command.group == group) {
             let mut lines = wrap(&format!("  {name:widest$}  "), about, width).into_iter();

@@ -1,7 +1,7 @@
 //! `doctor`: is this machine fit to measure?
 
 use crate::args::{LabelArgs, LookArgs};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::Stop;
 use crate::{measure, output};
 use ipcperf_engine::doctor;
@@ -17,7 +17,7 @@ pub(crate) struct DoctorArgs {
 
 impl CommandArgs for DoctorArgs {
     const NAME: &'static str = "doctor";
-    const GROUP: Group = Group::Facts;
+    const GROUP: CommandGroup = CommandGroup::Facts;
     const ABOUT: &'static str =
         "Check this machine for measurement problems and suggest fixes (read-only)";
     const EXAMPLES: &'static str = "Examples:

@@ -1,7 +1,7 @@
 //! `explain`: what a word means, and where the time of a round trip goes.
 
 use crate::args::{OutputArgs, PlanArgs, places, typed};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::document::read_result;
 use crate::error::{Stop, note, unknown};
 use crate::gates::Gates;
@@ -63,7 +63,7 @@ const ROUNDS: u64 = 60;
 
 impl CommandArgs for ExplainArgs {
     const NAME: &'static str = "explain";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
     const ABOUT: &'static str = "Break down the time of a round trip, or explain a word of the output: a mark, finding, grade or verdict";
     const EXAMPLES: &'static str = "Examples:
   ipcperf explain unix-stream               where the time of a round trip goes

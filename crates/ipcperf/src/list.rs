@@ -1,7 +1,7 @@
 //! `list` and `describe`: all mechanisms, and whether this machine has them.
 
 use crate::args::{LabelArgs, LookArgs};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Stop, unknown, unknown_name};
 use crate::request::Asked;
 use crate::words::Words;
@@ -76,7 +76,7 @@ pub(crate) fn words<T: FromStr<Err = UnknownName>>(
 
 impl CommandArgs for ListArgs {
     const NAME: &'static str = "list";
-    const GROUP: Group = Group::Facts;
+    const GROUP: CommandGroup = CommandGroup::Facts;
     const ABOUT: &'static str = "List the mechanisms and whether this machine has them";
     const EXAMPLES: &'static str = "Examples:
   ipcperf list
@@ -112,7 +112,7 @@ fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
 
 impl CommandArgs for DescribeArgs {
     const NAME: &'static str = "describe";
-    const GROUP: Group = Group::Facts;
+    const GROUP: CommandGroup = CommandGroup::Facts;
     const ABOUT: &'static str =
         "Describe one mechanism: facts, knobs (tunable settings), costs, pitfalls";
     const EXAMPLES: &'static str = "Examples:
@@ -171,7 +171,7 @@ pub(crate) struct ReferenceArgs {}
 
 impl CommandArgs for ReferenceArgs {
     const NAME: &'static str = "reference";
-    const GROUP: Group = Group::Shell;
+    const GROUP: CommandGroup = CommandGroup::Shell;
     const ABOUT: &'static str =
         "Print docs/MECHANISMS.md: the facts of all mechanisms, independent of this machine";
     const EXAMPLES: &'static str = "";

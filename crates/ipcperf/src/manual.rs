@@ -1,6 +1,6 @@
 //! Manual pages and shell completions, both made from the declared flags.
 
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Stop, unknown};
 use crate::output;
 use crate::words::Words;
@@ -22,7 +22,7 @@ pub(crate) struct ManArgs {
 
 impl CommandArgs for ManArgs {
     const NAME: &'static str = "man";
-    const GROUP: Group = Group::Shell;
+    const GROUP: CommandGroup = CommandGroup::Shell;
     const ABOUT: &'static str = "Print a manual page (roff), or write all of them to a folder";
     const EXAMPLES: &'static str = "Examples:
   ipcperf man run | man -l -
@@ -83,7 +83,7 @@ pub(crate) struct CompletionsArgs {
 
 impl CommandArgs for CompletionsArgs {
     const NAME: &'static str = "completions";
-    const GROUP: Group = Group::Shell;
+    const GROUP: CommandGroup = CommandGroup::Shell;
     const ABOUT: &'static str =
         "Print shell completions for commands, flags, mechanisms, patterns, placements and knobs";
     const EXAMPLES: &'static str = "Examples:

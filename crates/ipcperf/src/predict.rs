@@ -1,7 +1,7 @@
 //! `predict`: what a server and its client would gain from sockets of another kind, found by giving them some.
 
 use crate::args::{LabelArgs, LookArgs, ProgressArgs};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Stop, note};
 use crate::output::{self, Publication, Target};
 use crate::progress::Line;
@@ -80,7 +80,7 @@ struct Asked {
 
 impl CommandArgs for PredictArgs {
     const NAME: &'static str = "predict";
-    const GROUP: Group = Group::Programs;
+    const GROUP: CommandGroup = CommandGroup::Programs;
     const ABOUT: &'static str = "Predict what a server and its client gain from other sockets, by running both ways side by side";
     const EXAMPLES: &'static str = "Examples:
   ipcperf predict --server 'redis-server --port 6380' --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q'

@@ -1,7 +1,7 @@
 //! `record`: who talks to whom among programs that run, and what it would take to put something else in between.
 
 use crate::args::{LabelArgs, LookArgs, ProgressArgs};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Code, Stop, note};
 use crate::exec;
 use crate::output::{self, Publication, Target};
@@ -61,7 +61,7 @@ pub(crate) struct RecordArgs {
 
 impl CommandArgs for RecordArgs {
     const NAME: &'static str = "record";
-    const GROUP: Group = Group::Programs;
+    const GROUP: CommandGroup = CommandGroup::Programs;
     const ABOUT: &'static str =
         "Record who talks to whom among running programs: sizes, requests, calls and times";
     const EXAMPLES: &'static str = "Examples:

@@ -1,7 +1,7 @@
 //! `report`: shows a result file again.
 
 use crate::args::{LookArgs, OnlyArgs, TableArgs};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::document::{
     self, beginning_of, cast, cast_mut, read_result, recorded, refused, same, text_of,
 };
@@ -53,7 +53,7 @@ pub(crate) enum RowChoice {
 
 impl CommandArgs for ReportArgs {
     const NAME: &'static str = "report";
-    const GROUP: Group = Group::Results;
+    const GROUP: CommandGroup = CommandGroup::Results;
     const ABOUT: &'static str = "Show a result file in any format";
     const EXAMPLES: &'static str = "Examples:
   ipcperf report ipcperf-20261122T060000Z.json --full

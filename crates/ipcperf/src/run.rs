@@ -1,7 +1,7 @@
 //! `run`: chosen cells.
 
 use crate::args::{RunArgs, typed};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::Stop;
 use crate::gates::Gates;
 use crate::measure::{Experiment, settings};
@@ -22,7 +22,7 @@ const ROUNDS: u64 = 12;
 
 impl CommandArgs for RunArgs {
     const NAME: &'static str = "run";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
     const ABOUT: &'static str = "Measure chosen mechanisms, patterns, sizes and placements";
     const EXAMPLES: &'static str = "Examples:
   ipcperf run pipe                                        a 64-byte round trip, on one CPU and two

@@ -1,6 +1,6 @@
 //! `schema`: the JSON Schemas of the documents and the types of rows, for programs that read them.
 
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Stop, unknown};
 use crate::{output, packed};
 use ipcperf_report::Rows;
@@ -19,7 +19,7 @@ pub(crate) struct SchemaArgs {
 
 impl CommandArgs for SchemaArgs {
     const NAME: &'static str = "schema";
-    const GROUP: Group = Group::Results;
+    const GROUP: CommandGroup = CommandGroup::Results;
     const ABOUT: &'static str =
         "Print the JSON Schema of a document, or the column types of CSV rows";
     const EXAMPLES: &'static str = "Examples:

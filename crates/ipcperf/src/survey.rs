@@ -1,7 +1,7 @@
 //! `survey`: every mechanism this machine has, within a budget.
 
 use crate::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Stop, note};
 use crate::gates::Gates;
 use crate::measure::{BOUNDS, Experiment, rounds_within};
@@ -62,7 +62,7 @@ const WARMUP: Duration = Duration::from_millis(1);
 
 impl CommandArgs for SurveyArgs {
     const NAME: &'static str = "survey";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
     const ABOUT: &'static str =
         "Measure every mechanism in about a minute and say which one to use (the default)";
     const EXAMPLES: &'static str = "Examples:

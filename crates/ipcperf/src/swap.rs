@@ -1,6 +1,6 @@
 //! `swap`: a program of others, as it is, with its sockets exchanged for those of another kind.
 
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Code, Stop, note};
 use crate::exec::{self, words};
 use crate::measure;
@@ -58,7 +58,7 @@ const KNOBS: [&str; 6] = ["bind", "sndbuf", "rcvbuf", "backlog", "nodelay", "buf
 
 impl CommandArgs for SwapArgs {
     const NAME: &'static str = "swap";
-    const GROUP: Group = Group::Programs;
+    const GROUP: CommandGroup = CommandGroup::Programs;
     const ABOUT: &'static str =
         "Run a program with its TCP sockets exchanged for UNIX sockets, or UNIX sockets for TCP";
     const EXAMPLES: &'static str = "Examples:

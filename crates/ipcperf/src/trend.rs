@@ -1,7 +1,7 @@
 //! `trend`: cells over results that were made at different times.
 
 use crate::args::LookArgs;
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::compare::arm;
 use crate::error::{Stop, unknown};
 use crate::files::{FilesArgs, Reading};
@@ -30,7 +30,7 @@ pub(crate) struct TrendArgs {
 
 impl CommandArgs for TrendArgs {
     const NAME: &'static str = "trend";
-    const GROUP: Group = Group::Results;
+    const GROUP: CommandGroup = CommandGroup::Results;
     const ABOUT: &'static str = "Show what changed over time: cells over many results, with changes of kernel, microcode and settings";
     const EXAMPLES: &'static str = "Examples:
   ipcperf trend results                                   what changed last, of every cell

@@ -7,7 +7,7 @@ mod plan;
 mod rounds;
 
 use crate::args::CompareArgs;
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::document::{self, recorded, same};
 use crate::error::{Stop, note, unknown};
 use crate::output::{self, Publication, Target};
@@ -27,7 +27,7 @@ const LAYOUT: f64 = 0.01;
 
 impl CommandArgs for CompareArgs {
     const NAME: &'static str = "compare";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
     const ABOUT: &'static str = "Compare two cells (measurements), builds or results: faster, slower, the same, or undecided";
     const EXAMPLES: &'static str = "Examples:
   ipcperf compare pipe unix-stream              which is faster, measured side by side

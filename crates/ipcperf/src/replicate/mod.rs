@@ -19,7 +19,7 @@ mod work;
 pub(crate) use kinds::check;
 
 use crate::args::{OutputArgs, PlanArgs};
-use crate::command::{self, CommandArgs, Group};
+use crate::command::{self, CommandArgs, CommandGroup};
 use crate::document::{self, cast, refused, text_of};
 use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::measure::{self, arguments};
@@ -91,7 +91,7 @@ pub(crate) struct ReplicateArgs {
 
 impl CommandArgs for ReplicateArgs {
     const NAME: &'static str = "replicate";
-    const GROUP: Group = Group::Measure;
+    const GROUP: CommandGroup = CommandGroup::Measure;
     const ABOUT: &'static str = "Rerun published experiments and check their claims one by one";
     const EXAMPLES: &'static str = "Examples:
   ipcperf replicate                             all five studies, a minute or less each

@@ -9,7 +9,7 @@ mod recovery;
 mod stage;
 
 use crate::args::{LabelArgs, LookArgs, ProgressArgs};
-use crate::command::{CommandArgs, Context, Group};
+use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Code, Stop, note, unknown};
 use crate::output;
 use crate::progress::Line;
@@ -119,7 +119,7 @@ fn sabotage(name: Option<&str>) -> Result<Vec<Injector>, Stop> {
 
 impl CommandArgs for SelftestArgs {
     const NAME: &'static str = "selftest";
-    const GROUP: Group = Group::Facts;
+    const GROUP: CommandGroup = CommandGroup::Facts;
     const ABOUT: &'static str = "Verify ipcperf on this machine in under a minute: known delays are measured, injected faults are detected";
     const EXAMPLES: &'static str = "Examples:
   ipcperf selftest
