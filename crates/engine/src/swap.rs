@@ -3,10 +3,11 @@
 
 use crate::error::not_started;
 use crate::job::Failure;
-use crate::protocol::Word;
+use crate::protocol::{Kind, Word};
 use crate::record::{LISTENS_WITHIN, never_listens};
 use crate::supervisor::{Event, Supervisor};
 use crate::task::{TaskError, WorkerContext};
+use crate::tasks::TaskRow;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::handed::{Listener, Received, hand_over, price};
 use ipcperf_sys::limits;
@@ -27,7 +28,18 @@ use std::process::{Command, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// Its name among the tasks.
-pub(crate) const TASK: &str = "swap";
+const TASK: &str = "swap";
+
+/// The task of the watch.
+pub const TASKS: &[TaskRow] = &[TaskRow {
+    name: TASK,
+    run: |_, context| serve(context),
+    messages: &[
+        Kind::of::<Job>("swap: job"),
+        Kind::of::<Listens>("swap: listens"),
+        Kind::of::<Swapped>("swap: report"),
+    ],
+}];
 
 /// What it is called where it fails.
 const NAME: &str = "the watch over the programs";
@@ -89,7 +101,7 @@ impl Job {
 }
 
 /// An address that is another one now: what it was, and the path.
-pub(crate) type Listens = (String, String);
+type Listens = (String, String);
 
 /// What came of it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -186,7 +198,7 @@ pub(crate) fn watched(
 }
 
 /// The watch from the inside.
-pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let end = outlive_coordinator()?;
     // Dropped last: whatever the programs have left behind.
     let _orphans = Orphans::adopt()?;

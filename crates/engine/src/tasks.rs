@@ -1,4 +1,4 @@
-//! All tasks of worker processes: the one place that knows every task.
+//! The tasks of worker processes: rows, those of the instrument here, and those that a command brings with it.
 
 use crate::job::{BoundJob, BoundReport, Failure, Job, Segment, SideReport};
 use crate::page::CAPACITY;
@@ -6,44 +6,73 @@ use crate::protocol::Kind;
 use crate::registry::Registry;
 use crate::serve::{channels, client, server};
 use crate::task::{self, NamedTask, WorkerContext, pin};
-use crate::{apart, bounds, connect, exec, fan, serve, shim, slice, swap};
+use crate::{apart, bounds, connect, exec, fan, serve, shim, slice};
 use ipcperf_core::Seat;
 use serde_json::Value;
 use std::process::ExitCode;
 
-/// Does one task and ends. Standard input is the control channel.
+/// Something that a worker can be sent to do.
+#[derive(Clone, Copy, Debug)]
+pub struct TaskRow {
+    /// By which it is found.
+    pub name: &'static str,
+    /// Does it, and returns what it found out, or why it could not.
+    pub run: fn(&Registry, &mut WorkerContext<'_>) -> Result<Value, Failure>,
+    /// Every kind of message that only such a worker gets or sends.
+    pub messages: &'static [Kind],
+}
+
+const fn row(
+    name: &'static str,
+    run: fn(&Registry, &mut WorkerContext<'_>) -> Result<Value, Failure>,
+    messages: &'static [Kind],
+) -> TaskRow {
+    TaskRow { name, run, messages }
+}
+
+/// The tasks of the instrument.
+const TASKS: &[TaskRow] = &[
+    row(
+        slice::TASK,
+        measure,
+        &[
+            Kind::of::<()>("nothing"),
+            Kind::of::<Job>("slice: job"),
+            Kind::of::<Vec<Segment>>("slice: segments"),
+            Kind::of::<SideReport>("slice: report"),
+        ],
+    ),
+    row(
+        bounds::TASK,
+        |_, context| bound(context),
+        &[Kind::of::<BoundJob>("bound: job"), Kind::of::<BoundReport>("bound: report")],
+    ),
+    row(exec::TASK, |_, context| exec::serve(context), &[]),
+    row(fan::TASK, fan::worker::serve, &fan::KINDS),
+    row(server::NAME, server::serve, &serve::KINDS),
+    row(client::NAME, client::ask, &[]),
+    row(channels::SERVER, channels::serve, &[]),
+    row(channels::CLIENTS, channels::ask, &[]),
+    row(connect::SERVER, |_, context| connect::serve(context), &connect::KINDS),
+    row(connect::CLIENT, |_, context| connect::call(context), &[]),
+];
+
+/// Does one task of the instrument or of these rows, and ends. Standard input is the control channel.
 #[must_use]
-pub fn main(registry: &Registry, parent: u32) -> ExitCode {
-    let own = [
-        NamedTask { name: slice::TASK, run: &|context| measure(registry, context) },
-        NamedTask { name: bounds::TASK, run: &bound },
-        NamedTask { name: exec::TASK, run: &exec::serve },
-        NamedTask { name: swap::TASK, run: &swap::serve },
-        NamedTask { name: fan::TASK, run: &|context| fan::worker::serve(registry, context) },
-        NamedTask { name: server::NAME, run: &|context| server::serve(registry, context) },
-        NamedTask { name: client::NAME, run: &|context| client::ask(registry, context) },
-        NamedTask { name: channels::SERVER, run: &|context| channels::serve(registry, context) },
-        NamedTask { name: channels::CLIENTS, run: &|context| channels::ask(registry, context) },
-    ];
-    let all: Vec<_> = own.iter().chain(connect::TASKS).copied().collect();
+pub fn main(registry: &Registry, more: &[TaskRow], parent: u32) -> ExitCode {
+    let runs: Vec<_> = TASKS
+        .iter()
+        .chain(more)
+        .map(|row| (row.name, move |context: &mut WorkerContext<'_>| (row.run)(registry, context)))
+        .collect();
+    let all: Vec<_> = runs.iter().map(|(name, run)| NamedTask { name, run }).collect();
     task::main(&all, parent)
 }
 
-/// Every kind of what a worker is told, and of what it tells.
+/// Every kind of message that workers of the instrument or of these rows get and send.
 #[must_use]
-pub fn kinds() -> Vec<Kind> {
-    let own = [
-        Kind::of::<()>("nothing"),
-        Kind::of::<Job>("slice: job"),
-        Kind::of::<Vec<Segment>>("slice: segments"),
-        Kind::of::<SideReport>("slice: report"),
-        Kind::of::<BoundJob>("bound: job"),
-        Kind::of::<BoundReport>("bound: report"),
-        Kind::of::<swap::Job>("swap: job"),
-        Kind::of::<swap::Listens>("swap: listens"),
-        Kind::of::<swap::Swapped>("swap: report"),
-    ];
-    [&own[..], &fan::KINDS, &connect::KINDS, &serve::KINDS].concat()
+pub fn kinds(more: &[TaskRow]) -> Vec<Kind> {
+    TASKS.iter().chain(more).flat_map(|row| row.messages).copied().collect()
 }
 
 /// One end of a slice.

@@ -8,33 +8,35 @@ use crate::{hint, output};
 use clap::builder::{StyledStr, Styles};
 use clap::{ArgMatches, Args};
 use ipcperf_engine::registry::Registry;
+use ipcperf_engine::tasks::TaskRow;
 use ipcperf_report::wrap;
 use std::process::ExitCode;
 
 /// What the commands that stand together in the help are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommandGroup {
-    /// They measure mechanisms.
+    /// Measuring mechanisms.
     Measure,
-    /// They read results.
+    /// Reading results.
     Results,
-    /// They run programs of the user.
+    /// Running programs of the user.
     Programs,
-    /// They say what there is: mechanisms, and this machine.
-    Facts,
-    /// They make the program known to shells and `man`.
+    /// Mechanisms and this machine.
+    Machine,
+    /// Shells and `man`.
     Shell,
 }
 
 impl CommandGroup {
-    const ALL: [Self; 5] = [Self::Measure, Self::Results, Self::Programs, Self::Facts, Self::Shell];
+    const ALL: [Self; 5] =
+        [Self::Measure, Self::Results, Self::Programs, Self::Machine, Self::Shell];
 
     const fn heading(self) -> &'static str {
         match self {
             Self::Measure => "Measure",
             Self::Results => "Read results",
             Self::Programs => "Your own programs",
-            Self::Facts => "Mechanisms and this machine",
+            Self::Machine => "Mechanisms and this machine",
             Self::Shell => "Shell",
         }
     }
@@ -52,6 +54,8 @@ pub(crate) trait CommandArgs: Args {
     const EXAMPLES: &'static str;
     /// Whether the help leaves it out.
     const IS_HIDDEN: bool = false;
+    /// What its workers can be sent to do, beyond the tasks of the instrument.
+    const TASKS: &'static [TaskRow] = &[];
 
     /// Does what the arguments say.
     ///
@@ -60,7 +64,7 @@ pub(crate) trait CommandArgs: Args {
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop>;
 }
 
-/// What a command can use beside its arguments.
+/// What a command can use besides its arguments.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
     /// The mechanisms.
@@ -86,6 +90,7 @@ pub(crate) struct Command {
     about: &'static str,
     examples: &'static str,
     is_hidden: bool,
+    tasks: &'static [TaskRow],
     arguments: fn(clap::Command) -> clap::Command,
     run: fn(&Context<'_>) -> Result<ExitCode, Stop>,
 }
@@ -99,6 +104,7 @@ impl Command {
             about: A::ABOUT,
             examples: A::EXAMPLES,
             is_hidden: A::IS_HIDDEN,
+            tasks: A::TASKS,
             arguments: A::augment_args,
             run: run::<A>,
         }
@@ -122,18 +128,29 @@ fn run<A: CommandArgs>(context: &Context<'_>) -> Result<ExitCode, Stop> {
     args.run(context)
 }
 
+/// The tasks that commands bring with them, each once.
+pub(crate) fn tasks(commands: &[Command]) -> Vec<TaskRow> {
+    let mut all: Vec<TaskRow> = Vec::new();
+    for row in commands.iter().flat_map(|command| command.tasks) {
+        if all.iter().all(|known| known.name != row.name) {
+            all.push(*row);
+        }
+    }
+    all
+}
+
 /// The whole command line. Without a command its arguments are those of the first.
 pub(crate) fn command_line(commands: &[Command]) -> clap::Command {
     let all = clap::Command::new("ipcperf")
         .version(crate::build::VERSION)
-        .max_term_width(WIDEST)
+        .term_width(width())
         .args_conflicts_with_subcommands(true)
         .after_help(EXIT_CODES)
         .help_template(template(commands));
     let default = |all| commands.iter().take(1).fold(all, |all, command| (command.arguments)(all));
     default(all)
         .about(ABOUT)
-        .long_about(LONG_ABOUT)
+        .long_about(format!("{ABOUT}.\n\n{WITHOUT_A_COMMAND}"))
         .subcommands(commands.iter().map(Command::declared))
 }
 
@@ -144,7 +161,7 @@ fn template(commands: &[Command]) -> StyledStr {
     let mut text = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
     let shown = || commands.iter().filter(|command| !command.is_hidden);
     let widest = shown().map(|command| command.name.len()).max().unwrap_or(0);
-    let width = output::width().map_or(WIDEST, |width| width.min(WIDEST));
+    let width = width();
     for group in CommandGroup::ALL {
         text += &format!("{heading}{}:{heading:#}\n", group.heading());
         for Command { name, about, .. } in shown().filter(|command| command.group == group) {
@@ -162,6 +179,11 @@ fn template(commands: &[Command]) -> StyledStr {
 
 /// The widest help, in columns.
 const WIDEST: usize = 100;
+
+/// How wide the help is.
+fn width() -> usize {
+    output::width().map_or(WIDEST, |width| width.min(WIDEST))
+}
 
 /// Does what was typed.
 ///
@@ -183,11 +205,7 @@ pub(crate) fn dispatch(
 const ABOUT: &str = "Measures every way two processes on one Linux host can exchange data, proves that the data really \
                      moved, and says which one to use";
 
-const LONG_ABOUT: &str =
-    "Measures every way two processes on one Linux host can exchange data, proves that the data \
-really moved, and says which one to use.
-
-Without a command, ipcperf runs the survey: every mechanism this machine has, in about a minute.";
+const WITHOUT_A_COMMAND: &str = "Without a command, ipcperf runs the survey: every mechanism this machine has, in about a minute.";
 
 const EXIT_CODES: &str = "Exit codes: 0 success, 1 internal error or failed cell, 2 usage error, 3 nothing could run \
 here or nothing meets the requirements of choose, 4 document of another kind or version, or not comparable, 5 invalid \

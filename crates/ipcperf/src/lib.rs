@@ -101,7 +101,7 @@ pub fn read_study(text: &str) -> Result<Study, String> {
 /// Every kind of what coordinator and workers tell each other.
 #[must_use]
 pub fn messages() -> Vec<protocol::Kind> {
-    tasks::kinds()
+    tasks::kinds(&command::tasks(COMMANDS))
 }
 
 /// The command line over a list of mechanisms.
@@ -156,7 +156,7 @@ impl Cli {
         let mut words = std::env::args_os().skip(1);
         if words.next().is_some_and(|word| word == ipcperf_engine::task::SUBCOMMAND) {
             let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);
-            return tasks::main(&self.registry, parent);
+            return tasks::main(&self.registry, &command::tasks(COMMANDS), parent);
         }
         // Workers have what their coordinator has.
         limits::raise_open_files();

@@ -16,6 +16,7 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_engine::swap::Job;
 use ipcperf_engine::task::TaskError;
+use ipcperf_engine::tasks::TaskRow;
 use ipcperf_report::{Document, ProgramFigure, Programs, Show, compare_programs, counted};
 use ipcperf_stats::{median, robust_cv};
 use ipcperf_sys::signals::Interrupts;
@@ -89,6 +90,7 @@ impl CommandArgs for PredictArgs {
 
 A client that makes the same requests in every run needs no --figure: its time tells. How many it makes is seen in a run
 that is recorded first, where questions and answers alternate.";
+    const TASKS: &'static [TaskRow] = ipcperf_engine::swap::TASKS;
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
         run(context.registry, self)

@@ -9,6 +9,7 @@ use ipcperf_core::{KnobValue, Missing, nearest, options, units};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::swap::{self, Job, Knobs, Swapped, To};
 use ipcperf_engine::task::TaskError;
+use ipcperf_engine::tasks::TaskRow;
 use ipcperf_sys::io::{peer, sysctl};
 use ipcperf_sys::process::describe_end;
 use std::os::unix::fs::PermissionsExt;
@@ -68,6 +69,7 @@ impl CommandArgs for SwapArgs {
   ipcperf swap --to tcp --client 'redis-benchmark -s r.sock -t get' -- redis-server --port 0 --unixsocket r.sock
 
 The exit code is that of the program, or of the client (128 + N if signal N ended it).";
+    const TASKS: &'static [TaskRow] = swap::TASKS;
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
         run(context.registry, self)

@@ -21,7 +21,7 @@ use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Its name as a task.
-pub(super) const NAME: &str = "connect-clients";
+pub(crate) const NAME: &str = "connect-clients";
 
 /// Requests of one region.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -101,7 +101,7 @@ impl Books {
 }
 
 /// The task.
-pub(super) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+pub(crate) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let ask: Ask = context.params()?;
     let file = context
         .fds

@@ -22,14 +22,10 @@ pub(crate) use stats::{STRANGER, named};
 pub use times::{PARTS, Times};
 pub(crate) use times::{read as read_times, write as write_times};
 
-use crate::protocol::Kind;
-use crate::task::NamedTask;
+pub(crate) use client::{NAME as CLIENT, call};
+pub(crate) use server::{NAME as SERVER, serve};
 
-/// What workers are sent to do.
-pub(crate) const TASKS: &[NamedTask<'_>] = &[
-    NamedTask { name: server::NAME, run: &server::serve },
-    NamedTask { name: client::NAME, run: &client::call },
-];
+use crate::protocol::Kind;
 
 /// What they are told and tell.
 pub(crate) const KINDS: [Kind; 4] = [

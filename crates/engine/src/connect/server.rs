@@ -17,7 +17,7 @@ use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Its name as a task.
-pub(super) const NAME: &str = "connect-server";
+pub(crate) const NAME: &str = "connect-server";
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ServerReport {
@@ -34,7 +34,7 @@ pub(super) struct ServerReport {
 }
 
 /// The task. It is over when the word that travels is no longer 0.
-pub(super) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let ask: Ask = context.params()?;
     let page = context.page(0)?;
     pin(ask.cpu)?;
