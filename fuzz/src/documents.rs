@@ -9,7 +9,6 @@ use ipcperf_report::{
 };
 use serde::Serialize;
 use serde_json::Value;
-use std::any::Any;
 use std::borrow::Cow;
 use std::io::Write;
 use std::sync::LazyLock;
@@ -67,9 +66,6 @@ pub fn text(bytes: &[u8]) {
     let text = changed.map_or_else(|| String::from_utf8_lossy(bytes), Cow::from);
     let Some(document) = loaded(read_document(&text)) else { return };
     assert!(ipcperf_report::is_document(&text), "what is read is a document");
-    if let Some(set) = (&*document as &dyn Any).downcast_ref::<ResultSet>() {
-        let _ = ipcperf_report::dated(String::new(), set);
-    }
     let style = Style::default();
     let show = Show::new(Format::Json, &style);
     let json = |document: &dyn Document| written(|out| document.show(&show, out));
@@ -159,6 +155,16 @@ fn show_result(set: &ResultSet, format: Format, style: &Style) {
         Format::Json => drop(ipcperf_report::answers(set, &spec)),
         _ => {}
     }
+    let (result, cells) = ipcperf_report::figures_of("a.json".to_owned(), set);
+    let trends: Vec<_> = cells
+        .into_iter()
+        .take(2)
+        .map(|(cell, figure)| {
+            let twice = [(result.clone(), figure.clone()), (result.clone(), figure)];
+            ipcperf_report::trend(&cell, twice.to_vec(), "a.json")
+        })
+        .collect();
+    check(&written(|out| ipcperf_report::trends(&trends, format, style, out)), format, style);
 }
 
 pub fn show_replication(document: &Replication, format: Format, styles: &[Style]) {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, ensure};
 use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 
 use crate::tidy::{File, tracked};
@@ -26,20 +26,20 @@ mod ceiling {
         ("crates/ring", 674),
         ("crates/sys", 13_805),
         ("crates/mech", 7_626),
-        ("crates/engine", 19_019),
+        ("crates/engine", 19_047),
         ("crates/stats", 1_394),
         ("crates/judge", 2_591),
         ("crates/render", 2_655),
-        ("crates/report", 13_083),
+        ("crates/report", 13_148),
         ("crates/study", 1_979),
-        ("crates/ipcperf", 10_946),
+        ("crates/ipcperf", 10_970),
         ("crates/builtin", 8),
         ("crates/conformance", 3_469),
-        ("fuzz", 864),
-        ("xtask", 4_237),
+        ("fuzz", 870),
+        ("xtask", 4_242),
     ];
-    pub(super) const TEST_LINES: usize = 41_834;
-    pub(super) const TOKENS: usize = 919_700;
+    pub(super) const TEST_LINES: usize = 41_900;
+    pub(super) const TOKENS: usize = 921_100;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     /// Names that three types or more have.
     pub(super) const SHARED_NAMES: usize = 53;
@@ -48,7 +48,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 231_800;
+    pub(super) const MARKDOWN_BYTES: usize = 232_000;
 }
 
 /// Folders of Rust that are counted.
@@ -159,6 +159,10 @@ fn counts(files: &[File]) -> Result<Vec<Count>> {
         // A crate that has no ceiling is above it.
         count(&format!("lines of code in {name}"), found, known.map_or(0, |(_, most)| *most))
     });
+    let is_there = |name: &str| files.iter().any(|file| file.path.starts_with(name));
+    for (name, _) in ceiling::CODE_LINES {
+        ensure!(is_there(name), "'{name}' has a ceiling and no files: remove its row");
+    }
     let shared = types.into_iter().filter(|(_, times)| *times >= SHARED);
     let shared = shared.map(|(name, times)| format!("{name} {times}")).collect();
     let others = [
@@ -463,6 +467,17 @@ mod tests {
         assert_eq!((product.lines.len(), product.tokens), (3, 11));
         assert_eq!(whole.lines.len(), 12);
         assert_eq!(product.tests, ["far"]);
+    }
+
+    #[test]
+    fn a_file_belongs_to_the_folder_of_its_crate() {
+        for (path, folder) in [
+            ("crates/core/src/lib.rs", "crates/core"),
+            ("crates/ipcperf/build.rs", "crates/ipcperf"),
+            ("xtask/src/main.rs", "xtask"),
+        ] {
+            assert_eq!(crate_of(path), folder);
+        }
     }
 
     #[test]

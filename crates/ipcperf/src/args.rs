@@ -136,7 +136,7 @@ pub(crate) struct LookArgs {
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub(crate) color: ColorChoice,
-    /// Show all findings instead of the worst five, all cells of a comparison, and all columns in Markdown
+    /// Show all findings instead of the worst five, all cells of a comparison or trend, and all columns in Markdown
     #[arg(short, long)]
     pub(crate) verbose: bool,
     /// Draw bars next to the figures of a table; a pipe or a file gets none

@@ -312,7 +312,7 @@ fn measure(
     if args.plan.dry_run {
         return Ok((experiment.print(&args.output)?, None));
     }
-    let (code, set) = experiment.carry_out(registry, &args.output, &gates, |_| ())?;
+    let (code, set) = experiment.carry_out(registry, &args.output, &gates)?;
     Ok((code, Some(set)))
 }
 

@@ -11,7 +11,7 @@ pub(crate) struct CleanArgs {}
 
 impl CommandArgs for CleanArgs {
     const NAME: &'static str = "clean";
-    const GROUP: CommandGroup = CommandGroup::Facts;
+    const GROUP: CommandGroup = CommandGroup::Machine;
     const ABOUT: &'static str =
         "Remove files and kernel objects left behind by killed runs of this user";
     const EXAMPLES: &'static str = "";

@@ -17,7 +17,7 @@ pub(crate) struct DoctorArgs {
 
 impl CommandArgs for DoctorArgs {
     const NAME: &'static str = "doctor";
-    const GROUP: CommandGroup = CommandGroup::Facts;
+    const GROUP: CommandGroup = CommandGroup::Machine;
     const ABOUT: &'static str =
         "Check this machine for measurement problems and suggest fixes (read-only)";
     const EXAMPLES: &'static str = "Examples:

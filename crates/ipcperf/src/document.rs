@@ -55,7 +55,7 @@ pub(crate) fn read_result(path: &Path) -> Result<ResultSet, Stop> {
     load(&text_of(path)?).map_err(|error| refused(path, &error))
 }
 
-/// An older one does not say what stands beside what.
+/// Older results lack the comparisons of each cell with its counterpart; they are added.
 pub(crate) fn load(text: &str) -> Result<ResultSet, LoadError> {
     let mut set = ipcperf_report::load(text)?;
     beside(&mut set, |_| None);
@@ -77,7 +77,7 @@ pub(crate) fn same(old: &[Recorded], new: &[Recorded]) -> Option<String> {
     Some(format!("'{}' and '{}' are the same result: nothing can differ", a.name, b.name))
 }
 
-/// A document of any kind; in results of older versions it is said which cells can be compared.
+/// A document of any kind. Older results lack the comparisons of each cell with its counterpart; they are added.
 pub(crate) fn read(text: &str) -> Result<Box<dyn Document>, LoadError> {
     let mut document = read_document(text)?;
     if let Some(set) = cast_mut::<ResultSet>(&mut *document) {

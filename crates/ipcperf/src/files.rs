@@ -1,4 +1,4 @@
-//! Results that are read several at a time: which files, and what is said of those that are none.
+//! Commands that read several results: which files, and how others are reported.
 
 use crate::document::{self, is_stdin, text_of};
 use crate::error::{Code, Stop, note};
@@ -13,8 +13,8 @@ pub(crate) struct FilesArgs {
     /// cannot be read are named and skipped (exit code 4)
     #[arg(required_unless_present = "files_from", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Also read the files listed in FILE, one per line, relative to the current directory; '-' is standard input: find .
-    /// -name '*.json' | ipcperf report --files-from -
+    /// Also read the files listed in FILE, one per line, relative to the current directory; '-' is standard input, as behind
+    /// find . -name '*.json' |
     #[arg(long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
 }
@@ -72,7 +72,8 @@ const NAMED: usize = 8;
 /// is one.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
-    pub(crate) read: usize,
+    /// How many were results.
+    pub(crate) count: usize,
     /// Why the others are none.
     others: Vec<String>,
     /// One of them cannot be read at all.
@@ -103,7 +104,7 @@ impl Reading {
         };
         match read(&text) {
             Ok(one) => {
-                self.read += 1;
+                self.count += 1;
                 Some((name, one))
             }
             Err(why) => {
@@ -117,17 +118,17 @@ impl Reading {
 
     /// Tells what was left out; the exit code is 4 if something cannot be read.
     pub(crate) fn end(mut self) -> Result<ExitCode, Stop> {
-        let count = self.others.len();
-        let all = self.read + count;
+        let others = self.others.len();
+        let all = self.count + others;
         self.others.truncate(NAMED);
-        self.others.extend((count > NAMED).then(|| format!("{} more", count - NAMED)));
+        self.others.extend((others > NAMED).then(|| format!("{} more", others - NAMED)));
         let names = self.others.join(", ");
-        if self.read == 0 {
+        if self.count == 0 {
             return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
         }
-        if count > 0 {
-            let is = if count == 1 { "is not a result" } else { "are not results" };
-            note(&format!("Left out: {count} of {all} files {is}: {names}"));
+        if others > 0 {
+            let is = if others == 1 { "is not a result" } else { "are not results" };
+            note(&format!("Left out: {others} of {all} files {is}: {names}"));
         }
         Ok(if self.is_lossy { Code::Incomparable.into() } else { ExitCode::SUCCESS })
     }

@@ -8,7 +8,7 @@ use clap::{Arg, Command};
 use ipcperf_engine::registry::Registry;
 use std::ffi::OsStr;
 
-/// Flags of other tools, and ours that say the same: as many of them as a command has.
+/// Flags of other tools and of earlier builds, and ours that say the same: as many of them as a command has.
 const FOREIGN: &[(&[&str], &[&str])] = &[
     (
         &["--duration", "--time", "--runtime", "--seconds", "--length-of-run", "-t", "-d"],

@@ -76,7 +76,7 @@ pub(crate) fn words<T: FromStr<Err = UnknownName>>(
 
 impl CommandArgs for ListArgs {
     const NAME: &'static str = "list";
-    const GROUP: CommandGroup = CommandGroup::Facts;
+    const GROUP: CommandGroup = CommandGroup::Machine;
     const ABOUT: &'static str = "List the mechanisms and whether this machine has them";
     const EXAMPLES: &'static str = "Examples:
   ipcperf list
@@ -112,7 +112,7 @@ fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
 
 impl CommandArgs for DescribeArgs {
     const NAME: &'static str = "describe";
-    const GROUP: CommandGroup = CommandGroup::Facts;
+    const GROUP: CommandGroup = CommandGroup::Machine;
     const ABOUT: &'static str =
         "Describe one mechanism: facts, knobs (tunable settings), costs, pitfalls";
     const EXAMPLES: &'static str = "Examples:

@@ -191,7 +191,7 @@ impl Experiment {
         if dry_run {
             self.print(args)
         } else {
-            self.carry_out(registry, args, gates, |_| ()).map(|(code, _)| code)
+            self.carry_out(registry, args, gates).map(|(code, _)| code)
         }
     }
 
@@ -310,13 +310,12 @@ impl Experiment {
         kinds.chain(reasons).chain(["Every cell by its name: -v".to_owned()]).collect()
     }
 
-    /// Measures all of it; how the program ends, and what came out, to which `amend` may add.
+    /// Measures all of it; how the program ends, and what came out.
     pub(crate) fn carry_out(
         self,
         registry: &Registry,
         args: &OutputArgs,
         gates: &Gates,
-        amend: impl FnOnce(&mut ResultSet),
     ) -> Result<(ExitCode, ResultSet), Stop> {
         let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
         let Self { cells, settings, requirements, margin, raw, staging, .. } = self;
@@ -326,10 +325,7 @@ impl Experiment {
         // In stages the reference is chosen before the rounds that count; otherwise it is the fittest, whatever its figures.
         let is_compared = staging.is_none() && ["run", "survey"].contains(&self.command);
         let planned = if is_compared { cells.clone() } else { Vec::new() };
-        let amend = |set: &mut ResultSet| {
-            questions::mark_references(registry, &planned, set);
-            amend(set);
-        };
+        let amend = |set: &mut ResultSet| questions::mark_references(registry, &planned, set);
         record(
             plan,
             settings.seed,

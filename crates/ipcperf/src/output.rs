@@ -122,18 +122,22 @@ fn wants_color() -> bool {
     variable("NO_COLOR").is_none() && variable("TERM").is_some_and(|term| term != "dumb")
 }
 
-/// Columns of the terminal that standard output is; `None` if it is none.
+/// Columns of the terminal that standard output is, or else what a shell exports for programs whose standard output is no
+/// terminal.
 pub(crate) fn width() -> Option<usize> {
-    terminal::stdout_width()
+    terminal::stdout_width().or_else(columns)
+}
+
+fn columns() -> Option<usize> {
+    let columns = variable("COLUMNS").and_then(|text| text.parse::<usize>().ok());
+    columns.map(|columns| columns.clamp(WIDTHS[0], WIDTHS[1]))
 }
 
 /// The style of text for people.
 pub(crate) fn style(look: &LookArgs, to_file: bool) -> Style {
-    let width = if to_file { None } else { width() };
+    let width = if to_file { None } else { terminal::stdout_width() };
     let terminal = width.is_some();
-    // What a shell exports for those whose standard output is no terminal.
-    let columns = variable("COLUMNS").and_then(|text| text.parse::<usize>().ok());
-    let columns = columns.filter(|_| !to_file).map(|columns| columns.clamp(WIDTHS[0], WIDTHS[1]));
+    let columns = if to_file { None } else { columns() };
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
     let color = match look.color {
         ColorChoice::Always => true,
@@ -489,7 +493,7 @@ pub(crate) fn pictures(path: &Path, document: &Replication) -> Result<(), Stop> 
     Ok(())
 }
 
-/// Writes a document as it is kept.
+/// Writes a document as JSON.
 pub(crate) fn json(document: &dyn Document, out: &mut dyn Write) -> io::Result<()> {
     document.show(&Show::new(Format::Json, &Style::default()), out)
 }

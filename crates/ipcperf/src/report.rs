@@ -153,7 +153,7 @@ fn streamed(
     let mut reading = Reading::default();
     let mut stopped = None;
     let put = output::put(args.output.as_deref(), |out| match write(&mut reading, out) {
-        Ok(written) if reading.read > 0 => written,
+        Ok(written) if reading.count > 0 => written,
         Ok(_) => Err(io::Error::other("no result")),
         Err(stop) => {
             stopped = Some(stop);

@@ -7,7 +7,7 @@ use crate::error::{Stop, unknown};
 use crate::files::{FilesArgs, Reading};
 use crate::{document, output, request};
 use ipcperf_engine::registry::Registry;
-use ipcperf_report::{CellFigure, CellFigures, Dated, Trend, dated, trend};
+use ipcperf_report::{CellFigure, CellFigures, DatedResult, Trend, figures_of, trend};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,8 +37,8 @@ impl CommandArgs for TrendArgs {
   ipcperf trend nightly-*.json --cell 'pipe same-cpu'     one cell with its chart
   ipcperf trend nightly-*.json --cell 'pipe same-cpu' -o trend.html
 
-Results are put in the order of their start. Results of other machines, and values that only the screen of a survey has \
-measured, are named and not compared.";
+Results are put in the order of their start. Results of other machines are named and not compared, and neither are values \
+that only the screen of a survey has measured.";
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
         run(context.registry, self)
@@ -53,24 +53,31 @@ fn run(registry: &Registry, args: &TrendArgs) -> Result<ExitCode, Stop> {
         output::spares(file, &files)?;
     }
     let mut reading = Reading::default();
-    let read = |text: &str| document::load(text).map_err(|why| why.to_string());
-    let mut documents: Vec<(Dated, CellFigures)> = files
-        .iter()
-        .filter_map(|file| reading.one(file, read))
-        .map(|(name, set)| dated(name, &set))
-        .collect();
+    let mut documents: Vec<(DatedResult, CellFigures)> = match files.as_slice() {
+        [file] => {
+            let name = output::without_home(&file.display().to_string());
+            reading.count += 1;
+            vec![figures_of(name, &document::read_result(file)?)]
+        }
+        files => {
+            let read = |text: &str| document::load(text).map_err(|why| why.to_string());
+            let read = files.iter().filter_map(|file| reading.one(file, read));
+            read.map(|(name, set)| figures_of(name, &set)).collect()
+        }
+    };
     documents.sort_by(|(a, _), (b, _)| a.started_utc.cmp(&b.started_utc));
     let code = reading.end()?;
     let cells = cells(registry, &args.cell, &documents)?;
+    let newest = documents.last().map_or("", |(result, _)| result.name.as_str());
     let trends: Vec<Trend> =
-        cells.iter().map(|cell| trend(cell, having(&documents, cell))).collect();
+        cells.iter().map(|cell| trend(cell, having(&documents, cell), newest)).collect();
     let style = output::style(&args.look, file.is_some());
     output::put(file, |out| ipcperf_report::trends(&trends, format, &style, out)).map(|_| code)
 }
 
 /// The results that have a cell, with its figure.
-fn having(documents: &[(Dated, CellFigures)], cell: &str) -> Vec<(Dated, CellFigure)> {
-    let has = |(document, cells): &(Dated, CellFigures)| {
+fn having(documents: &[(DatedResult, CellFigures)], cell: &str) -> Vec<(DatedResult, CellFigure)> {
+    let has = |(document, cells): &(DatedResult, CellFigures)| {
         Some((document.clone(), cells.get(cell)?.clone()))
     };
     documents.iter().filter_map(has).collect()
@@ -80,19 +87,20 @@ fn having(documents: &[(Dated, CellFigures)], cell: &str) -> Vec<(Dated, CellFig
 fn cells(
     registry: &Registry,
     asked: &[String],
-    documents: &[(Dated, CellFigures)],
+    documents: &[(DatedResult, CellFigures)],
 ) -> Result<BTreeSet<String>, Stop> {
     let known: BTreeSet<&String> = documents.iter().flat_map(|(_, cells)| cells.keys()).collect();
     if asked.is_empty() {
         return Ok(known.into_iter().cloned().collect());
     }
+    let host = request::host()?;
     let mut found = BTreeSet::new();
     for words in asked {
         if known.contains(words) {
             found.insert(words.clone());
             continue;
         }
-        for cell in arm::cells(registry, &request::host()?, words, None)? {
+        for cell in arm::cells(registry, &host, words, None)? {
             // As documents name it.
             let id = output::without_home(&cell.id);
             if !known.contains(&id) {

@@ -35,7 +35,7 @@ pub struct Arm {
 
 impl Arm {
     /// Whether another one has the same figures of the same rounds.
-    pub fn has_the_figures_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_the_figures_of(&self, other: &Self) -> bool {
         let figures = |arm: &'_ Self| -> Vec<(u64, Option<f64>, Option<f64>)> {
             arm.rounds.iter().map(|round| (round.number, round.own, round.cpu)).collect()
         };
@@ -91,17 +91,17 @@ impl Arm {
     }
 
     /// How many of its rounds were accepted.
-    pub fn accepted(&self) -> usize {
+    pub(crate) fn accepted(&self) -> usize {
         self.rounds.len()
     }
 
     /// How it was timed, where single operations and means of batches are two different figures.
-    pub fn mode(&self) -> &str {
+    pub(crate) fn mode(&self) -> &str {
         self.timing.as_ref().map_or("", |timing| timing.mode.as_str())
     }
 
     /// It with the operations of its rounds.
-    pub fn open(&self) -> Opened<'_> {
+    pub(crate) fn open(&self) -> Opened<'_> {
         Opened { arm: self, samples: self.rounds.iter().map(Taken::sample).collect() }
     }
 }

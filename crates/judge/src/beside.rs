@@ -11,7 +11,9 @@ const CONFIDENCE: f64 = 0.95;
 /// A ratio and its 95 % interval, where there are rounds enough for one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ratio {
+    /// The ratio, B over A.
     pub value: f64,
+    /// Its 95 % interval; `None` of too few rounds.
     pub ci95: Option<[f64; 2]>,
 }
 

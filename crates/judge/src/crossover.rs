@@ -3,7 +3,7 @@
 use super::beside::Ratio;
 use super::files::distrust;
 use super::pair::Pair;
-use super::rounds::name;
+use super::rounds::short_name;
 use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
 use ipcperf_stats::{Arm, Change, Evidence, Looked, changes};
 
@@ -49,7 +49,7 @@ impl<'a> Search<'a> {
         let doubt = distrust("this run", &[set]);
         let is_measured = |cell: &&Cell| cell.status == Status::Ok && cell.verified;
         let measured: Vec<(String, &Cell)> =
-            set.cells.iter().filter(is_measured).map(|cell| (name(cell), cell)).collect();
+            set.cells.iter().filter(is_measured).map(|cell| (short_name(cell), cell)).collect();
         let at = |cell: &Cell| cell.key.place_on(asked.over);
         let mut points: Vec<Point<'_>> = measured
             .iter()

@@ -5,8 +5,8 @@ use super::fields::{Class, Differences, Incomparable, differences};
 use super::metric::MetricKind;
 use super::pair::{Figure, Match, Pair, compare, percent};
 use super::session::{count, sessions};
-use crate::load::{LoadError, load_with};
 use crate::once::{Repeatable, run_of};
+use crate::reading::{LoadError, load_with};
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
     Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, Origin, ResultSet, Severity, Side,

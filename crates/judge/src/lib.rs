@@ -14,11 +14,11 @@ mod files;
 mod gate;
 pub mod label;
 mod live;
-pub mod load;
 mod metric;
 mod once;
 mod pair;
 mod programs;
+mod reading;
 mod relations;
 mod rounds;
 #[cfg(any(test, feature = "sample"))]
@@ -26,24 +26,21 @@ pub mod sample;
 mod session;
 
 pub use arm::Arm;
-pub use beside::beside;
-pub use crossover::winner;
-pub use crossover::{Point, Search};
-pub use fields::{Class, differences};
-pub use fields::{Differences, Facts, changes, facts};
-pub use fields::{Incomparable, factor_names};
-pub use files::session_floor;
-pub use files::{Recorded, Terms, at_once, compare_files};
+pub use beside::{Ratio, beside};
+pub use crossover::{Point, Search, winner};
+pub use fields::{
+    Class, Differences, Facts, Incomparable, changes, differences, factor_names, facts,
+};
+pub use files::{Recorded, Terms, at_once, compare_files, session_floor};
 pub use gate::{Limit, Outcome, Slower};
 pub use live::{Arms, compare_live};
-pub use load::{LoadError, is_document, load, run_key};
-pub use metric::metric_of;
 pub use metric::{
     MetricKind, ROUND_TRIP, Reading, TIE_FACTOR, clock_share, has_too_few_rounds, is_timed_alone,
-    lost_its_rounds,
+    lost_its_rounds, metric_of,
 };
 pub use once::{Repeatable, once};
 pub use pair::{between, percent, times};
 pub use programs::{ProgramFigure, Programs, compare_programs};
+pub use reading::{LoadError, damaged, is_document, is_of, load, run_key};
 pub use relations::{Choice, Relation, Relations, margin};
-pub use rounds::{Operations, lost_too_much, name};
+pub use rounds::{Operations, lost_too_much, short_name};

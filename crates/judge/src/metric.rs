@@ -63,7 +63,7 @@ impl MetricKind {
     }
 
     /// Whether more is better.
-    pub const fn more_is_better(self) -> bool {
+    pub(crate) const fn more_is_better(self) -> bool {
         matches!(self, Self::Primary(Figure::Throughput | Figure::Requests))
     }
 
@@ -92,7 +92,7 @@ impl MetricKind {
     }
 
     /// Which family of claims it belongs to, in the order in which they are reported.
-    pub const fn family(self) -> usize {
+    pub(crate) const fn family(self) -> usize {
         match self {
             Self::Primary(_) => 0,
             Self::P99 | Self::Above(_) => 1,
@@ -111,7 +111,7 @@ impl MetricKind {
     }
 
     /// How much sessions differ, where medians of sessions differ by `primary`.
-    pub fn session_floor(self, primary: f64) -> f64 {
+    pub(crate) fn session_floor(self, primary: f64) -> f64 {
         match self {
             Self::Primary(_) | Self::Cpu => primary,
             Self::P99 => TAIL_FLOOR * primary,

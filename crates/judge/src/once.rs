@@ -1,4 +1,4 @@
-//! A result counts once, however often it is given: a file and its kept copy are one run.
+//! A result counts once, however often it is given: a file and its copy are one run.
 
 use ipcperf_core::result::{
     ArmRound, Cell, Host, Invocation, Kernel, Origin, Replication, ResultSet,
@@ -151,16 +151,5 @@ mod tests {
         let (kept, told) = left(copies);
         let words = "Left out: '2.json', '3.json', '4.json' and 36 more are the same result as '1.json', or a part of it";
         assert_eq!((kept, told), (vec!["1.json".to_owned()], vec![words.to_owned()]));
-    }
-
-    #[test]
-    fn a_replication_counts_once_as_well() {
-        let text = include_str!("../../report/src/replication/fixtures/marhubi.json");
-        let one: Replication = serde_json::from_str(text).expect("stored by this program");
-        let mut other = one.clone();
-        other.studies[0].arms[0].rounds[0].values.insert("took_ns".to_owned(), 7.0);
-        let (kept, told) = left(vec![("a", one.clone()), ("b", one), ("c", other)]);
-        assert_eq!(kept, ["a", "c"]);
-        assert_eq!(told, ["Left out: 'b' is the same result as 'a', or a part of it"]);
     }
 }

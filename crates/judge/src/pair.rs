@@ -2,7 +2,7 @@
 
 use super::arm::Arm;
 use super::metric::MetricKind;
-use super::rounds::{lacking, name};
+use super::rounds::{lacking, short_name};
 use crate::figures;
 use ipcperf_core::result::{
     Adjustment, Cell, CellComparison, CellKey, Difference, FigureComparison, Metric,
@@ -76,7 +76,7 @@ impl Pair {
         let (a_rounds, b_rounds) = kind.common(a, b);
         let mode = |cell: &Cell| cell.timing.as_ref().map(|timing| timing.mode.clone());
         let timed = || (mode(a) != mode(b)).then(|| "timed in two ways".to_owned());
-        let lacks = |cell: &Cell| lacking(cell).map(|why| format!("{}: {why}", name(cell)));
+        let lacks = |cell: &Cell| lacking(cell).map(|why| format!("{}: {why}", short_name(cell)));
         Self {
             figure: Figure::of(kind, &a.key),
             evidence: Evidence::paired(&a_rounds, &b_rounds),

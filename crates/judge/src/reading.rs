@@ -70,7 +70,7 @@ pub fn load(text: &str) -> Result<ResultSet, LoadError> {
 }
 
 /// The same with a way of reading.
-pub fn load_with(
+pub(crate) fn load_with(
     text: &str,
     read: impl FnOnce(&str) -> Result<ResultSet, serde_json::Error>,
 ) -> Result<ResultSet, LoadError> {

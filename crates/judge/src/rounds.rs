@@ -146,7 +146,7 @@ impl Operations {
 }
 
 /// A cell as it is called beside others of its frame: its mechanism, and the knobs that were set.
-pub fn name(cell: &Cell) -> String {
+pub fn short_name(cell: &Cell) -> String {
     let mut words = vec![cell.key.mechanism.clone()];
     let base = cell.key.mechanism.split('/').next().unwrap_or_default();
     words.extend(cell.knobs.iter().filter_map(|(name, reading)| {

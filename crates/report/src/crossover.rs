@@ -38,9 +38,9 @@ const fn nouns(axis: Axis) -> (&'static str, &'static str) {
 }
 
 /// A search in words.
-struct InWords<'a>(Search<'a>);
+struct SearchWords<'a>(Search<'a>);
 
-impl<'a> Deref for InWords<'a> {
+impl<'a> Deref for SearchWords<'a> {
     type Target = Search<'a>;
 
     fn deref(&self) -> &Self::Target {
@@ -48,7 +48,7 @@ impl<'a> Deref for InWords<'a> {
     }
 }
 
-impl InWords<'_> {
+impl SearchWords<'_> {
     fn arm(&self, arm: Arm) -> &str {
         match arm {
             Arm::A => &self.asked.a,
@@ -191,13 +191,13 @@ fn other(arm: Arm) -> Arm {
 #[cfg(test)]
 pub(crate) fn heads(set: &ResultSet) -> Vec<String> {
     let columns =
-        Search::of(set).map(InWords).map(|found| found.table().columns).unwrap_or_default();
+        Search::of(set).map(SearchWords).map(|found| found.table().columns).unwrap_or_default();
     columns.into_iter().map(|column| column.head).collect()
 }
 
 /// What a document says of the search it is of; `None` if it is of none.
 fn sentences(set: &ResultSet) -> Option<Vec<String>> {
-    Search::of(set).map(InWords).map(|found| found.sentences())
+    Search::of(set).map(SearchWords).map(|found| found.sentences())
 }
 
 /// What a run says in sentences: what its search found, or else how its cells differ.
@@ -207,7 +207,7 @@ pub(crate) fn answer(set: &ResultSet, specs: &Specs) -> Vec<String> {
 
 /// The answer of a search, and its points; `None` of another document.
 pub(crate) fn doc(set: &ResultSet) -> Option<Doc> {
-    let found = Search::of(set).map(InWords)?;
+    let found = Search::of(set).map(SearchWords)?;
     let mut sentences = found.sentences().into_iter();
     let mut doc = Doc::new(sentences.next().unwrap_or_default());
     let body = &mut doc.body;

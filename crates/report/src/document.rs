@@ -1,11 +1,11 @@
 //! Kinds of documents that can be read and shown again: each is a row.
 //!
-//! A kind implements [`Document`], and [`DOCUMENTS`] has its row. `report`, `--if-done`, the fuzz targets and every text
-//! that may be any document read the rows.
+//! A kind implements [`Document`], and [`DOCUMENTS`] has its row. `report`, `--if-done` and fuzz read documents through
+//! these rows.
 
-use crate::load::{self, LoadError};
 use crate::{Format, Specs, Style};
 use ipcperf_core::result::{Comparison, Origin, Profile, Replication, ResultSet};
+use ipcperf_judge::{LoadError, is_of};
 use std::any::Any;
 use std::fmt;
 use std::io::{self, Write};
@@ -52,7 +52,7 @@ pub trait Document: Any {
     where
         Self: Sized;
 
-    /// The command that wrote it.
+    /// The command whose plan it follows: `--if-done` compares it.
     fn command(&self) -> &str;
 
     /// Which document it is.
@@ -74,15 +74,9 @@ pub trait Document: Any {
 
 /// A kind of document.
 #[derive(Clone, Copy)]
-pub struct DocumentKind {
+struct DocumentKind {
     schema: fn() -> &'static str,
     load: fn(&str) -> Result<Box<dyn Document>, LoadError>,
-}
-
-impl fmt::Debug for DocumentKind {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(self.schema())
-    }
 }
 
 impl DocumentKind {
@@ -90,15 +84,13 @@ impl DocumentKind {
         Self { schema: D::schema, load: |text| Ok(Box::new(D::load(text)?)) }
     }
 
-    /// Its schema, without a minor version.
-    #[must_use]
-    pub fn schema(&self) -> &'static str {
+    fn schema(&self) -> &'static str {
         (self.schema)()
     }
 }
 
-/// All kinds. A text that says to be none of them is read as the first, whose error says what it is.
-pub const DOCUMENTS: &[DocumentKind] = &[
+/// All kinds. A text of no known kind is read as the first, whose error names what was found.
+const DOCUMENTS: &[DocumentKind] = &[
     DocumentKind::of::<ResultSet>(),
     DocumentKind::of::<Replication>(),
     DocumentKind::of::<Comparison>(),
@@ -110,14 +102,14 @@ pub const DOCUMENTS: &[DocumentKind] = &[
 /// # Errors
 /// As [`Document::load`]; or it is of no kind, or of another major version of it.
 pub fn read_document(text: &str) -> Result<Box<dyn Document>, LoadError> {
-    let found = DOCUMENTS.iter().find(|kind| load::is_of(text, kind.schema()));
+    let found = DOCUMENTS.iter().find(|kind| is_of(text, kind.schema()));
     (found.unwrap_or(&DOCUMENTS[0]).load)(text)
 }
 
 /// Whether a text says that it is a document of this kind and major version.
 #[must_use]
 pub fn is_a<D: Document>(text: &str) -> bool {
-    load::is_of(text, D::schema())
+    is_of(text, D::schema())
 }
 
 /// That a document was stopped after `done` of `planned` rounds; there are as many where what was left is no round.

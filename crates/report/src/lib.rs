@@ -48,7 +48,7 @@ pub use compare::comparison;
 pub use csv::Rows;
 pub use describe::describe;
 pub use doctor::doctor;
-pub use document::{DOCUMENTS, Document, DocumentKind, Show, is_a, read_document};
+pub use document::{Document, Show, is_a, read_document};
 pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use fittest::{by_custom, by_fitness};
 pub use list::{ListRow, list};
@@ -58,7 +58,7 @@ pub use replication::{across, plots, replication};
 pub use result::render;
 pub use selftest::selftest;
 pub use specs::Specs;
-pub use trend::{CellFigure, CellFigures, Dated, Trend, dated, trend, trends};
+pub use trend::{CellFigure, CellFigures, DatedResult, Trend, figures_of, trend, trends};
 pub use words::{is_word, words};
 
 pub use ipcperf_judge::{

@@ -4,7 +4,6 @@ use crate::audit;
 use crate::csv;
 use crate::document::{Document, Show};
 use crate::figures::{self, NONE};
-use crate::load::{LoadError, damaged};
 use crate::svg::{Flow, FlowLink};
 use crate::text::{counted, join};
 use crate::{Format, Style};
@@ -13,6 +12,7 @@ use ipcperf_core::result::{
     RecordedSize, RecordedTime,
 };
 use ipcperf_core::units::grouped;
+use ipcperf_judge::{LoadError, damaged};
 use ipcperf_render::Output;
 use ipcperf_render::doc::{Blocks, Chart, Column, Doc, Line, Picture, Place, Row, Table, Tone};
 use std::collections::BTreeMap;

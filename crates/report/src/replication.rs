@@ -9,9 +9,9 @@ mod words;
 
 use crate::csv::cell as csv_cell;
 use crate::document::{Document, Show, interrupted_after};
-use crate::load::{LoadError, damaged};
 use crate::{Format, Style};
 use ipcperf_core::result::{Origin, REPLICATION_SCHEMA, Replication};
+use ipcperf_judge::{LoadError, damaged};
 use ipcperf_render::Output;
 use std::io::{self, Write};
 

@@ -5,13 +5,13 @@ use crate::answers::answers;
 use crate::chapters::{Chapter, Row as Ranked, chapters, keep_top, label};
 use crate::document::{Document, Show, interrupted_after};
 use crate::judge::{MetricKind, Relation, percent};
-use crate::load::LoadError;
 use crate::pictures::{Anchors, cells, charts};
 use crate::{
     Format, Specs, Style, bars, calls, choose, crossover, csv, explain, figures, json, machine,
     overview, pipelines, table, text,
 };
 use ipcperf_core::result::{Origin, ResultSet, SCHEMA, Stage};
+use ipcperf_judge::LoadError;
 use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Layout, Line, Row, Section, Table, Tone};
 use std::io::{self, Write};
 
@@ -46,7 +46,7 @@ impl Document for ResultSet {
     }
 
     fn load(text: &str) -> Result<Self, LoadError> {
-        crate::load::load(text)
+        ipcperf_judge::load(text)
     }
 
     fn command(&self) -> &str {

@@ -12,7 +12,7 @@ pub(crate) struct Edge {
     /// Built under `--cfg loom` only, that is, never shipped.
     pub(crate) loom_only: bool,
     /// Takes the simulated host along, which is for tests.
-    pub(crate) simulates: bool,
+    pub(crate) is_for_tests: bool,
 }
 
 /// What a workspace package may depend on.
@@ -70,6 +70,9 @@ const TABLE: &[Allowed] = &[
 ];
 const KNOW_EVERYBODY: [&str; 2] = ["ipcperf", "ipcperf-fuzz"];
 
+/// Features that only tests may use.
+const FOR_TESTS: [&str; 2] = ["simulate", "sample"];
+
 /// Packages of the workspace and their edges, development dependencies left out.
 pub(crate) fn from_metadata(metadata: &Metadata) -> (Vec<String>, Vec<Edge>) {
     let packages = metadata.workspace_packages();
@@ -78,7 +81,7 @@ pub(crate) fn from_metadata(metadata: &Metadata) -> (Vec<String>, Vec<Edge>) {
         shipped.map(|dependency| Edge {
             from: package.name.to_string(),
             to: dependency.name.clone(),
-            simulates: dependency.features.iter().any(|feature| feature == "simulate"),
+            is_for_tests: dependency.features.iter().any(|one| FOR_TESTS.contains(&one.as_str())),
             loom_only: dependency.target.as_ref().is_some_and(|t| t.to_string() == "cfg(loom)"),
         })
     });
@@ -87,8 +90,8 @@ pub(crate) fn from_metadata(metadata: &Metadata) -> (Vec<String>, Vec<Edge>) {
 
 /// Every edge that the table does not have.
 pub(crate) fn check((packages, edges): &(Vec<String>, Vec<Edge>)) -> Vec<Violation> {
-    let simulating = edges.iter().filter(|edge| edge.simulates).map(|edge| {
-        let what = format!("{} may simulate in tests only", edge.from);
+    let simulating = edges.iter().filter(|edge| edge.is_for_tests).map(|edge| {
+        let what = format!("{} may simulate, or make results up, in tests only", edge.from);
         Violation::new("Cargo.toml", 0, what)
     });
     let mut violations: Vec<Violation> = simulating.collect();
@@ -118,7 +121,8 @@ mod tests {
     use super::*;
 
     fn check_edge(from: &str, to: &str, loom_only: bool) -> Vec<Violation> {
-        let edge = Edge { from: from.to_owned(), to: to.to_owned(), loom_only, simulates: false };
+        let edge =
+            Edge { from: from.to_owned(), to: to.to_owned(), loom_only, is_for_tests: false };
         check_all(edge)
     }
 
@@ -130,7 +134,7 @@ mod tests {
     #[test]
     fn only_tests_may_simulate() {
         let (from, to) = ("ipcperf".to_owned(), "ipcperf-engine".to_owned());
-        let violations = check_all(Edge { from, to, loom_only: false, simulates: true });
+        let violations = check_all(Edge { from, to, loom_only: false, is_for_tests: true });
         assert_eq!(violations.len(), 1, "{violations:?}");
     }
 

@@ -119,7 +119,7 @@ fn sabotage(name: Option<&str>) -> Result<Vec<Injector>, Stop> {
 
 impl CommandArgs for SelftestArgs {
     const NAME: &'static str = "selftest";
-    const GROUP: CommandGroup = CommandGroup::Facts;
+    const GROUP: CommandGroup = CommandGroup::Machine;
     const ABOUT: &'static str = "Verify ipcperf on this machine in under a minute: known delays are measured, injected faults are detected";
     const EXAMPLES: &'static str = "Examples:
   ipcperf selftest

@@ -8,13 +8,13 @@ use super::words::{
 use crate::csv;
 use crate::document::{Document, Show, interrupted_after};
 use crate::judge::times;
-use crate::load::{LoadError, damaged};
 use crate::svg::{Axis, Strip, StripRow};
 use crate::text::{counted, join};
 use crate::{Format, Style};
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, CellComparison, Comparison, Difference, FigureComparison, Origin, Side,
 };
+use ipcperf_judge::{LoadError, damaged};
 use ipcperf_render::Output;
 use ipcperf_render::doc::{Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table, Tone};
 use std::io::{self, Write};

@@ -5,7 +5,7 @@ use crate::chapters::is_comparable;
 use crate::figures;
 use crate::fittest::{Fitness, fitness};
 use crate::judge::{
-    MetricKind, Reading, Relation, Relations, lost_its_rounds, margin, name, percent,
+    MetricKind, Reading, Relation, Relations, lost_its_rounds, margin, percent, short_name,
 };
 use crate::text::{in_groups, join};
 use ipcperf_core::result::{Cell, CellComparison, Comparison, Difference, ResultSet, Status};
@@ -84,7 +84,7 @@ fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
         cells.iter().filter_map(|cell| Some((*cell, kind.reading(cell, &set.clock)?))).collect();
     // Cells without a ratio stay in this order, whichever cell was asked for first.
     cells.sort_by(|(a, own), (b, other)| {
-        kind.order(own.value, other.value).then_with(|| name(a).cmp(&name(b)))
+        kind.order(own.value, other.value).then_with(|| short_name(a).cmp(&short_name(b)))
     });
     let fit = |cell: &Cell| fitness(specs(&cell.key.mechanism));
     let margin = margin(&set.invocation.plan);
@@ -92,10 +92,10 @@ fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
         return "Nothing to compare: no cell has a figure.".to_owned();
     };
     let relations = relations.at_grade(&set.noise.grade);
-    let reference = name(cells[relations.reference()].0);
+    let reference = short_name(cells[relations.reference()].0);
     let order = relations.order().into_iter().filter(|at| *at != relations.reference());
     let other = |at: usize| Other {
-        name: name(cells[at].0),
+        name: short_name(cells[at].0),
         relation: relations.relation(at),
         fitness: fit(cells[at].0),
     };

@@ -4,7 +4,7 @@ use super::parts::{Part as PartOf, Rounds, Trip, beyond, figure};
 use crate::advice::has_places;
 use crate::chapters::label;
 use crate::figures::{self, NONE};
-use crate::judge::{MetricKind, name};
+use crate::judge::{MetricKind, short_name};
 use crate::table::grade_words;
 use crate::{Specs, Style, svg, text};
 use ipcperf_core::result::{CallTime, Cell, Metric, ResultSet, Status};
@@ -537,7 +537,7 @@ fn changes(set: &ResultSet, trips: &[Trip], is_verbose: bool) -> Section {
                 Tone::Plain,
                 format!(
                     "One change at a time, all else as in {} with {size}; times is the ratio within rounds.",
-                    name(first.cell)
+                    short_name(first.cell)
                 ),
             );
             if is_short {

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::document::is_a;
+use crate::once;
 use crate::testing::sample;
 use crate::testing::schema::{is_described, schema};
 use crate::testing::sound::{is_sound, spoiled};
@@ -451,4 +452,16 @@ fn a_page_has_every_claim_figure_and_picture_and_no_text_of_it_is_markup() {
     assert_eq!(shown.matches("<svg ").count(), plots(&document).len());
     let spoiled: Replication = serde_json::from_value(spoiled(&document)).expect("a document");
     is_sound(&written(&spoiled, Format::Html, &Style::default()));
+}
+
+#[test]
+fn a_replication_counts_once_as_well() {
+    let text = include_str!("fixtures/marhubi.json");
+    let one: Replication = serde_json::from_str(text).expect("stored by this program");
+    let mut other = one.clone();
+    other.studies[0].arms[0].rounds[0].values.insert("took_ns".to_owned(), 7.0);
+    let given = [("a", one.clone()), ("b", one), ("c", other)];
+    let (kept, told) = once(given.map(|(name, one)| (name.to_owned(), one)).to_vec());
+    assert_eq!(kept.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a", "c"]);
+    assert_eq!(told, ["Left out: 'b' is the same result as 'a', or a part of it"]);
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A result without its cells.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Dated {
+pub struct DatedResult {
     /// What its reader calls it: the name of its file.
     pub name: String,
     /// When its run started, UTC.
@@ -63,16 +63,16 @@ impl CellFigure {
 
 /// What a trend takes from the result that is called `name`.
 #[must_use]
-pub fn dated(name: String, set: &ResultSet) -> (Dated, CellFigures) {
+pub fn figures_of(name: String, set: &ResultSet) -> (DatedResult, CellFigures) {
     let figures = set.cells.iter().map(|cell| {
         // As two documents are matched: its key but for the CPUs, and the knobs as they were asked for.
         (cell.key.words(&cell.requested()), CellFigure::of(cell))
     });
-    let dated = Dated {
+    let result = DatedResult {
         name,
         started_utc: set.started_utc.clone(),
         grade: set.noise.grade.clone(),
         facts: facts(set),
     };
-    (dated, map_of(figures))
+    (result, map_of(figures))
 }

@@ -6,6 +6,6 @@ mod overview;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use figure::{CellFigure, CellFigures, Dated, dated};
+pub use figure::{CellFigure, CellFigures, DatedResult, figures_of};
 pub use over_time::{Trend, trend};
 pub use overview::trends;

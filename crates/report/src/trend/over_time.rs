@@ -1,6 +1,6 @@
 //! One cell over the documents that have it.
 
-use super::figure::{CellFigure, Dated};
+use super::figure::{CellFigure, DatedResult};
 use crate::compare::{by_metric, differing};
 use crate::figures::{self, NONE, or_none};
 use crate::judge::{Differences, changes, percent, session_floor};
@@ -59,21 +59,38 @@ pub(super) const COLUMNS: &[csv::Column] = &[
 pub struct Trend {
     cell: String,
     /// Of the last document that counts.
-    pub(super) machine: Dated,
+    pub(super) machine: DatedResult,
     points: Vec<Point>,
+    /// The latest of all results, whether it has the cell or not.
+    newest: String,
+}
+
+/// What became of a cell in the latest result.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Latest {
+    /// Its figure relative to the one before it: a change is shown.
+    Changed(f64),
+    /// No change is shown.
+    Unchanged,
+    /// It had a figure, and has none now.
+    Lost(Status),
+    /// It had a figure, and the latest result does not have the cell, or cannot be compared.
+    Absent,
+    /// Fewer than two figures can be compared.
+    TooFew,
 }
 
 /// What the facts have in a field.
-fn fact<'a>(document: &'a Dated, field: &str) -> &'a str {
+fn fact<'a>(document: &'a DatedResult, field: &str) -> &'a str {
     let parts = document.facts.get(field).and_then(|parts| parts.values().next());
     parts.map_or("", String::as_str)
 }
 
 /// Why a document is not compared with the last one.
 fn incomparable(
-    document: &Dated,
+    document: &DatedResult,
     figure: &CellFigure,
-    last: (&Dated, &CellFigure),
+    last: (&DatedResult, &CellFigure),
 ) -> Option<String> {
     let mut differs = changes(&document.facts, &last.0.facts);
     let is_other = |name: &String| MACHINE.contains(&name.as_str());
@@ -95,15 +112,15 @@ fn incomparable(
     }
 }
 
-/// A cell over these documents, the oldest first. What cannot be compared with the last one that has a figure
-/// is left out, with the reason.
+/// A cell over the results that have it, the oldest first; `newest` is the latest of all results. What cannot be compared with
+/// the last one that has a figure is left out, with the reason.
 #[must_use]
-pub fn trend(cell: &str, documents: Vec<(Dated, CellFigure)>) -> Trend {
+pub fn trend(cell: &str, documents: Vec<(DatedResult, CellFigure)>, newest: &str) -> Trend {
     let counts = |figure: &CellFigure| figure.value.is_some() && !figure.not_confirmed;
     let last = documents.iter().rev().find(|(_, figure)| counts(figure));
     let last = last.or(documents.last()).cloned();
     let (last, reference) = last.unwrap_or_default();
-    let mut before: Option<Dated> = None;
+    let mut before: Option<DatedResult> = None;
     let mut points: Vec<Point> = Vec::new();
     for (document, figure) in documents {
         let is_it = |point: &&Point| {
@@ -117,11 +134,11 @@ pub fn trend(cell: &str, documents: Vec<(Dated, CellFigure)>) -> Trend {
             changed = before.map_or(changed, |before| changes(&before.facts, &document.facts));
             before = Some(document.clone());
         }
-        let Dated { name, started_utc, grade, .. } = document;
+        let DatedResult { name, started_utc, grade, .. } = document;
         let cell = cell.to_owned();
         points.push(Point { cell, name, started_utc, grade, figure, changed, left_out });
     }
-    Trend { cell: cell.to_owned(), machine: last, points }
+    Trend { cell: cell.to_owned(), machine: last, points, newest: newest.to_owned() }
 }
 
 /// `25 % higher`.
@@ -264,21 +281,51 @@ impl Trend {
         (is_trusted && is_apart && factor > 1.0 + self.floor().0).then_some(value / old)
     }
 
-    /// The last figure and the one before it.
+    /// The figure in the latest result, and the one before it.
     pub(super) fn figures(&self) -> [String; 2] {
-        self.last_two()
-            .map(|found| or_none(found, |(point, value)| by_metric(&point.figure.metric, value)))
+        let [last, before] = self.last_two();
+        let now = match self.latest() {
+            Latest::Lost(_) | Latest::Absent => [None, last],
+            _ => [last, before],
+        };
+        now.map(|found| or_none(found, |(point, value)| by_metric(&point.figure.metric, value)))
     }
 
-    /// What became of the last figure, in a few words.
-    pub(super) fn change(&self) -> String {
-        let newest = self.shown().last().map(|newest| newest.figure.status);
-        match (self.ratio(), newest) {
-            (Some(ratio), _) => side(ratio),
-            (None, Some(Status::Ok)) => "none is shown".to_owned(),
-            (None, Some(status)) => status.name().to_owned(),
-            (None, None) => "not compared".to_owned(),
+    /// What became of it in the latest result.
+    pub(super) fn latest(&self) -> Latest {
+        let [last, before] = self.last_two();
+        let newest = self.shown().last().copied();
+        let is_compared = newest.is_some_and(|point| point.name == self.newest);
+        match (newest, self.ratio()) {
+            _ if last.is_none() => Latest::TooFew,
+            _ if !is_compared => Latest::Absent,
+            (Some(newest), _) if newest.figure.value.is_none() => {
+                Latest::Lost(newest.figure.status)
+            }
+            (_, Some(ratio)) => Latest::Changed(ratio),
+            _ if before.is_some() => Latest::Unchanged,
+            _ => Latest::TooFew,
         }
+    }
+
+    /// The same in a few words.
+    pub(super) fn change(&self) -> String {
+        match self.latest() {
+            Latest::Changed(ratio) => side(ratio),
+            Latest::Unchanged => "no change shown".to_owned(),
+            Latest::Lost(Status::Ok) => "no figure".to_owned(),
+            Latest::Lost(status) => status.name().to_owned(),
+            Latest::Absent => "not in the latest result, or not compared".to_owned(),
+            Latest::TooFew => "not compared".to_owned(),
+        }
+    }
+
+    /// Results that cannot be compared whatever the cell, with the reason. Values of screens differ from cell to cell.
+    pub(super) fn other_results(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.points.iter().filter_map(|point| {
+            let why = point.left_out.as_deref().filter(|why| *why != NOT_CONFIRMED)?;
+            Some((why, point.name.as_str()))
+        })
     }
 
     /// The last figure and the one before it, in a sentence.

@@ -10,7 +10,7 @@ use ipcperf_core::result::{ResultSet, Status, Timing};
 const PIPE: &str = "pipe ping-pong 64B same-llc";
 
 /// What a trend takes from a document in which a pipe takes that long.
-fn document(p50: f64, change: impl Fn(&mut ResultSet)) -> (Dated, CellFigures) {
+fn document(p50: f64, change: impl Fn(&mut ResultSet)) -> (DatedResult, CellFigures) {
     let mut set = sample::set(vec![
         sample::cell("pipe", 64, sample::TWO).rtt(p50, p50 / 100.0),
         sample::cell("tcp", 64, sample::TWO).not_ok(Status::Failed, "it broke"),
@@ -19,11 +19,11 @@ fn document(p50: f64, change: impl Fn(&mut ResultSet)) -> (Dated, CellFigures) {
     set.cells[0].timing = Some(Timing { mode: "per-op".into(), batch: 1 });
     set.tool.build.insert("debug_assertions".to_owned(), "false".to_owned());
     change(&mut set);
-    dated(String::new(), &set)
+    figures_of(String::new(), &set)
 }
 
-fn named(name: &str, document: Dated) -> Dated {
-    Dated { name: name.to_owned(), ..document }
+fn named(name: &str, document: DatedResult) -> DatedResult {
+    DatedResult { name: name.to_owned(), ..document }
 }
 
 fn text(trend: &Trend, format: Format, width: usize) -> String {
@@ -33,12 +33,14 @@ fn text(trend: &Trend, format: Format, width: usize) -> String {
 }
 
 /// A cell over documents of these changes, named a, b, c, ...
-fn follow(cell: &str, documents: Vec<(Dated, CellFigures)>) -> Trend {
+fn follow(cell: &str, documents: Vec<(DatedResult, CellFigures)>) -> Trend {
     let names = "abcdefg".chars().map(|name| format!("{name}.json"));
-    let has = |(name, (document, mut cells)): (String, (Dated, CellFigures))| {
+    let has = |(name, (document, mut cells)): (String, (DatedResult, CellFigures))| {
         Some((named(&name, document), cells.remove(cell)?))
     };
-    trend(cell, names.zip(documents).filter_map(has).collect())
+    let found: Vec<_> = names.zip(documents).filter_map(has).collect();
+    let newest = found.last().map(|(result, _)| result.name.clone()).unwrap_or_default();
+    trend(cell, found, &newest)
 }
 
 /// A trend of two documents.
@@ -177,7 +179,7 @@ fn of_a_document_that_lost_the_figure_it_is_told_that_and_nothing_of_those_befor
         set.cells[0].rtt_ns = None;
     };
     let all = || vec![document(10_000.0, same), document(10_001.0, same)];
-    let step = |last: Vec<(Dated, CellFigures)>| follow(PIPE, [all(), last].concat()).step();
+    let step = |last: Vec<(DatedResult, CellFigures)>| follow(PIPE, [all(), last].concat()).step();
     assert_eq!(step(vec![document(1.0, broken)]), "c.json has no figure (failed)");
     let again = vec![document(1.0, broken), document(10_002.0, same)];
     assert_eq!(step(again), "no change since b.json is shown, 10.0 us after 10.0 us");
@@ -233,6 +235,45 @@ fn of_several_cells_those_that_changed_come_first() {
     assert!(none.starts_with(PIPE), "one cell has its chart: {none}");
 }
 
+/// A mechanism that broke stood among those without a change, or in no list at all.
+#[test]
+fn a_cell_that_lost_its_figure_is_listed_and_one_with_too_few_is_counted() {
+    let works = |set: &mut ResultSet| {
+        set.cells[1] = sample::cell("tcp", 64, sample::TWO).rtt(20_000.0, 200.0);
+    };
+    let tcp = "tcp ping-pong 64B same-llc";
+    let broken = follow(tcp, vec![document(10_000.0, works), document(10_000.0, same)]);
+    assert_eq!(broken.change(), "failed");
+    let pipe = || follow(PIPE, vec![document(10_000.0, same), document(10_001.0, same)]);
+    let gone = trend(
+        PIPE,
+        vec![(
+            named("a.json", document(1e4, same).0),
+            CellFigure { value: Some(1e4), ..CellFigure::default() },
+        )],
+        "z.json",
+    );
+    let other = |set: &mut ResultSet| set.host.cpu_model = "Another CPU".to_owned();
+    let moved =
+        follow(PIPE, vec![document(1.0, other), document(1e4, same), document(10_001.0, same)]);
+    let all = [broken, pipe(), gone, moved];
+    let shown = |format, verbose| {
+        let style = Style { width: 100, verbose, ..Style::default() };
+        to_text(|out| trends(&all, format, &style, out))
+    };
+    let text = shown(Format::Table, false);
+    assert!(text.starts_with("No change is shown in 2 cells; 1 cell lost its figure\n"), "{text}");
+    assert!(
+        text.contains("\ntcp ping-pong 64B same-llc           2  20.0 us        -  failed"),
+        "{text}"
+    );
+    assert!(text.contains("Not listed: 1 cell with fewer"), "{text}");
+    assert!(text.contains("- a.json: another machine (cpu: Another CPU -> "), "{text}");
+    assert!(shown(Format::Table, true).contains("not in the latest result"));
+    assert_eq!(shown(Format::Csv, false).lines().count(), 1 + 2 + 2 + 1 + 3);
+    assert_eq!(shown(Format::Ndjson, false).lines().count(), 2 + 2 + 1 + 3);
+}
+
 #[test]
 fn a_cell_without_a_figure_has_a_line_that_says_why() {
     let tcp = "tcp ping-pong 64B same-llc";
@@ -257,14 +298,17 @@ fn hostile_names_and_values_are_printed_harmlessly() {
     other.facts.insert(HOSTILE.to_owned(), [(HOSTILE.to_owned(), HOSTILE.to_owned())].into());
     summary.facts.insert(HOSTILE.to_owned(), [(HOSTILE.to_owned(), "x".to_owned())].into());
     for word in [HOSTILE, "\u{7}"] {
-        let documents = [(HOSTILE, &summary), ("@a\u{202e}", &other), (HOSTILE, &summary)];
+        let documents = [(HOSTILE, &summary), ("a\u{202e}.json", &other), (HOSTILE, &summary)];
         let documents =
             documents.map(|(name, summary)| (named(name, summary.clone()), cell.clone()));
-        is_sound(&text(&trend(word, documents.to_vec()), Format::Html, 80));
+        is_sound(&text(&trend(word, documents.to_vec(), HOSTILE), Format::Html, 80));
     }
-    let kept = named("@a\u{202e}", summary);
-    let shown =
-        text(&trend("\u{7}", vec![(kept.clone(), cell.clone()), (kept, cell)]), Format::Table, 80);
+    let one = named("a\u{202e}.json", summary);
+    let shown = text(
+        &trend("\u{7}", vec![(one.clone(), cell.clone()), (one, cell)], ""),
+        Format::Table,
+        80,
+    );
     assert!(shown.chars().all(|sign| sign == '\n' || !sign.is_control()), "{shown:?}");
     assert!(!shown.contains('\u{202e}'));
 }

@@ -14,7 +14,7 @@ pub(super) const COLUMNS: &[Word] = &[
     word(
         "size",
         Column,
-        "bytes per message; 0 B is a wake-up without data. In the list of saved results, the size of the file",
+        "bytes per message; 0 B is a wake-up without data",
         "measure the size that your program sends: ipcperf run -s 4K",
     ),
     word(
