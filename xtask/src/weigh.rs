@@ -22,27 +22,27 @@ struct Count {
 mod ceiling {
     /// Lines of code by crate. Those of the instrument (`core` to `render`) rise only with a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 15] = [
-        ("crates/core", 6_401),
+        ("crates/core", 6_403),
         ("crates/ring", 674),
-        ("crates/sys", 13_805),
+        ("crates/sys", 13_815),
         ("crates/mech", 7_626),
-        ("crates/engine", 19_047),
+        ("crates/engine", 19_070),
         ("crates/stats", 1_394),
-        ("crates/judge", 2_591),
+        ("crates/judge", 2_588),
         ("crates/render", 2_655),
-        ("crates/report", 13_148),
-        ("crates/study", 1_979),
-        ("crates/ipcperf", 10_970),
+        ("crates/report", 13_149),
+        ("crates/study", 1_995),
+        ("crates/ipcperf", 10_980),
         ("crates/builtin", 8),
-        ("crates/conformance", 3_469),
+        ("crates/conformance", 3_497),
         ("fuzz", 870),
         ("xtask", 4_242),
     ];
-    pub(super) const TEST_LINES: usize = 41_900;
-    pub(super) const TOKENS: usize = 921_100;
+    pub(super) const TEST_LINES: usize = 41_905;
+    pub(super) const TOKENS: usize = 921_071;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     /// Names that three types or more have.
-    pub(super) const SHARED_NAMES: usize = 53;
+    pub(super) const SHARED_NAMES: usize = 13;
     pub(super) const ROUND_LOOPS: usize = 1;
     pub(super) const JUDGES: usize = 0;
     pub(super) const HTML: usize = 1;

@@ -26,7 +26,7 @@ pub(crate) struct Case {
     /// What it is about, as it stands in the name of a trial.
     pub(crate) title: &'static str,
     /// What may run beside it.
-    pub(crate) beside: Beside,
+    pub(crate) beside: Concurrency,
     /// The reason why it does not apply, naming the fact that says so.
     objection: fn(&Entry) -> Option<String>,
     run: fn(&Scene<'_>) -> Result<(), Trouble>,
@@ -34,7 +34,7 @@ pub(crate) struct Case {
 
 /// What may run beside a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Beside {
+pub(crate) enum Concurrency {
     /// Anything: ends that spin hardly wait for each other in it, and it takes less than twice as long beside three others.
     Any,
     /// Anything, unless its own ends spin: they take the CPUs from all others, and it would take up to 24 times as long.
@@ -60,22 +60,23 @@ pub(crate) const CASES: &[Case] = &[
     case("C11", "interrupted_calls", floor, stops::interrupted_calls),
     case("C12", "stopped_peer", floor, stops::stopped_peer),
     case("C12", "no_death_by_a_dead_peer", floor, stops::no_death_by_a_dead_peer)
-        .beside(Beside::Any),
+        .beside(Concurrency::Any),
     case("C13", "descriptor_and_mapping_leaks", |_| None, leaks::descriptors_and_mappings),
-    case("C14", "name_leaks", |_| None, names::name_leaks).beside(Beside::None),
+    case("C14", "name_leaks", |_| None, names::name_leaks).beside(Concurrency::None),
     case("C15", "hygiene", floor, hygiene::hygiene),
-    case("C16", "isolation", floor, links::isolation).beside(Beside::Any),
+    case("C16", "isolation", floor, links::isolation).beside(Concurrency::Any),
     case("C17", "reuse", floor, links::reuse),
     case("C18", "no_allocation", reused, calls::no_allocation),
     case("C19", "no_panic_on_errors", own_calls, faults::no_panic_on_errors),
     case("C20", "declared_copies", payload, facts::declared_copies),
     case("C20", "declared_memory", payload, facts::declared_memory),
     case("C20", "declared_descriptors", descriptors, facts::declared_descriptors),
-    case("C20", "declared_silence", silence, facts::declared_silence).beside(Beside::Any),
-    case("C21", "declared_system_calls", counted, calls::declared_system_calls).beside(Beside::Any),
+    case("C20", "declared_silence", silence, facts::declared_silence).beside(Concurrency::Any),
+    case("C21", "declared_system_calls", counted, calls::declared_system_calls)
+        .beside(Concurrency::Any),
     case("C22", "unavailable_is_polite", own_calls, refusal::unavailable_is_polite),
     // Largest values take much memory at once.
-    case("C23", "options", any_knob, cases::knobs::options).beside(Beside::None),
+    case("C23", "options", any_knob, cases::knobs::options).beside(Concurrency::None),
     case("C24", "declared_namespaces", floor, namespaces::declared_namespaces),
 ];
 
@@ -85,12 +86,12 @@ const fn case(
     objection: fn(&Entry) -> Option<String>,
     run: fn(&Scene<'_>) -> Result<(), Trouble>,
 ) -> Case {
-    Case { id, title, beside: Beside::UnlessItSpins, objection, run }
+    Case { id, title, beside: Concurrency::UnlessItSpins, objection, run }
 }
 
 impl Case {
     /// The same with something else beside it.
-    const fn beside(self, beside: Beside) -> Self {
+    const fn beside(self, beside: Concurrency) -> Self {
         Self { beside, ..self }
     }
 

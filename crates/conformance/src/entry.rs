@@ -2,7 +2,7 @@
 
 use crate::page::Page;
 use crate::player;
-use crate::script::{Part, Scenario, Seen};
+use crate::script::{Scenario, StepOutcome, WorkerPart};
 use ipcperf_core::{
     Attach, BackPressure, Erased, KnobKind, Missing, OptionSet, SetupError, Spec, Wiring,
 };
@@ -28,13 +28,13 @@ impl Entry {
     pub(crate) fn play(
         &self,
         wiring: Wiring,
-        part: &Part,
+        part: &WorkerPart,
         scenario: &Scenario,
         context: &mut WorkerContext<'_>,
         page: &Page,
-    ) -> Result<Vec<Seen>, SetupError> {
+    ) -> Result<Vec<StepOutcome>, SetupError> {
         let (shape, word) = (&scenario.shape, self.spec().wake_word());
-        let Part { seat, options, .. } = part;
+        let WorkerPart { seat, options, .. } = part;
         let end = Attach { wiring, seat: *seat, shape, options, meet: &mut *context };
         let mut port = self.base.attach(end)?;
         Ok(if self.base.is_lossy {

@@ -13,7 +13,7 @@ pub(crate) struct Matrix {
 
 /// How many outcomes of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts {
+pub(crate) struct OutcomeCounts {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
     pub(crate) unavailable: usize,
@@ -40,8 +40,8 @@ impl Matrix {
         self.outcomes.insert((mechanism.to_owned(), case.to_owned()), outcome);
     }
 
-    pub(crate) fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+    pub(crate) fn counts(&self) -> OutcomeCounts {
+        let mut counts = OutcomeCounts::default();
         for outcome in self.outcomes.values() {
             *match outcome {
                 Outcome::Passed => &mut counts.passed,
@@ -137,7 +137,7 @@ impl fmt::Display for Matrix {
         for line in unavailable {
             writeln!(out, "unavailable, {line}")?;
         }
-        let Counts { passed, failed, unavailable, not_applicable } = self.counts();
+        let OutcomeCounts { passed, failed, unavailable, not_applicable } = self.counts();
         write!(
             out,
             "{passed} passed, {failed} failed, {unavailable} skipped (unavailable); {not_applicable} not applicable"

@@ -2,7 +2,7 @@
 
 use crate::page::Page;
 use crate::scene::{Scene, Trouble, mirror};
-use crate::script::{Batch, Part, Scenario, Script, Seen, Step, Told};
+use crate::script::{Batch, Scenario, Script, Step, StepOutcome, Told, WorkerPart};
 use crate::worker;
 use ipcperf_core::{
     FollowIn, Guard, KnobValue, Link, Network, OptionSet, PatternKind, Seat, SetupError, Shape,
@@ -20,8 +20,8 @@ const GRACE: Duration = Duration::from_millis(500);
 
 impl<'a> Scene<'a> {
     /// Two fresh workers.
-    pub(crate) fn pair(&'a self, options: &OptionSet) -> Result<Pair<'a>, Trouble> {
-        Pair::start(self, options, self.cpus()?, &[], None)
+    pub(crate) fn pair(&'a self, options: &OptionSet) -> Result<WorkerPair<'a>, Trouble> {
+        WorkerPair::start(self, options, self.cpus()?, &[], None)
     }
 
     /// Two fresh workers that play over one channel for messages of `size` bytes.
@@ -30,7 +30,7 @@ impl<'a> Scene<'a> {
         options: &OptionSet,
         size: usize,
         script: Script,
-    ) -> Result<Pair<'a>, Trouble> {
+    ) -> Result<WorkerPair<'a>, Trouble> {
         let mut pair = self.pair(options)?;
         pair.open(size, script)?;
         Ok(pair)
@@ -42,7 +42,7 @@ impl<'a> Scene<'a> {
         options: &OptionSet,
         size: usize,
         script: Script,
-    ) -> Result<[Vec<Seen>; 2], Trouble> {
+    ) -> Result<[Vec<StepOutcome>; 2], Trouble> {
         self.opened(options, size, script)?.done()
     }
 
@@ -52,7 +52,7 @@ impl<'a> Scene<'a> {
         options: &OptionSet,
         size: usize,
         (from, batch): (Seat, Batch),
-        at_rest: impl FnOnce(&Pair<'_>) -> Result<T, Trouble>,
+        at_rest: impl FnOnce(&WorkerPair<'_>) -> Result<T, Trouble>,
     ) -> Result<T, Trouble> {
         let script = Script::default()
             .only(from, Step::Send(batch.clone()))
@@ -73,7 +73,7 @@ impl<'a> Scene<'a> {
 
 /// Both workers. Dropping it kills them.
 #[derive(Debug)]
-pub(crate) struct Pair<'a> {
+pub(crate) struct WorkerPair<'a> {
     scene: &'a Scene<'a>,
     workers: Supervisor<'a>,
     options: OptionSet,
@@ -93,7 +93,7 @@ pub(crate) struct State {
     /// It waits at a hold.
     pub(crate) is_holding: bool,
     /// It has played its scenario.
-    pub(crate) done: Option<Vec<Seen>>,
+    pub(crate) done: Option<Vec<StepOutcome>>,
     /// It has ended, and how.
     pub(crate) died: Option<String>,
     was_killed: bool,
@@ -114,7 +114,7 @@ impl State {
     }
 }
 
-impl<'a> Pair<'a> {
+impl<'a> WorkerPair<'a> {
     /// Starts two workers for channels with these knobs, pinned where CPUs are given; the follow may be in namespaces of its
     /// own.
     pub(crate) fn start(
@@ -128,7 +128,7 @@ impl<'a> Pair<'a> {
         let mut workers = Supervisor::new(scene.deadline, None);
         for seat in Seat::BOTH {
             let who = workers.start(format!("{seat:?}"), 0)?;
-            let part = Part {
+            let part = WorkerPart {
                 mechanism: scene.entry.spec().full_name(),
                 seat,
                 options: options.clone(),
@@ -223,7 +223,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Waits for both scenarios to be over as planned.
-    pub(crate) fn done(&mut self) -> Result<[Vec<Seen>; 2], Trouble> {
+    pub(crate) fn done(&mut self) -> Result<[Vec<StepOutcome>; 2], Trouble> {
         self.wait("both ends to be done", |ends| {
             ends.iter().all(|end| end.done.is_some() && end.trouble().is_none())
         })?;

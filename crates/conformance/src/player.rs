@@ -4,7 +4,7 @@ use crate::census::{self, Descriptors};
 use crate::page::Page;
 use crate::payload::{Pattern, Stuff, explain};
 use crate::run::{Run, Stop};
-use crate::script::{Batch, End, Scenario, Seen, Step, Told, Until};
+use crate::script::{Batch, Scenario, SentFault, Step, StepOutcome, Told, Until};
 use ipcperf_core::{Fault, Lends, Port, Seat};
 use ipcperf_engine::task::WorkerContext;
 use ipcperf_sys::call_times::CallTimes;
@@ -26,7 +26,7 @@ pub(crate) fn play<P: Port>(
     word: Option<usize>,
     scenario: &Scenario,
     (context, page): (&mut WorkerContext<'_>, &Page),
-) -> Vec<Seen> {
+) -> Vec<StepOutcome> {
     let nonce = scenario.shape.nonce;
     let credit = word.unwrap_or(scenario.shape.size.min(8));
     let mut player = Player {
@@ -81,22 +81,25 @@ const fn grant_every(window: u64) -> u64 {
 }
 
 impl<P: Port> Player<'_, '_, P> {
-    fn step(&mut self, step: &Step) -> Seen {
+    fn step(&mut self, step: &Step) -> StepOutcome {
         match step {
             Step::Send(batch) => self.run(batch, Self::send_all),
             Step::Receive(batch) => self.run(batch, Self::receive_all),
             Step::Exchange(batch) => self.run(batch, Self::exchange_all),
             Step::Finish => match self.port.finish() {
-                Ok(()) => Seen::default(),
-                Err(fault) => {
-                    Seen { end: Some(fault.into()), ..Seen::stopped(format!("finish: {fault}")) }
-                }
+                Ok(()) => StepOutcome::default(),
+                Err(fault) => StepOutcome {
+                    end: Some(fault.into()),
+                    ..StepOutcome::stopped(format!("finish: {fault}"))
+                },
             },
             Step::Hold => match self.context.ready(&Told::Holding) {
-                Ok(_) => Seen::default(),
-                Err(why) => Seen::stopped(why),
+                Ok(_) => StepOutcome::default(),
+                Err(why) => StepOutcome::stopped(why),
             },
-            Step::Census => Seen { census: Some(Descriptors::take()), ..Seen::default() },
+            Step::Census => {
+                StepOutcome { census: Some(Descriptors::take()), ..StepOutcome::default() }
+            }
             Step::Counted { from, batch, warm_up } => {
                 let mut run = Run::new(batch);
                 let result = self.counted(*from, *warm_up, &mut run);
@@ -121,28 +124,36 @@ impl<P: Port> Player<'_, '_, P> {
                     match calls.finish(seen.count) {
                         Ok((times, _)) => {
                             let counted = times.into_iter().map(|(name, call)| (name, call.times));
-                            Seen { events, memory: counted.collect(), ..seen }
+                            StepOutcome { events, memory: counted.collect(), ..seen }
                         }
-                        Err(error) => Seen::stopped(error),
+                        Err(error) => StepOutcome::stopped(error),
                     }
                 }
-                Err(error) => Seen::stopped(error),
+                Err(error) => StepOutcome::stopped(error),
             },
             Step::Interruptible => match signals::count_interruptions() {
-                Ok(()) => Seen::default(),
-                Err(error) => Seen::stopped(error),
+                Ok(()) => StepOutcome::default(),
+                Err(error) => StepOutcome::stopped(error),
             },
-            Step::Interruptions => Seen { events: signals::interruptions(), ..Seen::default() },
+            Step::Interruptions => {
+                StepOutcome { events: signals::interruptions(), ..StepOutcome::default() }
+            }
             Step::Places(batch) => {
                 self.lent = Some([None; 2]);
                 let seen = self.run(batch, Self::exchange_all);
-                Seen { lent: self.lent.take().unwrap_or_default(), ..seen }
+                StepOutcome { lent: self.lent.take().unwrap_or_default(), ..seen }
             }
-            Step::Knobs => Seen { knobs: self.context.effective.clone(), ..Seen::default() },
+            Step::Knobs => {
+                StepOutcome { knobs: self.context.effective.clone(), ..StepOutcome::default() }
+            }
         }
     }
 
-    fn run(&mut self, batch: &Batch, all: fn(&mut Self, &mut Run<'_>) -> Result<(), Stop>) -> Seen {
+    fn run(
+        &mut self,
+        batch: &Batch,
+        all: fn(&mut Self, &mut Run<'_>) -> Result<(), Stop>,
+    ) -> StepOutcome {
         let mut run = Run::new(batch);
         let result = all(self, &mut run);
         run.over(result)
@@ -175,14 +186,14 @@ impl<P: Port> Player<'_, '_, P> {
         let first = self.moved[self.seat.other().index()];
         while let Some(len) = run.next() {
             let received = self.receive(len, run);
-            if run.batch.gaps && matches!(received, Err(Stop { end: End::Timeout, .. })) {
+            if run.batch.gaps && matches!(received, Err(Stop { end: SentFault::Timeout, .. })) {
                 break;
             }
             received?;
             if window > 0 && run.seen.count.is_multiple_of(every) && !run.is_complete() {
                 match self.give_credit() {
                     // The peer is gone and takes no credit. What it has sent still waits here, and then its end.
-                    Err(Stop { end: End::Closed | End::PeerDied, .. }) => {}
+                    Err(Stop { end: SentFault::Closed | SentFault::PeerDied, .. }) => {}
                     given => given?,
                 }
             }
@@ -218,7 +229,7 @@ impl<P: Port> Player<'_, '_, P> {
         while let Some(len) = run.next() {
             if !self.page.await_turn(turn) {
                 let detail = "the other end has stopped".to_owned();
-                return Err(Stop { end: End::Other, detail });
+                return Err(Stop { end: SentFault::Other, detail });
             }
             let is_marked = run.seen.count >= warm_up;
             if is_marked {

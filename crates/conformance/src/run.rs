@@ -1,21 +1,26 @@
 //! A run of messages under way: how long the next one is, what has passed so far, and how it ended.
 
 use crate::payload::{Random, Rolling};
-use crate::script::{Batch, End, Seen, Sizes, Until};
+use crate::script::{Batch, SentFault, Sizes, StepOutcome, Until};
 use ipcperf_core::Fault;
 
 /// A run of messages under way.
 pub(crate) struct Run<'a> {
     pub(crate) batch: &'a Batch,
     random: Random,
-    pub(crate) seen: Seen,
+    pub(crate) seen: StepOutcome,
     pub(crate) hash: Rolling,
 }
 
 impl<'a> Run<'a> {
     pub(crate) fn new(batch: &'a Batch) -> Self {
         let seed = if let Sizes::Random { seed, .. } = batch.sizes { seed } else { 0 };
-        Self { batch, random: Random::new(seed), seen: Seen::default(), hash: Rolling::default() }
+        Self {
+            batch,
+            random: Random::new(seed),
+            seen: StepOutcome::default(),
+            hash: Rolling::default(),
+        }
     }
 
     /// Length of the next message, as long as there is one.
@@ -44,7 +49,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    pub(crate) fn over(mut self, result: Result<(), Stop>) -> Seen {
+    pub(crate) fn over(mut self, result: Result<(), Stop>) -> StepOutcome {
         if let Err(Stop { end, detail }) = result {
             self.seen.end = Some(end);
             self.seen.detail = detail;
@@ -57,7 +62,7 @@ impl<'a> Run<'a> {
 
 /// What stopped a run of messages.
 pub(crate) struct Stop {
-    pub(crate) end: End,
+    pub(crate) end: SentFault,
     pub(crate) detail: String,
 }
 

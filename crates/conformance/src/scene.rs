@@ -3,7 +3,7 @@
 use crate::census::Descriptors;
 use crate::entry::Entry;
 use crate::payload::Random;
-use crate::script::{Batch, Script, Seen, Sizes};
+use crate::script::{Batch, Script, Sizes, StepOutcome};
 use ipcperf_core::{OptionSet, Seat, Transfers};
 use ipcperf_sys::affinity;
 use ipcperf_sys::rundir::RunDirectory;
@@ -149,13 +149,13 @@ impl<'a> Scene<'a> {
 }
 
 /// Both ends must tell the same of every step: as many messages and bytes, with the same fingerprint.
-pub(crate) fn mirror(seen: &[Vec<Seen>; 2]) -> Result<(), Trouble> {
+pub(crate) fn mirror(seen: &[Vec<StepOutcome>; 2]) -> Result<(), Trouble> {
     let [lead, follow] = seen;
     ensure(lead.len() == follow.len(), || "the ends played different steps".into())?;
     for (step, (lead, follow)) in lead.iter().zip(follow).enumerate() {
-        let tell = |seen: &Seen| (seen.count, seen.bytes, seen.hash);
+        let tell = |seen: &StepOutcome| (seen.count, seen.bytes, seen.hash);
         ensure(tell(lead) == tell(follow), || {
-            let text = |seen: &Seen| {
+            let text = |seen: &StepOutcome| {
                 format!(
                     "{} messages, {} bytes, fingerprint {:016x}",
                     seen.count, seen.bytes, seen.hash

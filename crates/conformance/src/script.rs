@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a worker is for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) struct Part {
+pub(crate) struct WorkerPart {
     /// Full name of the mechanism.
     pub(crate) mechanism: String,
     pub(crate) seat: Seat,
@@ -34,7 +34,7 @@ pub(crate) enum Told {
     /// Attached, and waiting at a [`Step::Hold`].
     Holding,
     /// What came of the steps; shorter than the scenario if one of them stopped it.
-    Done(Vec<Seen>),
+    Done(Vec<StepOutcome>),
     /// No port came about.
     Refused {
         /// The host cannot run it, as the mechanism itself says.
@@ -111,7 +111,7 @@ pub(crate) enum Sizes {
 
 /// What came of one step.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Seen {
+pub(crate) struct StepOutcome {
     /// Messages moved; a round trip is one.
     pub(crate) count: u64,
     /// Bytes moved.
@@ -119,7 +119,7 @@ pub(crate) struct Seen {
     /// Fingerprint of all of them.
     pub(crate) hash: u64,
     /// The fault that ended it.
-    pub(crate) end: Option<End>,
+    pub(crate) end: Option<SentFault>,
     /// In words.
     pub(crate) detail: String,
     /// That was not part of the plan.
@@ -134,7 +134,7 @@ pub(crate) struct Seen {
     pub(crate) lent: [Option<Lends>; 2],
 }
 
-impl Seen {
+impl StepOutcome {
     /// A step that stopped the scenario, and why.
     pub(crate) fn stopped(why: impl ToString) -> Self {
         Self { detail: why.to_string(), stopped: true, ..Self::default() }
@@ -143,7 +143,7 @@ impl Seen {
 
 /// A [`Fault`] that can travel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) enum End {
+pub(crate) enum SentFault {
     Closed,
     PeerDied,
     TooLong,
@@ -153,7 +153,7 @@ pub(crate) enum End {
     Other,
 }
 
-impl From<Fault> for End {
+impl From<Fault> for SentFault {
     fn from(fault: Fault) -> Self {
         match fault {
             Fault::Closed => Self::Closed,

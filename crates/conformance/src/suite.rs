@@ -1,10 +1,10 @@
 //! Every mechanism meets every case.
 
 use crate::book;
-use crate::case::{self, Beside, CASES, Case, Outcome};
+use crate::case::{self, CASES, Case, Concurrency, Outcome};
 use crate::entry::Entry;
 use crate::filter::Filter;
-use crate::matrix::{Counts, Matrix};
+use crate::matrix::{Matrix, OutcomeCounts};
 use crate::payload::{Random, mix};
 use crate::task::{CASE, Task, VICTIM};
 use crate::worker;
@@ -129,9 +129,9 @@ impl Suite {
                     // Its ends do, or a thread of the kernel does for them.
                     let spins = matches!(entry.spec().wait, Wait::Spin | Wait::SpinThenBlock);
                     let is_alone = match case.beside {
-                        Beside::Any => false,
-                        Beside::UnlessItSpins => spins,
-                        Beside::None => true,
+                        Concurrency::Any => false,
+                        Concurrency::UnlessItSpins => spins,
+                        Concurrency::None => true,
                     };
                     let times = Arc::clone(&times);
                     let trial = move || {
@@ -171,7 +171,7 @@ impl Suite {
             let why = "not mounted: C14 could not look for names of POSIX queues";
             skipped::note("/dev/mqueue", why);
         }
-        if matrix.counts() == Counts::default() && skipped::expects_all() {
+        if matrix.counts() == OutcomeCounts::default() && skipped::expects_all() {
             tell("IPCPERF_EXPECT_ALL=1: no trial has a name of these words");
             return ExitCode::FAILURE;
         }

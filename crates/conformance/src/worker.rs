@@ -2,7 +2,7 @@
 
 use crate::entry::Entry;
 use crate::page::Page;
-use crate::script::{Part, Scenario, Told};
+use crate::script::{Scenario, Told, WorkerPart};
 use ipcperf_core::SetupError;
 use ipcperf_engine::apart;
 use ipcperf_engine::job::Failure;
@@ -16,7 +16,7 @@ pub(crate) const NAME: &str = "conformance-end";
 
 /// Plays scenarios until the coordinator closes the channel.
 pub(crate) fn serve(list: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
-    let part: Part = context.params()?;
+    let part: WorkerPart = context.params()?;
     let page = Page(context.page(0)?);
     let name = &part.mechanism;
     let entry = Entry::find(list, name).ok_or_else(|| format!("there is no {name}"))?;

@@ -65,7 +65,7 @@ names! {
 }
 
 /// What flags, help and job files know of it.
-struct Row {
+struct LoadRow {
     /// What stands for its values in help; empty where it has none.
     values: &'static str,
     /// What a pattern that takes it is given if nothing else was asked for.
@@ -75,7 +75,7 @@ struct Row {
 }
 
 impl LoadKey {
-    const fn row(self) -> Row {
+    const fn row(self) -> LoadRow {
         let (values, default, help) = match self {
             Self::Think => (
                 "TIMES",
@@ -204,7 +204,7 @@ impl LoadKey {
                  devices between two network namespaces; bridge, the same through a bridge: loopback,veth [default: loopback]",
             ),
         };
-        Row { values, default, help }
+        LoadRow { values, default, help }
     }
 
     /// What stands for its values in help: "TIMES"; empty where it has none and is only switched on.

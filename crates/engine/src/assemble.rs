@@ -35,7 +35,7 @@ use std::collections::BTreeMap;
 
 /// What the document says about the run beside what was measured.
 #[derive(Clone, Debug, Default)]
-pub struct Facts {
+pub struct RunFacts {
     /// Which document it is.
     pub origin: Origin,
     /// When it started, UTC.
@@ -62,7 +62,7 @@ pub(crate) struct Machine {
 }
 
 /// Makes the document of a run on this machine.
-pub(crate) fn document(mut findings: Findings, facts: Facts, machine: Machine) -> ResultSet {
+pub(crate) fn document(mut findings: Findings, facts: RunFacts, machine: Machine) -> ResultSet {
     let ns = findings.fit.ns_per_tick();
     leave_out(&mut findings, ns);
     let floors = bound::Floors::of(&findings.bounds, ns);

@@ -29,12 +29,15 @@ use std::sync::atomic::AtomicU32;
 pub(crate) const TASK: &str = "fan";
 
 /// What a worker is told and tells.
-pub(crate) const KINDS: [Kind; 3] =
-    [Kind::of::<Part>("fan: part"), Kind::of::<Order>("fan: order"), Kind::of::<Said>("fan: said")];
+pub(crate) const KINDS: [Kind; 3] = [
+    Kind::of::<FanPart>("fan: part"),
+    Kind::of::<Order>("fan: order"),
+    Kind::of::<Said>("fan: said"),
+];
 
 /// One worker's part.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Part {
+struct FanPart {
     job: Job,
     /// Which of its side it is.
     number: u64,
@@ -42,7 +45,7 @@ struct Part {
     spins: bool,
 }
 
-impl Part {
+impl FanPart {
     fn peers(&self) -> u64 {
         self.job.key.load.peers
     }
@@ -98,12 +101,12 @@ enum Said {
     /// It is attached; the knobs as granted.
     Attached(Vec<(String, KnobValue)>),
     /// A phase is over.
-    Ran(Box<Ran>),
+    Ran(Box<PhaseResult>),
 }
 
 /// What one worker did in one phase.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Ran {
+struct PhaseResult {
     /// When all had come to begin, ticks.
     met: u64,
     tally: Tally,

@@ -49,5 +49,5 @@ mod usage;
 mod waiting;
 mod worker;
 
-pub use assemble::{Facts, calls_of, figures_of};
+pub use assemble::{RunFacts, calls_of, figures_of};
 pub use machine::result_set;

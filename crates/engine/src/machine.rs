@@ -1,6 +1,6 @@
 //! This machine, as the document of a run describes it. What assembles the document reads nothing of it.
 
-use crate::assemble::{Facts, Machine, document};
+use crate::assemble::{Machine, RunFacts, document};
 use crate::run::Findings;
 use crate::{doctor, host};
 use ipcperf_core::result::ResultSet;
@@ -9,7 +9,7 @@ use ipcperf_sys::procfs;
 
 /// Makes the document of a run on this machine.
 #[must_use]
-pub fn result_set(findings: Findings, facts: Facts) -> ResultSet {
+pub fn result_set(findings: Findings, facts: RunFacts) -> ResultSet {
     document(findings, facts, here())
 }
 

@@ -75,7 +75,7 @@ impl Head {
 }
 
 /// One end of a channel whose port carries packets.
-pub(crate) struct Packets<'a, const LOSSY: bool> {
+pub(crate) struct PacketPort<'a, const LOSSY: bool> {
     port: Erased<'a, LOSSY>,
     message: Box<[u8]>,
     payload: usize,
@@ -86,7 +86,7 @@ pub(crate) struct Packets<'a, const LOSSY: bool> {
     arriving: Head,
 }
 
-impl<'a, const LOSSY: bool> Packets<'a, LOSSY> {
+impl<'a, const LOSSY: bool> PacketPort<'a, LOSSY> {
     /// Around a port for packets of `packet` bytes, of which `window` may be under way; messages have up to `largest`.
     pub(crate) fn new(
         port: Erased<'a, LOSSY>,
@@ -122,7 +122,7 @@ impl<'a, const LOSSY: bool> Packets<'a, LOSSY> {
     }
 }
 
-impl<const LOSSY: bool> Port for Packets<'_, LOSSY> {
+impl<const LOSSY: bool> Port for PacketPort<'_, LOSSY> {
     const LOSSY: bool = LOSSY;
 
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
@@ -287,8 +287,8 @@ mod tests {
         ]
     }
 
-    fn around(port: &mut Posted, window: u32) -> Packets<'_, true> {
-        Packets::new(Erased(port), 1000, 108, Some(window))
+    fn around(port: &mut Posted, window: u32) -> PacketPort<'_, true> {
+        PacketPort::new(Erased(port), 1000, 108, Some(window))
     }
 
     fn bytes(seed: u8, len: usize) -> Vec<u8> {
@@ -407,7 +407,7 @@ mod tests {
         coming.insert(7, None);
         coming.push_front(None);
         let mut port = Script(coming);
-        let mut end = Packets::<true>::new(Erased(&mut port), 1000, 108, Some(64));
+        let mut end = PacketPort::<true>::new(Erased(&mut port), 1000, 108, Some(64));
         let mut take = || end.recv(1000, |message| Ok(message.to_vec()));
         // Before the first packet, and the second of two waits within the message.
         assert_eq!(take(), Err(Fault::Timeout));

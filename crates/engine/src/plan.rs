@@ -7,7 +7,7 @@ use crate::registry::{Entry, OPEN_FILES};
 use crate::serve;
 use crate::shim;
 use crate::slice::CONNECT_KNOBS;
-use crate::source::Source;
+use crate::source::PayloadSource;
 use crate::task;
 use crate::transform::{self, Transcoder};
 use ipcperf_core::result::CellKey;
@@ -259,7 +259,7 @@ impl Changes {
         if let Some(known) = self.0.iter().find(|known| known.of == of) {
             return Ok(known.found);
         }
-        let read = |file: &PayloadFile| match Source::read(file) {
+        let read = |file: &PayloadFile| match PayloadSource::read(file) {
             Ok((source, _)) => Ok(source.cut(size, size)),
             Err(error) => Err(Missing::new(format!("payload '{}': {error}", file.file), "")),
         };

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 /// How the rounds are to go.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub struct PredictSettings {
     /// Rounds.
     pub rounds: u64,
     /// How long a server and its client may take once.
@@ -30,7 +30,7 @@ pub const ARMS: [&str; 3] = ["as it is", "as it is, again", "exchanged"];
 
 /// What a client did once.
 #[derive(Clone, Debug)]
-pub struct Work {
+pub struct ClientWork {
     /// What it took.
     pub worked: Worked,
     /// What it said: the first of it.
@@ -47,7 +47,7 @@ pub struct Predicted {
     /// The machine meanwhile.
     pub findings: Findings,
     /// Rounds in which all three were measured.
-    pub rounds: Vec<[Work; 3]>,
+    pub rounds: Vec<[ClientWork; 3]>,
 }
 
 /// Bytes of what a client says that are kept for its figure.
@@ -59,14 +59,20 @@ const KEPT: u64 = 1 << 20;
 /// Why it came to nothing: a program failed, or took too long. What was interrupted has the rounds before.
 pub fn run(
     job: &Job,
-    settings: &Settings,
+    settings: &PredictSettings,
     interrupts: &Interrupts,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Predicted, TaskError> {
     let failed = |error: io::Error| TaskError::Failed(error.to_string());
     let bench = Bench::open(settings.seed, Some(interrupts)).map_err(failed)?;
-    let mut run =
-        Run { bench, job, settings, interrupts, round: Default::default(), rounds: Vec::new() };
+    let mut run = PredictRun {
+        bench,
+        job,
+        settings,
+        interrupts,
+        round: Default::default(),
+        rounds: Vec::new(),
+    };
     let mut order = Rng::stream(settings.seed, "order");
     let ran = rounds(&mut run, settings.rounds, None, &mut order, progress)?;
     progress(Progress::Done);
@@ -74,17 +80,17 @@ pub fn run(
     Ok(Predicted { findings, rounds: run.rounds })
 }
 
-struct Run<'a> {
+struct PredictRun<'a> {
     bench: Bench<'a>,
     job: &'a Job,
-    settings: &'a Settings,
+    settings: &'a PredictSettings,
     interrupts: &'a Interrupts,
     /// What this round has so far.
-    round: [Option<Work>; 3],
-    rounds: Vec<[Work; 3]>,
+    round: [Option<ClientWork>; 3],
+    rounds: Vec<[ClientWork; 3]>,
 }
 
-impl Measure for Run<'_> {
+impl Measure for PredictRun<'_> {
     type Error = TaskError;
 
     fn arms(&self) -> Vec<Arm<'_>> {
@@ -120,7 +126,11 @@ impl Measure for Run<'_> {
 }
 
 /// Server and client once; `None` if the user interrupted.
-fn once(job: Job, deadline: Duration, interrupts: &Interrupts) -> Result<Option<Work>, TaskError> {
+fn once(
+    job: Job,
+    deadline: Duration,
+    interrupts: &Interrupts,
+) -> Result<Option<ClientWork>, TaskError> {
     let failed = |error: io::Error| TaskError::Failed(error.to_string());
     let null = File::open("/dev/null").map_err(failed)?;
     let said = || file::unnamed("said").map_err(failed);
@@ -144,7 +154,7 @@ fn once(job: Job, deadline: Duration, interrupts: &Interrupts) -> Result<Option<
         return Err(TaskError::Failed(format!("the client failed ({how}){}", complaint(&output))));
     }
     let (exchanged, filter_ns) = (swapped.exchanged, swapped.filter_ns);
-    Ok(Some(Work { worked, output, exchanged, filter_ns }))
+    Ok(Some(ClientWork { worked, output, exchanged, filter_ns }))
 }
 
 /// The first of what a program has said.

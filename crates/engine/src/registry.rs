@@ -5,7 +5,7 @@ use crate::faulty;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, SideReport};
 use crate::needs;
-use crate::packets::Packets;
+use crate::packets::PacketPort;
 use crate::page::Page;
 use crate::shim;
 use crate::task::WorkerContext;
@@ -68,9 +68,9 @@ type Over<P> = fn(&mut P, &Job, AnyWork<'_>, Measure<'_>) -> Result<SideReport, 
 const SIMULATED: &str = "it is simulated";
 
 /// What is compiled for some mechanisms only.
-struct Own<M>(PhantomData<M>);
+struct OptionalLoops<M>(PhantomData<M>);
 
-impl<M: Mechanism> Own<M> {
+impl<M: Mechanism> OptionalLoops<M> {
     const OVER: Over<M::Port> = if M::SPEC.syscalls.are_rare() {
         runner::over_cheap::<M::Port>
     } else {
@@ -115,8 +115,8 @@ impl Entry {
             open: |shape, set| M::open(shape, &options::<M>(set)?),
             attach: |end| Ok(Box::new(attach::<M>(end)?)),
             drive: drive::<M>,
-            fan: Own::<M>::FAN,
-            to_each: Own::<M>::EACH,
+            fan: OptionalLoops::<M>::FAN,
+            to_each: OptionalLoops::<M>::EACH,
             meets: M::MEETS,
             is_lossy: <M::Port as Port>::LOSSY,
             is_plain: <M::Port as Port>::PLAIN,
@@ -278,11 +278,11 @@ impl Entry {
         let port: &mut dyn DynPort = match (packet, self.is_lossy) {
             (0, _) => &mut *port,
             (_, true) => {
-                lossy = Packets::<true>::new(Erased(&mut *port), len, packet, window);
+                lossy = PacketPort::<true>::new(Erased(&mut *port), len, packet, window);
                 &mut lossy
             }
             (_, false) => {
-                lossless = Packets::<false>::new(Erased(&mut *port), len, packet, window);
+                lossless = PacketPort::<false>::new(Erased(&mut *port), len, packet, window);
                 &mut lossless
             }
         };
@@ -358,7 +358,7 @@ fn drive<M: Mechanism>(
     context: &mut WorkerContext<'_>,
 ) -> Result<SideReport, Failure> {
     let mut port = attach::<M>(job.end(wiring, context))?;
-    let over = Own::<M>::OVER;
+    let over = OptionalLoops::<M>::OVER;
     let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
     let report = measure(&mut loops, M::lends(&options::<M>(&job.options)?), job, page, context)?;
     if job.program.is_some() {

@@ -126,7 +126,7 @@ pub fn rounds<M: Measure>(
     order: &mut Rng,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Ran, M::Error> {
-    let mut pace = Pace { until, measured: 0, repeated: 0, round: 0 };
+    let mut pace = RoundPace { until, measured: 0, repeated: 0, round: 0 };
     let (mut ran, mut step) = (0, Some(count));
     while let Some(count) = step {
         let began = Instant::now();
@@ -174,7 +174,7 @@ fn open<M: Measure>(measure: &M, at: u64) -> Vec<usize> {
 }
 
 /// How far the rounds have come.
-struct Pace {
+struct RoundPace {
     until: Option<Instant>,
     /// Slices so far, and how many of them were measured because another was rejected.
     measured: usize,
@@ -183,7 +183,7 @@ struct Pace {
     round: u64,
 }
 
-impl Pace {
+impl RoundPace {
     /// Measures the arms of a block in this order, then once more the arms whose slices were rejected; true if the user
     /// interrupted.
     fn block<M: Measure>(
@@ -303,12 +303,12 @@ pub fn search(
     let mut interrupted =
         bench.prepare(&cells)? || bench.calibrate(&mut cells, settings.lengths())?;
     let until = settings.budget.map(|budget| bench.began + budget);
-    let mut run = Run { bench, cells, settings, next, first: 0 };
+    let mut run = CellsRun { bench, cells, settings, next, first: 0 };
     if !interrupted {
         let mut order = Rng::stream(settings.seed, "order");
         interrupted = rounds(&mut run, settings.rounds, until, &mut order, progress)?.interrupted;
     }
-    let Run { mut bench, mut cells, .. } = run;
+    let CellsRun { mut bench, mut cells, .. } = run;
     if settings.time_calls && !interrupted {
         interrupted = bench.time_calls(&mut cells, settings, progress);
     }
@@ -333,7 +333,7 @@ fn in_blocks(plan: Vec<CellPlan>, first: usize) -> Vec<CellRun> {
 }
 
 /// The cells of a run.
-struct Run<'a, 'b> {
+struct CellsRun<'a, 'b> {
     bench: Bench<'b>,
     cells: Vec<CellRun>,
     settings: &'a Settings,
@@ -342,7 +342,7 @@ struct Run<'a, 'b> {
     first: usize,
 }
 
-impl Measure for Run<'_, '_> {
+impl Measure for CellsRun<'_, '_> {
     type Error = io::Error;
 
     fn arms(&self) -> Vec<Arm<'_>> {

@@ -198,7 +198,7 @@ pub(crate) fn drive(
     drop(port);
     let (done, finished) = pipe_pair()?;
     let control = context.control();
-    let watch = Watch { program: Mutex::new(&mut program), task, page, control, end: &end };
+    let watch = ProgramKeeper { program: Mutex::new(&mut program), task, page, control, end: &end };
     let mut report = std::thread::scope(|scope| {
         let watched = scope.spawn(|| watch.look(&mut said, &done));
         let report = worker::slice(&mut Absent(job), job, page, context, Some(&account));
@@ -314,7 +314,7 @@ fn await_end(
 }
 
 /// Who looks after the program while the rest of this process sleeps at a gate.
-struct Watch<'a> {
+struct ProgramKeeper<'a> {
     program: Mutex<&'a mut Program>,
     task: &'a ProgramJob,
     page: &'a Page,
@@ -322,7 +322,7 @@ struct Watch<'a> {
     end: &'a Interrupts,
 }
 
-impl Watch<'_> {
+impl ProgramKeeper<'_> {
     /// Until there is nothing more to look after. Whatever goes wrong it says itself, and ends the process.
     fn look(&self, said: &mut Said, done: &OwnedFd) {
         let until = Instant::now() + self.task.patience;

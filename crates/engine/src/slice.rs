@@ -15,7 +15,8 @@ pub use paced::Paced;
 pub(crate) use paced::saturated as is_saturated;
 pub(crate) use raw::samples;
 pub use raw::{
-    ConnectSlice, Data, Gaps, Outcome, RawFan, RawSlice, ServeSlice, Surroundings, Terms, Trips,
+    ConnectSlice, Data, Gaps, RawFan, RawSlice, ServeSlice, SliceOutcome, Surroundings, Terms,
+    Trips,
 };
 pub use ways::Ways;
 pub use window::Window;
@@ -45,7 +46,12 @@ pub const MOST_KEPT: u64 = 50_000_000;
 
 /// Runs one slice in fresh processes.
 #[must_use]
-pub fn run(entry: &Entry, options: &OptionSet, terms: &Terms, around: Surroundings<'_>) -> Outcome {
+pub fn run(
+    entry: &Entry,
+    options: &OptionSet,
+    terms: &Terms,
+    around: Surroundings<'_>,
+) -> SliceOutcome {
     match terms.job.key.pattern.facts().ends {
         Ends::Pair => {}
         Ends::Many(_) => {

@@ -20,9 +20,9 @@ const MESSAGES: usize = 4096;
 
 /// What is used of a file.
 #[derive(Debug)]
-pub struct Source(Vec<u8>);
+pub struct PayloadSource(Vec<u8>);
 
-impl Source {
+impl PayloadSource {
     /// Reads what is used of a file, and says what that is.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl Cut {
 }
 
 #[cfg(test)]
-impl Source {
+impl PayloadSource {
     /// These bytes.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         Self(bytes.to_vec())
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn messages_are_cut_in_turn_and_go_on_with_the_beginning() {
-        let source = Source(b"abcdefghij".to_vec());
+        let source = PayloadSource(b"abcdefghij".to_vec());
         let first = |len: usize| -> Vec<String> {
             let cut = source.cut(len, 0);
             (0..4).map(|seq| text(&cut, seq)).collect()
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_turn_is_bounded() {
-        let source = Source((0..MOST).map(|at| (at % 251) as u8).collect());
+        let source = PayloadSource((0..MOST).map(|at| (at % 251) as u8).collect());
         for (len, turn) in
             [(1, 4096), (64, 4096), (4096, 256), (1 << 20, 1), (MOST, 1), (2 * MOST, 1)]
         {
@@ -137,7 +137,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let place = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
         let asked = |name: &str| place(name).parse::<PayloadFile>().expect("a name");
-        let told = |asked: &PayloadFile| match Source::read(asked) {
+        let told = |asked: &PayloadFile| match PayloadSource::read(asked) {
             Ok((_, found)) => {
                 format!("{} {:?} {}", found.bytes, found.of_bytes, found.short_digest())
             }

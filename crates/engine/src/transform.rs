@@ -190,7 +190,7 @@ fn records(size: usize, count: usize) -> Vec<Rc<[u8]>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Source;
+    use crate::source::PayloadSource;
 
     const ALL_OF_THEM: [Transform; 4] =
         [Transform::Gzip, Transform::Lz4, Transform::Zstd, Transform::Crc32];
@@ -234,7 +234,7 @@ mod tests {
         let noise: Vec<u8> = (0..2000).flat_map(|_| random.next_u64().to_le_bytes()).collect();
         for transform in ALL_OF_THEM {
             let ratio = |bytes: &[u8]| {
-                let cut = Source::of(bytes).cut(1000, 1000);
+                let cut = PayloadSource::of(bytes).cut(1000, 1000);
                 let mut lead = Transcoder::new(transform, 1000, Touch::Full, Some(&cut));
                 let mut follow = Transcoder::new(transform, 1000, Touch::Full, Some(&cut));
                 assert_eq!(lead.records.len(), bytes.len().div_ceil(1000));

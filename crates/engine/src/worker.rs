@@ -10,7 +10,7 @@ use crate::job::{CallsReport, Failure, Job, Segment, SideReport};
 use crate::offset::{self, Offset};
 use crate::page::Page;
 use crate::slice_length::{Expected, SliceLength};
-use crate::source::{Cut, Source};
+use crate::source::{Cut, PayloadSource};
 use crate::task::WorkerContext;
 use crate::transform::Transcoder;
 use crate::usage::Usage;
@@ -88,7 +88,7 @@ pub(crate) fn private_buffer(job: &Job, lends: [Lends; 2]) -> Result<Buffer, Set
 
 /// The messages of a cell, cut from a file.
 fn cut(file: &PayloadFile, job: &Job) -> Result<Cut, Failure> {
-    let (source, _) = Source::read(file)
+    let (source, _) = PayloadSource::read(file)
         .map_err(|error| Failure::from(format!("payload '{}': {error}", file.file)))?;
     let size = job.key.size();
     Ok(source.cut(size, job.key.load.answer(job.key.pattern, size)))

@@ -32,14 +32,14 @@ const POINTS: std::ops::RangeInclusive<usize> = 2..=64;
 const LATE: u32 = 2;
 
 /// What an axis is called on the command line, and where a search looks first unless it is told.
-struct Row {
+struct AxisRow {
     flag: &'static str,
     list: &'static str,
     pattern: PatternKind,
     key: Option<LoadKey>,
 }
 
-const fn row(axis: Axis) -> Row {
+const fn row(axis: Axis) -> AxisRow {
     let trips = PatternKind::PingPong;
     let (flag, list, pattern, key) = match axis {
         Axis::Size => ("-s", "64..1M:*4", trips, None),
@@ -47,7 +47,7 @@ const fn row(axis: Axis) -> Row {
         Axis::Rate => ("--rate", "1k,2k,4k,8k,16k,32k", PatternKind::Rate, Some(LoadKey::Rate)),
         Axis::Think => ("--think", "1us,10us,100us,1ms,10ms", trips, Some(LoadKey::Think)),
     };
-    Row { flag, list, pattern, key }
+    AxisRow { flag, list, pattern, key }
 }
 
 /// A number that can be had and is easily read: 5 digits of the size in binary, 2 of anything else.
@@ -145,7 +145,7 @@ pub(crate) fn run(
 
 /// Where to look first, in ascending order.
 fn list(args: &RunArgs, axis: Axis, pattern: &str) -> Result<Vec<u64>, Stop> {
-    let Row { flag, list, key, .. } = row(axis);
+    let AxisRow { flag, list, key, .. } = row(axis);
     let mut points: Vec<u64> = match key {
         None => {
             let sizes = request::sizes(typed(&args.size).as_deref().unwrap_or(list))?;

@@ -71,7 +71,7 @@ const NAMED: usize = 8;
 /// What was read of several files, one after another. What is no result is counted, named and left out, as long as there
 /// is one.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
+pub(crate) struct FilesRead {
     /// How many were results.
     pub(crate) count: usize,
     /// Why the others are none.
@@ -80,7 +80,7 @@ pub(crate) struct Reading {
     is_lossy: bool,
 }
 
-impl Reading {
+impl FilesRead {
     /// What is read of a file, by its name.
     pub(crate) fn one<T>(
         &mut self,

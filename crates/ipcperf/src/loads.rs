@@ -10,7 +10,7 @@ use ipcperf_core::{
     Arrivals, FollowIn, Load, LoadError, LoadKey, Namespace, Network, Offered, PatternKind,
     PayloadFile, ServerStyle, Touch, Transform,
 };
-use ipcperf_engine::source::Source;
+use ipcperf_engine::source::PayloadSource;
 use std::collections::BTreeMap;
 
 /// Shares of the peak that make a curve of latency over load, in percent.
@@ -144,7 +144,7 @@ pub(crate) fn refused(key: LoadKey, error: LoadError) -> Stop {
 /// A file that messages are taken from, with its size and digest.
 pub(crate) fn payload(asked: &PayloadFile) -> Result<PayloadFile, Stop> {
     let refused = |error| Stop::usage(format!("--payload '{}': {error}", asked.file));
-    Source::read(asked).map(|(_, found)| found).map_err(refused)
+    PayloadSource::read(asked).map(|(_, found)| found).map_err(refused)
 }
 
 /// A share is one of the rate of a closed loop, which only the pattern rate finds out.

@@ -6,7 +6,7 @@ use crate::document::{self, cast, shareable};
 use crate::error::{Code, Stop};
 use crate::gates::Gates;
 use crate::output::{self, Publication, Target};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::questions::SLICE_OVERHEAD;
 use crate::raw::Raw;
 use crate::{questions, request};
@@ -14,7 +14,7 @@ use ipcperf_core::result::{
     self, Cell, CellKey, Invocation, Noise, Origin, Plan, Requirements, ResultSet, Status,
 };
 use ipcperf_core::{OptionSet, PayloadFile, units};
-use ipcperf_engine::Facts;
+use ipcperf_engine::RunFacts;
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Counts, Settings, Staging};
@@ -415,7 +415,7 @@ pub(crate) fn take(
 ) -> Result<ResultSet, Stop> {
     let invocation = Invocation { argv: arguments(), seed, plan };
     let started_utc = started.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let facts = Facts { origin, started_utc, tool: crate::build::tool(), invocation };
+    let facts = RunFacts { origin, started_utc, tool: crate::build::tool(), invocation };
     let found = measure().map_err(|error| Stop::internal(format!("cannot measure: {error}")))?;
     let plans = found.cells.iter().map(|cell| &cell.plan);
     let over = plans.filter_map(|plan| Some((plan.key.mechanism.clone(), plan.entry.spec.over?)));
@@ -455,7 +455,7 @@ pub(crate) fn record(
     let target = Target::choose(args.output.as_deref(), &started)?;
     let interrupts = interrupts()?;
     let expected = Duration::try_from_secs_f64(plan.expected_s).unwrap_or_default();
-    let line = Line::new(expected, args.progress.is_silent());
+    let line = ProgressLine::new(expected, args.progress.is_silent());
     let mut show = |progress: run::Progress<'_>| line.show(progress);
     let mut kept_one_by_one = (Vec::new(), 1.0);
     let mut set = take(plan, seed, origin, &started, || {

@@ -4,13 +4,13 @@ use crate::args::{LabelArgs, LookArgs, ProgressArgs};
 use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Stop, note};
 use crate::output::{self, Publication, Target};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::swap::{ExchangeArgs, split};
 use crate::{document, gates, measure, request};
 use ipcperf_core::result::{
     Comparison, ComparisonPlan, Exchange, ExchangedPrograms, Origin, Plan, RecordedChannel, Status,
 };
-use ipcperf_engine::predict::{self, Predicted, Settings, Work};
+use ipcperf_engine::predict::{self, ClientWork, PredictSettings, Predicted};
 use ipcperf_engine::record;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::fresh_seed;
@@ -73,7 +73,7 @@ pub(crate) struct PredictArgs {
 }
 
 /// What is told of a run.
-struct Asked {
+struct ClientFigure {
     figure: Option<Regex>,
     less_is_better: bool,
     requests: Option<u64>,
@@ -104,13 +104,13 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let (server, client) = (split("--server", &args.server)?, split("--client", &args.client)?);
     let words = words(&server, &client);
     let job = args.exchange.job(registry, server, client)?;
-    let mut asked = Asked {
+    let mut asked = ClientFigure {
         figure: args.figure.as_deref().map(expression).transpose()?,
         less_is_better: args.less_is_better,
         requests: args.requests,
     };
     let second = Duration::from_secs(1);
-    let settings = Settings {
+    let settings = PredictSettings {
         rounds: request::rounds(args.rounds)?,
         deadline: request::time("--deadline", &args.deadline, second / 100, second * 3600)?,
         seed: args.seed.unwrap_or_else(fresh_seed),
@@ -136,7 +136,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
             ));
         }
     }
-    let line = Line::counting("runs", args.progress.is_silent());
+    let line = ProgressLine::counting("runs", args.progress.is_silent());
     let began = Instant::now();
     let found = predict::run(&job, &settings, &interrupts, &mut |progress| line.show(progress));
     let Predicted { mut findings, rounds } = found.map_err(|error| match error {
@@ -227,7 +227,7 @@ fn expression(text: &str) -> Result<Regex, Stop> {
 }
 
 /// Why nothing was exchanged.
-fn nothing(work: &Work) -> String {
+fn nothing(work: &ClientWork) -> String {
     let left = work.exchanged.left.keys().next();
     let why = left.map_or_else(
         || "the server bound no socket of the kind that is exchanged".to_owned(),
@@ -236,17 +236,17 @@ fn nothing(work: &Work) -> String {
     format!("nothing was exchanged: {why}")
 }
 
-impl Asked {
+impl ClientFigure {
     /// What the rounds are compared by.
-    fn figures(&self, rounds: &[[Work; 3]]) -> Result<Vec<ProgramFigure>, Stop> {
-        let of = |name, more_is_better, value: &dyn Fn(&Work) -> Result<f64, Stop>| {
+    fn figures(&self, rounds: &[[ClientWork; 3]]) -> Result<Vec<ProgramFigure>, Stop> {
+        let of = |name, more_is_better, value: &dyn Fn(&ClientWork) -> Result<f64, Stop>| {
             let arm = |at: usize| -> Result<Vec<f64>, Stop> {
                 rounds.iter().map(|round| value(&round[at])).collect()
             };
             let rounds = [arm(0)?, arm(1)?, arm(2)?];
             Ok(ProgramFigure { name, more_is_better, rounds })
         };
-        let elapsed = |work: &Work| work.worked.elapsed_ns.max(1) as f64;
+        let elapsed = |work: &ClientWork| work.worked.elapsed_ns.max(1) as f64;
         let primary =
             match (&self.figure, self.requests) {
                 (Some(regex), _) => {
@@ -258,7 +258,7 @@ impl Asked {
                 (None, None) => of("elapsed_ns", false, &|work| Ok(elapsed(work)))?,
             };
         // What the CPU time of a run was used for.
-        let amount = |work: &Work| match (self.requests, &self.figure) {
+        let amount = |work: &ClientWork| match (self.requests, &self.figure) {
             (Some(requests), _) => Ok(requests as f64),
             (None, Some(regex)) if !self.less_is_better => {
                 figure(regex, &work.output).map(|rate| rate * elapsed(work) / 1e9)
@@ -291,15 +291,19 @@ fn figure(regex: &Regex, output: &str) -> Result<f64, Stop> {
 }
 
 /// What ran, and what was seen of it.
-fn facts(args: &PredictArgs, requests: Option<u64>, rounds: &[[Work; 3]]) -> ExchangedPrograms {
-    let cpus = |arm: usize, used: fn(&Work) -> u64| {
-        let share = |round: &[Work; 3]| {
+fn facts(
+    args: &PredictArgs,
+    requests: Option<u64>,
+    rounds: &[[ClientWork; 3]],
+) -> ExchangedPrograms {
+    let cpus = |arm: usize, used: fn(&ClientWork) -> u64| {
+        let share = |round: &[ClientWork; 3]| {
             let work = &round[arm];
             used(work) as f64 / work.worked.elapsed_ns.max(1) as f64
         };
         median(&rounds.iter().map(share).collect::<Vec<_>>()).unwrap_or(0.0)
     };
-    let both = |used: fn(&Work) -> u64| [cpus(0, used), cpus(2, used)];
+    let both = |used: fn(&ClientWork) -> u64| [cpus(0, used), cpus(2, used)];
     let filter: Vec<f64> = rounds.iter().flatten().map(|work| work.filter_ns).collect();
     let last = rounds.last().map(|[_, _, b]| b.exchanged.clone()).unwrap_or_default();
     ExchangedPrograms {

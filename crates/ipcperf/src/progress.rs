@@ -11,7 +11,7 @@ const WORTH_SAYING: u64 = 3;
 
 /// The line; nothing at all if standard error is no terminal, or one without a cursor.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct ProgressLine {
     bar: ProgressBar,
     /// What is counted.
     what: &'static str,
@@ -47,7 +47,7 @@ fn left_words(left: Duration) -> String {
     }
 }
 
-impl Line {
+impl ProgressLine {
     /// A line that counts slices, which take so long in all by the plan. Where it cannot be drawn that much is said once.
     pub(crate) fn new(expected: Duration, hidden: bool) -> Self {
         let line = Self { expected, ..Self::counting("slices", hidden) };

@@ -6,7 +6,7 @@ use crate::document::{
     self, beginning_of, cast, cast_mut, read_result, recorded, refused, same, text_of,
 };
 use crate::error::{Stop, note};
-use crate::files::{FilesArgs, Reading};
+use crate::files::{FilesArgs, FilesRead};
 use crate::{only, output, request};
 use ipcperf_core::result::{Replication, ResultSet};
 use ipcperf_engine::registry::Registry;
@@ -148,9 +148,9 @@ fn no_figures() -> Stop {
 /// is a result.
 fn streamed(
     args: &ReportArgs,
-    write: impl FnOnce(&mut Reading, &mut dyn Write) -> Result<io::Result<()>, Stop>,
+    write: impl FnOnce(&mut FilesRead, &mut dyn Write) -> Result<io::Result<()>, Stop>,
 ) -> Result<ExitCode, Stop> {
-    let mut reading = Reading::default();
+    let mut reading = FilesRead::default();
     let mut stopped = None;
     let put = output::put(args.output.as_deref(), |out| match write(&mut reading, out) {
         Ok(written) if reading.count > 0 => written,

@@ -4,7 +4,7 @@ use crate::args::LookArgs;
 use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::compare::arm;
 use crate::error::{Stop, unknown};
-use crate::files::{FilesArgs, Reading};
+use crate::files::{FilesArgs, FilesRead};
 use crate::{document, output, request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_report::{CellFigure, CellFigures, DatedResult, Trend, figures_of, trend};
@@ -52,7 +52,7 @@ fn run(registry: &Registry, args: &TrendArgs) -> Result<ExitCode, Stop> {
     if let Some(file) = file {
         output::spares(file, &files)?;
     }
-    let mut reading = Reading::default();
+    let mut reading = FilesRead::default();
     let mut documents: Vec<(DatedResult, CellFigures)> = match files.as_slice() {
         [file] => {
             let name = output::without_home(&file.display().to_string());

@@ -2,7 +2,7 @@
 
 use super::beside::Ratio;
 use super::files::distrust;
-use super::pair::Pair;
+use super::pair::FigurePair;
 use super::rounds::short_name;
 use ipcperf_core::result::{Cell, Crossover, ResultSet, Status};
 use ipcperf_stats::{Arm, Change, Evidence, Looked, changes};
@@ -57,7 +57,7 @@ impl<'a> Search<'a> {
             .filter_map(|(_, a)| {
                 let is_its_b = |(arm, b): &&(String, &Cell)| *arm == asked.b && at(b) == at(a);
                 let (_, b) = measured.iter().find(is_its_b)?;
-                let pair = Pair::of_cells(a, b);
+                let pair = FigurePair::of_cells(a, b);
                 let evidence = pair.evidence.filter(|_| pair.doubt.is_none());
                 let certain = |evidence| {
                     ipcperf_stats::winner(evidence, pair.figure.more_is_better, asked.most_points)

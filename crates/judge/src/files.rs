@@ -3,7 +3,7 @@
 use super::arm::{Arm, Opened};
 use super::fields::{Class, Differences, Incomparable, differences};
 use super::metric::MetricKind;
-use super::pair::{Figure, Match, Pair, compare, percent};
+use super::pair::{Figure, FigurePair, Match, compare, percent};
 use super::session::{count, sessions};
 use crate::once::{Repeatable, run_of};
 use crate::reading::{LoadError, load_with};
@@ -193,7 +193,7 @@ impl Frame<'_> {
         Match::of(a.cell, b.cell, pairs.map(|one| self.pair(&a, &b, one)))
     }
 
-    fn pair<'a>(&self, a: &OpenedCell<'a>, b: &OpenedCell<'a>, kind: MetricKind) -> Pair {
+    fn pair<'a>(&self, a: &OpenedCell<'a>, b: &OpenedCell<'a>, kind: MetricKind) -> FigurePair {
         let fewest = a.sessions.len().min(b.sessions.len());
         let (of_a, of_b) = (a.figures(kind), b.figures(kind));
         let (a_rounds, b_rounds) = (of_a.concat(), of_b.concat());
@@ -221,7 +221,7 @@ impl Frame<'_> {
             let is_lost = [a.has_more_than(a_rounds.len()), b.has_more_than(b_rounds.len())];
             kind.doubt(is_lost, [&a_rounds, &b_rounds], self.disturbed.as_deref())
         });
-        Pair {
+        FigurePair {
             figure: Figure::of(kind, &a.cell.key),
             evidence: if is_enough {
                 Evidence::separate(&medians(&of_a), &medians(&of_b))

@@ -4,7 +4,7 @@ use super::arm::{Arm, Opened};
 use super::fields::{Class, Differences, Incomparable, differences};
 use super::files::{Terms, disturbance, invalid, too_noisy};
 use super::metric::MetricKind;
-use super::pair::{Figure, Match, Pair, compare};
+use super::pair::{Figure, FigurePair, Match, compare};
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, Comparison, ComparisonPlan, Design, Origin, ResultSet, Side,
 };
@@ -44,13 +44,13 @@ fn pair<'a>(
     margin: f64,
     doubt: Option<&str>,
     (noisy, disturbed): (Option<&str>, Option<&str>),
-) -> Pair {
+) -> FigurePair {
     let ([a_rounds, control_rounds, b_rounds], [a, again, b]) = rounds(cells, kind);
     let of_rounds = || kind.objection([&[&cells[0], &cells[1]], &[&cells[2]]]);
     let is_tail = matches!(kind, MetricKind::P99 | MetricKind::Above(_));
     let of_noise = || noisy.filter(|_| is_tail).map(ToOwned::to_owned);
     let of_tail = || kind.doubt([a || again, b], [&a_rounds, &b_rounds], disturbed);
-    Pair {
+    FigurePair {
         figure: Figure::of(kind, &cells[0].arm.key),
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         margin: kind.margin(margin),

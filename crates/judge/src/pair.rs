@@ -30,7 +30,7 @@ pub(crate) struct Match<'a> {
 
 impl<'a> Match<'a> {
     /// By their primary metric, and then by others.
-    pub(crate) fn of(a: &'a Arm, b: &'a Arm, pairs: impl Iterator<Item = Pair>) -> Self {
+    pub(crate) fn of(a: &'a Arm, b: &'a Arm, pairs: impl Iterator<Item = FigurePair>) -> Self {
         Self { a, b, found: pairs.map(Found::of).collect() }
     }
 }
@@ -52,7 +52,7 @@ impl Figure {
 }
 
 /// One figure of a cell of A and of one of B.
-pub(crate) struct Pair {
+pub(crate) struct FigurePair {
     pub figure: Figure,
     pub a_rounds: Vec<f64>,
     pub b_rounds: Vec<f64>,
@@ -69,7 +69,7 @@ pub(crate) struct Pair {
     pub doubt: Option<String>,
 }
 
-impl Pair {
+impl FigurePair {
     /// The primary metric of two cells, in the rounds that count for both.
     pub(super) fn of_cells(a: &Cell, b: &Cell) -> Self {
         let kind = MetricKind::of(a.key.pattern);
@@ -118,7 +118,7 @@ fn ends(interval: Interval) -> [f64; 2] {
 
 /// What is known of a pair before it is one of several.
 struct Found {
-    pair: Pair,
+    pair: FigurePair,
     rule: Rule,
     control: Option<Interval>,
     judgement: Option<Judgement>,
@@ -126,7 +126,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(pair: Pair) -> Self {
+    fn of(pair: FigurePair) -> Self {
         let floor = pair.floor.as_ref().map_or(0.0, |(floor, _)| *floor);
         let more_is_better = pair.figure.more_is_better;
         let rule = Rule { margin: pair.margin.max(floor), more_is_better };
@@ -231,7 +231,7 @@ fn adjusted(found: Vec<Found>, adjustment: Adjustment) -> Vec<FigureComparison> 
 }
 
 /// The verdict of one figure that is no cell's.
-pub(super) fn alone(pair: Pair) -> Option<FigureComparison> {
+pub(super) fn alone(pair: FigurePair) -> Option<FigureComparison> {
     adjusted(vec![Found::of(pair)], Adjustment::Holm).pop()
 }
 
@@ -264,7 +264,7 @@ pub(crate) fn compare(matches: Vec<Match<'_>>, adjustment: Adjustment) -> Vec<Ce
     cells.into_iter().filter_map(told).collect()
 }
 
-fn too_few(pair: &Pair) -> Option<String> {
+fn too_few(pair: &FigurePair) -> Option<String> {
     let (a, b) = (pair.a_rounds.len(), pair.b_rounds.len());
     (a.min(b) < FEWEST_ROUNDS).then(|| {
         format!("too few rounds: {a} of A, {b} of B, and an interval needs {FEWEST_ROUNDS}")

@@ -1,7 +1,7 @@
 //! A client and a server that were measured side by side as they are and with other sockets.
 
 use super::files::{invalid, too_noisy};
-use super::pair::{Figure, Pair, alone};
+use super::pair::{Figure, FigurePair, alone};
 use ipcperf_core::result::{
     Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design,
     ExchangedPrograms, Origin, ResultSet, Side,
@@ -35,9 +35,9 @@ pub struct Programs<'a> {
     pub set: &'a ResultSet,
 }
 
-fn pair(figure: &ProgramFigure, noisy: Option<&String>, doubt: Option<&String>) -> Pair {
+fn pair(figure: &ProgramFigure, noisy: Option<&String>, doubt: Option<&String>) -> FigurePair {
     let [a_rounds, control_rounds, b_rounds] = figure.rounds.clone();
-    Pair {
+    FigurePair {
         figure: Figure { name: figure.name, more_is_better: figure.more_is_better, family: 0 },
         evidence: Evidence::paired(&a_rounds, &b_rounds),
         margin: MARGIN,

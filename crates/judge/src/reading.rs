@@ -29,9 +29,9 @@ impl std::error::Error for LoadError {}
 
 /// Keys that come first in documents that are written here, of which the last ends the reading. What stands before and
 /// between them is passed over, and what stands behind is left to the reader of all of it.
-struct Head<'a, const N: usize>([&'static str; N], &'a mut [Option<Value>; N]);
+struct FirstKeys<'a, const N: usize>([&'static str; N], &'a mut [Option<Value>; N]);
 
-impl<'de, const N: usize> DeserializeSeed<'de> for Head<'_, N> {
+impl<'de, const N: usize> DeserializeSeed<'de> for FirstKeys<'_, N> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -39,7 +39,7 @@ impl<'de, const N: usize> DeserializeSeed<'de> for Head<'_, N> {
     }
 }
 
-impl<'de, const N: usize> Visitor<'de> for Head<'_, N> {
+impl<'de, const N: usize> Visitor<'de> for FirstKeys<'_, N> {
     type Value = ();
 
     fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,7 +101,7 @@ pub fn is_document(text: &str) -> bool {
 #[must_use]
 pub fn run_key(text: &str) -> Option<String> {
     let mut found = [None, None];
-    let read = Head(["run_id", "started_utc"], &mut found);
+    let read = FirstKeys(["run_id", "started_utc"], &mut found);
     let _ = read.deserialize(&mut serde_json::Deserializer::from_str(text));
     let [run_id, started] = found;
     Some(format!("{} {}", run_id.unwrap_or_default(), started?))
@@ -109,7 +109,7 @@ pub fn run_key(text: &str) -> Option<String> {
 
 fn schema(text: &str) -> Result<Option<String>, LoadError> {
     let mut found = [None];
-    let read = Head(["schema"], &mut found);
+    let read = FirstKeys(["schema"], &mut found);
     let read = read.deserialize(&mut serde_json::Deserializer::from_str(text));
     let [found] = found;
     match (found, read) {

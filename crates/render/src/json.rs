@@ -19,19 +19,19 @@ pub fn document(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<(
 /// # Errors
 /// `out` refuses the bytes.
 pub fn indented(value: &impl Serialize, deepest: usize, out: &mut dyn io::Write) -> io::Result<()> {
-    let layout = Layout { pretty: PrettyFormatter::new(), depth: 0, deepest };
+    let layout = Indents { pretty: PrettyFormatter::new(), depth: 0, deepest };
     value.serialize(&mut Serializer::with_formatter(&mut *out, layout))?;
     writeln!(out)
 }
 
 /// Indents down to the deepest level that has lines.
-struct Layout {
+struct Indents {
     pretty: PrettyFormatter<'static>,
     depth: usize,
     deepest: usize,
 }
 
-impl Formatter for Layout {
+impl Formatter for Indents {
     fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
         if self.depth > self.deepest { out.write_all(b"[") } else { self.pretty.begin_array(out) }

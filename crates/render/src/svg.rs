@@ -23,7 +23,7 @@ pub use strip::{Strip, StripRow, spark};
 
 /// How figures are drawn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum ChartKind {
     /// A line for each series.
     #[default]
     Lines,
@@ -55,7 +55,7 @@ pub struct Series {
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// Lines or bars.
-    pub kind: Kind,
+    pub kind: ChartKind,
     /// What it shows.
     pub title: String,
     /// Lines under the title, smaller.
@@ -449,8 +449,8 @@ impl Chart {
         self.axes(&mut canvas, &places, (is_numeric, is_turned), [top, bottom]);
         self.rules(&mut canvas, &places, [top, bottom]);
         let ends = match self.kind {
-            Kind::Lines => self.lines(&mut canvas, &places),
-            Kind::Bars => self.bars(&mut canvas, &places, slot),
+            ChartKind::Lines => self.lines(&mut canvas, &places),
+            ChartKind::Bars => self.bars(&mut canvas, &places, slot),
         };
         let mut beside: Vec<(usize, f64)> =
             ends.iter().enumerate().filter_map(|(at, end)| end.map(|[_, y]| (at, y))).collect();

@@ -25,7 +25,7 @@ use ipcperf_core::units::format_per_second;
 use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
 use ipcperf_render::doc::{Doc, Line, Section, Tone};
 use pace::Pace;
-use trial::{Trial, load_words};
+use trial::{Workload, load_words};
 use views::{cores, cores_words};
 
 /// Most rows of the tables of all sizes together: with all that stands around them a screen of 40 lines.
@@ -245,7 +245,7 @@ impl<'a> Choice<'a> {
         }
         let at_rate = |rate: f64| {
             let cores = self.field.wanted.sizes.iter().filter_map(|size| {
-                let of = |pattern| entrant.cell(self.wanted(), Trial { pattern, size: *size });
+                let of = |pattern| entrant.cell(self.wanted(), Workload { pattern, size: *size });
                 of(PatternKind::Rate)?.figure()?.value?;
                 cores(of(PatternKind::PingPong)?, rate)
             });
@@ -313,8 +313,8 @@ impl<'a> Choice<'a> {
 
     /// Why some of them have no p99.
     fn tails(&self) -> Option<String> {
-        let trials = Trial::all(self.wanted(), &self.wanted().timed());
-        let of = |trial: &Trial| {
+        let trials = Workload::all(self.wanted(), &self.wanted().timed());
+        let of = |trial: &Workload| {
             let cells = self.field.standings.iter();
             let trial = *trial;
             cells.filter_map(move |one| self.entrant(one).cell(self.wanted(), trial))
@@ -451,7 +451,7 @@ impl<'a> Choice<'a> {
         if !patterns.contains(&PatternKind::Stream) {
             patterns.push(PatternKind::Stream);
         }
-        for trial in Trial::all(wanted, &patterns) {
+        for trial in Workload::all(wanted, &patterns) {
             let Some(base) = entrant.cell(wanted, trial) else { continue };
             let kind = trial.kind(wanted.by);
             let read = |cell| kind.reading(cell, &self.set.clock).map(|one| (cell, one));

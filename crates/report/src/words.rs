@@ -5,7 +5,7 @@ mod columns;
 mod shown;
 mod word;
 
-pub(crate) use word::{Kind, Word};
+pub(crate) use word::{Word, WordKind};
 
 use ipcperf_core::findings;
 use std::borrow::Cow;
@@ -27,176 +27,176 @@ pub(crate) const VERSUS: &str = "vs reference";
 const WORDS: &[Word] = &[
     word(
         BRIEFLY,
-        Kind::Mark,
+        WordKind::Mark,
         "spins briefly before it sleeps: fast if the peer answers at once, slow after a pause",
         "measure it with your program's pauses: ipcperf run --think 200us",
     ),
     word(
         TWO_MODES,
-        Kind::Mark,
+        WordKind::Mark,
         "The rounds fall into two modes: both values are shown if there is room, the larger mode first, never an average",
         "look for what switches: CPUs that a host moves, idle states (--idle poll); more rounds do not help",
     ),
     word(
         BATCH,
-        Kind::Mark,
+        WordKind::Mark,
         "is the median of batch means, because one round trip is too short to time alone or --batch was given; it hides single slow ones",
         "read the mean as well; single operations have no quantiles here, however long the run is",
     ),
     word(
         "+/-",
-        Kind::Mark,
+        WordKind::Mark,
         "half of the 95 % interval over rounds, as a share of the value; above 50 %, the interval itself",
         "ignore digits smaller than the interval; more rounds narrow it, and a quieter machine even more",
     ),
     word(
         "-",
-        Kind::Mark,
+        WordKind::Mark,
         "not available, or too few samples",
         "read the line below the table, which says what would help, such as a longer --slice",
     ),
     word(
         "grade",
-        Kind::Grade,
+        WordKind::Grade,
         "says how disturbed a run was, from A to F, by the worst of six measures: spread of the rounds, stolen time, other work on busy-waiting CPUs (load) and between the rounds, CPU speed, rejected slices. Steal, load and speed may be missing, which the output says",
         "read the causes shown with it, and 'ipcperf explain A' to F for what each grade allows",
     ),
     word(
         "A",
-        Kind::Grade,
+        WordKind::Grade,
         "a quiet run: rounds differ by up to 1 %, and almost nothing was stolen or rejected",
         "claim differences of a few percent if the intervals support them",
     ),
     word(
         "B",
-        Kind::Grade,
+        WordKind::Grade,
         "a normal, quiet run: rounds differ by up to 3 %",
         "claim what the intervals support",
     ),
     word(
         "C",
-        Kind::Grade,
+        WordKind::Grade,
         "a noisy run: rounds differ by up to 10 %, or up to 5 % of the time was stolen",
         "trust large differences, ignore the last digits; more rounds or a quieter machine narrow the intervals",
     ),
     word(
         "D",
-        Kind::Grade,
+        WordKind::Grade,
         "a very noisy run: only large differences are certain",
         "claim factors only, or repeat the run on a quieter machine",
     ),
     word(
         "F",
-        Kind::Grade,
+        WordKind::Grade,
         "too noisy for figures, tails and equality: only slower and faster within rounds are stated",
         "stop other work ('ipcperf doctor' looks for it), and repeat the run",
     ),
     word(
         "none",
-        Kind::Grade,
+        WordKind::Grade,
         "no cell was measured; or the spread of the rounds (a run of one round) or the load of the CPUs is unknown",
         "read the reason shown with it; use at least two rounds",
     ),
     word(
         "FASTER",
-        Kind::Difference,
+        WordKind::Difference,
         "the whole 95 % interval of the ratio lies beyond the margin on the better side, and the control agrees",
         "choose B if this metric matters to you",
     ),
     word(
         "SLOWER",
-        Kind::Difference,
+        WordKind::Difference,
         "the whole 95 % interval of the ratio lies beyond the margin on the worse side, and the control agrees",
         "keep A; --fail-on slower:5% turns this into a gate",
     ),
     word(
         "NO DIFFERENCE",
-        Kind::Difference,
+        WordKind::Difference,
         "the 90 % interval of the ratio lies within the margin, which excludes a difference that matters",
         "choose by something else; a smaller --margin asks a finer question",
     ),
     word(
         "CAN'T TELL",
-        Kind::Difference,
+        WordKind::Difference,
         "the interval decides neither way, or the values cannot be trusted",
         "use the number of rounds given below, or remove what confounds the two",
     ),
     word(
         "REPRODUCED",
-        Kind::Claim,
+        WordKind::Claim,
         "the whole interval lies within a factor of 1.5 of the published value (for a ratio also by its logarithm) and on its side; or the stated fact holds",
         "quote it with this machine's name",
     ),
     word(
         "DIRECTION",
-        Kind::Claim,
+        WordKind::Claim,
         "the direction holds, but not the size",
         "quote only the direction; more rounds may show the size",
     ),
     word(
         "NOT REPRODUCED",
-        Kind::Claim,
+        WordKind::Claim,
         "the interval excludes everything that would count as reproduced, corrected for the number of tests",
         "look at its tests (-v): machine, kernel and method differ from the original's",
     ),
     word(
         "INCONCLUSIVE",
-        Kind::Claim,
+        WordKind::Claim,
         "the interval does not decide, or the machine was too noisy for a verdict",
         "use a larger --scale or more --rounds on a quieter machine",
     ),
     word(
         "UNTESTABLE",
-        Kind::Claim,
+        WordKind::Claim,
         "cannot be measured on this machine",
         "read the reason, which says what is missing",
     ),
     word(
         "MEASURED",
-        Kind::Claim,
+        WordKind::Claim,
         "there is no published value to compare with",
         "treat it as a value of this machine",
     ),
-    word("HOLDS", Kind::Claim, "a self-check holds in every round", "nothing needs to be done"),
+    word("HOLDS", WordKind::Claim, "a self-check holds in every round", "nothing needs to be done"),
     word(
         "FAILS",
-        Kind::Claim,
+        WordKind::Claim,
         "a self-check fails in some round, so the study may not measure what it claims to",
         "trust no claim of this study until you know why",
     ),
     word(
         "ok",
-        Kind::Status,
+        WordKind::Status,
         "it was measured, and the data was proved to arrive",
         "read its values",
     ),
     word(
         "unavailable",
-        Kind::Status,
+        WordKind::Status,
         "this machine cannot run it",
         "read the reason, which says what is missing and how to get it",
     ),
     word(
         "failed",
-        Kind::Status,
+        WordKind::Status,
         "it ran and failed, so it has no value",
         "read the reason; if a message was wrong, report it",
     ),
     word(
         "deadline",
-        Kind::Status,
+        WordKind::Status,
         "it did not finish in time and was killed",
         "repeat it alone; if it hangs again, report it",
     ),
     word(
         "rejected",
-        Kind::Status,
+        WordKind::Status,
         "it ran, but every slice was rejected",
         "look at the findings that start with E-",
     ),
     word(
         "skipped",
-        Kind::Status,
+        WordKind::Status,
         "the run ended before it was measured",
         "use a larger --budget, or let the run finish",
     ),
@@ -205,9 +205,9 @@ const WORDS: &[Word] = &[
 /// What a finding or check means, as a word of its own.
 fn of_finding(row: &findings::Row) -> Word {
     let kind = match row.subject {
-        "" if row.is_of_audit => Kind::Benchmark,
-        "" => Kind::Finding,
-        _ => Kind::Machine,
+        "" if row.is_of_audit => WordKind::Benchmark,
+        "" => WordKind::Finding,
+        _ => WordKind::Machine,
     };
     let (meaning, advice) = (Cow::Owned(row.meaning()), Cow::Owned(row.advice()));
     Word { name: row.name(), kind, meaning, advice }
@@ -241,7 +241,7 @@ pub(crate) fn find(given: &str) -> Vec<&'static Word> {
     };
     let mut found: Vec<&Word> = named(code);
     let is_severity = ["W", "I"].iter().any(|one| severity.eq_ignore_ascii_case(one));
-    found.retain(|word| is_severity && word.kind == Kind::Machine);
+    found.retain(|word| is_severity && word.kind == WordKind::Machine);
     found
 }
 

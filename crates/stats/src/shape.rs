@@ -19,7 +19,7 @@ const RATIO: f64 = 1.5;
 
 /// One mode of a sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Mode {
+pub struct SampleMode {
     /// The smallest value that belongs to it, to the resolution of a bucket.
     pub from: u64,
     /// The largest, likewise.
@@ -42,7 +42,7 @@ pub struct Mode {
 /// Of 100 samples each (`crates/stats/src/shape.rs`, tests): 1 and 3 µs half and half are always found; lognormal samples
 /// up to σ = 1, Pareto tails from α = 0.8 on, and the clock tick of a busy CPU are never divided.
 #[must_use]
-pub fn modes(sample: &Histogram) -> Vec<Mode> {
+pub fn modes(sample: &Histogram) -> Vec<SampleMode> {
     let Some(mut hills) = Hills::of(sample) else { return Vec::new() };
     while let Some(cut) = hills.wrong() {
         hills.join(cut);
@@ -150,7 +150,7 @@ impl Hills {
         self.cuts.remove(cut);
     }
 
-    fn modes(&self, sample: &Histogram) -> Vec<Mode> {
+    fn modes(&self, sample: &Histogram) -> Vec<SampleMode> {
         let mut hills = vec![Histogram::new(); self.tops.len()];
         let mut edges = vec![(u64::MAX, 0); self.tops.len()];
         for (low, high, n) in sample.buckets() {
@@ -161,7 +161,7 @@ impl Hills {
         }
         let count: u64 = hills.iter().map(Histogram::count).sum();
         let sum: f64 = hills.iter().map(|hill| hill.sum() as f64).sum();
-        let mode = |(hill, (from, to)): (&Histogram, (u64, u64))| Mode {
+        let mode = |(hill, (from, to)): (&Histogram, (u64, u64))| SampleMode {
             from,
             to,
             median: hill.quantile(0.5).unwrap_or(from),
@@ -212,7 +212,8 @@ mod tests {
                     };
                     let modes = modes(&sample(n, draw));
                     let [low, high] = modes.as_slice() else { panic!("{n} {sigma}: {modes:?}") };
-                    let near = |mode: &Mode, ns: f64| (mode.median as f64 / 1e3 / ns - 1.0).abs();
+                    let near =
+                        |mode: &SampleMode, ns: f64| (mode.median as f64 / 1e3 / ns - 1.0).abs();
                     assert!(near(low, 1_000.0) < 0.1 && near(high, 3_000.0) < 0.1, "{modes:?}");
                     assert!((low.share - 0.5).abs() < 0.15, "{modes:?}");
                     assert!((low.share + high.share - 1.0).abs() < 1e-9);

@@ -68,7 +68,7 @@ impl FromStr for Accept {
 impl Accept {
     /// Whether it accepts a figure that is known exactly; `report` accepts the side that this very figure is on.
     pub(crate) fn accepts(self, figure: f64) -> bool {
-        self == Self::Report || place(self, [figure; 2]) == Place::Inside
+        self == Self::Report || place(self, [figure; 2]) == IntervalPlace::Inside
     }
 
     /// The range that it comes to beside what was published.
@@ -98,7 +98,7 @@ impl fmt::Display for Accept {
 
 /// Where an interval lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum IntervalPlace {
     Inside,
     Outside,
     Across,
@@ -123,29 +123,31 @@ fn is_neutral(published: f64, neutral: f64) -> bool {
 }
 
 /// Where an interval lies beside a range.
-fn place(range: Accept, [from, to]: [f64; 2]) -> Place {
-    let Accept::Range { low, high, low_open, high_open } = range else { return Place::Across };
+fn place(range: Accept, [from, to]: [f64; 2]) -> IntervalPlace {
+    let Accept::Range { low, high, low_open, high_open } = range else {
+        return IntervalPlace::Across;
+    };
     let above = |x: f64| if low_open { x > low } else { x >= low };
     let below = |x: f64| if high_open { x < high } else { x <= high };
     if above(from) && below(to) {
-        Place::Inside
+        IntervalPlace::Inside
     } else if !above(to) || !below(from) {
-        Place::Outside
+        IntervalPlace::Outside
     } else {
-        Place::Across
+        IntervalPlace::Across
     }
 }
 
 /// A figure over rounds, as it is shown and as it is judged.
 #[derive(Clone, Debug)]
-pub(crate) struct Figure {
+pub(crate) struct JudgedFigure {
     /// With its 95 % interval.
     pub(crate) metric: Metric,
     /// The interval that all figures of a claim hold together; `None` with too few rounds for it.
     pub(crate) joint: Option<[f64; 2]>,
 }
 
-impl Figure {
+impl JudgedFigure {
     /// None, for a reason.
     pub(crate) fn missing(reason: impl Into<String>) -> Self {
         Self { metric: Metric::missing(reason), joint: None }
@@ -196,8 +198,8 @@ pub(crate) struct Judged {
 }
 
 /// Judges one of the `tests` tests of a claim. One without a published figure spells out what was stated.
-pub(crate) fn judge(test: &Test, figure: Figure, is_value: bool, tests: usize) -> Judged {
-    let Figure { metric, joint } = figure;
+pub(crate) fn judge(test: &Test, figure: JudgedFigure, is_value: bool, tests: usize) -> Judged {
+    let JudgedFigure { metric, joint } = figure;
     let neutral = if is_value { 0.0 } else { 1.0 };
     let (verdict, reason) = match (metric.value, metric.ci95, test.accept) {
         (None, ..) => (Verdict::Untestable, metric.reason.clone().unwrap_or_default()),
@@ -227,31 +229,35 @@ fn against(
         _ => (accept, format!("'{accept}'")),
     };
     let excluded = format!("the interval excludes {words}");
-    if joint.is_some_and(|joint| place(range, joint) == Place::Outside) {
+    if joint.is_some_and(|joint| place(range, joint) == IntervalPlace::Outside) {
         let all = if tests > 1 { format!(", as one of {tests} tests") } else { String::new() };
         return (Verdict::NotReproduced, excluded + &all);
     }
     match place(range, interval) {
-        Place::Outside => {
+        IntervalPlace::Outside => {
             let text = format!("{excluded}, but not surely enough for one of {tests} tests");
             (Verdict::Inconclusive, text)
         }
-        Place::Across => (Verdict::Inconclusive, format!("the interval does not decide {words}")),
-        Place::Inside => match test.published.map(|published| size(published, neutral, interval)) {
-            None => (Verdict::Reproduced, "holds as it was stated".to_owned()),
-            Some(Place::Inside) => {
-                let text = "as large as published, but for a factor of 1.5, and on its side";
-                (Verdict::Reproduced, text.to_owned())
+        IntervalPlace::Across => {
+            (Verdict::Inconclusive, format!("the interval does not decide {words}"))
+        }
+        IntervalPlace::Inside => {
+            match test.published.map(|published| size(published, neutral, interval)) {
+                None => (Verdict::Reproduced, "holds as it was stated".to_owned()),
+                Some(IntervalPlace::Inside) => {
+                    let text = "as large as published, but for a factor of 1.5, and on its side";
+                    (Verdict::Reproduced, text.to_owned())
+                }
+                Some(IntervalPlace::Outside) => {
+                    let text = "the direction holds, the size differs by more than a factor of 1.5";
+                    (Verdict::Direction, text.to_owned())
+                }
+                Some(IntervalPlace::Across) => {
+                    let text = "the direction holds; whether the size is within a factor of 1.5, the interval does not decide";
+                    (Verdict::Direction, text.to_owned())
+                }
             }
-            Some(Place::Outside) => {
-                let text = "the direction holds, the size differs by more than a factor of 1.5";
-                (Verdict::Direction, text.to_owned())
-            }
-            Some(Place::Across) => {
-                let text = "the direction holds; whether the size is within a factor of 1.5, the interval does not decide";
-                (Verdict::Direction, text.to_owned())
-            }
-        },
+        }
     }
 }
 
@@ -268,14 +274,14 @@ fn near(published: f64, neutral: f64) -> [f64; 2] {
 }
 
 /// Where an interval lies beside what is near to a published figure, and on its side.
-fn size(published: f64, neutral: f64, interval: [f64; 2]) -> Place {
+fn size(published: f64, neutral: f64, interval: [f64; 2]) -> IntervalPlace {
     let [low, high] = near(published, neutral);
     let band = Accept::Range { low, high, low_open: false, high_open: false };
     match place(band, interval) {
-        Place::Inside if is_neutral(published, neutral) => Place::Inside,
-        Place::Inside => match place(side(published, neutral), interval) {
-            Place::Inside => Place::Inside,
-            _ => Place::Across,
+        IntervalPlace::Inside if is_neutral(published, neutral) => IntervalPlace::Inside,
+        IntervalPlace::Inside => match place(side(published, neutral), interval) {
+            IntervalPlace::Inside => IntervalPlace::Inside,
+            _ => IntervalPlace::Across,
         },
         other => other,
     }
@@ -283,8 +289,9 @@ fn size(published: f64, neutral: f64, interval: [f64; 2]) -> Place {
 
 /// Checks that a test holds in every round: no statistics, for what it tests does not vary.
 pub(crate) fn check(test: &Test, rounds: &[f64], metric: Metric) -> Judged {
-    let holds =
-        |value: &&f64| test.accept.is_some_and(|range| place(range, [**value; 2]) == Place::Inside);
+    let holds = |value: &&f64| {
+        test.accept.is_some_and(|range| place(range, [**value; 2]) == IntervalPlace::Inside)
+    };
     let (verdict, reason) = match rounds.iter().find(|value| !holds(value)) {
         _ if rounds.is_empty() => (Verdict::Untestable, metric.reason.clone().unwrap_or_default()),
         None => (Verdict::Holds, "in every round".to_owned()),
@@ -333,7 +340,7 @@ mod tests {
     }
 
     fn verdict(rounds: &[f64], published: Option<f64>, accept: &str, is_value: bool) -> Verdict {
-        let figure = Figure::of(rounds, is_value, 1);
+        let figure = JudgedFigure::of(rounds, is_value, 1);
         judge(&test(accept, published), figure, is_value, 1).result.verdict
     }
 
@@ -413,7 +420,7 @@ mod tests {
     #[test]
     fn a_value_may_be_nought_or_negative() {
         let rounds: Vec<f64> = (0..9).map(|i| -3.0 + 0.1 * f64::from(i)).collect();
-        assert_eq!(Figure::of(&rounds, true, 1).metric.method.as_deref(), Some("rounds"));
+        assert_eq!(JudgedFigure::of(&rounds, true, 1).metric.method.as_deref(), Some("rounds"));
         let judged = |accept: &str, published| verdict(&rounds, published, accept, true);
         assert_eq!(judged("< 0", Some(-2.5)), Verdict::Reproduced);
         assert_eq!(judged("> 0", Some(2.5)), Verdict::NotReproduced);
@@ -426,7 +433,9 @@ mod tests {
     #[test]
     fn what_one_test_shows_one_of_many_does_not() {
         let rounds: Vec<f64> = (0..8).map(|i| 0.8 + 0.01 * f64::from(i)).collect();
-        let of = |tests| judge(&test("> 1", None), Figure::of(&rounds, false, tests), false, tests);
+        let of = |tests| {
+            judge(&test("> 1", None), JudgedFigure::of(&rounds, false, tests), false, tests)
+        };
         assert_eq!(of(1).result.verdict, Verdict::NotReproduced);
         assert_eq!(of(6).result.verdict, Verdict::NotReproduced);
         assert_eq!(of(10).result.verdict, Verdict::Inconclusive);
@@ -436,7 +445,7 @@ mod tests {
     #[test]
     fn what_nobody_published_is_measured_and_not_judged() {
         let ours = Test { accept: None, ..test("> 1", None) };
-        let judged = |rounds: &[f64]| judge(&ours, Figure::of(rounds, false, 1), false, 1);
+        let judged = |rounds: &[f64]| judge(&ours, JudgedFigure::of(rounds, false, 1), false, 1);
         assert_eq!(judged(&near(2.0)).result.verdict, Verdict::Measured);
         assert_eq!(judged(&near(2.0)).result.accept, "");
         assert_eq!(judged(&[]).result.verdict, Verdict::Untestable);
@@ -445,7 +454,9 @@ mod tests {
     #[test]
     fn a_self_check_must_hold_in_every_round() {
         let checked = |rounds: &[f64]| {
-            check(&test("1 .. 1", None), rounds, Figure::of(rounds, true, 1).metric).result.verdict
+            check(&test("1 .. 1", None), rounds, JudgedFigure::of(rounds, true, 1).metric)
+                .result
+                .verdict
         };
         assert_eq!(checked(&[1.0; 3]), Verdict::Holds);
         assert_eq!(checked(&[1.0, 1.0, 0.0]), Verdict::Fails);

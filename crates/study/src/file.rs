@@ -3,7 +3,9 @@
 use crate::accept::{Accept, Test};
 use crate::expression::Expression;
 use crate::label;
-use crate::study::{Amount, Arm, Check, Claim, CsvFile, Head, How, Row, Statistic, Study, Table};
+use crate::study::{
+    Amount, Arm, Check, Claim, CsvFile, Head, How, Statistic, Study, StudyRow, Table,
+};
 use ipcperf_core::UnknownName;
 use ipcperf_core::result::{ClaimKind, Erratum, Plot, PlotKind, Published, Scale};
 use serde::Deserialize;
@@ -336,7 +338,7 @@ fn check_table(table: &FileTable, expression: &Read<'_>) -> Result<Table, String
         };
         let mut published: Vec<_> = row.published.iter().map(nothing).collect();
         published.resize(published.len().max(width), Published::Nothing);
-        Ok(Row { label: row.label.clone(), cells, published })
+        Ok(StudyRow { label: row.label.clone(), cells, published })
     });
     let plot = table.plot.as_ref().map(|plot| plot.check(&table.columns)).transpose();
     Ok(Table {

@@ -1,9 +1,9 @@
 //! What the rounds of a study come to: its tables filled, its claims judged.
 
-use crate::accept::{ERROR, Figure, Judged, NO_ROUND, Test, check, judge, overall};
+use crate::accept::{ERROR, Judged, JudgedFigure, NO_ROUND, Test, check, judge, overall};
 use crate::expression::Expression;
 use crate::measured::{Measured, QUANTILES};
-use crate::study::{Claim, How, Row, Statistic, Study, Table};
+use crate::study::{Claim, How, Statistic, Study, StudyRow, Table};
 use ipcperf_core::result::{
     ClaimKind, ClaimResult, Metric, Mode, Noise, Published, RowResult, Scale, StudyResult,
     TableResult, Verdict,
@@ -169,7 +169,7 @@ impl<'a> Findings<'a> {
         }
     }
 
-    fn row(&self, statistic: Statistic, row: &Row) -> RowResult {
+    fn row(&self, statistic: Statistic, row: &StudyRow) -> RowResult {
         let figure = |cell: &Option<Expression>| match cell {
             None => Metric::missing("not measured"),
             Some(expression) => self.figure(statistic, expression),
@@ -274,10 +274,14 @@ impl<'a> Findings<'a> {
     }
 
     /// An expression over quantiles of all rounds together, which support more than each round by itself. The error of its
-    /// interval is divided by the number of tests, as in [`Figure::of`].
+    /// interval is divided by the number of tests, as in [`JudgedFigure::of`].
     ///
     /// The error says which quantile has too few samples, if that is why there is none.
-    fn pooled(&self, expression: &Expression, tests: usize) -> Result<Figure, Option<String>> {
+    fn pooled(
+        &self,
+        expression: &Expression,
+        tests: usize,
+    ) -> Result<JudgedFigure, Option<String>> {
         let of = |metric: &str, id: &str| {
             let quantile = QUANTILES.iter().find(|(name, _)| *name == metric);
             let arm = self.arm(id).filter(|arm| arm.reason().is_none());
@@ -310,11 +314,11 @@ impl<'a> Findings<'a> {
             method: Some("merged".into()),
             modes: Vec::new(),
         };
-        Ok(Figure { metric, joint: interval(ERROR / tests.max(1) as f64) })
+        Ok(JudgedFigure { metric, joint: interval(ERROR / tests.max(1) as f64) })
     }
 
     /// A row for each of the first runs, as an original that printed raw values has them.
-    fn runs(&self, table: &Table, row: &Row) -> Vec<RowResult> {
+    fn runs(&self, table: &Table, row: &StudyRow) -> Vec<RowResult> {
         let width = table.columns.len().max(1);
         let published = row.published.chunks(width).map(<[Published]>::to_vec);
         let mut published: Vec<_> = published.collect();
@@ -370,15 +374,18 @@ impl<'a> Findings<'a> {
             let is_lasting = lack.as_ref().is_some_and(|lack| lack.is_lasting);
             let (values, figure) = match lack {
                 // All rounds together do not have it either.
-                Some(lack) if is_lasting => (Vec::new(), Figure::missing(lack.reason)),
+                Some(lack) if is_lasting => (Vec::new(), JudgedFigure::missing(lack.reason)),
                 Some(lack) => {
                     let pooled = self.pooled(&test.expression, tests.len());
                     let missing = |short: Option<String>| short.unwrap_or(lack.reason);
-                    (Vec::new(), pooled.unwrap_or_else(|short| Figure::missing(missing(short))))
+                    (
+                        Vec::new(),
+                        pooled.unwrap_or_else(|short| JudgedFigure::missing(missing(short))),
+                    )
                 }
                 None => {
                     let values = self.values(&test.expression);
-                    let mut figure = Figure::of(&values, is_value, tests.len());
+                    let mut figure = JudgedFigure::of(&values, is_value, tests.len());
                     if let Some(modes) = self.answers(&test.expression, &values) {
                         (figure.metric.method, figure.metric.modes) = (Some(ANSWERS.into()), modes);
                     }
@@ -471,7 +478,7 @@ fn tested(study: &Study) -> Tested<'_> {
 }
 
 /// The claims that are tested on a reading of this row.
-fn claims_on(row: &Row, tested: &Tested<'_>) -> Vec<String> {
+fn claims_on(row: &StudyRow, tested: &Tested<'_>) -> Vec<String> {
     let shown: BTreeSet<_> = row.cells.iter().flatten().flat_map(Expression::readings).collect();
     let on = tested.iter().filter(|(_, readings)| !readings.is_disjoint(&shown));
     on.map(|(id, _)| (*id).to_owned()).collect()

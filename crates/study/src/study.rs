@@ -96,12 +96,12 @@ pub(crate) struct Table {
     pub(crate) unit: String,
     pub(crate) statistic: Statistic,
     pub(crate) columns: Vec<String>,
-    pub(crate) rows: Vec<Row>,
+    pub(crate) rows: Vec<StudyRow>,
     pub(crate) plot: Option<Plot>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Row {
+pub(crate) struct StudyRow {
     pub(crate) label: String,
     /// `None` where nothing is measured.
     pub(crate) cells: Vec<Option<Expression>>,

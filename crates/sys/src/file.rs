@@ -15,12 +15,12 @@ use std::path::Path;
 pub struct WholeFile {
     file: File,
     target: directory::Place,
-    place: Place,
+    place: Staging,
 }
 
 /// Where the bytes are meanwhile.
 #[derive(Debug)]
-enum Place {
+enum Staging {
     /// In a file without a name.
     Nowhere,
     /// In a file of this name beside the target, on file systems without unnamed files.
@@ -48,7 +48,7 @@ impl WholeFile {
                 }
                 _ => {
                     let file = through(&target, facts)?;
-                    return Ok(Self { file, target, place: Place::Target });
+                    return Ok(Self { file, target, place: Staging::Target });
                 }
             },
         };
@@ -65,9 +65,9 @@ impl WholeFile {
         let (file, place) = match open_at(&target.directory, OsStr::new("."), flags, mode) {
             Err(error) if is_without_unnamed_files(&error) => {
                 let (file, name) = beside(&target, mode)?;
-                (file, Place::Beside(name))
+                (file, Staging::Beside(name))
             }
-            other => (other?, Place::Nowhere),
+            other => (other?, Staging::Nowhere),
         };
         Ok(Self { file, target, place })
     }
@@ -88,9 +88,9 @@ impl WholeFile {
     /// Whether it could get a name; leaves nothing.
     fn try_names(mut self) -> io::Result<()> {
         match self.place {
-            Place::Target => return Ok(()),
+            Staging::Target => return Ok(()),
             // That name is taken, and only who may make links is told so. Where there are unnamed files there are links.
-            Place::Nowhere if self.link_open(".".as_ref()) == Err(Errno::EXIST) => return Ok(()),
+            Staging::Nowhere if self.link_open(".".as_ref()) == Err(Errno::EXIST) => return Ok(()),
             _ => {}
         }
         let name = random_name();
@@ -103,7 +103,7 @@ impl WholeFile {
     /// # Errors
     /// The disk is full, or the folder has changed meanwhile.
     pub fn publish(mut self) -> io::Result<()> {
-        if matches!(self.place, Place::Target) {
+        if matches!(self.place, Staging::Target) {
             return self.file.flush();
         }
         sync(&self.file)?;
@@ -115,7 +115,7 @@ impl WholeFile {
         self.settle_beside()?;
         let folder = &self.target.directory;
         match &self.place {
-            Place::Beside(beside) => Ok(rustix::fs::renameat(folder, beside, folder, &name)?),
+            Staging::Beside(beside) => Ok(rustix::fs::renameat(folder, beside, folder, &name)?),
             _ => Err(io::ErrorKind::Other.into()),
         }
     }
@@ -136,7 +136,7 @@ impl WholeFile {
 
     /// Gives the file a name that nothing has yet; false if something has it.
     fn name_new(&mut self, name: &OsStr) -> io::Result<bool> {
-        if matches!(self.place, Place::Nowhere) {
+        if matches!(self.place, Staging::Nowhere) {
             match self.link_open(name) {
                 Ok(()) => return Ok(true),
                 Err(Errno::EXIST) => return Ok(false),
@@ -144,7 +144,7 @@ impl WholeFile {
                 Err(_) => self.settle_beside()?,
             }
         }
-        let Place::Beside(beside) = &self.place else { return Ok(false) };
+        let Staging::Beside(beside) = &self.place else { return Ok(false) };
         let folder = &self.target.directory;
         // FAT has no links, NFS cannot rename without replacing, some FUSE and 9p file systems can do neither.
         let renamed =
@@ -176,10 +176,10 @@ impl WholeFile {
 
     /// Moves the bytes into a file that has a name, if they are not in one.
     fn settle_beside(&mut self) -> io::Result<()> {
-        if matches!(self.place, Place::Nowhere) {
+        if matches!(self.place, Staging::Nowhere) {
             let mode = Mode::from_raw_mode(rustix::fs::fstat(&self.file)?.st_mode & 0o777);
             let (mut copy, name) = beside(&self.target, mode)?;
-            self.place = Place::Beside(name);
+            self.place = Staging::Beside(name);
             set_mode(&copy, mode)?;
             self.file.rewind()?;
             io::copy(&mut self.file, &mut copy)?;
@@ -264,7 +264,7 @@ impl Write for WholeFile {
 
 impl Drop for WholeFile {
     fn drop(&mut self) {
-        if let Place::Beside(name) = &self.place {
+        if let Staging::Beside(name) = &self.place {
             let _ = directory::remove_name(self.target.directory.as_fd(), name);
         }
     }
@@ -356,7 +356,7 @@ mod tests {
                     let name = random_name();
                     file.file =
                         open_at(&file.target.directory, &name, flags, Mode::RWXU).expect("made");
-                    file.place = Place::Beside(name);
+                    file.place = Staging::Beside(name);
                     file.write_all(text.as_bytes()).expect("written");
                     file
                 };

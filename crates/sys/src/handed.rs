@@ -89,7 +89,7 @@ pub struct Listener(Rc<OwnedFd>);
 #[derive(Debug)]
 pub enum Received {
     /// A call.
-    Call(Call),
+    Call(PendingCall),
     /// Nothing, or a call that is gone with its thread.
     Nothing,
     /// Nothing comes any more: nobody is left who could make a call.
@@ -98,7 +98,7 @@ pub enum Received {
 
 /// A call that waits for its answer.
 #[derive(Clone, Debug)]
-pub struct Call {
+pub struct PendingCall {
     listener: Rc<OwnedFd>,
     id: u64,
     /// The process that makes it.
@@ -109,7 +109,7 @@ pub struct Call {
     pub args: [u64; 6],
 }
 
-impl Call {
+impl PendingCall {
     /// The descriptor that is its first argument.
     #[must_use]
     pub const fn fd(&self) -> RawFd {
@@ -145,7 +145,7 @@ impl Listener {
         }
         let Some(pid) = process_of(told.pid) else { return Ok(Received::Nothing) };
         let (id, number, args) = (told.id, i64::from(told.data.nr), told.data.args);
-        let call = Call { listener: Rc::clone(&self.0), id, pid, number, args };
+        let call = PendingCall { listener: Rc::clone(&self.0), id, pid, number, args };
         // The number may be that of another process by now, unless the call still waits.
         Ok(if call.waits() { Received::Call(call) } else { Received::Nothing })
     }
@@ -174,7 +174,7 @@ fn process_of(thread: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
-impl Call {
+impl PendingCall {
     /// Whether a call still waits: its thread may have been killed, and a signal may have taken it back.
     #[must_use]
     pub fn waits(&self) -> bool {

@@ -134,7 +134,7 @@ pub fn text(code: i32) -> String {
 }
 
 /// A limit of a process.
-struct Limit {
+struct ProcessLimit {
     resource: Resource,
     words: &'static str,
     /// For `ulimit`, which counts in units of so many bytes.
@@ -144,16 +144,21 @@ struct Limit {
     name: &'static str,
 }
 
-const STACK: Limit =
-    Limit { resource: Resource::Stack, words: "a stack", letter: 's', unit: 1024, name: "stack" };
-const ADDRESSES: Limit = Limit {
+const STACK: ProcessLimit = ProcessLimit {
+    resource: Resource::Stack,
+    words: "a stack",
+    letter: 's',
+    unit: 1024,
+    name: "stack",
+};
+const ADDRESSES: ProcessLimit = ProcessLimit {
     resource: Resource::As,
     words: "an address space",
     letter: 'v',
     unit: 1024,
     name: "as",
 };
-const DATA: Limit = Limit {
+const DATA: ProcessLimit = ProcessLimit {
     resource: Resource::Data,
     words: "private memory",
     letter: 'd',
@@ -161,35 +166,35 @@ const DATA: Limit = Limit {
     name: "data",
 };
 // Shells count blocks of 512 or of 1024 bytes.
-const FILE_SIZE: Limit = Limit {
+const FILE_SIZE: ProcessLimit = ProcessLimit {
     resource: Resource::Fsize,
     words: "a file size",
     letter: 'f',
     unit: 512,
     name: "fsize",
 };
-const FILES: Limit = Limit {
+const FILES: ProcessLimit = ProcessLimit {
     resource: Resource::Nofile,
     words: "a number of open files",
     letter: 'n',
     unit: 1,
     name: "nofile",
 };
-const LOCKED: Limit = Limit {
+const LOCKED: ProcessLimit = ProcessLimit {
     resource: Resource::Memlock,
     words: "locked memory",
     letter: 'l',
     unit: 1024,
     name: "memlock",
 };
-const QUEUES: Limit = Limit {
+const QUEUES: ProcessLimit = ProcessLimit {
     resource: Resource::Msgqueue,
     words: "bytes of message queues",
     letter: 'q',
     unit: 1,
     name: "msgqueue",
 };
-const PROCESSES: Limit = Limit {
+const PROCESSES: ProcessLimit = ProcessLimit {
     resource: Resource::Nproc,
     words: "a number of processes",
     letter: 'u',
@@ -197,7 +202,7 @@ const PROCESSES: Limit = Limit {
     name: "nproc",
 };
 
-impl Limit {
+impl ProcessLimit {
     /// What is in force; `None` for no limit.
     fn current(&self) -> Option<u64> {
         getrlimit(self.resource).current

@@ -30,7 +30,7 @@ struct Package {
 
 /// What the counters showed at one moment.
 #[derive(Clone, Debug)]
-pub struct Reading {
+pub struct CounterReading {
     at_ns: u64,
     /// CPUs, and how long they have not run anything.
     rest: Option<(usize, u64)>,
@@ -63,18 +63,18 @@ impl Meter {
 
     /// Reads all of them.
     #[must_use]
-    pub fn read(&self) -> Reading {
+    pub fn read(&self) -> CounterReading {
         let energy = self.packages.iter().map_while(|package| number(&package.counter));
-        Reading { energy_uj: energy.collect(), rest: procfs::rest_ns(), at_ns: raw_ns() }
+        CounterReading { energy_uj: energy.collect(), rest: procfs::rest_ns(), at_ns: raw_ns() }
     }
 
     /// What happened since `before`.
     #[must_use]
-    pub fn since(&self, before: &Reading) -> Span {
+    pub fn since(&self, before: &CounterReading) -> Span {
         self.between(before, &self.read())
     }
 
-    fn between(&self, before: &Reading, after: &Reading) -> Span {
+    fn between(&self, before: &CounterReading, after: &CounterReading) -> Span {
         let window_ns = after.at_ns.saturating_sub(before.at_ns);
         let is_complete = !self.packages.is_empty()
             && [before, after].iter().all(|one| one.energy_uj.len() == self.packages.len());
@@ -153,9 +153,9 @@ fn packages(root: &Path) -> Result<Vec<Package>, String> {
 mod tests {
     use super::*;
 
-    fn reading(at_s: u64, rest_ns: u64, energy_uj: &[u64]) -> Reading {
+    fn reading(at_s: u64, rest_ns: u64, energy_uj: &[u64]) -> CounterReading {
         let at_ns = at_s * 1_000_000_000;
-        Reading { at_ns, rest: Some((2, rest_ns)), energy_uj: energy_uj.to_vec() }
+        CounterReading { at_ns, rest: Some((2, rest_ns)), energy_uj: energy_uj.to_vec() }
     }
 
     fn meter(ranges: &[u64]) -> Meter {

@@ -30,8 +30,8 @@ pub fn between(network: Network) -> Result<Vec<OwnedFd>, SetupError> {
         namespaces::own_users()?;
         keys.push(namespaces::users()?);
     }
-    let follow = Place::new()?;
-    let lead = Place::new()?;
+    let follow = NamespaceSocket::new()?;
+    let lead = NamespaceSocket::new()?;
     let ends = [&lead, &follow];
     let bridge = match network {
         Network::Loopback => None,
@@ -40,7 +40,7 @@ pub fn between(network: Network) -> Result<Vec<OwnedFd>, SetupError> {
             None
         }
         Network::Bridge => {
-            let middle = Place::new()?;
+            let middle = NamespaceSocket::new()?;
             middle.link("bridge", BRIDGE, "CONFIG_BRIDGE (module bridge)", |_| {})?;
             middle.up(BRIDGE)?;
             for (port, end) in PORTS.into_iter().zip(ends) {
@@ -109,12 +109,12 @@ const IFA_F_NODAD: u8 = 2;
 const OPER_UP: u8 = 6;
 
 /// A network namespace, and a socket in it to speak with the kernel.
-struct Place {
+struct NamespaceSocket {
     namespace: OwnedFd,
     socket: OwnedFd,
 }
 
-impl Place {
+impl NamespaceSocket {
     /// A new one, in which this process is now.
     fn new() -> Result<Self, SetupError> {
         namespaces::unshare(Namespaces::NET)?;

@@ -16,14 +16,14 @@ const RECENT: Duration = Duration::from_secs(1);
 
 /// Readings of one process from time to time.
 #[derive(Debug, Default)]
-pub struct Pulse(Mutex<Seen>);
+pub struct Pulse(Mutex<Snapshot>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct Snapshot {
     /// Where the kernel says how long this process waited: read some six times in a slice.
     delays: Option<RunDelay>,
     last: Option<Beat>,
-    around: Option<Around>,
+    around: Option<Interference>,
     longest: Duration,
 }
 
@@ -38,7 +38,7 @@ struct Beat {
 
 /// What else keeps it from running.
 #[derive(Clone, Copy, Debug)]
-struct Around {
+struct Interference {
     at: Instant,
     steal_ns: Option<u64>,
     throttled: Option<u64>,
@@ -60,7 +60,7 @@ impl Beat {
     }
 }
 
-impl Around {
+impl Interference {
     fn now() -> Self {
         let (steal_ns, throttled) = (procfs::steal_ns(), procfs::throttled());
         Self { at: Instant::now(), steal_ns, throttled }
@@ -76,14 +76,14 @@ impl Around {
     }
 }
 
-impl Seen {
+impl Snapshot {
     fn beat(&mut self) -> Beat {
         Beat::now(self.delays.get_or_insert_with(RunDelay::of_this_process))
     }
 }
 
 impl Pulse {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, Snapshot> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -91,7 +91,7 @@ impl Pulse {
     pub fn begin(&self) {
         let mut seen = self.seen();
         seen.last = Some(seen.beat());
-        seen.around.get_or_insert_with(Around::now);
+        seen.around.get_or_insert_with(Interference::now);
     }
 
     /// It goes on, and has slept for so long at the most since it was last here.
@@ -104,7 +104,7 @@ impl Pulse {
         if !is_late && seen.around.is_some_and(|around| around.at.elapsed() < RECENT) {
             return;
         }
-        let around = Around::now();
+        let around = Interference::now();
         let before = seen.around.replace(around);
         if let (Some(missing), Some(before)) = (missing.filter(|_| is_late), before) {
             let left = before.unexplained(&around, missing);
@@ -157,12 +157,12 @@ mod tests {
 
     #[test]
     fn what_a_host_or_a_limit_took_is_explained() {
-        let around = |steal_ms: u64, times| Around {
+        let around = |steal_ms: u64, times| Interference {
             at: Instant::now(),
             steal_ns: Some(steal_ms * 1_000_000),
             throttled: times,
         };
-        let left = |before: Around, after: Around| {
+        let left = |before: Interference, after: Interference| {
             before.unexplained(&after, Duration::from_millis(1500)).as_millis()
         };
         assert_eq!(left(around(10, None), around(10, None)), 1500);

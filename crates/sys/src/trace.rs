@@ -10,8 +10,8 @@ mod follow;
 
 pub(crate) use calls::MEMORY;
 pub use calls::{name, transfer};
+pub(crate) use follow::{CallsSeen, Returned};
 pub use follow::{Follow, Followed};
-pub(crate) use follow::{Returned, Seen};
 
 use crate::io::raw;
 use crate::signals;
@@ -54,7 +54,7 @@ pub fn mark(mark: Mark) {
 
 /// What a process called between its marks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct CallTally {
     /// System call numbers of this architecture, and how often each was called.
     pub calls: BTreeMap<i64, u64>,
     /// Times [`Mark::Begin`] was set.
@@ -63,7 +63,7 @@ pub struct Tally {
     pub shortened: u64,
 }
 
-impl Tally {
+impl CallTally {
     /// All calls.
     #[must_use]
     pub fn total(&self) -> u64 {
@@ -106,7 +106,7 @@ struct Traced {
     pid: libc::pid_t,
     is_counting: bool,
     is_done: bool,
-    tally: Tally,
+    tally: CallTally,
     /// Which of its counted transfers is to fail, and with what.
     failure: Option<(u64, i32)>,
     /// The call it is in was skipped and will seem to have failed with this.
@@ -128,7 +128,7 @@ impl Trace {
             let pid = libc::pid_t::try_from(*pid).map_err(io::Error::other)?;
             let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_EXITKILL;
             request(libc::PTRACE_SEIZE as usize, pid, 0, options as usize)?;
-            let tally = Tally::default();
+            let tally = CallTally::default();
             trace.traced.push(Traced {
                 pid,
                 is_counting: false,
@@ -147,7 +147,7 @@ impl Trace {
     ///
     /// # Errors
     /// `TimedOut` after `deadline`, `UnexpectedEof` when a process has ended, and the kernel's.
-    pub fn count(mut self, deadline: Instant) -> io::Result<Vec<Tally>> {
+    pub fn count(mut self, deadline: Instant) -> io::Result<Vec<CallTally>> {
         while self.traced.iter().any(|traced| !traced.is_done) {
             let mut is_idle = true;
             for traced in self.traced.iter_mut().filter(|traced| !traced.is_done) {

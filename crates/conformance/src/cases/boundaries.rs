@@ -1,7 +1,7 @@
 //! C05: message boundaries are kept, and the bytes of a stream may be cut anywhere.
 
 use crate::scene::{Scene, Trouble, ensure};
-use crate::script::{Batch, End, Script, Seen, Sizes, Step, Until};
+use crate::script::{Batch, Script, SentFault, Sizes, Step, StepOutcome, Until};
 use ipcperf_core::{OptionSet, Payload, Seat};
 
 pub(crate) fn boundaries(scene: &Scene<'_>) -> Result<(), Trouble> {
@@ -27,7 +27,7 @@ fn stream(scene: &Scene<'_>) -> Result<(), Trouble> {
             .only(from.other(), Step::Receive(batch(LARGEST / 8)));
     }
     let [lead, follow] = scene.play(&OptionSet::default(), LARGEST, script)?;
-    let total = |seen: &Seen| (seen.bytes, seen.hash);
+    let total = |seen: &StepOutcome| (seen.bytes, seen.hash);
     for (lead, follow) in lead.iter().zip(&follow) {
         ensure(total(lead) == total(follow), || {
             "the bytes received are not the bytes sent".into()
@@ -70,7 +70,7 @@ fn mismatch(
     pair.go(Seat::Follow)?;
     pair.wait("a receive of another length", |ends| ends[1].done.is_some())?;
     let end = pair.ends[1].done.iter().flatten().last().and_then(|seen| seen.end);
-    ensure(matches!(end, Some(End::Truncated | End::TooLong)), || {
+    ensure(matches!(end, Some(SentFault::Truncated | SentFault::TooLong)), || {
         format!("payload: message, but {text} ({end:?})")
     })
 }

@@ -1,11 +1,11 @@
 //! C18, C21: memory allocated and system calls made while an end moves messages.
 
 use super::refusal::can_filter;
-use crate::pair::Pair;
+use crate::pair::WorkerPair;
 use crate::scene::{Scene, Trouble, ensure, mirror};
 use crate::script::{Batch, Script, Sizes, Step};
 use ipcperf_core::{OptionSet, Seat};
-use ipcperf_sys::trace::{self, Tally, Trace};
+use ipcperf_sys::trace::{self, CallTally, Trace};
 use std::time::{Duration, Instant};
 
 /// Messages before the first that counts.
@@ -110,7 +110,7 @@ fn traced(
     size: usize,
     script: Script,
     spans: u64,
-) -> Result<Vec<Tally>, Trouble> {
+) -> Result<Vec<CallTally>, Trouble> {
     let mut pair = scene.pair(&OptionSet::default())?;
     let tallies = follow(scene, &mut pair, size, script, (spans, None))?;
     mirror(&pair.done()?)?;
@@ -145,11 +145,11 @@ pub(crate) fn short_transfers(scene: &Scene<'_>) -> Result<(), Trouble> {
 /// are shortened.
 fn follow(
     scene: &Scene<'_>,
-    pair: &mut Pair<'_>,
+    pair: &mut WorkerPair<'_>,
     size: usize,
     script: Script,
     (spans, seed): (u64, Option<u64>),
-) -> Result<Vec<Tally>, Trouble> {
+) -> Result<Vec<CallTally>, Trouble> {
     pair.open(size, script)?;
     pair.attached()?;
     let trace = pair.trace()?;
@@ -170,7 +170,7 @@ fn follow(
     Ok(tallies)
 }
 
-fn describe(tally: &Tally) -> String {
+fn describe(tally: &CallTally) -> String {
     let calls: Vec<_> = tally
         .calls
         .iter()

@@ -1,7 +1,7 @@
 //! C02, C03, C04, C06: messages arrive whole, once and in order, whatever their size.
 
 use super::LARGEST;
-use crate::pair::Pair;
+use crate::pair::WorkerPair;
 use crate::scene::{Scene, Trouble, mirror};
 use crate::script::{Batch, Script, Sizes};
 use ipcperf_core::{OptionSet, Payload, Seat};
@@ -41,7 +41,7 @@ pub(crate) fn sizes(scene: &Scene<'_>) -> Result<(), Trouble> {
 }
 
 /// Three round trips of each size.
-fn exchange(pair: &mut Pair<'_>, largest: usize, sizes: Vec<usize>) -> Result<(), Trouble> {
+fn exchange(pair: &mut WorkerPair<'_>, largest: usize, sizes: Vec<usize>) -> Result<(), Trouble> {
     let (count, text) = (3 * sizes.len() as u64, format!("channel for {largest} bytes"));
     let script = Script::default().exchange(Batch::new(count, Sizes::List(sizes), 0));
     pair.open(largest, script)?;
@@ -60,7 +60,7 @@ pub(crate) fn ordering(scene: &Scene<'_>) -> Result<(), Trouble> {
     let tenth = if scene.calls() { 10 } else { 1 };
     let script = scene.flow(Script::default(), Seat::Lead, batch(100_000 / tenth));
     let script = scene.flow(script, Seat::Follow, batch(10_000 / tenth));
-    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[], None)?;
+    let mut pair = WorkerPair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(size, script)?;
     mirror(&pair.done()?)
 }
@@ -72,7 +72,7 @@ pub(crate) fn no_loss(scene: &Scene<'_>) -> Result<(), Trouble> {
     let batch = || scene.batch(5000, scene.sizes(largest.min(1), largest), largest);
     let script = scene.flow(Script::default(), Seat::Lead, batch());
     let script = scene.flow(script, Seat::Follow, batch());
-    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[], None)?;
+    let mut pair = WorkerPair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(largest, script)?;
     mirror(&pair.done()?)
 }

@@ -1,8 +1,8 @@
 //! C09: an end is killed in the middle of things.
 
-use crate::pair::Pair;
+use crate::pair::WorkerPair;
 use crate::scene::{Scene, Trouble, ensure};
-use crate::script::{Batch, End, Script, Seen};
+use crate::script::{Batch, Script, SentFault, StepOutcome};
 use ipcperf_core::{OnClose, OptionSet, Payload, Seat};
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ pub(crate) fn killed<'a>(
     size: usize,
     from: Seat,
     victim: Seat,
-) -> Result<Pair<'a>, Trouble> {
+) -> Result<WorkerPair<'a>, Trouble> {
     let options = OptionSet::default();
     let batch = Batch::endless(size, scene.entry.window(size, &options));
     let mut pair = scene.opened(&options, size, scene.flow(Script::default(), from, batch))?;
@@ -54,7 +54,7 @@ pub(crate) fn killed<'a>(
 }
 
 /// Waits until messages flow, and then for a random moment.
-fn under_way(pair: &mut Pair<'_>, scene: &Scene<'_>) -> Result<(), Trouble> {
+fn under_way(pair: &mut WorkerPair<'_>, scene: &Scene<'_>) -> Result<(), Trouble> {
     while Seat::BOTH.iter().any(|seat| pair.progress(*seat).1 == 0) {
         pair.turn(Instant::now() + Duration::from_millis(1))?;
         let is_over = pair.ends.iter().any(|end| end.done.is_some() || end.died.is_some());
@@ -67,21 +67,26 @@ fn under_way(pair: &mut Pair<'_>, scene: &Scene<'_>) -> Result<(), Trouble> {
 }
 
 /// The survivor's side of it.
-fn told(pair: &mut Pair<'_>, scene: &Scene<'_>, victim: Seat, from: Seat) -> Result<(), Trouble> {
+fn told(
+    pair: &mut WorkerPair<'_>,
+    scene: &Scene<'_>,
+    victim: Seat,
+    from: Seat,
+) -> Result<(), Trouble> {
     let survivor = victim.other();
     let (_, sent) = pair.progress(victim);
     pair.wait("the survivor, who should be told of the death", |ends| {
         ends[survivor.index()].done.is_some()
     })?;
     let seen = pair.ends[survivor.index()].done.clone().unwrap_or_default();
-    let Some(Seen { end: Some(end), count, detail, .. }) = seen.first() else {
+    let Some(StepOutcome { end: Some(end), count, detail, .. }) = seen.first() else {
         return Err(Trouble::failed("the survivor went on as if nothing had happened"));
     };
     // A stream may be cut inside a message; a mechanism that keeps boundaries may not.
     let may_be_cut = from == victim && scene.entry.spec().payload == Payload::Stream;
     let is_told = match end {
-        End::Closed | End::PeerDied => true,
-        End::Truncated => may_be_cut,
+        SentFault::Closed | SentFault::PeerDied => true,
+        SentFault::Truncated => may_be_cut,
         _ => false,
     };
     ensure(is_told, || format!("on_death: told, but the survivor met {end:?}: {detail}"))?;

@@ -1,7 +1,7 @@
 //! C08: the end of a finished peer differs from the silence of a slow one.
 
 use crate::scene::{Scene, Trouble, ensure};
-use crate::script::{Batch, End, Script, Sizes, Step};
+use crate::script::{Batch, Script, SentFault, Sizes, Step};
 use ipcperf_core::{OptionSet, Seat};
 
 /// The receiver drains everything and is then told, as often as it asks, while the sender still holds its end: it is
@@ -30,7 +30,7 @@ pub(crate) fn end_of_stream(scene: &Scene<'_>) -> Result<(), Trouble> {
         let seen = pair.ends[receiver].done.clone().unwrap_or_default();
         pair.wait("the sender to finish", |ends| ends[from.index()].is_holding)?;
         let ends: Vec<_> = seen.iter().skip(2).map(|seen| seen.end).collect();
-        ensure(ends == [Some(End::Closed); 3], || {
+        ensure(ends == [Some(SentFault::Closed); 3], || {
             format!("on_close: told, but receives after the last message met {ends:?}")
         })?;
         pair.go(from)?;

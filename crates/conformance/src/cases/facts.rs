@@ -1,9 +1,9 @@
 //! C20: facts that a mechanism declares of itself and no other case tries.
 
 use crate::cases::death;
-use crate::pair::Pair;
+use crate::pair::WorkerPair;
 use crate::scene::{Scene, Trouble, ensure};
-use crate::script::{Batch, End, Script, Seen, Sizes, Step};
+use crate::script::{Batch, Script, SentFault, Sizes, Step, StepOutcome};
 use ipcperf_core::{Lends, OnClose, OptionError, OptionSet, Seat};
 use ipcperf_sys::control::Control;
 use std::io;
@@ -38,7 +38,7 @@ pub(crate) fn declared_copies(scene: &Scene<'_>) -> Result<(), Trouble> {
 }
 
 /// In what memory an end was shown what it sent and what it received.
-fn lent(seen: &[Seen]) -> Result<[Lends; 2], Trouble> {
+fn lent(seen: &[StepOutcome]) -> Result<[Lends; 2], Trouble> {
     let [Some(sent), Some(received)] = seen.last().map_or([None; 2], |seen| seen.lent) else {
         return Err(Trouble::failed("a message was shown where nothing is mapped"));
     };
@@ -131,7 +131,7 @@ pub(crate) fn declared_silence(scene: &Scene<'_>) -> Result<(), Trouble> {
             dead.push(death::killed(scene, size, from.other(), from)?);
         }
         let until = Instant::now() + WHILE;
-        let mut meets = |pair: &mut Pair<'_>| told(pair, from.other(), until);
+        let mut meets = |pair: &mut WorkerPair<'_>| told(pair, from.other(), until);
         let closed = closed.as_mut().map(&mut meets).transpose()?.flatten();
         let dead = dead.iter_mut().map(meets).collect::<Result<Vec<_>, _>>()?;
         ensure(closed.is_none(), || {
@@ -151,7 +151,7 @@ fn ending<'a>(
     script: Script,
     from: Seat,
     by_death: bool,
-) -> Result<Pair<'a>, Trouble> {
+) -> Result<WorkerPair<'a>, Trouble> {
     let mut pair = scene.opened(&OptionSet::default(), size, script)?;
     pair.wait("the sender to hold", |ends| ends[from.index()].is_holding)?;
     if by_death {
@@ -161,10 +161,16 @@ fn ending<'a>(
 }
 
 /// What tells the survivor of the end of the other; `None` where nothing has before `until`.
-fn told(pair: &mut Pair<'_>, survivor: Seat, until: Instant) -> Result<Option<End>, Trouble> {
+fn told(
+    pair: &mut WorkerPair<'_>,
+    survivor: Seat,
+    until: Instant,
+) -> Result<Option<SentFault>, Trouble> {
     let survivor = survivor.index();
     // What has come in by then is looked at, even if this process comes late.
     while pair.ends[survivor].done.is_none() && pair.turn(until)? {}
     let seen = pair.ends[survivor].done.iter().flatten().last();
-    Ok(seen.and_then(|seen| seen.end).filter(|end| matches!(end, End::Closed | End::PeerDied)))
+    Ok(seen
+        .and_then(|seen| seen.end)
+        .filter(|end| matches!(end, SentFault::Closed | SentFault::PeerDied)))
 }

@@ -2,7 +2,7 @@
 
 use crate::census::Descriptors;
 use crate::scene::{Scene, Trouble, ensure};
-use crate::script::{Batch, Script, Seen, Sizes, Step};
+use crate::script::{Batch, Script, Sizes, Step, StepOutcome};
 use ipcperf_core::Seat;
 
 /// Channels before the first census: allocators and caches have their memory by then.
@@ -42,7 +42,7 @@ pub(crate) fn descriptors_and_mappings(scene: &Scene<'_>) -> Result<(), Trouble>
     Ok(())
 }
 
-fn census(seen: &[Seen]) -> Descriptors {
+fn census(seen: &[StepOutcome]) -> Descriptors {
     seen.iter().find_map(|seen| seen.census.clone()).unwrap_or_default()
 }
 

@@ -2,7 +2,7 @@
 
 use super::LARGEST;
 use crate::scene::{Scene, Trouble, ensure, mirror};
-use crate::script::{Batch, End, Script, Sizes, Step};
+use crate::script::{Batch, Script, SentFault, Sizes, Step};
 use ipcperf_core::{OptionSet, Seat};
 
 pub(crate) fn oversized(scene: &Scene<'_>) -> Result<(), Trouble> {
@@ -30,7 +30,7 @@ fn refused(scene: &Scene<'_>, size: usize, excess: usize) -> Result<(), Trouble>
         pair.wait("the sender to be refused", |ends| ends[from.index()].done.is_some())?;
         let attempt = pair.ends[from.index()].done.iter().flatten().next().cloned();
         let attempt = attempt.unwrap_or_default();
-        ensure(attempt.end == Some(End::TooLong), || {
+        ensure(attempt.end == Some(SentFault::TooLong), || {
             let end = attempt.end.map_or("no fault".into(), |end| format!("{end:?}"));
             format!("limit: {} bytes, but {excess} bytes met {end} in place of TooLong", excess - 1)
         })?;

@@ -1,6 +1,6 @@
 //! C24: the namespaces that both ends must share, and those that they need not.
 
-use crate::pair::Pair;
+use crate::pair::WorkerPair;
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Script, Sizes};
 use ipcperf_core::{FollowIn, Namespace, Namespaces, OptionError, OptionSet};
@@ -60,7 +60,7 @@ fn meet(
     must_fail: bool,
 ) -> Result<(), Trouble> {
     let size = scene.size(64, options);
-    let mut pair = Pair::start(scene, options, scene.cpus()?, &[], Some(which))?;
+    let mut pair = WorkerPair::start(scene, options, scene.cpus()?, &[], Some(which))?;
     let script = Script::default().exchange(scene.batch(8, Sizes::List(vec![size]), size));
     pair.open(size, script)?;
     if must_fail {

@@ -1,6 +1,6 @@
 //! C22: where a sandbox refuses a system call, the mechanism says so before it is used, in words.
 
-use crate::pair::Pair;
+use crate::pair::WorkerPair;
 use crate::scene::{Scene, Trouble, ensure};
 use crate::script::{Batch, Script, Sizes};
 use ipcperf_core::{OptionSet, SetupError};
@@ -68,7 +68,7 @@ fn works(scene: &Scene<'_>, name: &str, number: i64) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let size = scene.size(64, &options);
     let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);
-    let mut pair = Pair::start(scene, &options, scene.cpus()?, &[number], None)?;
+    let mut pair = WorkerPair::start(scene, &options, scene.cpus()?, &[number], None)?;
     pair.open(size, Script::default().exchange(batch(3)))?;
     pair.done().map(drop).map_err(|trouble| {
         Trouble::failed(format!("{name} refused: the probe says yes, but {trouble}"))

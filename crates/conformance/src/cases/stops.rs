@@ -1,9 +1,9 @@
 //! C11, C12: signals. An end that is interrupted, stopped, or left alone by a dead peer goes on, or reports what happened.
 
 use super::death::killed;
-use crate::pair::Pair;
+use crate::pair::WorkerPair;
 use crate::scene::{Scene, Trouble, ensure, mirror};
-use crate::script::{Batch, Script, Seen, Sizes, Step};
+use crate::script::{Batch, Script, Sizes, Step, StepOutcome};
 use ipcperf_core::{OptionSet, Seat};
 use std::time::{Duration, Instant};
 
@@ -38,7 +38,7 @@ fn interrupted(scene: &Scene<'_>, trips: u64) -> Result<u64, Trouble> {
     ));
     let script = scene.flow(script, Seat::Lead, flow());
     let script = scene.flow(script, Seat::Follow, flow()).both(Step::Interruptions);
-    let mut pair = Pair::start(scene, &options, scene.near_cpus()?, &[], None)?;
+    let mut pair = WorkerPair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(large, script)?;
     pair.attached()?;
     pair.go_both()?;
@@ -50,7 +50,7 @@ fn interrupted(scene: &Scene<'_>, trips: u64) -> Result<u64, Trouble> {
     }
     let seen = pair.done()?;
     mirror(&seen)?;
-    let heard = |seen: &Vec<Seen>| seen.last().map_or(0, |seen| seen.events);
+    let heard = |seen: &Vec<StepOutcome>| seen.last().map_or(0, |seen| seen.events);
     Ok(seen.iter().map(heard).min().unwrap_or(0))
 }
 
@@ -108,12 +108,12 @@ pub(crate) fn no_death_by_a_dead_peer(scene: &Scene<'_>) -> Result<(), Trouble> 
     Ok(())
 }
 
-fn is_over(pair: &Pair<'_>) -> bool {
+fn is_over(pair: &WorkerPair<'_>) -> bool {
     pair.ends.iter().any(|end| end.done.is_some() || end.died.is_some())
 }
 
 /// Takes in what happens for so long.
-fn rest(pair: &mut Pair<'_>, time: Duration) -> Result<(), Trouble> {
+fn rest(pair: &mut WorkerPair<'_>, time: Duration) -> Result<(), Trouble> {
     let until = Instant::now() + time;
     while pair.turn(until)? {}
     Ok(())

@@ -18,12 +18,12 @@ use std::fmt;
 /// `serde_json` was built.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Column {
+enum StoredColumn {
     Values(Vec<Value>),
     Parts(BTreeMap<String, Self>),
 }
 
-impl Column {
+impl StoredColumn {
     /// Puts in what round number `round` has.
     fn put(&mut self, round: usize, value: Value) {
         match (self, value) {
@@ -44,11 +44,11 @@ impl Column {
     }
 }
 
-fn put(columns: &mut BTreeMap<String, Column>, round: usize, keys: Map<String, Value>) {
+fn put(columns: &mut BTreeMap<String, StoredColumn>, round: usize, keys: Map<String, Value>) {
     for (key, value) in keys.into_iter().filter(|(_, value)| !value.is_null()) {
         let new = || match &value {
-            Value::Object(_) => Column::Parts(BTreeMap::new()),
-            _ => Column::Values(Vec::new()),
+            Value::Object(_) => StoredColumn::Parts(BTreeMap::new()),
+            _ => StoredColumn::Values(Vec::new()),
         };
         columns.entry(key).or_insert_with(new).put(round, value);
     }
@@ -154,9 +154,9 @@ pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     let node = Node::deserialize(deserializer)?;
-    let read = |row: Row<'_>| T::deserialize(row).map_err(D::Error::custom);
-    let rows: Vec<Row<'_>> = match &node {
-        Node::List(rounds) => rounds.iter().map(|node| Row { node, at: None }).collect(),
+    let read = |row: StoredValue<'_>| T::deserialize(row).map_err(D::Error::custom);
+    let rows: Vec<StoredValue<'_>> = match &node {
+        Node::List(rounds) => rounds.iter().map(|node| StoredValue { node, at: None }).collect(),
         Node::Parts(columns) => {
             let round = columns.iter().find(|(key, _)| key.0 == "round");
             let rounds = match round {
@@ -167,7 +167,7 @@ pub(super) fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(
                 let what = "the columns of `rounds` have not all one value for each round";
                 return Err(D::Error::custom(what));
             }
-            (0..rounds).map(|at| Row { node: &node, at: Some(at) }).collect()
+            (0..rounds).map(|at| StoredValue { node: &node, at: Some(at) }).collect()
         }
         _ => return Err(D::Error::custom("`rounds` are neither columns nor a list")),
     };
@@ -189,12 +189,12 @@ fn is_of_length(columns: &Node<'_>, rounds: usize) -> bool {
 
 /// A value as it is, or what one round has in columns.
 #[derive(Clone, Copy)]
-struct Row<'a> {
+struct StoredValue<'a> {
     node: &'a Node<'a>,
     at: Option<usize>,
 }
 
-impl<'a> Row<'a> {
+impl<'a> StoredValue<'a> {
     /// The value itself where this is no object of columns.
     fn plain(self) -> Option<&'a Node<'a>> {
         match (self.node, self.at) {
@@ -215,15 +215,17 @@ impl<'a> Row<'a> {
     }
 }
 
-impl<'de> Deserializer<'de> for Row<'de> {
+impl<'de> Deserializer<'de> for StoredValue<'de> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         let at = self.at;
         match self.plain().unwrap_or(self.node) {
-            Node::Parts(parts) => visitor.visit_map(Keys { parts: parts.iter(), next: None, at }),
+            Node::Parts(parts) => {
+                visitor.visit_map(RoundKeys { parts: parts.iter(), next: None, at })
+            }
             Node::List(values) => {
-                let rows = values.iter().map(|node| Row { node, at: None });
+                let rows = values.iter().map(|node| StoredValue { node, at: None });
                 visitor.visit_seq(SeqDeserializer::new(rows))
             }
             Node::Text(text) => visitor.visit_borrowed_str(text),
@@ -266,7 +268,7 @@ impl<'de> Deserializer<'de> for Row<'de> {
     }
 }
 
-impl<'de> IntoDeserializer<'de, Error> for Row<'de> {
+impl<'de> IntoDeserializer<'de, Error> for StoredValue<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {
@@ -275,13 +277,13 @@ impl<'de> IntoDeserializer<'de, Error> for Row<'de> {
 }
 
 /// The keys that a round has.
-struct Keys<'a> {
+struct RoundKeys<'a> {
     parts: std::slice::Iter<'a, (Text<'a>, Node<'a>)>,
-    next: Option<Row<'a>>,
+    next: Option<StoredValue<'a>>,
     at: Option<usize>,
 }
 
-impl<'de> MapAccess<'de> for Keys<'de> {
+impl<'de> MapAccess<'de> for RoundKeys<'de> {
     type Error = Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(
@@ -289,7 +291,7 @@ impl<'de> MapAccess<'de> for Keys<'de> {
         seed: K,
     ) -> Result<Option<K::Value>, Error> {
         let at = self.at;
-        let mut there = self.parts.by_ref().map(|(key, node)| (key, Row { node, at }));
+        let mut there = self.parts.by_ref().map(|(key, node)| (key, StoredValue { node, at }));
         let Some((key, row)) = there.find(|(_, row)| !row.is_absent()) else { return Ok(None) };
         self.next = Some(row);
         seed.deserialize(StrDeserializer::<Error>::new(&key.0)).map(Some)

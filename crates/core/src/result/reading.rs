@@ -41,20 +41,20 @@ impl<'de> Visitor<'de> for Cells<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, keys: A) -> Result<ResultSet, A::Error> {
-        let keys = Keys { keys, cells: self, is_cells: false };
+        let keys = DocumentKeys { keys, cells: self, is_cells: false };
         ResultSet::deserialize(MapAccessDeserializer::new(keys))
     }
 }
 
 /// The keys of a document, in which the list of cells is empty.
-struct Keys<'a, A> {
+struct DocumentKeys<'a, A> {
     keys: A,
     cells: Cells<'a>,
     /// Whether the value that comes next is the cells.
     is_cells: bool,
 }
 
-impl<'de, A: MapAccess<'de>> MapAccess<'de> for Keys<'_, A> {
+impl<'de, A: MapAccess<'de>> MapAccess<'de> for DocumentKeys<'_, A> {
     type Error = A::Error;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(

@@ -3,7 +3,7 @@
 use super::bound::Floors;
 use super::cost::{Circumstances, costs};
 use super::metric::centre;
-use super::sliced::{Own, Reading, Sliced, summed};
+use super::sliced::{OwnData, SliceReading, Sliced, summed};
 use super::standstill::standstill;
 use super::{connect, fan, serve, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
@@ -115,7 +115,7 @@ fn verdict(
     }
 }
 
-fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Reading {
+fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> SliceReading {
     match &slice.raw.data {
         Data::Trips(data) => trips::reading(data, slice, pattern.facts(), batch, ns),
         Data::Stream(window) => stream::reading(*window, &slice.raw, ns),
@@ -133,7 +133,7 @@ pub fn figures_of(cell: &CellRun, ns: f64) -> BTreeMap<u64, f64> {
     let batch = cell.slices.first().map_or(1, |slice| slice.raw.batch);
     let counts = cell.slices.iter().filter(|slice| slice.rejected.is_none());
     let figure = |slice: &SliceRun| {
-        let Reading { p50, rate, own, .. } = read(slice, pattern, batch, ns);
+        let SliceReading { p50, rate, own, .. } = read(slice, pattern, batch, ns);
         let saturated = own.paced().is_some_and(|one| one.saturated);
         match pattern.facts().figure {
             Figure::Time => p50.filter(|_| !saturated),
@@ -150,7 +150,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     let reading = read(&slice, pattern, batch, ns);
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns, planned } = slice;
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
-    let Reading { operations, p50, mean, rate, histogram, unanswered, fan, own } = reading;
+    let SliceReading { operations, p50, mean, rate, histogram, unanswered, fan, own } = reading;
     let paced = own.paced();
     let is_answers = facts.rate == Some(Rated::Answered);
     let saturated = paced.is_some_and(|paced| paced.saturated);
@@ -275,7 +275,7 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     if slice.round.rejected.is_none() {
         slice.round.rejected = impossible;
     }
-    if let Own::Serve(serve) = &slice.own {
+    if let OwnData::Serve(serve) = &slice.own {
         slice.round.bytes = serve::bytes(&serve.slice, &crate::serve::parts(&plan.key));
         return;
     }

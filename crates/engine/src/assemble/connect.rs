@@ -1,7 +1,7 @@
 //! Connections for single requests: the outcome of all requests, over all rounds.
 
 use super::metric::{Timed, distribution};
-use super::sliced::{Own, Reading, Sliced, per_second, summed};
+use super::sliced::{OwnData, SliceReading, Sliced, per_second, summed};
 use crate::connect::{PARTS, Ports};
 use crate::plan::CellPlan;
 use crate::slice::{Compact, ConnectSlice, RawSlice};
@@ -13,13 +13,13 @@ use std::collections::BTreeMap;
 /// Stands for the time of a request that was never answered: later than all that were, as picoseconds of a histogram.
 const NEVER: u64 = u64::MAX;
 
-pub(super) fn reading(connect: &ConnectSlice, raw: &RawSlice, ns: f64) -> Reading {
-    Reading {
+pub(super) fn reading(connect: &ConnectSlice, raw: &RawSlice, ns: f64) -> SliceReading {
+    SliceReading {
         operations: raw.operations,
         rate: per_second(raw.operations, raw.elapsed, ns),
         histogram: connect.times[0].scaled(ns * 1000.0),
-        own: Own::Connect(Box::new(connect.clone())),
-        ..Reading::default()
+        own: OwnData::Connect(Box::new(connect.clone())),
+        ..SliceReading::default()
     }
 }
 

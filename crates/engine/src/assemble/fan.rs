@@ -1,16 +1,16 @@
 //! The peers of a fan, from rounds to metrics.
 
 use super::metric::{Timed, distribution, over_rounds};
-use super::sliced::{Reading, Sliced};
+use super::sliced::{SliceReading, Sliced};
 use super::stream;
 use crate::slice::{RawFan, RawSlice};
 use ipcperf_core::result::{Fan, FanRound, Metric};
 use ipcperf_stats::{jain, median};
 
-pub(super) fn reading(data: &RawFan, raw: &RawSlice, to_each: bool, ns: f64) -> Reading {
+pub(super) fn reading(data: &RawFan, raw: &RawSlice, to_each: bool, ns: f64) -> SliceReading {
     let seconds = data.window.ticks as f64 * ns / 1e9;
     let each = data.served.iter().filter(|_| to_each && seconds > 0.0);
-    Reading {
+    SliceReading {
         histogram: data.calls.scaled(ns * 1000.0),
         fan: Some(FanRound {
             served: data.served.iter().map(|messages| messages.round() as u64).collect(),

@@ -165,13 +165,13 @@ pub(super) fn operation_modes(kept: &[&Sliced]) -> Vec<OperationMode> {
     for slice in kept {
         all.merge(&slice.histogram.whole());
     }
-    let in_round = |slice: &&&Sliced, mode: &shape::Mode| {
+    let in_round = |slice: &&&Sliced, mode: &shape::SampleMode| {
         let histogram = slice.histogram.whole();
         let within =
             histogram.count_above(mode.from.saturating_sub(1)) - histogram.count_above(mode.to);
         within > 0 && within as f64 >= shape::SHARE * histogram.count() as f64
     };
-    let mode = |mode: &shape::Mode| OperationMode {
+    let mode = |mode: &shape::SampleMode| OperationMode {
         value: mode.median as f64 * PICOS,
         share: mode.share,
         time_share: mode.sum_share,

@@ -2,7 +2,7 @@
 
 use super::metric::{Timed, among_answered, distribution, over_rounds};
 use super::paced::{self, PacedSlice};
-use super::sliced::{Own, Reading, Serve, Sliced, per_second, summed};
+use super::sliced::{OwnData, Serve, SliceReading, Sliced, per_second, summed};
 use crate::plan::CellPlan;
 use crate::run::SliceRun;
 use crate::slice::{RawSlice, ServeSlice};
@@ -13,12 +13,12 @@ use ipcperf_stats::{Histogram, jain};
 /// From this share of one CPU on a process is busy: the rest is what the kernel counts as idle between two wake-ups, or took.
 const BUSY: f64 = 0.85;
 
-pub(super) fn reading(serve: &ServeSlice, slice: &SliceRun, ns: f64) -> Reading {
+pub(super) fn reading(serve: &ServeSlice, slice: &SliceRun, ns: f64) -> SliceReading {
     let raw: &RawSlice = &slice.raw;
     let [lead, _] = &raw.sides;
     let window = serve.after.window;
     let (responses, failed) = (Histogram::from(&serve.responses), serve.after.failed());
-    Reading {
+    SliceReading {
         p50: among_answered(responses.count(), failed, 0.5)
             .and_then(|q| responses.quantile(q))
             .map(|ticks| ticks as f64 * ns),
@@ -26,11 +26,11 @@ pub(super) fn reading(serve: &ServeSlice, slice: &SliceRun, ns: f64) -> Reading 
         rate: per_second(window.messages, window.ticks, ns),
         histogram: serve.responses.scaled(ns * 1000.0),
         unanswered: failed,
-        own: Own::Serve(Box::new(Serve {
+        own: OwnData::Serve(Box::new(Serve {
             slice: serve.clone(),
             paced: serve.paced.as_ref().map(|paced| PacedSlice::of(paced, lead, ns)),
         })),
-        ..Reading::default()
+        ..SliceReading::default()
     }
 }
 

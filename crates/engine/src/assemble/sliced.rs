@@ -19,15 +19,15 @@ pub(super) struct Sliced {
     pub(super) lines: [Option<f64>; 2],
     /// The number this slice contributes to the centre: p50 in ns, or messages per second.
     pub(super) centre: f64,
-    pub(super) own: Own,
+    pub(super) own: OwnData,
 }
 
 /// What only slices of one kind of pattern have.
 #[derive(Default)]
-pub(super) enum Own {
+pub(super) enum OwnData {
     #[default]
     Nothing,
-    Trips(Box<Trips>),
+    Trips(Box<TripCosts>),
     Connect(Box<ConnectSlice>),
     Serve(Box<Serve>),
 }
@@ -39,7 +39,7 @@ pub(super) struct Serve {
     pub(super) paced: Option<PacedSlice>,
 }
 
-impl Own {
+impl OwnData {
     /// Operations on a schedule.
     pub(super) fn paced(&self) -> Option<&PacedSlice> {
         match self {
@@ -51,22 +51,22 @@ impl Own {
 }
 
 impl Sliced {
-    pub(super) fn trips(&self) -> Option<&Trips> {
-        if let Own::Trips(trips) = &self.own { Some(trips) } else { None }
+    pub(super) fn trips(&self) -> Option<&TripCosts> {
+        if let OwnData::Trips(trips) = &self.own { Some(trips) } else { None }
     }
 
     pub(super) fn connect(&self) -> Option<&ConnectSlice> {
-        if let Own::Connect(connect) = &self.own { Some(connect) } else { None }
+        if let OwnData::Connect(connect) = &self.own { Some(connect) } else { None }
     }
 
     pub(super) fn serve(&self) -> Option<&ServeSlice> {
-        if let Own::Serve(serve) = &self.own { Some(&serve.slice) } else { None }
+        if let OwnData::Serve(serve) = &self.own { Some(&serve.slice) } else { None }
     }
 }
 
 /// What the data of one slice come to, whatever they are.
 #[derive(Default)]
-pub(super) struct Reading {
+pub(super) struct SliceReading {
     /// Operations that came to their end.
     pub(super) operations: u64,
     /// Median time of an operation, ns.
@@ -79,11 +79,11 @@ pub(super) struct Reading {
     pub(super) histogram: Compact,
     pub(super) unanswered: u64,
     pub(super) fan: Option<FanRound>,
-    pub(super) own: Own,
+    pub(super) own: OwnData,
 }
 
 /// What one slice has beside its times.
-pub(super) struct Trips {
+pub(super) struct TripCosts {
     pub(super) ways: Ways,
     /// Where they began at times of their own.
     pub(super) paced: Option<PacedSlice>,

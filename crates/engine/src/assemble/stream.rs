@@ -1,15 +1,15 @@
 //! Messages in one direction, counted where they arrive.
 
 use super::metric::times;
-use super::sliced::{Reading, per_second};
+use super::sliced::{SliceReading, per_second};
 use crate::slice::{RawSlice, Window};
 use ipcperf_core::result::{Cell, Metric};
 
-pub(super) fn reading(window: Window, raw: &RawSlice, ns: f64) -> Reading {
-    Reading {
+pub(super) fn reading(window: Window, raw: &RawSlice, ns: f64) -> SliceReading {
+    SliceReading {
         operations: raw.operations,
         rate: per_second(window.messages, window.ticks, ns),
-        ..Reading::default()
+        ..SliceReading::default()
     }
 }
 

@@ -142,13 +142,13 @@ fn cell_of(
     ended: Option<(Status, FailureKind, String)>,
 ) -> (Cell, ResultSet) {
     let run = CellRun { slices, ended, ..CellRun::new(plan(pattern)) };
-    let set = result_set(findings(vec![run]), Facts::default());
+    let set = result_set(findings(vec![run]), RunFacts::default());
     (set.cells[0].clone(), set)
 }
 
 /// The document of a run of one cell with these slices.
 fn set_of(plan: CellPlan, slices: Vec<SliceRun>) -> ResultSet {
-    result_set(findings(vec![CellRun { slices, ..CellRun::new(plan) }]), Facts::default())
+    result_set(findings(vec![CellRun { slices, ..CellRun::new(plan) }]), RunFacts::default())
 }
 
 /// A fan-in of these slices.
@@ -462,7 +462,7 @@ fn loss_drift_and_missing_bounds_are_told() {
     let run = CellRun::new(plan(PatternKind::PingPong));
     let mut blind = findings(vec![run]);
     blind.bounds.cacheline.clear();
-    assert!(has(&result_set(blind, Facts::default()), "W-NOBOUND"));
+    assert!(has(&result_set(blind, RunFacts::default()), "W-NOBOUND"));
 }
 
 #[test]

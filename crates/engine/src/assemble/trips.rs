@@ -1,7 +1,7 @@
 //! Operations that the lead timed: round trips, bursts, open loops.
 
 use super::metric::{among_answered, operation_modes, over_rounds, round_trips};
-use super::sliced::{Own, PacedSlice, Reading, Sliced, Trips, Ways, per_second};
+use super::sliced::{OwnData, PacedSlice, SliceReading, Sliced, TripCosts, Ways, per_second};
 use super::{paced, special};
 use crate::run::SliceRun;
 use crate::slice::{self, Compact};
@@ -15,14 +15,14 @@ pub(super) fn reading(
     facts: &PatternFacts,
     batch: u64,
     ns: f64,
-) -> Reading {
+) -> SliceReading {
     let raw = &slice.raw;
     let ticks = Histogram::from(&data.histogram);
     let answered = ticks.count();
     let lost = raw.counts[facts.exchange.counted_by().index()].lost;
     let operations = raw.operations.saturating_sub(lost);
     let [lead, _] = &raw.sides;
-    Reading {
+    SliceReading {
         operations,
         p50: among_answered(answered, data.unanswered, 0.5)
             .and_then(|q| ticks.quantile(q))
@@ -33,7 +33,7 @@ pub(super) fn reading(
         histogram: if batch == 1 { data.histogram.scaled(ns * 1000.0) } else { Compact::default() },
         unanswered: data.unanswered,
         fan: None,
-        own: Own::Trips(Box::new(Trips {
+        own: OwnData::Trips(Box::new(TripCosts {
             ways: Ways::of(&data.ways, slice, ns),
             paced: data.paced.as_ref().map(|paced| PacedSlice::of(paced, lead, ns)),
         })),

@@ -99,7 +99,7 @@ fn slope(points: &[(f64, f64)]) -> Option<f64> {
 
 /// All clocks at one moment: the reference before and after the others.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Reading {
+struct ClockMoment {
     before: u64,
     mono: u64,
     counter: u64,
@@ -109,7 +109,7 @@ struct Reading {
 /// Whatever stands for the counter where there is none reads the monotonic clock.
 const COUNTER: Clock = Clock::counter();
 
-impl Reading {
+impl ClockMoment {
     /// The tightest of so many.
     fn take(tries: u32) -> Self {
         let one = || {
@@ -134,7 +134,7 @@ impl Reading {
 }
 
 /// Two readings around one interval.
-type Span = (Reading, Reading);
+type Span = (ClockMoment, ClockMoment);
 
 /// By how much the monotonic clock is off after `span`.
 fn mono_error((begin, end): Span) -> f64 {
@@ -152,9 +152,9 @@ fn counter_error((begin, end): Span, ns_per_tick: f64) -> f64 {
 fn span(interval_ns: u64) -> Span {
     // 25 readings take three microseconds: short intervals have no room for them.
     let tries = if interval_ns < 100_000 { 1 } else { 25 };
-    let begin = Reading::take(tries);
+    let begin = ClockMoment::take(tries);
     while raw_ns().saturating_sub(begin.before) < interval_ns {}
-    (begin, Reading::take(tries))
+    (begin, ClockMoment::take(tries))
 }
 
 /// Nanoseconds per tick, from two readings of ticks and nanoseconds.
@@ -168,7 +168,7 @@ pub(super) fn errors_on(
     intervals: &Intervals,
     cpus: [usize; 2],
 ) -> Result<Vec<(String, f64)>, String> {
-    let first = Reading::take(25);
+    let first = ClockMoment::take(25);
     let mut spans: [Vec<Vec<Span>>; 2] = [Vec::new(), Vec::new()];
     for (cpu, spans) in cpus.iter().zip(&mut spans) {
         affinity::pin(*cpu).map_err(|error| format!("CPU {cpu}: {error}"))?;
@@ -176,9 +176,9 @@ pub(super) fn errors_on(
             spans.push((0..intervals.repeats(interval)).map(|_| span(interval)).collect());
         }
     }
-    let last = Reading::take(25);
+    let last = ClockMoment::take(25);
     // One rate for the whole of it, on both CPUs: a rate from a short beginning would be the larger error.
-    let pair = |reading: Reading| (reading.counter, reading.moment() as u64);
+    let pair = |reading: ClockMoment| (reading.counter, reading.moment() as u64);
     let ns_per_tick = rate(pair(first), pair(last));
     let nominal_mhz = COUNTER.is_counter().then(procfs::named_mhz).flatten();
     let nominal = nominal_mhz.map(|mhz| 1e3 / mhz);
@@ -231,7 +231,7 @@ mod tests {
 
     /// A span by a counter of `ghz` and a monotonic clock that gains `ppm`.
     fn synthetic(interval_ns: u64, ghz: f64, ppm: f64) -> Span {
-        let at = |time: u64| Reading {
+        let at = |time: u64| ClockMoment {
             before: 1_000_000 + time,
             mono: 7_000_000 + (time as f64 * (1.0 + ppm * 1e-6)) as u64 + 10,
             counter: ((time + 20) as f64 * ghz) as u64,

@@ -9,7 +9,7 @@ use ipcperf_core::{Closes, Missing, SetupError};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::listener::{Call, Caller};
-use ipcperf_sys::meter::{Meter, Reading, Span};
+use ipcperf_sys::meter::{CounterReading, Meter, Span};
 use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::{limits, process, signals};
 use serde::{Deserialize, Serialize};
@@ -81,7 +81,7 @@ pub(super) struct ClientReport {
 #[derive(Debug, Default)]
 struct Books {
     meter: Meter,
-    begin: Option<(Consumption, Reading)>,
+    begin: Option<(Consumption, CounterReading)>,
     spent: Consumption,
     machine: Span,
 }
@@ -188,13 +188,13 @@ const NONE: u64 = 0;
 /// while the server has forgotten it (SYN cookies), and then nothing is ever sent again. It interrupts calls from
 /// outside, so that waiting takes no other calls than where nothing is dropped.
 struct Patience {
-    clients: Vec<Waiting>,
+    clients: Vec<WatchedClient>,
     is_over: AtomicBool,
 }
 
 /// One client as seen by who watches it.
 #[derive(Default)]
-struct Waiting {
+struct WatchedClient {
     thread: AtomicU32,
     /// Number of its request.
     request: AtomicU64,
@@ -205,7 +205,7 @@ struct Waiting {
 impl Patience {
     fn of(clients: usize) -> std::io::Result<Self> {
         signals::count_interruptions()?;
-        let clients = (0..clients).map(|_| Waiting::default()).collect();
+        let clients = (0..clients).map(|_| WatchedClient::default()).collect();
         Ok(Self { clients, is_over: AtomicBool::new(false) })
     }
 
@@ -227,7 +227,7 @@ impl Patience {
     }
 }
 
-impl Waiting {
+impl WatchedClient {
     /// From now on this is its request.
     fn ask(&self, request: u64) {
         self.request.store(request, Ordering::Release);
@@ -260,7 +260,7 @@ struct Client<'a> {
     clock: Clock,
     answers: Answers,
     buffer: Vec<u8>,
-    waiting: Option<&'a Waiting>,
+    waiting: Option<&'a WatchedClient>,
     retried: u64,
     /// Connects in progress, and those that found no room.
     in_progress: u64,
@@ -289,7 +289,7 @@ impl<'a> Client<'a> {
         ask: &Ask,
         caller: &'a Caller,
         lock: Option<&'a Mutex<()>>,
-        waiting: Option<&'a Waiting>,
+        waiting: Option<&'a WatchedClient>,
     ) -> Self {
         let answers = ask.answers();
         Self {
@@ -479,7 +479,9 @@ impl<'a> Client<'a> {
     #[inline]
     fn go_on(&self, waited: Result<(), i32>) -> Result<(), Flaw> {
         match waited {
-            Err(errno::EINTR) if self.waiting.is_some_and(Waiting::is_late) => Err(Flaw::Late),
+            Err(errno::EINTR) if self.waiting.is_some_and(WatchedClient::is_late) => {
+                Err(Flaw::Late)
+            }
             Err(errno::EINTR) => Ok(()),
             other => Ok(other?),
         }

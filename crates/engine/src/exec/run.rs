@@ -40,7 +40,7 @@ pub fn run(
     let bench = Bench::open(settings.seed, interrupts)?;
     let begin = |plan| PipelineRun { plan, rounds: Vec::new(), calls: Vec::new(), ended: None };
     let pipelines = plans.into_iter().map(begin).collect();
-    let mut run = Run { bench, pipelines, watch: Watch::default(), settings, interrupts };
+    let mut run = PipelinesRun { bench, pipelines, watch: Watch::default(), settings, interrupts };
     let traced = if settings.trace_calls { TRACED_ROUNDS.min(settings.rounds) } else { 0 };
     let mut order = Rng::stream(settings.seed, "order");
     let ran = rounds(&mut run, settings.rounds + traced, None, &mut order, progress)?;
@@ -50,7 +50,7 @@ pub fn run(
 }
 
 /// The pipelines of a run.
-struct Run<'a> {
+struct PipelinesRun<'a> {
     bench: Bench<'a>,
     pipelines: Vec<PipelineRun>,
     watch: Watch,
@@ -58,7 +58,7 @@ struct Run<'a> {
     interrupts: Option<&'a Interrupts>,
 }
 
-impl Measure for Run<'_> {
+impl Measure for PipelinesRun<'_> {
     type Error = io::Error;
 
     fn arms(&self) -> Vec<Arm<'_>> {

@@ -2,7 +2,7 @@
 
 use super::tapes::{self, CALLS, ROWS, Tapes};
 use super::track::{Steady, Track, behind, steady};
-use super::{Order, Part, Phase, Ran, Said, TASK, channel};
+use super::{FanPart, Order, Phase, PhaseResult, Said, TASK, channel};
 use crate::hot::fan::Tally;
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport, note};
 use crate::page::Page;
@@ -35,15 +35,15 @@ struct Fan<'a> {
 /// A phase and what all did in it.
 struct Passage {
     phase: Phase,
-    ran: Vec<Ran>,
+    ran: Vec<PhaseResult>,
 }
 
 /// What the timed passages came to.
 #[derive(Default)]
-struct Timed {
+struct FanTimes {
     data: RawFan,
     /// What leads and follows did, of all passages.
-    ran: [Vec<Ran>; 2],
+    ran: [Vec<PhaseResult>; 2],
     /// Of the last one.
     batch: u64,
     elapsed: u64,
@@ -72,7 +72,7 @@ pub(crate) fn run(
     }
     let verified = fan.passage(fan.verification())?;
     let mut length = fan.warm_up()?;
-    let mut timed = Timed::default();
+    let mut timed = FanTimes::default();
     while let messages @ 1.. = length.next() {
         let passage = fan.passage(fan.phase(messages as f64, length.per_sample()))?;
         length.took(passage.count(fan.senders()), passage.span() as f64);
@@ -134,7 +134,7 @@ impl<'a> Fan<'a> {
             let pad = (terms.pads[seat.index()] + 528 * number as usize) % 4096;
             let who = workers.start(name, pad)?;
             let cpu = job.cpu_of(seat);
-            let part = Part { job: Job { seat, cpu, ..job.clone() }, number, spins };
+            let part = FanPart { job: Job { seat, cpu, ..job.clone() }, number, spins };
             workers.assign(who, TASK, &part, &[page.fd()])?;
         }
         let has_own = links.len() as u64 == peers;
@@ -247,7 +247,7 @@ impl<'a> Fan<'a> {
     }
 
     /// Adds a timed passage, whose tapes lie in the page.
-    fn read(&self, passage: &Passage, timed: &mut Timed) {
+    fn read(&self, passage: &Passage, timed: &mut FanTimes) {
         let tapes = Tapes::new(&self.page, self.peers());
         let peers = self.peers() as usize;
         let (of_peers, of_one) = passage.ran.split_at(peers);
@@ -293,8 +293,8 @@ impl<'a> Fan<'a> {
     }
 
     /// The timed passages as every slice tells it.
-    fn raw(&self, timed: Timed) -> RawSlice {
-        let Timed { data, ran, batch, elapsed, gaps } = timed;
+    fn raw(&self, timed: FanTimes) -> RawSlice {
+        let FanTimes { data, ran, batch, elapsed, gaps } = timed;
         let counts = ran.each_ref().map(|side| Segment {
             sent: side.iter().map(|ran| ran.tally.sent).sum(),
             received: side.iter().map(|ran| ran.tally.received).sum(),
@@ -358,8 +358,8 @@ impl Passage {
             Some((producer, consumers)) => (consumers, producer),
             None => return Ok(()),
         };
-        let got = |ran: &Ran| [ran.tally.received, ran.tally.sum, ran.tally.xor];
-        let is_told = |ran: &Ran| {
+        let got = |ran: &PhaseResult| [ran.tally.received, ran.tally.sum, ran.tally.xor];
+        let is_told = |ran: &PhaseResult| {
             let Tally { received, lost, .. } = ran.tally;
             lost > 0 && received > 0 && received + lost == self.phase.count
         };
@@ -381,7 +381,7 @@ impl Passage {
     /// That everything that was sent has come or is counted as lost, and nothing twice. The order was checked by the
     /// consumers, and in a fan-in the completeness of each producer too.
     fn prove(&self, fans_in: bool, senders: u64) -> Result<(), Failure> {
-        let all = |part: fn(&Ran) -> u64| self.ran.iter().map(part).sum::<u64>();
+        let all = |part: fn(&PhaseResult) -> u64| self.ran.iter().map(part).sum::<u64>();
         let (sent, received, lost) =
             (all(|ran| ran.tally.sent), all(|ran| ran.tally.received), all(|ran| ran.tally.lost));
         let wrong = |reason: String| Failure { kind: FailureKind::Invalid, reason };
@@ -406,7 +406,7 @@ impl Passage {
 }
 
 /// The report of a side that is several processes. If one of them was not on its CPU, the side was not.
-fn together(side: &[Ran], cpu: Option<usize>) -> SideReport {
+fn together(side: &[PhaseResult], cpu: Option<usize>) -> SideReport {
     let strays = |report: &SideReport| {
         cpu.is_some_and(|cpu| {
             report.cpu != cpu || report.allowed.as_deref().is_some_and(|allowed| allowed != [cpu])
@@ -432,8 +432,8 @@ mod tests {
 
     fn passage(sent: &[u64], received: &[(u64, u64)]) -> Passage {
         let phase = Phase { is_verification: false, first: 10, count: 4, every: 1, batch: 1 };
-        let ran = |tally| Ran { tally, ..Ran::default() };
-        let mut all: Vec<Ran> =
+        let ran = |tally| PhaseResult { tally, ..PhaseResult::default() };
+        let mut all: Vec<PhaseResult> =
             sent.iter().map(|sent| ran(Tally { sent: *sent, ..Tally::default() })).collect();
         for (sum, xor) in received {
             let (sum, xor) = (*sum, *xor);
@@ -467,7 +467,7 @@ mod tests {
                 ..Tally::default()
             });
             let all = of.into_iter().chain([Tally { sent, ..Tally::default() }]);
-            let ran = all.map(|tally| Ran { tally, ..Ran::default() }).collect();
+            let ran = all.map(|tally| PhaseResult { tally, ..PhaseResult::default() }).collect();
             Passage { phase, ran }.prove_each().err().map(|failure| failure.reason)
         };
         assert_eq!(told(8, [(4, 46, 0); 2]), None);
@@ -487,22 +487,24 @@ mod tests {
         data.add(window(20, 200), vec![5.0, 15.0]);
         data.add(window(1, 10), Vec::new());
         assert_eq!((data.window, data.served), (window(51, 610), vec![20.0, 20.0]));
-        let known =
-            |ipis| Ran { side: SideReport { ipis, ..SideReport::default() }, ..Ran::default() };
+        let known = |ipis| PhaseResult {
+            side: SideReport { ipis, ..SideReport::default() },
+            ..PhaseResult::default()
+        };
         assert_eq!(together(&[known(Some(3)), known(Some(4))], None).ipis, Some(7));
         assert_eq!(together(&[known(None)], None).ipis, None);
     }
 
     #[test]
     fn one_peer_on_a_wrong_cpu_speaks_for_its_side() {
-        let on = |cpu| Ran {
+        let on = |cpu| PhaseResult {
             side: SideReport {
                 cpu,
                 spent: Consumption { cpu_ns: 5, ..Consumption::default() },
                 migrations: Some(0),
                 ..SideReport::default()
             },
-            ..Ran::default()
+            ..PhaseResult::default()
         };
         let side = together(&[on(1), on(0), on(1)], Some(1));
         assert_eq!((side.cpu, side.spent.cpu_ns, side.migrations), (0, 15, Some(0)));

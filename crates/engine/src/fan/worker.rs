@@ -2,7 +2,7 @@
 
 use super::loops::{Channels, FanLoops, Role};
 use super::tapes::{self, Tapes};
-use super::{Left, Order, Part, Phase, Ran, Said, channel};
+use super::{FanPart, Left, Order, Phase, PhaseResult, Said, channel};
 use crate::hot::fan::Plan;
 use crate::hot::{AnyWork, Content, Private, Recorder, Special, Stamp};
 use crate::job::{Failure, SideReport};
@@ -21,7 +21,7 @@ pub(crate) fn serve(
     registry: &Registry,
     context: &mut WorkerContext<'_>,
 ) -> Result<Value, Failure> {
-    let part: Part = context.params()?;
+    let part: FanPart = context.params()?;
     let page = context.page(tapes::slots(part.peers()))?;
     let wiring = context.wiring()?;
     pin(part.job.cpu)?;
@@ -64,7 +64,7 @@ pub(crate) fn serve(
 /// come one after the other.
 fn channels(
     entry: &Entry,
-    part: &Part,
+    part: &FanPart,
     first: Wiring,
     context: &mut WorkerContext<'_>,
 ) -> Result<Channels, Failure> {
@@ -91,11 +91,11 @@ fn channels(
 /// One phase with what it consumed.
 fn passage(
     loops: &mut dyn FanLoops,
-    part: &Part,
+    part: &FanPart,
     page: &Page,
     phase: Phase,
     work: AnyWork<'_>,
-) -> Result<Ran, Failure> {
+) -> Result<PhaseResult, Failure> {
     let job = &part.job;
     let (fans_in, is_peer) = (part.fans_in(), part.is_peer());
     let tapes = Tapes::new(page, part.peers());
@@ -138,5 +138,5 @@ fn passage(
         len: recorder.len().min(recorder.capacity()),
         spills: recorder.spills().to_vec(),
     };
-    Ok(Ran { met, tally, rows: left(&rows), calls: left(&calls), side })
+    Ok(PhaseResult { met, tally, rows: left(&rows), calls: left(&calls), side })
 }

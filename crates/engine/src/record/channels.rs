@@ -34,7 +34,7 @@ pub(super) struct Move {
 
 /// One end of a connection, or a pipe with both.
 #[derive(Debug, Default)]
-pub(super) struct End {
+pub(super) struct ConnectionEnd {
     pub(super) moves: Vec<Move>,
     /// Processes with the number of their transfers.
     processes: BTreeMap<u32, u64>,
@@ -42,7 +42,7 @@ pub(super) struct End {
     needs: BTreeSet<ChannelNeed>,
 }
 
-impl End {
+impl ConnectionEnd {
     /// The process with most transfers.
     pub(super) fn process(&self) -> Option<u32> {
         self.processes.iter().max_by_key(|(_, count)| **count).map(|(process, _)| *process)
@@ -104,14 +104,14 @@ fn turns(moves: &[Move], asks: bool) -> Vec<Turn> {
 /// A connection: what either end did. Of some only one end is known.
 #[derive(Debug, Default)]
 pub(super) struct Connection {
-    pub(super) asker: Option<End>,
-    pub(super) answerer: Option<End>,
+    pub(super) asker: Option<ConnectionEnd>,
+    pub(super) answerer: Option<ConnectionEnd>,
 }
 
 impl Connection {
     /// Whether data moved both ways.
     fn is_mutual(&self) -> bool {
-        let back = |end: &Option<End>, is_out: bool| {
+        let back = |end: &Option<ConnectionEnd>, is_out: bool| {
             end.iter().flat_map(|end| &end.moves).any(|one| one.is_out == is_out)
         };
         back(&self.asker, false) || back(&self.answerer, true)
@@ -136,7 +136,7 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
     let mut groups: BTreeMap<Key, Vec<Connection>> = BTreeMap::new();
     for (kind, name, connection) in connections(log) {
         let ends = [&connection.asker, &connection.answerer];
-        let processes = ends.map(|end| end.as_ref().and_then(End::process));
+        let processes = ends.map(|end| end.as_ref().and_then(ConnectionEnd::process));
         // Threads of one process are no matter of this.
         if processes[0].is_some() && processes[0] == processes[1] {
             continue;
@@ -154,8 +154,8 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
 }
 
 /// Ends by object; of pipes and the like, the end that writes (`true`) and the end that reads.
-fn ends(log: &Log) -> HashMap<(u64, bool), End> {
-    let mut ends: HashMap<(u64, bool), End> = HashMap::new();
+fn ends(log: &Log) -> HashMap<(u64, bool), ConnectionEnd> {
+    let mut ends: HashMap<(u64, bool), ConnectionEnd> = HashMap::new();
     for call in &log.calls {
         if log.kind(call.object).is_none() {
             continue;
@@ -177,7 +177,7 @@ fn ends(log: &Log) -> HashMap<(u64, bool), End> {
         let (ended, thread, process) = (call.ended, call.thread, call.process);
         end.moves.push(Move { at, begun, ended, bytes, is_out, thread, process });
     }
-    ends.values_mut().for_each(End::sort);
+    ends.values_mut().for_each(ConnectionEnd::sort);
     ends
 }
 
@@ -260,7 +260,7 @@ fn pairs(log: &Log) -> HashMap<u64, [u128; 2]> {
 }
 
 /// Whether this end is the one that asks.
-fn asks(log: &Log, object: u64, end: &End, other: Option<&End>) -> bool {
+fn asks(log: &Log, object: u64, end: &ConnectionEnd, other: Option<&ConnectionEnd>) -> bool {
     let Some(facts) = log.objects.get(&object) else { return true };
     if end.connects || other.is_some_and(|other| other.connects) {
         return end.connects;
@@ -270,7 +270,8 @@ fn asks(log: &Log, object: u64, end: &End, other: Option<&End>) -> bool {
         Kind::Internet(..) if log.listening.contains(&facts.ports[1]) => true,
         Kind::Unix(_) if !facts.name.is_empty() => !facts.owns_name,
         _ => {
-            let writes = |end: &End| end.moves.iter().find(|one| one.is_out).map(|one| one.at);
+            let writes =
+                |end: &ConnectionEnd| end.moves.iter().find(|one| one.is_out).map(|one| one.at);
             match (writes(end), other) {
                 (own, Some(other)) => {
                     writes(other).is_none_or(|theirs| own.is_some_and(|own| own <= theirs))
@@ -308,7 +309,7 @@ fn joined(
         let back = others.pop_front();
         let Some((.., back)) = back.and_then(|back| left[back].take()) else { continue };
         let Some((.., there)) = left[at].as_mut() else { continue };
-        let merge = |one: &mut Option<End>, other: Option<End>| {
+        let merge = |one: &mut Option<ConnectionEnd>, other: Option<ConnectionEnd>| {
             let (Some(one), Some(other)) = (one, other) else { return };
             one.moves.extend(other.moves);
             one.sort();
@@ -370,7 +371,7 @@ fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedC
         frequent(one_way.into_iter().map(|size| (size, 0)))
     };
     let flight = connections.iter().any(|one| one.asker.is_some()).then(|| in_flight(&all));
-    let of = |end: fn(&Connection) -> &Option<End>| {
+    let of = |end: fn(&Connection) -> &Option<ConnectionEnd>| {
         calls_each(threads, connections.iter().filter_map(|one| end(one).as_ref()), requests)
     };
     RecordedChannel {
@@ -457,7 +458,7 @@ fn time(mut values: Vec<u64>) -> Option<RecordedTime> {
 /// Calls of the threads that had to do with these ends, while they did, for each request.
 fn calls_each<'a>(
     threads: &Threads,
-    ends: impl Iterator<Item = &'a End>,
+    ends: impl Iterator<Item = &'a ConnectionEnd>,
     requests: u64,
 ) -> BTreeMap<String, f64> {
     let mut spans: HashMap<u32, (u64, u64)> = HashMap::new();

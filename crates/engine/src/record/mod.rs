@@ -94,7 +94,7 @@ pub struct Recorded {
 }
 
 /// Where calls are heard from, and what runs.
-enum Source {
+enum CallSource {
     Kernel(Kernel, Vec<Running>),
     Traced(Traced),
 }
@@ -135,7 +135,7 @@ fn failed(error: io::Error) -> TaskError {
 /// Programs that are being recorded.
 struct Session<'a> {
     wanted: &'a Wanted,
-    source: Source,
+    source: CallSource,
     /// Why it is not the best source.
     why: Option<String>,
     price_ns: Option<f64>,
@@ -259,8 +259,8 @@ impl<'a> Session<'a> {
     fn recorded(mut self, status: Option<ExitStatus>) -> Result<Recorded, TaskError> {
         self.source.take(&mut self.log).map_err(failed)?;
         let (by, lost) = match &self.source {
-            Source::Kernel(kernel, _) => (RecordedBy::Bpf, kernel.lost().map_err(failed)?),
-            Source::Traced(_) => (RecordedBy::Ptrace, 0),
+            CallSource::Kernel(kernel, _) => (RecordedBy::Bpf, kernel.lost().map_err(failed)?),
+            CallSource::Traced(_) => (RecordedBy::Ptrace, 0),
         };
         let Self { mut log, cpu, shared, wanted, is_interrupted, is_over, .. } = self;
         let elapsed = self.began.elapsed();
@@ -300,7 +300,7 @@ fn is_alive(wanted: &Wanted) -> bool {
 }
 
 /// The best way there is, and why it is not the first.
-fn source(wanted: &Wanted) -> Result<(Source, Option<String>, Option<f64>), TaskError> {
+fn source(wanted: &Wanted) -> Result<(CallSource, Option<String>, Option<f64>), TaskError> {
     let mut why = None;
     if wanted.by != Some(RecordedBy::Ptrace) {
         let kernel = Kernel::new().and_then(|mut kernel| {
@@ -309,7 +309,7 @@ fn source(wanted: &Wanted) -> Result<(Source, Option<String>, Option<f64>), Task
         });
         match kernel {
             Ok((kernel, price)) => {
-                return Ok((Source::Kernel(kernel, Vec::new()), None, Some(price)));
+                return Ok((CallSource::Kernel(kernel, Vec::new()), None, Some(price)));
             }
             Err(error) if wanted.by.is_some() => return Err(TaskError::Failed(error.to_string())),
             Err(error) => why = Some(error.to_string()),
@@ -317,10 +317,10 @@ fn source(wanted: &Wanted) -> Result<(Source, Option<String>, Option<f64>), Task
     }
     let traced = Traced::new(wanted.audit.is_some())
         .map_err(|error| TaskError::Failed(error.to_string()))?;
-    Ok((Source::Traced(traced), why, None))
+    Ok((CallSource::Traced(traced), why, None))
 }
 
-impl Source {
+impl CallSource {
     /// From now on a process is recorded that runs already.
     fn attach(&mut self, process: u32) -> Result<(), TaskError> {
         match self {

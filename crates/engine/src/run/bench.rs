@@ -12,7 +12,7 @@ use crate::noise;
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
 use crate::shim;
-use crate::slice::{self, Outcome, Surroundings, Terms};
+use crate::slice::{self, SliceOutcome, Surroundings, Terms};
 use crate::slice_length::FEWEST;
 use ipcperf_core::result::Status;
 use ipcperf_core::{Align, Idle, Missing, Seat, Shape};
@@ -67,7 +67,7 @@ pub struct Bench<'a> {
     /// What the meter showed in the pauses, and how many these were.
     rest: Span,
     pauses: u64,
-    watch: Watch,
+    watch: IdleLook,
     withheld: Withheld,
     /// For how long the machine had been suspended when this was opened.
     suspended: Duration,
@@ -83,12 +83,12 @@ const UNWATCHED: Duration = Duration::from_secs(1);
 
 /// When the machine is looked at without a load.
 #[derive(Debug, Default)]
-struct Watch {
+struct IdleLook {
     /// When the last pause ended.
     ended: Option<Instant>,
 }
 
-impl Watch {
+impl IdleLook {
     /// Whether it is time for a pause.
     fn is_due(&self, now: Instant) -> bool {
         self.ended.is_none_or(|ended| now.saturating_duration_since(ended) >= UNWATCHED)
@@ -203,7 +203,7 @@ impl<'a> Bench<'a> {
             meter: Meter::find(),
             rest: Span::default(),
             pauses: 0,
-            watch: Watch::default(),
+            watch: IdleLook::default(),
             withheld: Withheld::open(),
             suspended: pulse::suspended(),
             polled: false,
@@ -461,9 +461,9 @@ impl<'a> Bench<'a> {
         };
         let jumped = self.fit.boundary();
         match outcome {
-            Outcome::Interrupted => return Ok(true),
-            Outcome::Ended(status, kind, reason) => cell.ended = Some((status, kind, reason)),
-            Outcome::Measured(raw) => {
+            SliceOutcome::Interrupted => return Ok(true),
+            SliceOutcome::Ended(status, kind, reason) => cell.ended = Some((status, kind, reason)),
+            SliceOutcome::Measured(raw) => {
                 if plan.key.pattern.facts().is_batched && !lengths.time_calls {
                     cell.batch.get_or_insert(raw.batch);
                 }
@@ -505,7 +505,7 @@ mod tests {
 
     /// How many pauses this number of rounds has, where each round takes `each`.
     fn pauses(rounds: u32, each: Duration) -> u32 {
-        let (mut watch, mut now, mut pauses) = (Watch::default(), Instant::now(), 0);
+        let (mut watch, mut now, mut pauses) = (IdleLook::default(), Instant::now(), 0);
         for _ in 0..rounds {
             if watch.is_due(now) {
                 now += Duration::from_millis(20);

@@ -122,7 +122,7 @@ pub fn in_stages(
     let mut interrupted =
         bench.prepare(&cells)? || bench.calibrate(&mut cells, settings.lengths())?;
     let until = settings.budget.map(|budget| bench.began + budget.saturating_sub(ENDING));
-    let mut run = Run::new(bench, cells, settings, staging, until);
+    let mut run = StagedRun::new(bench, cells, settings, staging, until);
     if !interrupted {
         let mut order = Rng::stream(settings.seed, "order");
         if let Some(count) = run.begin() {
@@ -175,7 +175,7 @@ struct Confirmed {
     control: Option<usize>,
 }
 
-struct Run<'a, 'b> {
+struct StagedRun<'a, 'b> {
     bench: Bench<'b>,
     cells: Vec<CellRun>,
     settings: &'a Settings,
@@ -202,7 +202,7 @@ struct Run<'a, 'b> {
     began: Instant,
 }
 
-impl<'a, 'b> Run<'a, 'b> {
+impl<'a, 'b> StagedRun<'a, 'b> {
     fn new(
         bench: Bench<'b>,
         cells: Vec<CellRun>,
@@ -578,7 +578,7 @@ fn places(of: &[usize], list: &[usize]) -> Vec<usize> {
     of.iter().filter_map(|one| list.iter().position(|other| other == one)).collect()
 }
 
-impl Measure for Run<'_, '_> {
+impl Measure for StagedRun<'_, '_> {
     type Error = io::Error;
 
     fn arms(&self) -> Vec<Arm<'_>> {

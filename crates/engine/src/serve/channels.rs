@@ -98,7 +98,7 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
 }
 
 /// One end of a channel, in a thread of its own.
-struct End {
+struct ChannelEnd {
     plan: ServePlan,
     number: u64,
     parts: Vec<MixPart>,
@@ -117,10 +117,10 @@ struct Unattached {
 }
 
 impl Unattached {
-    fn attached(self) -> End {
+    fn attached(self) -> ChannelEnd {
         let Self { plan, number, start } = self;
         let requests = plan.work(number);
-        End {
+        ChannelEnd {
             parts: plan.parts(),
             kinds: Rng::from_seed(plan.seed ^ number.rotate_left(17)),
             answers: requests.reversed(),
@@ -132,7 +132,7 @@ impl Unattached {
     }
 }
 
-impl End {
+impl ChannelEnd {
     /// Which kind of request is next, and the lengths of it and its answer.
     #[inline]
     fn next(&mut self) -> (usize, [usize; 2]) {
@@ -164,7 +164,7 @@ impl End {
 }
 
 /// The server's end: how many requests it has answered.
-fn answer(port: &mut dyn DynPort, mut end: End) -> Result<u64, Failure> {
+fn answer(port: &mut dyn DynPort, mut end: ChannelEnd) -> Result<u64, Failure> {
     let mut labour = Labour::new(&end.plan, end.number);
     let mut served = 0;
     loop {
@@ -192,7 +192,7 @@ fn answer(port: &mut dyn DynPort, mut end: End) -> Result<u64, Failure> {
 }
 
 /// What was asked on one channel.
-struct Asked {
+struct ChannelRequests {
     /// Requests of warm-up and timed region, all of them answered.
     all: u64,
     /// Those of the timed region, of each kind.
@@ -205,14 +205,14 @@ struct Asked {
 }
 
 /// The client's end: asks, waits for the answer, and asks again.
-fn demand(port: &mut dyn DynPort, mut end: End) -> Result<Asked, Failure> {
+fn demand(port: &mut dyn DynPort, mut end: ChannelEnd) -> Result<ChannelRequests, Failure> {
     let (clock, plan) = (end.plan.clock(), end.plan.clone());
     let share = plan.requests_until(end.number + 1) - plan.requests_until(end.number);
     let is_counted = plan.requests > 0;
     let start = end.start.recv().map_err(|_| "serve: nobody said when to begin".to_owned())?;
     let (begin, until) = (start + plan.warmup, start + plan.warmup + plan.slice);
     let think = plan.key.load.think_ns;
-    let mut asked = Asked {
+    let mut asked = ChannelRequests {
         all: 0,
         answered: vec![0; end.parts.len()],
         moved: 0,
@@ -247,14 +247,14 @@ fn demand(port: &mut dyn DynPort, mut end: End) -> Result<Asked, Failure> {
 }
 
 /// What a thread says.
-enum Said<T> {
+enum ThreadReport<T> {
     Attached(Vec<(String, KnobValue)>),
     Done(T),
 }
 
 /// A thread at each channel of a worker. One that fails ends the worker, and so do all that wait for it.
 struct Threads<T> {
-    said: Receiver<Result<Said<T>, Failure>>,
+    said: Receiver<Result<ThreadReport<T>, Failure>>,
     go: Vec<Sender<u64>>,
     /// Knobs as granted.
     effective: Vec<(String, KnobValue)>,
@@ -267,7 +267,7 @@ impl<T: Send + 'static> Threads<T> {
         ask: &Connected,
         seat: Seat,
         context: &mut WorkerContext<'_>,
-        work: fn(&mut dyn DynPort, End) -> Result<T, Failure>,
+        work: fn(&mut dyn DynPort, ChannelEnd) -> Result<T, Failure>,
     ) -> Result<Self, Failure> {
         let plan = &ask.plan;
         let entry = entry(registry, &plan.key.mechanism)?;
@@ -281,27 +281,27 @@ impl<T: Send + 'static> Threads<T> {
             let run = move || {
                 let attached = channels.attach(&entry, number, seat, wiring);
                 let done = attached.and_then(|(mut port, granted)| {
-                    let _ = say.send(Ok(Said::Attached(granted)));
+                    let _ = say.send(Ok(ThreadReport::Attached(granted)));
                     let done = work(&mut *port, end.attached());
                     // Nothing more will come; the peer has gone, or goes by itself.
                     let _ = port.finish();
                     done
                 });
-                let _ = say.send(done.map(Said::Done));
+                let _ = say.send(done.map(ThreadReport::Done));
             };
             let started = thread::Builder::new().spawn(run);
             started.map_err(|error| no_thread(threads.go.len() + 1, &error))?;
             threads.go.push(go);
         }
         for _ in 0..threads.go.len() {
-            if let Said::Attached(granted) = threads.next()? {
+            if let ThreadReport::Attached(granted) = threads.next()? {
                 note(&mut threads.effective, granted);
             }
         }
         Ok(threads)
     }
 
-    fn next(&self) -> Result<Said<T>, Failure> {
+    fn next(&self) -> Result<ThreadReport<T>, Failure> {
         self.said.recv().unwrap_or_else(|_| Err("a thread of serve ended".to_owned().into()))
     }
 
@@ -316,7 +316,7 @@ impl<T: Send + 'static> Threads<T> {
     fn done(&self) -> Result<Vec<T>, Failure> {
         let mut all = Vec::with_capacity(self.go.len());
         while all.len() < self.go.len() {
-            if let Said::Done(one) = self.next()? {
+            if let ThreadReport::Done(one) = self.next()? {
                 all.push(one);
             }
         }

@@ -1,7 +1,7 @@
 //! A client process of a serve slice: one loop over its connections, each of which asks, reads the answer and asks again, or
 //! asks when it is due.
 
-use super::line::{Broken, Done, Line};
+use super::line::{Broken, Done, ServedConnection};
 use super::plan::{Connected, ServePlan, pick};
 use super::server::wrong;
 use crate::arrivals;
@@ -105,7 +105,7 @@ struct Departure {
 /// One connection of a client.
 struct Own {
     number: u64,
-    line: Line,
+    line: ServedConnection,
     requests: AnyWork<'static>,
     answers: AnyWork<'static>,
     next: u64,
@@ -157,7 +157,7 @@ struct Client {
 }
 
 impl Client {
-    fn new(ask: &Connected, lines: Vec<Line>) -> Result<Self, Failure> {
+    fn new(ask: &Connected, lines: Vec<ServedConnection>) -> Result<Self, Failure> {
         let plan = &ask.plan;
         let set = EpollSet::new()?;
         let mut own = Vec::with_capacity(lines.len());

@@ -43,7 +43,7 @@ impl Broken {
 
 /// One end of a connection.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct ServedConnection {
     fd: OwnedFd,
     /// What is written to where that is another one, and whether room in it is waited for.
     out: Option<OwnedFd>,
@@ -62,7 +62,7 @@ pub(super) struct Line {
     pub(super) eagain: u64,
 }
 
-impl Line {
+impl ServedConnection {
     /// For messages of at most so many bytes that come, of which so many may come together.
     pub(super) fn new(
         fd: OwnedFd,
@@ -273,11 +273,11 @@ mod tests {
     use ipcperf_sys::io::socket::{Kind, pair};
     use std::time::Duration;
 
-    fn both(kind: Kind, longest: usize, together: u64) -> [Line; 2] {
+    fn both(kind: Kind, longest: usize, together: u64) -> [ServedConnection; 2] {
         let (one, two) = pair(kind).expect("sockets");
         [one, two].map(|fd| {
             pipe::set_nonblocking(&fd).expect("a socket");
-            Line::new(fd, None, kind == Kind::SeqPacket, longest, together)
+            ServedConnection::new(fd, None, kind == Kind::SeqPacket, longest, together)
         })
     }
 

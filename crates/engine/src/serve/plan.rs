@@ -1,7 +1,7 @@
 //! The plan of a serve slice, and why there can be none.
 
 use super::channel::{Channels, entry};
-use super::line::Line;
+use super::line::ServedConnection;
 use crate::connect;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, note};
@@ -177,7 +177,7 @@ impl Connected {
         seat: Seat,
         context: &mut WorkerContext<'_>,
         longest: u64,
-    ) -> Result<Vec<Line>, Failure> {
+    ) -> Result<Vec<ServedConnection>, Failure> {
         let count = usize::try_from(self.connections.end - self.connections.start).unwrap_or(0);
         let longest = usize::try_from(longest).unwrap_or(usize::MAX);
         let (plan, mut lines) = (&self.plan, Vec::with_capacity(count));
@@ -195,7 +195,7 @@ impl Connected {
             let found = found.ok_or_else(|| "serve: a connection has no descriptor".to_owned())?;
             let (reads, writes) = found;
             let (keeps, inflight) = (plan.keeps_boundaries, plan.key.load.inflight);
-            lines.push(Line::new(reads, writes, keeps, longest, inflight));
+            lines.push(ServedConnection::new(reads, writes, keeps, longest, inflight));
         }
         Ok(lines)
     }

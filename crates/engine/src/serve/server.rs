@@ -1,6 +1,6 @@
 //! The server of a serve slice: reads requests, works on each for as long as was asked, and answers.
 
-use super::line::{Broken, Done, Line};
+use super::line::{Broken, Done, ServedConnection};
 use super::plan::{Connected, ServePlan};
 use crate::connect::add;
 use crate::hot::{AnyWork, Work};
@@ -122,7 +122,7 @@ impl ServerReport {
 /// One connection of a server.
 struct Peer {
     number: u64,
-    line: Line,
+    line: ServedConnection,
     parts: Vec<MixPart>,
     head: usize,
     requests: AnyWork<'static>,
@@ -134,12 +134,12 @@ struct Peer {
 }
 
 impl Peer {
-    fn all(ask: &Connected, lines: Vec<Line>) -> Vec<Self> {
+    fn all(ask: &Connected, lines: Vec<ServedConnection>) -> Vec<Self> {
         let all = ask.connections.clone().zip(lines);
         all.map(|(number, line)| Self::new(&ask.plan, number, line)).collect()
     }
 
-    fn new(plan: &ServePlan, number: u64, line: Line) -> Self {
+    fn new(plan: &ServePlan, number: u64, line: ServedConnection) -> Self {
         let requests = plan.work(number);
         Self {
             number,
@@ -279,7 +279,7 @@ impl Labour {
 /// One loop: waits for all connections, and answers those that have asked.
 fn in_turns(
     ask: &Connected,
-    lines: Vec<Line>,
+    lines: Vec<ServedConnection>,
     context: &mut WorkerContext<'_>,
 ) -> Result<(ServerReport, Consumption), Failure> {
     let mut peers = Peer::all(ask, lines);
@@ -321,7 +321,7 @@ fn in_turns(
 /// completed by one call.
 fn in_a_ring(
     ask: &Connected,
-    lines: Vec<Line>,
+    lines: Vec<ServedConnection>,
     context: &mut WorkerContext<'_>,
 ) -> Result<(ServerReport, Consumption), Failure> {
     let mut peers = Peer::all(ask, lines);
@@ -358,7 +358,7 @@ fn in_a_ring(
 /// A thread for each connection.
 fn in_threads(
     ask: &Connected,
-    lines: Vec<Line>,
+    lines: Vec<ServedConnection>,
     context: &mut WorkerContext<'_>,
 ) -> Result<(ServerReport, Consumption), Failure> {
     let plan = &ask.plan;

@@ -15,7 +15,7 @@ pub use level::Level;
 pub use service::{Service, Shape};
 
 use crate::arrivals;
-use crate::assemble::{Facts, document};
+use crate::assemble::{RunFacts, document};
 use crate::fit::Fit;
 use crate::hot::{Recorder, Trip};
 use crate::job::{Segment, SideReport};
@@ -33,7 +33,7 @@ use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
 use ipcperf_sys::procfs::Consumption;
 use level::{LevelState, Moved};
-use service::Operations;
+use service::SimulatedOperations;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -170,7 +170,7 @@ impl Simulation {
             rounds: self.rounds,
             ..Plan::default()
         };
-        let facts = Facts {
+        let facts = RunFacts {
             started_utc: self.started_utc.clone(),
             tool: Tool { name: "ipcperf".to_owned(), ..Tool::default() },
             origin: Origin::default(),
@@ -181,7 +181,7 @@ impl Simulation {
 
     /// What a run on this host finds.
     fn findings(&self) -> Findings {
-        let mut host = Host::new(self);
+        let mut host = SimulatedHost::new(self);
         let mut order = Rng::stream(self.seed, "order");
         let Ok(_) = rounds(&mut host, self.rounds, None, &mut order, &mut |_| ());
         host.finish()
@@ -189,7 +189,7 @@ impl Simulation {
 }
 
 /// The host while it runs.
-struct Host<'a> {
+struct SimulatedHost<'a> {
     of: &'a Simulation,
     cells: Vec<CellRun>,
     rng: Rng,
@@ -207,13 +207,13 @@ struct Host<'a> {
 }
 
 /// What both ends of a slice see.
-struct Ends {
+struct SimulatedEnds {
     raw: RawSlice,
     /// Length of the timed region, ns.
     elapsed: f64,
 }
 
-impl Measure for Host<'_> {
+impl Measure for SimulatedHost<'_> {
     type Error = Infallible;
 
     fn arms(&self) -> Vec<Arm<'_>> {
@@ -227,7 +227,7 @@ impl Measure for Host<'_> {
     }
 }
 
-impl<'a> Host<'a> {
+impl<'a> SimulatedHost<'a> {
     fn new(of: &'a Simulation) -> Self {
         let mut rng = Rng::stream(of.seed, "simulation");
         let mut time = Time::start(of.clock);
@@ -267,7 +267,7 @@ impl<'a> Host<'a> {
         }
         let simulated = &of.cells[cell];
         let is_open = simulated.key.pattern == PatternKind::Rate;
-        let Ends { mut raw, elapsed } =
+        let SimulatedEnds { mut raw, elapsed } =
             if is_open { self.open(simulated, moved) } else { self.closed(cell, moved) };
         let mut cpus = simulated.key.cpus.clone();
         if round % 2 == 1 {
@@ -291,10 +291,10 @@ impl<'a> Host<'a> {
     }
 
     /// A closed loop, in segments.
-    fn closed(&mut self, cell: usize, moved: Moved) -> Ends {
+    fn closed(&mut self, cell: usize, moved: Moved) -> SimulatedEnds {
         let (began, overhead) = (self.time.now, self.bounds.overhead());
         let (median, cell) = (self.medians[cell], &self.of.cells[cell]);
-        let mut operations = Operations::new(&cell.service, &mut self.rng);
+        let mut operations = SimulatedOperations::new(&cell.service, &mut self.rng);
         let factor = moved.log.exp();
         let median = self.time.ticks(median * factor + self.time.clock.cost_ns);
         let batch = slice_length::batch(median as u64, overhead);
@@ -340,13 +340,13 @@ impl<'a> Host<'a> {
                 Segment { sent: lead.received, received: sent, spills: Vec::new(), ..lead.clone() };
             raw.fold_all(&cell.key, &self.page, [vec![lead], vec![follow]]);
         }
-        Ends { raw, elapsed: self.time.now - began }
+        SimulatedEnds { raw, elapsed: self.time.now - began }
     }
 
     /// An open loop: messages that find another one before them wait for it at the sender.
-    fn open(&mut self, cell: &Simulated, moved: Moved) -> Ends {
+    fn open(&mut self, cell: &Simulated, moved: Moved) -> SimulatedEnds {
         let began = self.time.now;
-        let mut operations = Operations::new(&cell.service, &mut self.rng);
+        let mut operations = SimulatedOperations::new(&cell.service, &mut self.rng);
         let count = self.of.operations;
         let every = self.time.ticks(cell.every_ns);
         let due = arrivals::schedule(Arrivals::Poisson, count, every, &mut self.rng);
@@ -378,7 +378,7 @@ impl<'a> Host<'a> {
         let mut raw = RawSlice::of(Data::Trips(Box::default()));
         raw.fold_all(&cell.key, &self.page, [vec![lead], vec![follow]]);
         self.time.now += end as f64 / self.time.ticks(1.0);
-        Ends { raw, elapsed: self.time.now - began }
+        SimulatedEnds { raw, elapsed: self.time.now - began }
     }
 
     /// What both ends report of themselves.

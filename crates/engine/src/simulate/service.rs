@@ -85,13 +85,13 @@ impl Service {
 }
 
 /// Operations one after the other.
-pub(super) struct Operations<'a> {
+pub(super) struct SimulatedOperations<'a> {
     service: &'a Service,
     /// The rank of the last one, as a normal number.
     last: f64,
 }
 
-impl<'a> Operations<'a> {
+impl<'a> SimulatedOperations<'a> {
     pub(super) fn new(service: &'a Service, rng: &mut Rng) -> Self {
         Self { service, last: rng.normal() }
     }
@@ -130,7 +130,7 @@ mod tests {
             remembering,
         ] {
             let mut rng = Rng::stream(1, "service");
-            let mut operations = Operations::new(&service, &mut rng);
+            let mut operations = SimulatedOperations::new(&service, &mut rng);
             let mut times: Vec<f64> = (0..200_000).map(|_| operations.next(&mut rng)).collect();
             times.sort_by(f64::total_cmp);
             for q in [0.1, 0.5, 0.9, 0.99] {

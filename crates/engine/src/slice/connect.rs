@@ -1,7 +1,7 @@
 //! A slice of the pattern that connects for every request: server and clients in the place of two ends and a channel.
 
 use super::compact::Compact;
-use super::raw::{ConnectSlice, Data, Gaps, Outcome, RawSlice, Surroundings, Terms, outcome};
+use super::raw::{ConnectSlice, Data, Gaps, RawSlice, SliceOutcome, Surroundings, Terms, outcome};
 use crate::connect::{self, Around, ConnectPlan, ConnectStats};
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
@@ -26,7 +26,7 @@ pub(super) fn run(
     options: &OptionSet,
     terms: &Terms,
     around: Surroundings<'_>,
-) -> Outcome {
+) -> SliceOutcome {
     outcome(attempt(entry, options, terms, around), terms)
 }
 

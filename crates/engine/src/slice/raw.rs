@@ -18,7 +18,7 @@ use std::time::Duration;
 
 /// What a slice came to.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum SliceOutcome {
     /// It ran to its end.
     Measured(Box<RawSlice>),
     /// It did not.
@@ -205,13 +205,13 @@ impl RawSlice {
 }
 
 /// What an attempt came to.
-pub(super) fn outcome(attempt: Result<RawSlice, Stop>, terms: &Terms) -> Outcome {
+pub(super) fn outcome(attempt: Result<RawSlice, Stop>, terms: &Terms) -> SliceOutcome {
     match attempt {
-        Ok(slice) => Outcome::Measured(Box::new(slice)),
-        Err(Stop::Interrupted) => Outcome::Interrupted,
+        Ok(slice) => SliceOutcome::Measured(Box::new(slice)),
+        Err(Stop::Interrupted) => SliceOutcome::Interrupted,
         Err(Stop::Deadline(_)) => {
             let reason = format!("not done after {} s", terms.deadline.as_secs());
-            Outcome::Ended(Status::Deadline, FailureKind::Failed, reason)
+            SliceOutcome::Ended(Status::Deadline, FailureKind::Failed, reason)
         }
         Err(Stop::Failed(Failure { kind, reason })) => {
             let status = match kind {
@@ -220,7 +220,7 @@ pub(super) fn outcome(attempt: Result<RawSlice, Stop>, terms: &Terms) -> Outcome
                     Status::Failed
                 }
             };
-            Outcome::Ended(status, kind, reason)
+            SliceOutcome::Ended(status, kind, reason)
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::compact::Compact;
 use super::connect;
 use super::paced::Paced;
-use super::raw::{Data, Gaps, Outcome, RawSlice, ServeSlice, Surroundings, Terms, outcome};
+use super::raw::{Data, Gaps, RawSlice, ServeSlice, SliceOutcome, Surroundings, Terms, outcome};
 use crate::connect::has_path;
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
@@ -26,7 +26,7 @@ pub(super) fn run(
     options: &OptionSet,
     terms: &Terms,
     around: Surroundings<'_>,
-) -> Outcome {
+) -> SliceOutcome {
     outcome(attempt(entry, options, terms, around), terms)
 }
 

@@ -28,17 +28,17 @@ pub(super) enum Codec {
 
 /// Its compressor takes a reader and a writer.
 pub(super) struct Zstd {
-    compressor: FrameCompressor<Source, Vec<u8>, MatchGeneratorDriver>,
+    compressor: FrameCompressor<RecordReader, Vec<u8>, MatchGeneratorDriver>,
     decoder: FrameDecoder,
 }
 
 /// Reads a record.
-struct Source {
+struct RecordReader {
     record: Rc<[u8]>,
     at: usize,
 }
 
-impl Read for Source {
+impl Read for RecordReader {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let mut rest = self.record.get(self.at..).unwrap_or_default();
         let count = rest.read(out)?;
@@ -94,7 +94,7 @@ impl Codec {
                 let mut drain = zstd.compressor.take_drain().unwrap_or_default();
                 drain.clear();
                 zstd.compressor.set_drain(drain);
-                zstd.compressor.set_source(Source { record: Rc::clone(record), at: 0 });
+                zstd.compressor.set_source(RecordReader { record: Rc::clone(record), at: 0 });
                 zstd.compressor.compress();
                 copy(zstd.compressor.drain()?, out)
             }

@@ -115,14 +115,14 @@ pub(crate) fn form(key: &CellKey, pass: Pass) -> Form {
 pub(crate) type Measure<'a> = &'a mut dyn FnMut(&mut dyn Runner) -> Result<SideReport, Failure>;
 
 /// A port, payload work, and what measures with the loops over them.
-struct Site<'a, 'm, P, W> {
+struct LoopSite<'a, 'm, P, W> {
     port: &'a mut P,
     proof: AnyWork<'a>,
     work: W,
     measure: Measure<'m>,
 }
 
-impl<P: Port, W: Work> Choice for Site<'_, '_, P, W> {
+impl<P: Port, W: Work> Choice for LoopSite<'_, '_, P, W> {
     type Outcome = Result<SideReport, Failure>;
 
     fn take<A: Pattern>(self) -> Self::Outcome {
@@ -142,7 +142,7 @@ pub(crate) fn over<P: Port, W: Work>(
         Some(program) => AnyWork::flipping(job.shape.nonce, program.flip),
         None => AnyWork::touching(Touch::Full, job.shape.nonce),
     };
-    hot::loops(&job.key, Site { port, proof, work, measure }).unwrap_or_else(|| {
+    hot::loops(&job.key, LoopSite { port, proof, work, measure }).unwrap_or_else(|| {
         let reason = format!("the pattern {} has workers of its own", job.key.pattern);
         Err(SetupError::Protocol(reason).into())
     })

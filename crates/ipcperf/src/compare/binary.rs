@@ -5,7 +5,7 @@ use super::arm;
 use super::rounds::Rounds;
 use crate::document::read_result;
 use crate::error::Stop;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use ipcperf_core::result::{Cell, Finding, ResultSet, Round, Severity, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_engine::exec::{Error, Programs};
@@ -37,10 +37,10 @@ pub(super) fn measure(
     other: &str,
     settings: &Settings,
     interrupts: &Interrupts,
-    line: &Line,
+    line: &ProgressLine,
 ) -> Result<Rounds, Stop> {
     let directory = RunDirectory::create().map_err(Stop::nothing_ran)?;
-    let mut run = Run {
+    let mut run = BinaryRun {
         cell,
         programs: [SELF, SELF, other],
         settings,
@@ -72,7 +72,7 @@ pub(super) fn measure(
 type Starts = Vec<(u64, u64, ResultSet)>;
 
 /// A, A again and B while they are measured.
-struct Run<'a> {
+struct BinaryRun<'a> {
     cell: &'a CellPlan,
     programs: [&'a str; 3],
     settings: &'a Settings,
@@ -83,7 +83,7 @@ struct Run<'a> {
     starts: [Starts; 3],
 }
 
-impl Measure for Run<'_> {
+impl Measure for BinaryRun<'_> {
     type Error = Stop;
 
     fn arms(&self) -> Vec<Arm<'_>> {

@@ -1,11 +1,11 @@
 //! Arms measured side by side: a pilot, a plan that is said before it runs, and its rounds.
 
-use super::plan::{self, Asked, Pilot};
+use super::plan::{self, Pilot, RoundsAsked};
 use super::rounds::{self, Rounds};
 use super::{arm, binary};
 use crate::args::CompareArgs;
 use crate::error::{Code, Stop, note};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::{exec, measure, output, request};
 use ipcperf_core::result::{Comparison, ComparisonPlan};
 use ipcperf_engine::plan::{CellPlan, Host};
@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 const WARMUP: Duration = Duration::from_millis(20);
 
 /// Arms, cell by cell: A, A again, and B.
-struct Cells {
+struct ArmCells {
     a: String,
     b: String,
     threes: Vec<CellPlan>,
@@ -51,7 +51,7 @@ pub(super) fn run(
     };
     let asked = asked(args)?;
     let interrupts = measure::interrupts()?;
-    let line = Line::counting("slices", args.progress.is_silent());
+    let line = ProgressLine::counting("slices", args.progress.is_silent());
     let measured = |settings: &Settings| match &build {
         None => rounds::measure(&cells.threes, settings, &interrupts, &line),
         Some(path) => binary::measure(&cells.threes[0], path, settings, &interrupts, &line),
@@ -94,11 +94,11 @@ pub(super) fn run(
     Ok((compared(&found, plan)?, measure::verdict(&found.set)))
 }
 
-fn asked(args: &CompareArgs) -> Result<Asked, Stop> {
+fn asked(args: &CompareArgs) -> Result<RoundsAsked, Stop> {
     match (args.rounds, &args.time) {
-        (Some(rounds), _) => request::rounds(rounds).map(Asked::Rounds),
-        (None, Some(text)) => request::budget("--time", text).map(Asked::Time),
-        (None, None) => Ok(Asked::Nothing),
+        (Some(rounds), _) => request::rounds(rounds).map(RoundsAsked::Rounds),
+        (None, Some(text)) => request::budget("--time", text).map(RoundsAsked::Time),
+        (None, None) => Ok(RoundsAsked::Nothing),
     }
 }
 
@@ -131,7 +131,7 @@ fn cells(
     host: &Host,
     args: &CompareArgs,
     live: &[String],
-) -> Result<Cells, Stop> {
+) -> Result<ArmCells, Stop> {
     let pattern = args.pattern.as_deref();
     let (a, b) = match (live, &args.live_binary) {
         ([a, b], None) => (a, b),
@@ -173,5 +173,5 @@ fn cells(
         b = format!("{b} by {path}");
     }
     let threes = of_a.into_iter().zip(of_b).flat_map(|(a, b)| [a.clone(), a, b]).collect();
-    Ok(Cells { a, b, threes })
+    Ok(ArmCells { a, b, threes })
 }

@@ -39,7 +39,7 @@ const EFFECT: f64 = 0.05;
 const POWER: f64 = 0.99;
 
 /// How many rounds were asked for.
-pub(super) enum Asked {
+pub(super) enum RoundsAsked {
     Rounds(u64),
     Time(Duration),
     Nothing,
@@ -57,13 +57,18 @@ pub(super) struct Pilot {
 
 impl Pilot {
     /// What is going to be done with these settings, whose rounds are those of the pilot.
-    pub(super) fn plan(&self, asked: &Asked, margin: f64, settings: &Settings) -> ComparisonPlan {
+    pub(super) fn plan(
+        &self,
+        asked: &RoundsAsked,
+        margin: f64,
+        settings: &Settings,
+    ) -> ComparisonPlan {
         let rounds = match asked {
-            Asked::Rounds(rounds) => *rounds,
-            Asked::Time(time) => {
+            RoundsAsked::Rounds(rounds) => *rounds,
+            RoundsAsked::Time(time) => {
                 rounds_within(*time, Duration::ZERO, self.each).clamp(PILOT, 10_000)
             }
-            Asked::Nothing => {
+            RoundsAsked::Nothing => {
                 let wanted = rounds_to_find(margin, EFFECT.max(2.0 * margin), self.spread, POWER);
                 wanted.unwrap_or(ROUNDS[1]).clamp(ROUNDS[0], ROUNDS[1])
             }
@@ -118,7 +123,7 @@ mod tests {
             let each = Duration::from_secs_f64(rounds(&mut rng, PILOT, 1.0) / PILOT as f64);
             let spread = 0.02 + 0.1 * rng.unit();
             let pilot = Pilot { spread, each, around: Duration::from_secs_f64(once) };
-            let plan = pilot.plan(&Asked::Nothing, 0.01, &settings());
+            let plan = pilot.plan(&RoundsAsked::Nothing, 0.01, &settings());
             // The machine is as busy as in the pilot, or half as busy again.
             let load = 1.0 + 0.5 * rng.unit();
             let taken = once + rounds(&mut rng, plan.rounds, load);
@@ -138,16 +143,16 @@ mod tests {
             each: Duration::from_millis(400),
             around: Duration::from_secs(2),
         };
-        let plan = |asked: &Asked, spread: f64| pilot(spread).plan(asked, 0.01, &settings());
-        assert_eq!(plan(&Asked::Rounds(50), 0.05).rounds, 50);
-        assert_eq!(plan(&Asked::Time(Duration::from_secs(20)), 0.05).rounds, 50);
-        assert_eq!(plan(&Asked::Time(Duration::from_secs(1)), 0.05).rounds, PILOT);
+        let plan = |asked: &RoundsAsked, spread: f64| pilot(spread).plan(asked, 0.01, &settings());
+        assert_eq!(plan(&RoundsAsked::Rounds(50), 0.05).rounds, 50);
+        assert_eq!(plan(&RoundsAsked::Time(Duration::from_secs(20)), 0.05).rounds, 50);
+        assert_eq!(plan(&RoundsAsked::Time(Duration::from_secs(1)), 0.05).rounds, PILOT);
         // 34 rounds find 5 % at a spread of 5 % in 99 of 100.
-        let planned = plan(&Asked::Nothing, 0.05);
+        let planned = plan(&RoundsAsked::Nothing, 0.05);
         assert!((33..=37).contains(&planned.rounds), "{}", planned.rounds);
         assert!((planned.expected_s - (2.0 + 0.4 * planned.rounds as f64)).abs() < 1e-9);
         assert!(planned.smallest_effect.is_some_and(|effect| effect < 0.05));
-        assert_eq!(plan(&Asked::Nothing, 0.001).rounds, ROUNDS[0]);
-        assert_eq!(plan(&Asked::Nothing, 1.0).rounds, ROUNDS[1]);
+        assert_eq!(plan(&RoundsAsked::Nothing, 0.001).rounds, ROUNDS[0]);
+        assert_eq!(plan(&RoundsAsked::Nothing, 1.0).rounds, ROUNDS[1]);
     }
 }

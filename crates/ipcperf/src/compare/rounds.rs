@@ -2,7 +2,7 @@
 
 use crate::error::Stop;
 use crate::measure;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use ipcperf_core::result::{Origin, ResultSet};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::run::{self, Progress, Settings};
@@ -24,7 +24,7 @@ pub(super) fn measure(
     cells: &[CellPlan],
     settings: &Settings,
     interrupts: &Interrupts,
-    line: &Line,
+    line: &ProgressLine,
 ) -> Result<Rounds, Stop> {
     let plan = measure::plan("compare", cells.len() as u64, settings, Duration::ZERO);
     let mut all = Duration::ZERO;

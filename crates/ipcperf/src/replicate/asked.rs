@@ -1,6 +1,6 @@
 //! Parts of a study that are asked for: single claims, and other parameters.
 
-use super::cell::Keys;
+use super::cell::ArmKeys;
 use super::kinds;
 use crate::error::{Stop, unknown};
 use crate::{foreign, packed};
@@ -101,7 +101,7 @@ pub(crate) fn path(study: &Study, typed: &[String], scale: Scale) -> Option<Stri
     let is_typed = |path: &str| typed.iter().any(|setting| setting.contains(path));
     let cells = study.arms.iter().filter(|arm| arm.work == kinds::CELL);
     cells.into_iter().find_map(|arm| {
-        let paths = Keys::of(&study.keys(arm, scale)).ok()?.paths();
+        let paths = ArmKeys::of(&study.keys(arm, scale)).ok()?.paths();
         let leads_out = |path: &str| !foreign::stays_below(Path::new(path)) && !is_typed(path);
         let (what, path, setting) = paths.into_iter().find(|(_, path, _)| leads_out(path))?;
         let flag = format!("--set '{}.{setting}'", arm.id);

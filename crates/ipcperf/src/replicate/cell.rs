@@ -32,7 +32,7 @@ enum Warmup {
 /// What an arm says.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Keys {
+pub(crate) struct ArmKeys {
     mechanism: String,
     pattern: Option<String>,
     size: Option<u64>,
@@ -66,7 +66,7 @@ pub(crate) struct CellWork {
     pub(crate) lengths: Lengths,
 }
 
-impl Keys {
+impl ArmKeys {
     pub(crate) fn of(keys: &toml::Table) -> Result<Self, String> {
         if let Some(number @ (toml::Value::Integer(_) | toml::Value::Float(_))) = keys.get("slice")
         {

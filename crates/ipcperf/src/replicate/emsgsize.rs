@@ -9,10 +9,10 @@ use std::os::fd::AsFd;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {}
+struct MessageSizeKeys {}
 
 pub(super) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let Keys {} =
+    let MessageSizeKeys {} =
         table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
     Ok(Box::new(TooLong))
 }

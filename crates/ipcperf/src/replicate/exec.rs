@@ -31,7 +31,7 @@ const AUTHORS: Duration = Duration::from_secs(3600);
 const LOOKING: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Deserialize)]
-struct Keys {
+struct ExecKeys {
     /// Each reads what the one before it writes.
     programs: Vec<String>,
     /// A program that ends well if all is there that they need.
@@ -49,7 +49,7 @@ struct Keys {
     words: BTreeMap<String, toml::Value>,
 }
 
-impl Keys {
+impl ExecKeys {
     fn of(table: &toml::Table) -> Result<Self, String> {
         let mut keys: Self = table.clone().try_into().map_err(|error| format!("exec: {error}"))?;
         for (name, value) in std::mem::take(&mut keys.words) {
@@ -78,19 +78,19 @@ struct Exec {
 
 /// The files of the original's author that an arm runs.
 pub(crate) fn files(table: &toml::Table) -> Vec<String> {
-    Keys::of(table).map(|keys| keys.files).unwrap_or_default()
+    ExecKeys::of(table).map(|keys| keys.files).unwrap_or_default()
 }
 
 /// The commands of an arm, for the user to see.
 pub(crate) fn commands(table: &toml::Table) -> Result<Vec<String>, String> {
-    let Keys { programs, needs, .. } = Keys::of(table)?;
+    let ExecKeys { programs, needs, .. } = ExecKeys::of(table)?;
     let first = needs.into_iter().flat_map(|needs| [needs, exec::NEXT.to_owned()]);
     Ok(first.chain(programs).collect())
 }
 
 /// Makes the work.
 pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let Keys { programs, needs, figures, folder, .. } = Keys::of(table)?;
+    let ExecKeys { programs, needs, figures, folder, .. } = ExecKeys::of(table)?;
     let plan = |commands: &[String]| exec::plan(commands).map_err(|stop| stop.to_string());
     let needs = needs.map(|needs| plan(&[needs])).transpose()?;
     Ok(Box::new(Exec { plan: plan(&programs)?, needs, figures, folder }))

@@ -5,7 +5,7 @@
 //! depends on the scale, and what it times grows with what is asked for; both are known after one round of seconds.
 
 use super::bounds::{self, BoundWork};
-use super::cell::Keys;
+use super::cell::ArmKeys;
 use super::kinds::CELL;
 use super::pipeline;
 use crate::measure::rounds_within;
@@ -28,7 +28,7 @@ pub(crate) struct Took {
 
 /// What an arm is asked for, as far as its time depends on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Asked {
+enum ArmExtent {
     /// A cell: its warm-up and its slice in seconds, and the operations of both, where these are counted.
     Cell { warmup_s: f64, warmup: u64, slice_s: f64, operations: u64 },
     /// So many operations, bytes or repetitions.
@@ -39,11 +39,11 @@ enum Asked {
     Same,
 }
 
-impl Asked {
+impl ArmExtent {
     fn of(arm: &Arm, keys: &toml::Table, registry: &Registry, host: &Host) -> Self {
         match arm.work.as_str() {
             CELL => {
-                let planned = Keys::of(keys).and_then(|keys| keys.plan(registry, host));
+                let planned = ArmKeys::of(keys).and_then(|keys| keys.plan(registry, host));
                 planned.map_or(Self::Same, |cell| Self::cell(cell.lengths))
             }
             pipeline::KIND => {
@@ -80,12 +80,12 @@ fn clocks(asked: &Intervals) -> f64 {
 }
 
 /// What a turn takes that is asked for `to`, where one that was asked for `from` took so long.
-fn predicted(took: Took, from: Asked, to: Asked) -> f64 {
+fn predicted(took: Took, from: ArmExtent, to: ArmExtent) -> f64 {
     let Took { all_s, timed } = took;
     match (from, to) {
         (
-            Asked::Cell { warmup_s, warmup, slice_s, operations },
-            Asked::Cell {
+            ArmExtent::Cell { warmup_s, warmup, slice_s, operations },
+            ArmExtent::Cell {
                 warmup_s: warmup_s_then,
                 warmup: warmup_then,
                 slice_s: slice_then,
@@ -106,11 +106,11 @@ fn predicted(took: Took, from: Asked, to: Asked) -> f64 {
             };
             beside + warming(warmup_s_then, warmup_then) + timed_then
         }
-        (Asked::Amount(now), Asked::Amount(then)) => {
+        (ArmExtent::Amount(now), ArmExtent::Amount(then)) => {
             let timed_s = timed.map_or(all_s, |(seconds, _)| seconds).min(all_s);
             (all_s - timed_s) + timed_s * then / now.max(1.0)
         }
-        (Asked::Seconds(now), Asked::Seconds(then)) => (all_s - now).max(0.0) + then,
+        (ArmExtent::Seconds(now), ArmExtent::Seconds(then)) => (all_s - now).max(0.0) + then,
         _ => all_s,
     }
 }
@@ -135,7 +135,7 @@ impl Pilot {
     ) -> Duration {
         let turns = study.arms.iter().zip(&self.turns);
         let of = |(arm, took): (&Arm, &Option<Took>)| {
-            let asked = |scale| Asked::of(arm, &study.keys(arm, scale), registry, host);
+            let asked = |scale| ArmExtent::of(arm, &study.keys(arm, scale), registry, host);
             took.map_or(0.0, |took| predicted(took, asked(Scale::Smoke), asked(scale)))
         };
         let seconds: f64 = turns.map(of).sum();
@@ -237,14 +237,18 @@ mod tests {
         assert_eq!([after(round(12), 12, 8), after(round(6), 12, 8)], [None, told]);
     }
 
-    fn cell(warmup_s: f64, slice_s: f64, operations: u64) -> Asked {
-        Asked::Cell { warmup_s, warmup: 0, slice_s, operations }
+    fn cell(warmup_s: f64, slice_s: f64, operations: u64) -> ArmExtent {
+        ArmExtent::Cell { warmup_s, warmup: 0, slice_s, operations }
     }
 
     #[test]
     fn a_warm_up_that_is_counted_takes_as_long_as_its_operations_and_grows_with_them() {
-        let counted =
-            |warmup, operations| Asked::Cell { warmup_s: 9.0, warmup, slice_s: 9.0, operations };
+        let counted = |warmup, operations| ArmExtent::Cell {
+            warmup_s: 9.0,
+            warmup,
+            slice_s: 9.0,
+            operations,
+        };
         // 10 us each: 5 ms of warm-up, 20 ms timed, 30 ms beside them.
         let took = Took { all_s: 0.055, timed: Some((0.020, 2000)) };
         let then = predicted(took, counted(500, 2000), counted(10_000, 20_000));
@@ -268,10 +272,13 @@ mod tests {
     #[test]
     fn bytes_count_and_what_does_not_depend_on_them_stays() {
         let took = Took { all_s: 0.1, timed: Some((0.06, 0)) };
-        let then = predicted(took, Asked::Amount(50e6), Asked::Amount(2e9));
+        let then = predicted(took, ArmExtent::Amount(50e6), ArmExtent::Amount(2e9));
         assert!((then - (0.04 + 2.4)).abs() < 1e-9, "{then}");
-        assert_eq!(predicted(took, Asked::Same, Asked::Same), 0.1);
-        assert!((predicted(took, Asked::Seconds(0.05), Asked::Seconds(1.0)) - 1.05).abs() < 1e-9);
+        assert_eq!(predicted(took, ArmExtent::Same, ArmExtent::Same), 0.1);
+        assert!(
+            (predicted(took, ArmExtent::Seconds(0.05), ArmExtent::Seconds(1.0)) - 1.05).abs()
+                < 1e-9
+        );
     }
 
     #[test]

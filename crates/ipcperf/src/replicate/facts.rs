@@ -20,17 +20,17 @@ use std::path::Path;
 /// # Errors
 /// There is one.
 pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let _: Keys = table.clone().try_into().map_err(|error| error.to_string())?;
-    Ok(Box::new(Facts))
+    let _: FactKeys = table.clone().try_into().map_err(|error| error.to_string())?;
+    Ok(Box::new(FactArm))
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {}
+struct FactKeys {}
 
-struct Facts;
+struct FactArm;
 
-impl Work for Facts {
+impl Work for FactArm {
     fn measure(&mut self, turn: &Turn<'_>) -> Result<Readings, TaskError> {
         let mut readings = Readings::default();
         capabilities(turn.registry, &mut readings);

@@ -1,7 +1,7 @@
 //! Every kind of work that an arm of a study can name.
 
 use super::bounds::{self, BoundWork};
-use super::cell::Keys;
+use super::cell::ArmKeys;
 use super::work::Work;
 use super::{after_kill, emsgsize, exec, facts, pipeline};
 
@@ -23,7 +23,7 @@ pub(crate) const CELL: &str = "cell";
 /// Whether a kind of work exists and understands these keys.
 pub(crate) fn check(kind: &str, keys: &toml::Table) -> Result<(), String> {
     if kind == CELL {
-        return Keys::of(keys).map(drop);
+        return ArmKeys::of(keys).map(drop);
     }
     if bounds::KINDS.contains(&kind) {
         return BoundWork::of(kind, keys).map(drop);

@@ -25,7 +25,7 @@ use crate::error::{Code, Stop, note, unknown, unknown_name};
 use crate::measure::{self, arguments};
 use crate::output::{self, Publication, Target};
 use crate::packed::{self, STUDY_NAMES};
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use crate::request;
 use crate::words::Words;
 use expect::{Expected, Extent};
@@ -155,7 +155,7 @@ fn run(registry: &Registry, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
     let target = Target::choose(args.output.output.as_deref(), &started)?;
     let seed = args.plan.seed();
     let interrupts = measure::interrupts()?;
-    let line = Line::counting("slices", args.output.progress.is_silent());
+    let line = ProgressLine::counting("slices", args.output.progress.is_silent());
     let mut show = |progress: Progress<'_>| line.show(progress);
     let failed = |error: std::io::Error| Stop::internal(format!("cannot measure: {error}"));
     let mut document = Replication {

@@ -11,7 +11,7 @@ use ipcperf_engine::task::TaskError;
 use ipcperf_study::Readings;
 use ipcperf_sys::io::pipe;
 use ipcperf_sys::signals::Interrupts;
-use plan::{Method, Plan, Run};
+use plan::{Method, Plan, TransferRun};
 use serde::Deserialize;
 use socat::Socat;
 use std::time::Duration;
@@ -36,7 +36,7 @@ enum Variant {
 /// The keys of an arm.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Keys {
+struct PipelineKeys {
     variant: Variant,
     method: Method,
     /// Bytes of one read and write.
@@ -68,20 +68,21 @@ pub(crate) const KIND: &str = "pipeline";
 
 /// How many bytes an arm with these keys sends.
 pub(crate) fn bytes(keys: &toml::Table) -> Option<u64> {
-    let keys: Keys = keys.clone().try_into().ok()?;
+    let keys: PipelineKeys = keys.clone().try_into().ok()?;
     plan(&keys).ok().map(|plan| plan.bytes)
 }
 
 /// Makes the work.
 pub(crate) fn make(keys: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let keys: Keys = keys.clone().try_into().map_err(|error| format!("pipeline: {error}"))?;
+    let keys: PipelineKeys =
+        keys.clone().try_into().map_err(|error| format!("pipeline: {error}"))?;
     let plan = plan(&keys)?;
     let shortest = Duration::from_millis(keys.shortest_ms);
     Ok(Box::new(Pipeline { variant: keys.variant, plan, shortest }))
 }
 
-fn plan(keys: &Keys) -> Result<Plan, String> {
-    let Keys { block, pipe_bytes, .. } = *keys;
+fn plan(keys: &PipelineKeys) -> Result<Plan, String> {
+    let PipelineKeys { block, pipe_bytes, .. } = *keys;
     if !(1..=LARGEST_BLOCK).contains(&block) {
         return Err(format!("pipeline: block is {block}; 1 .. {LARGEST_BLOCK} bytes are possible"));
     }
@@ -120,7 +121,7 @@ fn lengthened(plan: &Plan, wall_ns: u64, shortest: Duration) -> Option<Plan> {
 
 impl Pipeline {
     /// The transfer of this round, repeated with more bytes while it is too short.
-    fn long_enough(&mut self, socat: &Socat, turn: &Turn<'_>) -> Result<Run, TaskError> {
+    fn long_enough(&mut self, socat: &Socat, turn: &Turn<'_>) -> Result<TransferRun, TaskError> {
         loop {
             let run = socat.measure(&self.plan, turn)?;
             match lengthened(&self.plan, run.wall_ns, self.shortest) {

@@ -2,7 +2,7 @@
 //! more.
 
 use super::bounds::{self, BoundWork};
-use super::cell::{self, CellWork, Keys};
+use super::cell::{self, ArmKeys, CellWork};
 use super::expect::{Expected, Pilot, Took};
 use super::kinds::{CELL, make};
 use super::work::{Turn, Work};
@@ -13,7 +13,7 @@ use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, Bench, Bounded, CellRun, Measure, PAUSE, Progress, Ran, rounds};
 use ipcperf_engine::task::TaskError;
-use ipcperf_engine::{Facts, result_set};
+use ipcperf_engine::{RunFacts, result_set};
 use ipcperf_stats::Rng;
 use ipcperf_study::{Arm, Measured, Study};
 use ipcperf_sys::signals::Interrupts;
@@ -63,7 +63,7 @@ pub(crate) fn objection(
 ) -> Option<String> {
     let cells = study.arms.iter().filter(|arm| arm.work == CELL);
     cells.into_iter().find_map(|arm| {
-        let keys = Keys::of(&study.keys(arm, scale));
+        let keys = ArmKeys::of(&study.keys(arm, scale));
         let planned = keys.and_then(|keys| keys.plan(registry, host));
         planned.err().map(|error| format!("arm {}: {error}", arm.id))
     })
@@ -102,7 +102,7 @@ pub(crate) fn measure(
     let began = Instant::now();
     let bench = Bench::open(seed, Some(context.interrupts))?;
     let arms = study.arms.iter().map(|arm| ArmRun::prepare(arm, study, scale, context)).collect();
-    let mut run = Run { study, scale, count, bench, arms, context };
+    let mut run = StudyRun { study, scale, count, bench, arms, context };
     let mut in_rounds = Duration::ZERO;
     progress(Progress::Bounds);
     let mut ran = Ran { rounds: 0, interrupted: run.prepare()? };
@@ -123,7 +123,7 @@ pub(crate) fn measure(
     let mut cells = Vec::new();
     let mut beside = Vec::new();
     let mut measured = Vec::new();
-    let Run { bench, arms, .. } = run;
+    let StudyRun { bench, arms, .. } = run;
     let turns = arms.iter().map(|arm| arm.took).collect();
     for ArmRun { doing, measured: arm, .. } in arms {
         if let Some(Doing::Cell(cell)) = doing
@@ -135,7 +135,7 @@ pub(crate) fn measure(
         measured.push(arm);
     }
     // Its document says what a run of these cells would say of them: which rounds do not count, and how disturbed it was.
-    let set = result_set(bench.finish(cells, ran.interrupted)?, Facts::default());
+    let set = result_set(bench.finish(cells, ran.interrupted)?, RunFacts::default());
     for ((at, beside), assembled) in beside.into_iter().zip(&set.cells) {
         cell::keep(&mut measured[at], assembled, beside);
     }
@@ -146,7 +146,7 @@ pub(crate) fn measure(
 }
 
 /// The arms of a study while they are measured.
-struct Run<'a> {
+struct StudyRun<'a> {
     study: &'a Study,
     scale: Scale,
     /// Rounds that are planned.
@@ -156,7 +156,7 @@ struct Run<'a> {
     context: Context<'a>,
 }
 
-impl Run<'_> {
+impl StudyRun<'_> {
     /// Finds out whether all is here that the arms need, then the cost of the clock and the other bounds, once for all cells;
     /// true if the user interrupted.
     fn prepare(&mut self) -> io::Result<bool> {
@@ -171,7 +171,7 @@ impl Run<'_> {
     }
 }
 
-impl Measure for Run<'_> {
+impl Measure for StudyRun<'_> {
     type Error = io::Error;
 
     fn arms(&self) -> Vec<run::Arm<'_>> {
@@ -209,7 +209,7 @@ impl ArmRun {
         let mut ended = None;
         let doing = if arm.work == CELL {
             let planned =
-                Keys::of(&keys).and_then(|keys| keys.plan(context.registry, context.host));
+                ArmKeys::of(&keys).and_then(|keys| keys.plan(context.registry, context.host));
             planned.map(|mut cell| {
                 // Findings name it as tables and claims do.
                 cell.run.plan.id.clone_from(&arm.id);

@@ -160,12 +160,12 @@ pub(super) const CLOCK_BACK: Injector = Injector {
 };
 
 /// What goes wrong beside the workers for as long as this lives.
-pub(super) struct Beside {
+pub(super) struct Disturbance {
     is_over: Arc<AtomicBool>,
     threads: Vec<JoinHandle<()>>,
 }
 
-impl Beside {
+impl Disturbance {
     /// Lets it go wrong; the workers use these CPUs.
     pub(super) fn start(injectors: &[Injector], cpus: &[usize]) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
@@ -182,7 +182,7 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for Disturbance {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
         for thread in self.threads.drain(..) {

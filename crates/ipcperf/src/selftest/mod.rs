@@ -12,7 +12,7 @@ use crate::args::{LabelArgs, LookArgs, ProgressArgs};
 use crate::command::{CommandArgs, CommandGroup, Context};
 use crate::error::{Code, Stop, note, unknown};
 use crate::output;
-use crate::progress::Line;
+use crate::progress::ProgressLine;
 use check::{Found, cannot_tell, failed, told};
 use detectors::DETECTORS;
 use injectors::{CALL, DELAY, Injector, LATE, SLOWER};
@@ -148,7 +148,7 @@ fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, Stop> {
         note(&format!("{} checks, about {:.0} s", checks.len(), seconds.max(1.0)));
     }
     let (began, total) = (Instant::now(), checks.len() as u64);
-    let line = Line::counting("checks", args.progress.is_silent());
+    let line = ProgressLine::counting("checks", args.progress.is_silent());
     let mut done = Vec::new();
     for check in &checks {
         line.show(Progress::Slice { done: done.len() as u64, total, id: &check.name });

@@ -1,7 +1,7 @@
 //! Small runs of one cell, at which the checks look.
 
 use super::check::Recovered;
-use super::injectors::{Beside, Does, Injector};
+use super::injectors::{Disturbance, Does, Injector};
 use crate::compare::arm;
 use crate::error::Stop;
 use ipcperf_core::result::{Cell, ResultSet};
@@ -9,7 +9,7 @@ use ipcperf_engine::connect::Model;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Arm, Bench, CellRun, Counts, Lengths, Measure, fresh_seed, rounds};
-use ipcperf_engine::{Facts, result_set};
+use ipcperf_engine::{RunFacts, result_set};
 use ipcperf_stats::Rng;
 use ipcperf_sys::signals::Interrupts;
 use std::cell::OnceCell;
@@ -101,7 +101,7 @@ impl Stage<'_> {
         if act.bounds && bench.prepare(&cells)? {
             return Err(Halt::Interrupted);
         }
-        let mut run = Run { stage: self, lengths, arms, bench, cells };
+        let mut run = CheckRun { stage: self, lengths, arms, bench, cells };
         let mut order = Rng::from_seed(fresh_seed());
         if rounds(&mut run, act.rounds, None, &mut order, &mut |_| ())?.interrupted {
             return Err(Halt::Interrupted);
@@ -110,7 +110,7 @@ impl Stage<'_> {
         if found.interrupted {
             return Err(Halt::Interrupted);
         }
-        Ok(result_set(found, Facts { tool: crate::build::tool(), ..Facts::default() }))
+        Ok(result_set(found, RunFacts { tool: crate::build::tool(), ..RunFacts::default() }))
     }
 
     /// The same with one arm in which nothing goes wrong but what goes wrong everywhere.
@@ -126,7 +126,7 @@ impl Stage<'_> {
 }
 
 /// The arms of a check, in each of which something goes wrong.
-struct Run<'a> {
+struct CheckRun<'a> {
     stage: &'a Stage<'a>,
     lengths: Lengths,
     arms: &'a [&'a [Injector]],
@@ -134,7 +134,7 @@ struct Run<'a> {
     cells: Vec<CellRun>,
 }
 
-impl Measure for Run<'_> {
+impl Measure for CheckRun<'_> {
     type Error = io::Error;
 
     fn arms(&self) -> Vec<Arm<'_>> {
@@ -146,7 +146,7 @@ impl Measure for Run<'_> {
         let wrong: Vec<Injector> =
             self.stage.sabotage.iter().chain(self.arms[arm]).copied().collect();
         cell.injections = wrong.iter().flat_map(|one| one.does.injections(round)).collect();
-        let _beside = Beside::start(&wrong, &cell.plan.key.cpus);
+        let _beside = Disturbance::start(&wrong, &cell.plan.key.cpus);
         if self.bench.measure(cell, self.lengths, round, position) {
             return Ok(true);
         }

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 /// What a condition speaks of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ConditionOn {
     /// Of single operations, ns.
     Time,
     /// Messages or requests per second.
@@ -20,19 +20,19 @@ enum Kind {
 }
 
 /// The figures there are.
-const FIGURES: &[(&str, Kind)] = &[
-    ("min", Kind::Time),
-    ("mean", Kind::Time),
-    ("p50", Kind::Time),
-    ("p90", Kind::Time),
-    ("p99", Kind::Time),
-    ("p99.9", Kind::Time),
-    ("p99.99", Kind::Time),
-    ("p99.999", Kind::Time),
-    ("max", Kind::Time),
-    ("rate", Kind::Rate),
-    ("throughput", Kind::Throughput),
-    ("cpu", Kind::Cpu),
+const FIGURES: &[(&str, ConditionOn)] = &[
+    ("min", ConditionOn::Time),
+    ("mean", ConditionOn::Time),
+    ("p50", ConditionOn::Time),
+    ("p90", ConditionOn::Time),
+    ("p99", ConditionOn::Time),
+    ("p99.9", ConditionOn::Time),
+    ("p99.99", ConditionOn::Time),
+    ("p99.999", ConditionOn::Time),
+    ("max", ConditionOn::Time),
+    ("rate", ConditionOn::Rate),
+    ("throughput", ConditionOn::Throughput),
+    ("cpu", ConditionOn::Cpu),
 ];
 
 /// A condition on a figure of every cell that has it: what must not be.
@@ -40,7 +40,7 @@ const FIGURES: &[(&str, Kind)] = &[
 pub struct Limit {
     text: String,
     figure: &'static str,
-    kind: Kind,
+    kind: ConditionOn,
     /// It forbids more than the value, not less.
     above: bool,
     value: f64,
@@ -68,14 +68,14 @@ impl FromStr for Limit {
             }
         })?;
         let value = match kind {
-            Kind::Time | Kind::Cpu => {
+            ConditionOn::Time | ConditionOn::Cpu => {
                 duration(value).map_err(|error| error.to_string())?.as_secs_f64() * 1e9
             }
-            Kind::Rate => match value.parse() {
+            ConditionOn::Rate => match value.parse() {
                 Ok(Offered::PerSecond(rate)) => rate,
                 _ => return Err(format!("'{value}' is not a rate (like 100k/s)")),
             },
-            Kind::Throughput => bytes_per_second(value)
+            ConditionOn::Throughput => bytes_per_second(value)
                 .ok_or_else(|| format!("'{value}' is not a throughput (like 1.5GB/s)"))?,
         };
         Ok(Self { text: text.trim().to_owned(), figure, kind, above, value })
@@ -140,9 +140,9 @@ impl Limit {
 
     fn words(&self, value: f64) -> String {
         match self.kind {
-            Kind::Time | Kind::Cpu => format_nanos(value),
-            Kind::Rate => format_per_second(value),
-            Kind::Throughput => format_bytes_per_second(value),
+            ConditionOn::Time | ConditionOn::Cpu => format_nanos(value),
+            ConditionOn::Rate => format_per_second(value),
+            ConditionOn::Throughput => format_bytes_per_second(value),
         }
     }
 
@@ -150,14 +150,14 @@ impl Limit {
     fn range(&self, cell: &Cell) -> Option<Result<[f64; 2], String>> {
         let cost = cell.cpu_ns_per_message.as_ref().map(CpuCost::figure);
         let metric = match self.kind {
-            Kind::Time => cell.times()?.get(self.figure)?,
-            Kind::Throughput => cell.bytes_per_second.as_ref()?,
-            Kind::Rate => {
+            ConditionOn::Time => cell.times()?.get(self.figure)?,
+            ConditionOn::Throughput => cell.bytes_per_second.as_ref()?,
+            ConditionOn::Rate => {
                 let achieved =
                     cell.achieved_per_second.as_ref().or(cell.messages_per_second.as_ref());
                 achieved.or_else(|| cell.requests_per_second())?
             }
-            Kind::Cpu => cost.as_ref()?,
+            ConditionOn::Cpu => cost.as_ref()?,
         };
         Some(range(metric))
     }

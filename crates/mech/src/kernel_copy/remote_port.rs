@@ -31,13 +31,13 @@ impl Copier for Write {
 
 /// Slots in private memory, one after the other.
 #[derive(Debug)]
-struct Slots {
+struct PrivateSlots {
     buffer: Buffer,
     stride: usize,
     count: usize,
 }
 
-impl Slots {
+impl PrivateSlots {
     #[inline(always)]
     fn get_mut(&mut self, slot: usize, len: usize) -> Option<&mut [u8]> {
         if slot >= self.count || len > self.stride {
@@ -50,7 +50,7 @@ impl Slots {
 
 /// One end: what the other process reaches into, and a private buffer for the other direction.
 pub struct RemotePort<C> {
-    reached: Lending<Slots>,
+    reached: Lending<PrivateSlots>,
     private: Buffer,
     pid: u32,
     /// Where its slots lie.
@@ -86,7 +86,7 @@ impl<C: Copier> RemotePort<C> {
             return Err(SetupError::Protocol("the peer did not say where its slots are".into()));
         };
         let port = Self {
-            reached: Lending::new(turns, Slots { buffer, stride, count }),
+            reached: Lending::new(turns, PrivateSlots { buffer, stride, count }),
             private,
             pid,
             address: address as usize,

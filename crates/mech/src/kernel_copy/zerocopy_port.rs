@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, OwnedFd};
 const REMEMBERED: u32 = 1024;
 
 /// One buffer, and how many sends from it are without a notice.
-struct Place {
+struct SendBuffer {
     bytes: Buffer,
     pending: u32,
 }
@@ -24,7 +24,7 @@ pub struct ZerocopyPort {
     socket: OwnedFd,
     /// Receives are those of any stream.
     incoming: StreamPort<Block>,
-    places: Box<[Place]>,
+    places: Box<[SendBuffer]>,
     /// Which place the next message takes.
     next: usize,
     /// Which place a send was from, by its number.
@@ -45,7 +45,7 @@ impl ZerocopyPort {
     /// There is no memory, or the kernel cannot send without copying.
     pub fn new(socket: OwnedFd, count: u64, shape: &Shape) -> Result<Self, SetupError> {
         zerocopy::enable(&socket)?;
-        let place = || Ok(Place { bytes: Buffer::new(shape.size, 0)?, pending: 0 });
+        let place = || Ok(SendBuffer { bytes: Buffer::new(shape.size, 0)?, pending: 0 });
         let places = (0..count.max(1)).map(|_| place()).collect::<Result<_, SetupError>>()?;
         Ok(Self {
             incoming: StreamPort::of_socket(duplicate(&socket)?, shape)?,

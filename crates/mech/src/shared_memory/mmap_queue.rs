@@ -5,7 +5,7 @@ use crate::shared_memory::SHARED_MEMORY;
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::Buffer;
 use ipcperf_sys::io::file::file_lock::{FileLock, Lock, RecordLock, RobustMutex};
-use ipcperf_sys::io::file::file_queue::{self, Layout, Queue};
+use ipcperf_sys::io::file::file_queue::{self, Queue, QueueLayout};
 use std::marker::PhantomData;
 use std::path::Path;
 
@@ -95,8 +95,8 @@ guarding! {
 #[derive(Debug)]
 pub struct MmapQueue<G>(PhantomData<G>);
 
-fn layout(size: usize, options: &MmapQueueOptions) -> Layout {
-    Layout::new(size, usize::try_from(options.bytes).unwrap_or(usize::MAX))
+fn layout(size: usize, options: &MmapQueueOptions) -> QueueLayout {
+    QueueLayout::new(size, usize::try_from(options.bytes).unwrap_or(usize::MAX))
 }
 
 impl<G: Guarding> Mechanism for MmapQueue<G> {

@@ -1,6 +1,6 @@
 //! A document as a page.
 
-use super::{Html, Page};
+use super::{Html, HtmlPage};
 use crate::doc::Tone;
 use crate::doc::{
     Block, Cell, Chart, Column, Doc, Layout, Line, Picture, Place, Row, Section, Table, anchor,
@@ -10,7 +10,7 @@ use std::io;
 
 /// Writes it.
 pub(crate) fn write(doc: &Doc, out: &mut dyn io::Write) -> io::Result<()> {
-    let mut page = Page::default();
+    let mut page = HtmlPage::default();
     fill(&mut page, doc);
     let title = if doc.title.is_empty() { &doc.headline } else { &doc.title };
     let mut foot = doc.foot.clone();
@@ -18,7 +18,7 @@ pub(crate) fn write(doc: &Doc, out: &mut dyn io::Write) -> io::Result<()> {
     page.write(title, &foot, out)
 }
 
-fn fill(page: &mut Page, doc: &Doc) {
+fn fill(page: &mut HtmlPage, doc: &Doc) {
     page.begin(doc.stopped.as_deref());
     let (top, rest) = doc.body.0.split_at(doc.body.top());
     page.head(|html| {
@@ -35,7 +35,7 @@ fn fill(page: &mut Page, doc: &Doc) {
     parts.for_each(|blocks| add(page, blocks));
 }
 
-fn add(page: &mut Page, blocks: &[Block]) {
+fn add(page: &mut HtmlPage, blocks: &[Block]) {
     match blocks {
         [block @ Block::Section(section)] if block.is_section() => {
             let id = page.free(&address(section));

@@ -15,12 +15,12 @@ const SCRIPT: &str = include_str!("page.js");
 
 /// Sections under each other, with a list of them at the top.
 #[derive(Clone, Debug, Default)]
-struct Page {
+struct HtmlPage {
     sections: Vec<(String, String)>,
     body: Html,
 }
 
-impl Page {
+impl HtmlPage {
     /// What it says before all else: that the document was stopped.
     fn begin(&mut self, stopped: Option<&str>) {
         stopped.iter().for_each(|words| self.body.say("p", &[("class", "alarm")], words));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn chart(kind: Kind, heads: &[&str], series: &[(&str, &[f64])]) -> Chart {
+fn chart(kind: ChartKind, heads: &[&str], series: &[(&str, &[f64])]) -> Chart {
     let point = |value: &f64| Point {
         here: Some(*value),
         interval: Some([value * 0.9, value * 1.1]),
@@ -38,7 +38,7 @@ fn numbers(svg: &str, attribute: &str) -> Vec<f64> {
 fn the_last_head_of_an_axis_is_always_told() {
     let heads = ["4", "16", "64", "256", "1024", "4096", "16384", "65536", "262144", "524288"];
     let values = [1.0; 10];
-    let mut chart = chart(Kind::Lines, &heads, &[("a", &values)]);
+    let mut chart = chart(ChartKind::Lines, &heads, &[("a", &values)]);
     chart.log_x = true;
     let svg = chart.svg();
     assert!(svg.contains(">4</text>") && svg.contains(">512K</text>"), "{svg}");
@@ -105,7 +105,7 @@ fn names_that_would_lie_on_each_other_are_moved_apart_and_stay_on_the_picture() 
 
 #[test]
 fn every_figure_is_drawn_where_its_axis_says_and_every_series_has_its_name_beside_it() {
-    for kind in [Kind::Lines, Kind::Bars] {
+    for kind in [ChartKind::Lines, ChartKind::Bars] {
         let svg =
             chart(kind, &["a", "b"], &[("pipes", &[10.0, 20.0]), ("sockets", &[30.0, 40.0])]).svg();
         for part in
@@ -115,7 +115,7 @@ fn every_figure_is_drawn_where_its_axis_says_and_every_series_has_its_name_besid
         }
         // Two figures and one name of a series in circles, the other one in squares.
         let (ours, theirs) = (svg.matches("k0 f0").count(), svg.matches("k0 hollow").count());
-        let filled = if kind == Kind::Lines { 3 } else { 1 };
+        let filled = if kind == ChartKind::Lines { 3 } else { 1 };
         assert_eq!((ours, theirs), (filled, 2), "{kind:?}");
         for attribute in ["x", "x1", "x2", "cx"] {
             for number in numbers(&svg, attribute) {
@@ -133,7 +133,7 @@ fn every_figure_is_drawn_where_its_axis_says_and_every_series_has_its_name_besid
 /// It ended at the axis, and so began left of the picture.
 #[test]
 fn a_unit_of_many_letters_begins_on_the_picture() {
-    let mut chart = chart(Kind::Lines, &["a", "b"], &[("pipes", &[1.0, 2.0])]);
+    let mut chart = chart(ChartKind::Lines, &["a", "b"], &[("pipes", &[1.0, 2.0])]);
     chart.unit = "exchanges in each second".into();
     let svg = chart.svg();
     let line = svg.lines().find(|line| line.contains(&chart.unit)).expect("its unit");
@@ -142,7 +142,7 @@ fn a_unit_of_many_letters_begins_on_the_picture() {
 
 #[test]
 fn a_larger_figure_stands_higher() {
-    let svg = chart(Kind::Lines, &["a", "b"], &[("pipes", &[10.0, 20.0])]).svg();
+    let svg = chart(ChartKind::Lines, &["a", "b"], &[("pipes", &[10.0, 20.0])]).svg();
     let marks: Vec<f64> = svg
         .lines()
         .filter(|line| line.contains("\"k0 f0\""))
@@ -155,7 +155,7 @@ fn a_larger_figure_stands_higher() {
 fn names_from_a_file_are_neither_markup_nor_commands_and_no_number_breaks_the_picture() {
     let nasty = "<script>alert('1')</script>\"&\u{1b}]52;c;QQ==\u{7}\u{202e}\u{ffff}";
     let values = [f64::NAN, f64::INFINITY, -1e308, 0.0, 1e308];
-    for kind in [Kind::Lines, Kind::Bars] {
+    for kind in [ChartKind::Lines, ChartKind::Bars] {
         for (log_x, log_y) in [(false, false), (true, true)] {
             let mut chart =
                 chart(kind, &[nasty, "2", "3", "-4", "nan"], &[(nasty, &values), (nasty, &[])]);
@@ -171,7 +171,7 @@ fn names_from_a_file_are_neither_markup_nor_commands_and_no_number_breaks_the_pi
             assert_eq!(svg.matches("<text").count(), svg.matches("</text>").count());
         }
     }
-    let empty = chart(Kind::Bars, &[], &[]).svg();
+    let empty = chart(ChartKind::Bars, &[], &[]).svg();
     assert!(empty.ends_with("</svg>\n") && !empty.contains("NaN"), "{empty}");
 }
 

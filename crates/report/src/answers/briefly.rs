@@ -1,6 +1,6 @@
 //! What the median of a mechanism that spins before it sleeps does not tell.
 
-use super::contest::{Basis, Contest, Entry, Ground, has_same_knobs, sleeps_at_once};
+use super::contest::{Basis, Contest, Ground, RankedCell, has_same_knobs, sleeps_at_once};
 use crate::figures;
 use crate::judge::ROUND_TRIP;
 use ipcperf_core::result::{Cell, CellKey, OperationMode};
@@ -24,7 +24,7 @@ pub(super) fn beside_the_median(cell: &Cell) -> String {
 }
 
 /// What it takes after a pause, beside the best that sleeps at once, or that this was not measured.
-pub(super) fn after_a_pause(cell: &Cell, loaded: &[Entry], ground: Ground) -> String {
+pub(super) fn after_a_pause(cell: &Cell, loaded: &[RankedCell], ground: Ground) -> String {
     let paused = || loaded.iter().filter(|other| is_paused(other.cell));
     let same = paused().map(|one| one.cell).find(|other| is_same_but_paused(other, cell));
     let measured = same.and_then(|same| Some((same, ground.reading(ROUND_TRIP, same)?)));
@@ -36,12 +36,12 @@ pub(super) fn after_a_pause(cell: &Cell, loaded: &[Entry], ground: Ground) -> St
     let takes = figures::nanos(reading.value);
     let own = format!("That holds back to back: after a pause of {pause} it takes {takes}");
     let basis = Basis::of(same);
-    let rivals = paused().filter(|Entry { cell: other, .. }| {
+    let rivals = paused().filter(|RankedCell { cell: other, .. }| {
         sleeps_at_once(other)
             && basis.has(other)
             && (other.key.size_bytes, &other.key.load) == (same.key.size_bytes, &same.key.load)
     });
-    let rivals: Vec<&Entry> = rivals.collect();
+    let rivals: Vec<&RankedCell> = rivals.collect();
     match Contest::new(&rivals, ground, ROUND_TRIP, basis.clone(), same.key.size_bytes) {
         Some(rivals) => {
             let best = rivals.first();

@@ -41,7 +41,7 @@ impl<'a> Ground<'a> {
 }
 
 /// A measured cell that may win something, and the facts of its mechanism where this build knows them.
-pub(crate) struct Entry<'a> {
+pub(crate) struct RankedCell<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) spec: Option<&'static Spec>,
 }
@@ -68,7 +68,7 @@ pub(crate) struct Basis {
 
 impl Basis {
     /// Two CPUs before one, the machine as it is before idle polling, the default touch before others.
-    pub(super) fn choose(entries: &[&Entry]) -> Option<Self> {
+    pub(super) fn choose(entries: &[&RankedCell]) -> Option<Self> {
         let order = |cell: &Cell| {
             (
                 place_order(cell.key.placement),
@@ -144,7 +144,7 @@ pub(crate) struct Contest<'a> {
 
 impl<'a> Contest<'a> {
     pub(crate) fn new(
-        entries: &[&Entry<'a>],
+        entries: &[&RankedCell<'a>],
         ground: Ground,
         kind: MetricKind,
         basis: Basis,
@@ -155,14 +155,14 @@ impl<'a> Contest<'a> {
 
     /// The same with others, which are compared with the reference and are not chosen.
     pub(super) fn with_others(
-        entries: &[&Entry<'a>],
-        others: &[&Entry<'a>],
+        entries: &[&RankedCell<'a>],
+        others: &[&RankedCell<'a>],
         ground: Ground,
         kind: MetricKind,
         basis: Basis,
         size: u64,
     ) -> Option<Self> {
-        let read = |entry: &&Entry<'a>| Some((entry.cell, ground.reading(kind, entry.cell)?));
+        let read = |entry: &&RankedCell<'a>| Some((entry.cell, ground.reading(kind, entry.cell)?));
         let mut cells: Vec<(&'a Cell, Reading)> = entries.iter().filter_map(read).collect();
         cells.sort_by(|(a, own), (b, other)| {
             let by_value = kind.order(own.value, other.value);
@@ -208,7 +208,7 @@ impl<'a> Contest<'a> {
     /// The same among no more than so many cells that a few rounds can prove something of them: what was chosen, what
     /// everybody asks about, and the fastest.
     pub(super) fn among_few(
-        entries: &[&Entry<'a>],
+        entries: &[&RankedCell<'a>],
         ground: Ground,
         kind: MetricKind,
         basis: &Basis,
@@ -229,8 +229,9 @@ impl<'a> Contest<'a> {
             key(a).cmp(&key(b)).then(by_value)
         });
         kept.truncate(MOST_ARMS);
-        let is_kept = |entry: &&&Entry| kept.iter().any(|one| std::ptr::eq(one.cell, entry.cell));
-        let entries: Vec<&Entry<'a>> = entries.iter().filter(is_kept).copied().collect();
+        let is_kept =
+            |entry: &&&RankedCell| kept.iter().any(|one| std::ptr::eq(one.cell, entry.cell));
+        let entries: Vec<&RankedCell<'a>> = entries.iter().filter(is_kept).copied().collect();
         Self::new(&entries, ground, kind, basis.clone(), size)
     }
 

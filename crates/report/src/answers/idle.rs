@@ -1,7 +1,7 @@
 //! What idle polling makes of blocking mechanisms on two CPUs.
 
 use super::answer::{Answer, Question, modes_words};
-use super::contest::{Entry, has_same_knobs};
+use super::contest::{RankedCell, has_same_knobs};
 use crate::chapters::{label, place_order};
 use crate::figures;
 use crate::fittest::fitness;
@@ -14,7 +14,7 @@ use ipcperf_stats::FEWEST_ROUNDS;
 
 /// One line: the best-known pair of cells that differ in nothing but the idle policy, or the bound measured both
 /// ways, or why there is neither. `None` where no blocking row on two CPUs exists that it could be about.
-pub(super) fn answer(set: &ResultSet, entries: &[Entry]) -> Option<Answer> {
+pub(super) fn answer(set: &ResultSet, entries: &[RankedCell]) -> Option<Answer> {
     let subjects: Vec<&Cell> = entries
         .iter()
         .map(|entry| entry.cell)
@@ -34,7 +34,7 @@ pub(super) fn answer(set: &ResultSet, entries: &[Entry]) -> Option<Answer> {
 fn pair<'a>(
     clock: &ClockFacts,
     subjects: &[&'a Cell],
-    entries: &[Entry<'a>],
+    entries: &[RankedCell<'a>],
 ) -> Option<(&'a Cell, &'a Cell)> {
     let pairs = subjects.iter().filter_map(|as_is| {
         ROUND_TRIP.reading(as_is, clock)?;

@@ -9,7 +9,7 @@ mod tests;
 
 pub use answer::{Answer, Question};
 pub(crate) use answer::{caveats, modes};
-pub(crate) use contest::{Basis, Contest, Contestant, Entry, MOST_ARMS, sleeps_at_once};
+pub(crate) use contest::{Basis, Contest, Contestant, MOST_ARMS, RankedCell, sleeps_at_once};
 
 use crate::Specs;
 use crate::chapters::{is_comparable, is_floor};
@@ -46,9 +46,9 @@ pub fn answers(set: &ResultSet, specs: &Specs) -> Vec<Answer> {
 
 /// The cells that may win something.
 pub(crate) struct Survey<'a> {
-    entries: Vec<Entry<'a>>,
+    entries: Vec<RankedCell<'a>>,
     /// Cells that were asked for more than their pattern.
-    loaded: Vec<Entry<'a>>,
+    loaded: Vec<RankedCell<'a>>,
     ground: Ground<'a>,
     /// Judges few cells of each question, where there are no rounds for more.
     is_brief: bool,
@@ -56,12 +56,12 @@ pub(crate) struct Survey<'a> {
 
 impl<'a> Survey<'a> {
     pub(crate) fn of(set: &'a ResultSet, specs: &Specs) -> Self {
-        let all: Vec<Entry> = set
+        let all: Vec<RankedCell> = set
             .cells
             .iter()
             .filter(|cell| cell.status == Status::Ok && !is_floor(&cell.key.mechanism, specs))
             .filter(|cell| is_comparable(cell) && !lost_its_rounds(cell))
-            .map(|cell| Entry { cell, spec: specs(&cell.key.mechanism) })
+            .map(|cell| RankedCell { cell, spec: specs(&cell.key.mechanism) })
             .filter(passes_messages)
             .collect();
         // What is sent after a pause or in any other way of its own only stands beside what the questions are about.
@@ -81,7 +81,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Whether unrelated processes can meet over it as it was measured.
-    pub(crate) fn is_for_unrelated(entry: &Entry) -> bool {
+    pub(crate) fn is_for_unrelated(entry: &RankedCell) -> bool {
         reach(entry).is_some_and(|reach| reach != Reach::Related)
     }
 
@@ -91,7 +91,7 @@ impl<'a> Survey<'a> {
         pattern: PatternKind,
         kind: MetricKind,
         size: SizeChoice,
-        is_eligible: impl Fn(&Entry) -> bool,
+        is_eligible: impl Fn(&RankedCell) -> bool,
     ) -> Option<Contest<'a>> {
         let (eligible, basis, size) = self.eligible(pattern, size, is_eligible)?;
         match self.is_brief {
@@ -105,9 +105,9 @@ impl<'a> Survey<'a> {
         &self,
         pattern: PatternKind,
         size: SizeChoice,
-        is_eligible: impl Fn(&Entry) -> bool,
-    ) -> Option<(Vec<&Entry<'a>>, Basis, u64)> {
-        let eligible: Vec<&Entry<'a>> = self
+        is_eligible: impl Fn(&RankedCell) -> bool,
+    ) -> Option<(Vec<&RankedCell<'a>>, Basis, u64)> {
+        let eligible: Vec<&RankedCell<'a>> = self
             .entries
             .iter()
             .filter(|entry| entry.cell.key.pattern == pattern && is_eligible(entry))
@@ -121,24 +121,24 @@ impl<'a> Survey<'a> {
             SizeChoice::Small | SizeChoice::Wake => sizes.min()?,
         };
         let of_size = on_basis().filter(|entry| entry.cell.key.size_bytes == size).copied();
-        let of_size: Vec<&Entry<'a>> = of_size.collect();
+        let of_size: Vec<&RankedCell<'a>> = of_size.collect();
         Some((of_size, basis, size))
     }
 
     pub(crate) fn small_contest(
         &self,
-        is_eligible: impl Fn(&Entry) -> bool,
+        is_eligible: impl Fn(&RankedCell) -> bool,
     ) -> Option<Contest<'a>> {
-        let is_data = |entry: &Entry| sleeps_at_once(entry.cell) && is_eligible(entry);
+        let is_data = |entry: &RankedCell| sleeps_at_once(entry.cell) && is_eligible(entry);
         self.contest(PatternKind::PingPong, ROUND_TRIP, SizeChoice::Small, is_data)
     }
 
     /// The same, with the mechanisms that spin before they sleep: they are compared and never chosen.
     pub(crate) fn small_contest_with_spinning(
         &self,
-        is_shown: impl Fn(&Entry) -> bool,
+        is_shown: impl Fn(&RankedCell) -> bool,
     ) -> Option<Contest<'a>> {
-        let sleeps = |entry: &Entry| sleeps_at_once(entry.cell) && is_shown(entry);
+        let sleeps = |entry: &RankedCell| sleeps_at_once(entry.cell) && is_shown(entry);
         let (eligible, basis, size) =
             self.eligible(PatternKind::PingPong, SizeChoice::Small, sleeps)?;
         let others = self.entries.iter().filter(|entry| {
@@ -148,7 +148,7 @@ impl<'a> Survey<'a> {
                 && basis.has(entry.cell)
                 && is_shown(entry)
         });
-        let others: Vec<&Entry<'a>> = others.collect();
+        let others: Vec<&RankedCell<'a>> = others.collect();
         Contest::with_others(&eligible, &others, self.ground, ROUND_TRIP, basis, size)
     }
 
@@ -171,13 +171,13 @@ impl<'a> Survey<'a> {
             return String::new();
         }
         let basis = Basis { placement: ipcperf_core::Placement::SameCpu, ..contest.basis.clone() };
-        let entries = self.entries.iter().filter(|Entry { cell, .. }| {
+        let entries = self.entries.iter().filter(|RankedCell { cell, .. }| {
             cell.key.pattern == PatternKind::PingPong
                 && sleeps_at_once(cell)
                 && cell.key.size_bytes == contest.size
                 && basis.has(cell)
         });
-        let entries: Vec<&Entry> = entries.collect();
+        let entries: Vec<&RankedCell> = entries.collect();
         let Some(here) = Contest::new(&entries, self.ground, ROUND_TRIP, basis, contest.size)
         else {
             return String::new();
@@ -291,7 +291,7 @@ impl<'a> Survey<'a> {
     /// The best socket that strangers can connect to against the best of all, on the same basis and size.
     fn unrelated(&self) -> Option<Answer> {
         let all = self.small_contest(|_| true)?;
-        let of = |is_eligible: &dyn Fn(&Entry) -> bool| {
+        let of = |is_eligible: &dyn Fn(&RankedCell) -> bool| {
             let entries = self.entries.iter().filter(|entry| {
                 entry.cell.key.pattern == PatternKind::PingPong
                     && sleeps_at_once(entry.cell)
@@ -300,7 +300,7 @@ impl<'a> Survey<'a> {
                     && Self::is_for_unrelated(entry)
                     && is_eligible(entry)
             });
-            let entries: Vec<&Entry> = entries.collect();
+            let entries: Vec<&RankedCell> = entries.collect();
             Contest::new(&entries, self.ground, ROUND_TRIP, all.basis.clone(), all.size)
         };
         let sockets = of(&is_socket)?;
@@ -355,7 +355,7 @@ enum SizeChoice {
 
 /// Who can meet over it, as it was measured: a knob `bind` that names an address widens what the mechanism says of
 /// itself, and one that says `socketpair` narrows it.
-fn reach(entry: &Entry) -> Option<Reach> {
+fn reach(entry: &RankedCell) -> Option<Reach> {
     let spec = entry.spec?;
     let bind = entry.cell.knobs.iter().find(|(name, _)| name.ends_with(".bind"));
     let word = bind.and_then(|(_, KnobReading { requested, effective, .. })| {
@@ -374,12 +374,12 @@ fn reach(entry: &Entry) -> Option<Reach> {
 }
 
 /// Sockets that strangers can connect to have a port or are bound to a name.
-fn is_socket(entry: &Entry) -> bool {
+fn is_socket(entry: &RankedCell) -> bool {
     let has_port = entry.spec.is_some_and(|spec| spec.reach == Reach::Network);
     has_port || entry.cell.knobs.keys().any(|name| name.ends_with(".bind"))
 }
 
 /// A cell that shows the latest value only is no way to pass messages.
-fn passes_messages(entry: &Entry) -> bool {
+fn passes_messages(entry: &RankedCell) -> bool {
     entry.spec.is_none_or(|spec| spec.back_pressure != BackPressure::Overwrites)
 }

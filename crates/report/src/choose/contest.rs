@@ -1,13 +1,13 @@
 //! One size and load with the figures of all entrants: which one to use, and how the others compare.
 
-use super::trial::Trial;
+use super::trial::Workload;
 use crate::fittest::Fitness;
 use crate::judge::{self, MetricKind, Reading, Relation, Relations};
 use ipcperf_core::result::Cell;
 
 /// One trial with all that entered.
 pub(super) struct Contest<'a> {
-    pub(super) trial: Trial,
+    pub(super) trial: Workload,
     pub(super) kind: MetricKind,
     /// The cell of each entrant, and its figure.
     cells: Vec<(&'a Cell, Reading)>,
@@ -28,7 +28,7 @@ pub(super) struct Contest<'a> {
 
 impl<'a> Contest<'a> {
     pub(super) fn of(
-        trial: Trial,
+        trial: Workload,
         kind: MetricKind,
         cells: Vec<(&'a Cell, Reading)>,
         fitness: impl Fn(&Cell) -> Fitness,

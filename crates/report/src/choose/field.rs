@@ -1,7 +1,7 @@
 //! Who can be chosen: mechanisms that meet all needs, with the cells that were measured of them; and who is left out.
 
 use super::contest::Contest;
-use super::trial::Trial;
+use super::trial::Workload;
 use crate::Specs;
 use crate::answers::Basis;
 use crate::chapters::{is_floor, place_order};
@@ -29,7 +29,7 @@ pub(super) struct Entrant<'a> {
 
 impl<'a> Entrant<'a> {
     /// The cell that stands for it: with no knob turned but the one that makes it known by name, if that is needed.
-    pub(super) fn cell(&self, wanted: &Requirements, trial: Trial) -> Option<&'a Cell> {
+    pub(super) fn cell(&self, wanted: &Requirements, trial: Workload) -> Option<&'a Cell> {
         let turned = |cell: &Cell| {
             let requested = cell.requested().0;
             let bound = requested.keys().any(|knob| knob.ends_with(".bind"));
@@ -133,7 +133,7 @@ impl<'a> Field<'a> {
     /// With these, in their order.
     fn entered_by(mut self, entrants: Vec<Entrant<'a>>) -> Self {
         self.entrants = entrants;
-        let trials = Trial::all(&self.wanted, &self.wanted.deciding()).into_iter();
+        let trials = Workload::all(&self.wanted, &self.wanted.deciding()).into_iter();
         self.contests = trials.filter_map(|trial| self.contest(trial)).collect();
         let chosen = self.choice();
         if let Some(chosen) = chosen {
@@ -178,7 +178,7 @@ impl<'a> Field<'a> {
         let by_name = wanted.is_by_name();
         let cells = set.cells.iter().filter(is_here).collect();
         let entrant = Entrant { name, spec, cells, by_name };
-        let deciding = Trial::all(wanted, &wanted.deciding());
+        let deciding = Workload::all(wanted, &wanted.deciding());
         for trial in &deciding {
             let cell = self.measured(&entrant, *trial)?;
             let kind = trial.kind(wanted.by);
@@ -192,7 +192,7 @@ impl<'a> Field<'a> {
         }
         let Some(limit) = wanted.p99_ns else { return Ok(entrant) };
         let mut longest = 0.0_f64;
-        for trial in Trial::all(wanted, &wanted.timed()) {
+        for trial in Workload::all(wanted, &wanted.timed()) {
             let cell = self.measured(&entrant, trial)?;
             let Some(p99) = p99(cell) else { return Err(Reason::of("no p99 known")) };
             longest = longest.max(p99);
@@ -208,7 +208,7 @@ impl<'a> Field<'a> {
     }
 
     /// The cell of a trial, where it can be believed.
-    fn measured(&self, entrant: &Entrant<'a>, trial: Trial) -> Result<&'a Cell, Reason> {
+    fn measured(&self, entrant: &Entrant<'a>, trial: Workload) -> Result<&'a Cell, Reason> {
         let Some(cell) = entrant.cell(&self.wanted, trial) else {
             return Err(Reason::of("not measured so"));
         };
@@ -229,7 +229,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn contest(&self, trial: Trial) -> Option<Contest<'a>> {
+    fn contest(&self, trial: Workload) -> Option<Contest<'a>> {
         let kind = trial.kind(self.wanted.by);
         let read = |entrant: &Entrant<'a>| {
             let cell = entrant.cell(&self.wanted, trial)?;
@@ -352,7 +352,7 @@ fn is_usual(wanted: &Requirements, cell: &Cell) -> bool {
 
 /// Where the cells ran that are looked at: where it was asked for, else on two CPUs, if that was measured.
 fn basis(set: &ResultSet, wanted: &Requirements) -> Option<Basis> {
-    let trials = Trial::all(wanted, &wanted.deciding());
+    let trials = Workload::all(wanted, &wanted.deciding());
     let is_asked = |cell: &&Cell| {
         is_usual(wanted, cell) && trials.iter().any(|trial| trial.is_of(wanted, cell))
     };
@@ -363,8 +363,8 @@ fn basis(set: &ResultSet, wanted: &Requirements) -> Option<Basis> {
 /// What a document does not have of what decides: a size, a rate or pauses; `None` where it has all of it.
 pub(super) fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> {
     let usual = || set.cells.iter().filter(move |cell| is_usual(wanted, cell));
-    let trials = Trial::all(wanted, &wanted.deciding()).into_iter();
-    let limited = wanted.p99_ns.map(|_| Trial::all(wanted, &wanted.timed()));
+    let trials = Workload::all(wanted, &wanted.deciding()).into_iter();
+    let limited = wanted.p99_ns.map(|_| Workload::all(wanted, &wanted.timed()));
     let mut trials = trials.chain(limited.into_iter().flatten());
     let missing = trials.find(|trial| !usual().any(|cell| trial.is_of(wanted, cell)))?;
     let load = wanted.load(missing.pattern);

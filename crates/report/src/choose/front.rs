@@ -2,7 +2,7 @@
 
 use super::Choice;
 use super::field::Standing;
-use super::trial::Trial;
+use super::trial::Workload;
 use super::views::{View, What, idle_words, views};
 use crate::chapters::marked_name;
 use crate::figures;
@@ -102,7 +102,7 @@ impl<'a> Choice<'a> {
     }
 
     fn cell_at(&self, standing: &Standing, pattern: PatternKind, size: u64) -> Option<&'a Cell> {
-        let cell = self.entrant(standing).cell(self.wanted(), Trial { pattern, size })?;
+        let cell = self.entrant(standing).cell(self.wanted(), Workload { pattern, size })?;
         (cell.status == Status::Ok).then_some(cell)
     }
 

@@ -1,7 +1,7 @@
 //! A rate that nobody keeps up with: what was achieved, what the limit is, and what would meet the rate.
 
 use super::field::{Field, achieved, is_saturated};
-use super::trial::Trial;
+use super::trial::Workload;
 use crate::text;
 use crate::{Specs, figures};
 use ipcperf_core::result::{Cell, Goal, Requirements, ResultSet};
@@ -30,7 +30,7 @@ impl Pace {
             Requirements { rate_per_second: None, p99_ns: None, by: Goal::P50, ..wanted.clone() };
         let field = Field::of(set, &slower, specs);
         let spinning = field.spinning.iter().flat_map(|field| &field.entrants);
-        let trials = Trial::all(wanted, &[PatternKind::Rate]);
+        let trials = Workload::all(wanted, &[PatternKind::Rate]);
         let mut best: Option<(f64, bool, Vec<&Cell>)> = None;
         for entrant in field.entrants.iter().chain(spinning) {
             let cells: Option<Vec<&Cell>> =

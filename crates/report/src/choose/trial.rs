@@ -8,12 +8,12 @@ use ipcperf_core::units::{format_duration, format_per_second};
 
 /// One thing that is measured of every mechanism: a pattern at a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Trial {
+pub(super) struct Workload {
     pub(super) pattern: PatternKind,
     pub(super) size: u64,
 }
 
-impl Trial {
+impl Workload {
     /// All of these patterns at all sizes.
     pub(super) fn all(wanted: &Requirements, patterns: &[PatternKind]) -> Vec<Self> {
         let of = |size: u64| patterns.iter().map(move |pattern| Self { pattern: *pattern, size });

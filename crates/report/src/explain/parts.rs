@@ -16,7 +16,7 @@ const AWAKE: f64 = 0.1;
 
 /// A part of a round trip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Part {
+pub(crate) enum TripPart {
     Calls,
     Copies,
     WakeUp,
@@ -25,7 +25,7 @@ pub(crate) enum Part {
     CacheLine,
 }
 
-impl Part {
+impl TripPart {
     pub(crate) const ALL: [Self; 6] =
         [Self::Calls, Self::Copies, Self::WakeUp, Self::Idle, Self::Migration, Self::CacheLine];
 
@@ -72,7 +72,7 @@ impl From<String> for Why {
 pub(crate) struct Trip<'a> {
     pub(crate) cell: &'a Cell,
     pub(crate) whole: Rounds,
-    pub(crate) parts: Vec<(Part, Result<Rounds, Why>)>,
+    pub(crate) parts: Vec<(TripPart, Result<Rounds, Why>)>,
     /// What no arm has.
     pub(crate) rest: Rounds,
 }
@@ -169,7 +169,7 @@ fn cache_line(cell: &Cell) -> Rounds {
     map_of(accepted(cell).filter_map(of))
 }
 
-fn parts(set: &ResultSet, specs: &Specs, cell: &Cell) -> Vec<(Part, Result<Rounds, Why>)> {
+fn parts(set: &ResultSet, specs: &Specs, cell: &Cell) -> Vec<(TripPart, Result<Rounds, Why>)> {
     let key = &cell.key;
     let place = key.placement;
     let switched = figure(&switches(cell)).value.unwrap_or(0.0);
@@ -199,23 +199,23 @@ fn parts(set: &ResultSet, specs: &Specs, cell: &Cell) -> Vec<(Part, Result<Round
         }
     };
     let taken = |part| match part {
-        Part::Calls => message(set, &key.mechanism, 1).map(|one| times(2.0, &one)),
-        Part::Copies => copied(),
-        Part::WakeUp | Part::Idle if is_awake => Err(awake()),
-        Part::WakeUp => wake_up(),
-        Part::Idle if may_idle => idle(),
-        Part::Idle if place.is_one_cpu() => {
+        TripPart::Calls => message(set, &key.mechanism, 1).map(|one| times(2.0, &one)),
+        TripPart::Copies => copied(),
+        TripPart::WakeUp | TripPart::Idle if is_awake => Err(awake()),
+        TripPart::WakeUp => wake_up(),
+        TripPart::Idle if may_idle => idle(),
+        TripPart::Idle if place.is_one_cpu() => {
             Err(Why::nothing("of two ends on one CPU one always runs"))
         }
-        Part::Idle => Err(Why::nothing("idle CPUs poll")),
-        Part::Migration if place.is_free() => {
+        TripPart::Idle => Err(Why::nothing("idle CPUs poll")),
+        TripPart::Migration if place.is_free() => {
             Err(Why::unknown("the scheduler moves the ends, here as in the arm of the wake-up"))
         }
-        Part::Migration => Err(Why::nothing("both ends are pinned")),
-        Part::CacheLine if is_awake && !place.is_one_cpu() => Ok(cache_line(cell)),
-        Part::CacheLine => Err(Why::nothing("it is in the arm of the wake-up")),
+        TripPart::Migration => Err(Why::nothing("both ends are pinned")),
+        TripPart::CacheLine if is_awake && !place.is_one_cpu() => Ok(cache_line(cell)),
+        TripPart::CacheLine => Err(Why::nothing("it is in the arm of the wake-up")),
     };
-    Part::ALL.into_iter().map(|part| (part, taken(part))).collect()
+    TripPart::ALL.into_iter().map(|part| (part, taken(part))).collect()
 }
 
 impl<'a> Trip<'a> {
@@ -229,7 +229,7 @@ impl<'a> Trip<'a> {
     }
 
     /// What a part takes; nothing where there is no such part.
-    pub(crate) fn taken(&self, part: Part) -> Option<Rounds> {
+    pub(crate) fn taken(&self, part: TripPart) -> Option<Rounds> {
         match &self.parts.iter().find(|(other, _)| *other == part)?.1 {
             Ok(rounds) => Some(rounds.clone()),
             Err(why) if why.is_nothing => {
@@ -240,15 +240,15 @@ impl<'a> Trip<'a> {
     }
 
     /// Whether there is no such part.
-    pub(crate) fn lacks(&self, part: Part) -> bool {
-        let is_it = |(other, taken): &(Part, Result<Rounds, Why>)| {
+    pub(crate) fn lacks(&self, part: TripPart) -> bool {
+        let is_it = |(other, taken): &(TripPart, Result<Rounds, Why>)| {
             *other == part && taken.as_ref().is_err_and(|why| why.is_nothing)
         };
         self.parts.iter().any(is_it)
     }
 
     /// The largest part, or that nobody knows it.
-    pub(crate) fn largest(&self) -> Option<(Option<Part>, f64)> {
+    pub(crate) fn largest(&self) -> Option<(Option<TripPart>, f64)> {
         let whole = figure(&self.whole).value?;
         let parts = self.parts.iter().filter_map(|(part, taken)| {
             Some((Some(*part), figure(taken.as_ref().ok()?).value? / whole))

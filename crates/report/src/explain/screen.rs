@@ -1,6 +1,6 @@
 //! The screen that explains a round trip, or the difference of two.
 
-use super::parts::{Part as PartOf, Rounds, Trip, beyond, figure};
+use super::parts::{Rounds, Trip, TripPart as PartOf, beyond, figure};
 use crate::advice::has_places;
 use crate::chapters::label;
 use crate::figures::{self, NONE};
@@ -182,7 +182,7 @@ fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>
         .into_iter()
         .map(|(label, all)| svg::Series { label, points: all.iter().map(point).collect() });
     let drawn = svg::Chart {
-        kind: svg::Kind::Bars,
+        kind: svg::ChartKind::Bars,
         title: title.to_owned(),
         unit: unit.to_owned(),
         heads: parts.iter().map(|part| (*part).to_owned()).collect(),

@@ -1,7 +1,7 @@
 //! Parts of round trips whose truth is simulated, and the screens that tell of them.
 
 use super::arms::{Needed, WAKER, needed};
-use super::parts::{Part, Trip, figure};
+use super::parts::{Trip, TripPart, figure};
 use crate::testing::{sample, to_text};
 use crate::{Format, Style, render};
 use ipcperf_core::result::{CallTime, CallTimes, Metric, ResultSet, Spread};
@@ -95,13 +95,13 @@ fn specs(_: &str) -> Option<&'static Spec> {
 }
 
 /// What each part takes on one CPU and on two, and what is left.
-fn found(set: &ResultSet, name: &str) -> BTreeMap<(usize, Option<Part>), Metric> {
+fn found(set: &ResultSet, name: &str) -> BTreeMap<(usize, Option<TripPart>), Metric> {
     let mut all = BTreeMap::new();
     let cells =
         set.cells.iter().filter(|cell| cell.key.mechanism == name && cell.key.load.burst == 0);
     for (place, cell) in cells.enumerate() {
         let trip = Trip::of(set, &specs, cell);
-        for part in Part::ALL {
+        for part in TripPart::ALL {
             all.insert(
                 (place, Some(part)),
                 figure(&trip.taken(part).unwrap_or_else(|| panic!("{part:?}"))),
@@ -109,18 +109,18 @@ fn found(set: &ResultSet, name: &str) -> BTreeMap<(usize, Option<Part>), Metric>
         }
         all.insert((place, None), figure(&trip.rest));
     }
-    assert_eq!(all.len(), 2 * (Part::ALL.len() + 1), "two places");
+    assert_eq!(all.len(), 2 * (TripPart::ALL.len() + 1), "two places");
     all
 }
 
 /// What takes the time so told.
-fn truth(of: &Truth, place: usize, part: Option<Part>) -> f64 {
+fn truth(of: &Truth, place: usize, part: Option<TripPart>) -> f64 {
     match part {
-        Some(Part::Calls) => 2.0 * of.message[0],
-        Some(Part::Copies) => 4.0 * of.copy,
-        Some(Part::WakeUp) => of.wake[place],
-        Some(Part::Idle) => of.idle * place as f64,
-        Some(Part::Migration | Part::CacheLine) => 0.0,
+        Some(TripPart::Calls) => 2.0 * of.message[0],
+        Some(TripPart::Copies) => 4.0 * of.copy,
+        Some(TripPart::WakeUp) => of.wake[place],
+        Some(TripPart::Idle) => of.idle * place as f64,
+        Some(TripPart::Migration | TripPart::CacheLine) => 0.0,
         None => of.rest,
     }
 }

@@ -1,6 +1,6 @@
 //! What a word of the output means, for a terminal and as a document.
 
-use crate::words::{Kind, Word, all, find};
+use crate::words::{Word, WordKind, all, find};
 use crate::{Format, Style};
 use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table, Tone};
 use std::io;
@@ -50,7 +50,7 @@ fn every() -> Doc {
         "Every mark, finding, grade, verdict, status, column and word of a table: what it means and what to do about it. \
          'ipcperf explain WORD' explains one of them.",
     );
-    for kind in Kind::ALL {
+    for kind in WordKind::ALL {
         let row = |word: &Word| {
             let card = Line::new(Tone::Plain, &*word.meaning).after(format!("{:<14}  ", word.name));
             let meaning = [word.name.to_owned(), sentence(&word.meaning), sentence(&word.advice)];

@@ -50,13 +50,13 @@ pub(super) fn doc(document: &Replication, style: &Style, pictures: Option<&str>)
     ];
     if let [one] = document.studies.as_slice() {
         let above = doc.height(style);
-        let shown = Shown { document, study: one, number: 1, pictures };
+        let shown = ShownStudy { document, study: one, number: 1, pictures };
         doc.body = shown.blocks(style, MOST.saturating_sub(above));
         return doc;
     }
     doc.body.say(Tone::Plain, total(document));
     for (number, study) in (1..).zip(&document.studies) {
-        let shown = Shown { document, study, number, pictures };
+        let shown = ShownStudy { document, study, number, pictures };
         doc.body.add(Section {
             title: heading(study),
             anchor: format!("s{number}"),
@@ -82,7 +82,7 @@ type Group<'a> = (String, Vec<&'a ClaimResult>);
 
 /// A study of a document.
 #[derive(Clone, Copy)]
-struct Shown<'a> {
+struct ShownStudy<'a> {
     document: &'a Replication,
     study: &'a StudyResult,
     /// From 1.
@@ -90,7 +90,7 @@ struct Shown<'a> {
     pictures: Option<&'a str>,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownStudy<'a> {
     /// All of it, or a first screen of so many lines.
     fn blocks(&self, style: &Style, most: usize) -> Blocks {
         let study = self.study;

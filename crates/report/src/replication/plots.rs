@@ -1,7 +1,7 @@
 //! The figures of the originals, drawn again: what was published, and what was found here over it.
 
 use super::words::{here, statistic};
-use crate::svg::{Chart, Kind, Point, Series};
+use crate::svg::{Chart, ChartKind, Point, Series};
 use ipcperf_core::result::{Metric, PlotKind, Published, Replication, StudyResult, TableResult};
 
 /// Name and text of a picture for each table that has one. Names are fit for files, whatever the document says.
@@ -93,8 +93,8 @@ pub(super) fn chart(
 
     Some(Chart {
         kind: match plot.kind {
-            PlotKind::Lines => Kind::Lines,
-            PlotKind::Bars => Kind::Bars,
+            PlotKind::Lines => ChartKind::Lines,
+            PlotKind::Bars => ChartKind::Bars,
         },
         title: format!("{}: {}", study.name, table.title.trim()),
         notes: vec![note, format!("Here: {machine}")],

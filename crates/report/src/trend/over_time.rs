@@ -22,7 +22,7 @@ const NOT_CONFIRMED: &str = "measured only in the screen, not compared";
 
 /// The cell in one document.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Point {
+pub(super) struct TrendPoint {
     cell: String,
     /// What the document is called.
     name: String,
@@ -60,7 +60,7 @@ pub struct Trend {
     cell: String,
     /// Of the last document that counts.
     pub(super) machine: DatedResult,
-    points: Vec<Point>,
+    points: Vec<TrendPoint>,
     /// The latest of all results, whether it has the cell or not.
     newest: String,
 }
@@ -121,9 +121,9 @@ pub fn trend(cell: &str, documents: Vec<(DatedResult, CellFigure)>, newest: &str
     let last = last.or(documents.last()).cloned();
     let (last, reference) = last.unwrap_or_default();
     let mut before: Option<DatedResult> = None;
-    let mut points: Vec<Point> = Vec::new();
+    let mut points: Vec<TrendPoint> = Vec::new();
     for (document, figure) in documents {
-        let is_it = |point: &&Point| {
+        let is_it = |point: &&TrendPoint| {
             let is_shown = point.left_out.is_none() && figure.value.is_some();
             is_shown && (&point.started_utc, &point.figure) == (&document.started_utc, &figure)
         };
@@ -136,7 +136,7 @@ pub fn trend(cell: &str, documents: Vec<(DatedResult, CellFigure)>, newest: &str
         }
         let DatedResult { name, started_utc, grade, .. } = document;
         let cell = cell.to_owned();
-        points.push(Point { cell, name, started_utc, grade, figure, changed, left_out });
+        points.push(TrendPoint { cell, name, started_utc, grade, figure, changed, left_out });
     }
     Trend { cell: cell.to_owned(), machine: last, points, newest: newest.to_owned() }
 }
@@ -172,7 +172,7 @@ fn bar(figure: &CellFigure, [least, most]: [f64; 2]) -> String {
 }
 
 impl Trend {
-    fn shown(&self) -> Vec<&Point> {
+    fn shown(&self) -> Vec<&TrendPoint> {
         self.points.iter().filter(|point| point.left_out.is_none()).collect()
     }
 
@@ -188,7 +188,7 @@ impl Trend {
             true => ends.map(|end| by_metric(self.metric(), end)).join(" .. "),
             false => String::new(),
         };
-        let row = |point: &&Point| {
+        let row = |point: &&TrendPoint| {
             let figure = &point.figure;
             let mark = if figure.two_modes { "*" } else { "" };
             let value = match figure.value {
@@ -252,7 +252,7 @@ impl Trend {
     }
 
     /// All documents that have it.
-    pub(super) fn points(&self) -> &[Point] {
+    pub(super) fn points(&self) -> &[TrendPoint] {
         &self.points
     }
 
@@ -262,7 +262,7 @@ impl Trend {
     }
 
     /// The last two figures, the latest first.
-    fn last_two(&self) -> [Option<(&Point, f64)>; 2] {
+    fn last_two(&self) -> [Option<(&TrendPoint, f64)>; 2] {
         let points = self.points.iter().rev().filter(|point| point.left_out.is_none());
         let mut figures = points.filter_map(|point| Some((point, point.figure.value?)));
         [figures.next(), figures.next()]

@@ -1,6 +1,6 @@
 //! Heads of columns.
 
-use super::word::Kind::Column;
+use super::word::WordKind::Column;
 use super::word::{Word, word};
 
 /// By subject.

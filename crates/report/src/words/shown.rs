@@ -1,6 +1,6 @@
 //! Parts of a cell's identity, and words in rows and sentences.
 
-use super::word::Kind::{Setting, Shown};
+use super::word::WordKind::{Setting, Shown};
 use super::word::{Word, word};
 
 /// Settings, then words in rows.

@@ -5,7 +5,7 @@ use ipcperf_core::result::{Difference, Verdict};
 use std::collections::BTreeSet;
 use std::path::Path;
 
-fn names(kind: Kind) -> BTreeSet<String> {
+fn names(kind: WordKind) -> BTreeSet<String> {
     let words = WORDS.iter().filter(|word| word.kind == kind);
     words.map(|word| word.name.to_owned()).collect()
 }
@@ -49,30 +49,30 @@ fn every_row_of_the_table_of_findings_is_listed_and_raised() {
 fn every_verdict_status_and_grade_is_explained_and_no_other() {
     let said = |all: &[&str]| all.iter().map(|one| (*one).to_owned()).collect::<BTreeSet<_>>();
     let differences: Vec<&str> = Difference::ALL.iter().map(|one| one.name()).collect();
-    assert_eq!(names(Kind::Difference), said(&differences));
+    assert_eq!(names(WordKind::Difference), said(&differences));
     let verdicts: Vec<&str> = Verdict::ALL.iter().map(|one| one.name()).collect();
-    assert_eq!(names(Kind::Claim), said(&verdicts));
-    assert_eq!(names(Kind::Grade), said(&["grade", "A", "B", "C", "D", "F", "none"]));
-    for status in names(Kind::Status) {
+    assert_eq!(names(WordKind::Claim), said(&verdicts));
+    assert_eq!(names(WordKind::Grade), said(&["grade", "A", "B", "C", "D", "F", "none"]));
+    for status in names(WordKind::Status) {
         let read = serde_json::from_str::<ipcperf_core::result::Status>(&format!("\"{status}\""));
         assert!(read.is_ok(), "{status}");
     }
-    assert_eq!(names(Kind::Status).len(), 6);
+    assert_eq!(names(WordKind::Status).len(), 6);
 }
 
 #[test]
 fn words_are_found_in_any_case_and_the_machine_with_its_severity() {
     let name = |given: &str| find(given).first().map(|word| (word.name, word.kind));
-    assert_eq!(name("w-loss"), Some(("W-LOSS", Kind::Finding)));
-    assert_eq!(name("I-VM"), Some(("VM", Kind::Machine)));
-    assert_eq!(name("w-clock"), Some(("W-CLOCK", Kind::Finding)));
-    assert_eq!(name("clock"), Some(("CLOCK", Kind::Machine)));
+    assert_eq!(name("w-loss"), Some(("W-LOSS", WordKind::Finding)));
+    assert_eq!(name("I-VM"), Some(("VM", WordKind::Machine)));
+    assert_eq!(name("w-clock"), Some(("W-CLOCK", WordKind::Finding)));
+    assert_eq!(name("clock"), Some(("CLOCK", WordKind::Machine)));
     assert_eq!(name("E-VM"), None);
     assert_eq!(name("X-VM"), None);
     let of = |given: &str| find(given).iter().map(|word| word.kind).collect::<Vec<_>>();
-    assert_eq!(of("A"), [Kind::Grade, Kind::Column]);
-    assert_eq!((of("load"), of("LOAD")), (vec![Kind::Column], vec![Kind::Machine]));
-    assert_eq!(of("w-load"), [Kind::Finding; 2]);
+    assert_eq!(of("A"), [WordKind::Grade, WordKind::Column]);
+    assert_eq!((of("load"), of("LOAD")), (vec![WordKind::Column], vec![WordKind::Machine]));
+    assert_eq!(of("w-load"), [WordKind::Finding; 2]);
     let mut names: Vec<_> =
         all().map(|word| (word.name, word.kind.names(), &word.meaning)).collect();
     names.sort_unstable();

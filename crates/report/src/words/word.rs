@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// What kind of word it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WordKind {
     Mark,
     Finding,
     /// Something that `ipcperf audit` finds.
@@ -26,7 +26,7 @@ pub(crate) enum Kind {
     Shown,
 }
 
-impl Kind {
+impl WordKind {
     pub(crate) const ALL: [Self; 11] = [
         Self::Mark,
         Self::Finding,
@@ -63,7 +63,7 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Word {
     pub(crate) name: &'static str,
-    pub(crate) kind: Kind,
+    pub(crate) kind: WordKind,
     /// What it means, without the stop at its end.
     pub(crate) meaning: Cow<'static, str>,
     /// What to do about it, without the stop at its end.
@@ -72,7 +72,7 @@ pub(crate) struct Word {
 
 pub(super) const fn word(
     name: &'static str,
-    kind: Kind,
+    kind: WordKind,
     meaning: &'static str,
     advice: &'static str,
 ) -> Word {

@@ -1,16 +1,16 @@
 //! Whether verdicts are right: of the published figures themselves, of simulated rounds, and at every scale.
 
 use super::*;
-use crate::accept::{Accept, Figure, Judged, judge, overall};
+use crate::accept::{Accept, Judged, JudgedFigure, judge, overall};
 use crate::measured::QUANTILES;
 use ipcperf_core::result::Status;
 use ipcperf_stats::{Histogram, Rng, support};
 
 /// A figure that is known without any uncertainty.
-fn exact(value: f64) -> Figure {
+fn exact(value: f64) -> JudgedFigure {
     let interval = Some([value, value]);
     let metric = Metric { value: Some(value), ci95: interval, ..Metric::default() };
-    Figure { metric, joint: interval }
+    JudgedFigure { metric, joint: interval }
 }
 
 /// The authors' own figures, by the code that judges ours. A range that excludes what was published is refused when the
@@ -238,7 +238,7 @@ fn every_claim_can_fail_and_hold_with_the_rounds_of_every_scale() {
                 for test in tests {
                     let verdict = |is_accepted| {
                         let all = vec![example(test, *is_value, is_accepted); rounds];
-                        let figure = Figure::of(&all, *is_value, tests.len());
+                        let figure = JudgedFigure::of(&all, *is_value, tests.len());
                         judge(test, figure, *is_value, tests.len()).result.verdict
                     };
                     let what =

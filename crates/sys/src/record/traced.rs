@@ -3,7 +3,7 @@
 
 use super::{Call, Does, Heard, Kind, Object, does};
 use crate::affinity;
-use crate::trace::{Follow, Returned, Seen};
+use crate::trace::{CallsSeen, Follow, Returned};
 use rustix::net::{AddressFamily, SocketType, sockopt};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use std::cell::RefCell;
@@ -32,8 +32,8 @@ impl Traced {
         let heard = Rc::new(RefCell::new(Vec::new()));
         let mut look = Look { heard: Rc::clone(&heard), closely, ..Look::default() };
         let watch = move |seen| match seen {
-            Seen::Returned(call) => look.take(&call),
-            Seen::Made { thread, child } => {
+            CallsSeen::Returned(call) => look.take(&call),
+            CallsSeen::Made { thread, child } => {
                 let parent = look.process(thread);
                 look.tell(Heard::Fork { parent, child });
             }

@@ -3,7 +3,7 @@
 //! # Safety
 //! Calls that `rustix` does not have get numbers and structures that live through them.
 
-use crate::handed::Call;
+use crate::handed::PendingCall;
 use rustix::net::sockopt;
 use std::fs;
 use std::io;
@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 
 /// Puts a socket in the place of the one that a call is about, where it is watched as that was.
-pub(super) fn exchange(call: &Call, state: &State, socket: OwnedFd) -> io::Result<()> {
+pub(super) fn exchange(call: &PendingCall, state: &State, socket: OwnedFd) -> io::Result<()> {
     for watch in &state.watches {
         watch.add(call, &socket)?;
     }
@@ -46,18 +46,18 @@ pub(super) fn copy_buffers(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
 pub(super) struct State {
     closes_on_exec: bool,
     pub(super) is_nonblocking: bool,
-    watches: Vec<Watch>,
+    watches: Vec<EpollWatch>,
 }
 
 /// An epoll that watches a descriptor.
-struct Watch {
+struct EpollWatch {
     epoll: RawFd,
     events: u32,
     data: u64,
 }
 
 impl State {
-    pub(super) fn of(call: &Call) -> io::Result<Self> {
+    pub(super) fn of(call: &PendingCall) -> io::Result<Self> {
         let folder = format!("/proc/{}/fdinfo", call.pid);
         let told = fs::read_to_string(format!("{folder}/{}", call.fd()))?;
         let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));
@@ -67,12 +67,12 @@ impl State {
         Ok(Self {
             closes_on_exec: flags & libc::O_CLOEXEC != 0,
             is_nonblocking: flags & libc::O_NONBLOCK != 0,
-            watches: all.filter_map(|path| Watch::of(call.fd(), &path)).collect(),
+            watches: all.filter_map(|path| EpollWatch::of(call.fd(), &path)).collect(),
         })
     }
 }
 
-impl Watch {
+impl EpollWatch {
     /// Reads `tfd: 5 events: 19 data: 5 ...` in what is told of an epoll (`proc_pid_fdinfo(5)`); the numbers after the first
     /// are hexadecimal.
     fn of(watched: RawFd, told: &Path) -> Option<Self> {
@@ -89,7 +89,7 @@ impl Watch {
 
     /// Adds a socket that takes the place of the watched one. An epoll knows a file by its number in the process that added
     /// it: this is done under the program's number, in a thread with descriptors of its own.
-    fn add(&self, call: &Call, socket: &OwnedFd) -> io::Result<()> {
+    fn add(&self, call: &PendingCall, socket: &OwnedFd) -> io::Result<()> {
         let number = call.fd();
         let epoll = call.descriptor(self.epoll)?;
         // Out of the way of the number: a descriptor cannot be put in its own place either.

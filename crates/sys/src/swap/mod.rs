@@ -9,11 +9,11 @@ mod name;
 mod place;
 mod wanted;
 
-use crate::handed::Call;
+use crate::handed::PendingCall;
 use crate::io::socket::vsock;
 use held::{State, exchange};
 use name::Name;
-use place::Place;
+use place::ListenerPlace;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
@@ -63,7 +63,7 @@ struct Bound {
     /// Of a path the file, which other names may lead to.
     file: Option<(u64, u64)>,
     /// Where it is.
-    place: Place,
+    place: ListenerPlace,
     /// It was seen to listen: known of those whose `listen(2)` is handed over.
     listens: bool,
     /// The name is taken as long as this lives.
@@ -72,7 +72,7 @@ struct Bound {
 
 impl Bound {
     /// Whether a VM socket that was refused there will find room later: its kernel does not let connections wait for it.
-    fn is_full(&self, place: &Place) -> bool {
+    fn is_full(&self, place: &ListenerPlace) -> bool {
         self.listens && self.place == *place && self.place.is_there()
     }
 }
@@ -106,7 +106,7 @@ pub struct Exchanged {
 pub struct Exchange {
     wanted: Wanted,
     bound: Vec<Bound>,
-    waiting: Vec<Waiting>,
+    waiting: Vec<DelayedAnswer>,
     clients: u32,
     /// Sockets that would have been exchanged when they were bound, until one of them listens.
     unchanged: Vec<OwnedFd>,
@@ -116,11 +116,11 @@ pub struct Exchange {
 
 /// A call whose answer takes a while.
 #[derive(Debug)]
-enum Waiting {
+enum DelayedAnswer {
     /// There is no room in the backlog.
-    Connects { call: Call, socket: OwnedFd, place: Place },
+    Connects { call: PendingCall, socket: OwnedFd, place: ListenerPlace },
     /// Nobody has connected.
-    Accepts { call: Call, listener: OwnedFd },
+    Accepts { call: PendingCall, listener: OwnedFd },
 }
 
 /// What became of a call.
@@ -171,14 +171,14 @@ impl Exchange {
     /// Whether something waits that nobody announces: [`Self::retry`] is due within a few ms.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
-        self.waiting.iter().any(|waiting| matches!(waiting, Waiting::Connects { .. }))
+        self.waiting.iter().any(|waiting| matches!(waiting, DelayedAnswer::Connects { .. }))
     }
 
     /// Descriptors that are readable when [`Self::retry`] is due.
     pub fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.waiting.iter().filter_map(|waiting| match waiting {
-            Waiting::Accepts { listener, .. } => Some(listener.as_fd()),
-            Waiting::Connects { .. } => None,
+            DelayedAnswer::Accepts { listener, .. } => Some(listener.as_fd()),
+            DelayedAnswer::Connects { .. } => None,
         })
     }
 
@@ -186,7 +186,7 @@ impl Exchange {
     ///
     /// # Errors
     /// The listener's. What the program has asked for and cannot have is its own error.
-    pub fn answer(&mut self, call: Call) -> io::Result<()> {
+    pub fn answer(&mut self, call: PendingCall) -> io::Result<()> {
         self.exchanged.handed += 1;
         let answer = match call.number {
             _ if self.wanted.is_as_it_is => self.watch(&call),
@@ -208,21 +208,22 @@ impl Exchange {
     /// The listener's.
     pub fn retry(&mut self) -> io::Result<()> {
         for waiting in std::mem::take(&mut self.waiting) {
-            let (Waiting::Connects { call, .. } | Waiting::Accepts { call, .. }) = &waiting;
+            let (DelayedAnswer::Connects { call, .. } | DelayedAnswer::Accepts { call, .. }) =
+                &waiting;
             if !call.waits() {
                 continue;
             }
             let call = call.clone();
             let answer = match waiting {
-                Waiting::Connects { socket, place, .. } => self.reach(&call, socket, &place),
-                Waiting::Accepts { listener, .. } => self.take(&call, listener),
+                DelayedAnswer::Connects { socket, place, .. } => self.reach(&call, socket, &place),
+                DelayedAnswer::Accepts { listener, .. } => self.take(&call, listener),
             };
             self.finish(&call, answer)?;
         }
         Ok(())
     }
 
-    fn finish(&mut self, call: &Call, answer: io::Result<Answer>) -> io::Result<()> {
+    fn finish(&mut self, call: &PendingCall, answer: io::Result<Answer>) -> io::Result<()> {
         match answer {
             Ok(Answer::GoOn) => call.go_on(),
             Ok(Answer::Value(value)) => call.answer(value),
@@ -281,13 +282,13 @@ impl Exchange {
 
     /// Whether a call connects to a name that is exchanged once it is bound.
     #[must_use]
-    pub fn is_connect(&self, call: &Call) -> bool {
+    pub fn is_connect(&self, call: &PendingCall) -> bool {
         let named = || Name::given(call).ok().flatten().is_some_and(|name| self.is_wanted(&name));
         call.number == libc::SYS_connect && named()
     }
 
     /// Remembers what would have been exchanged.
-    fn watch(&mut self, call: &Call) -> io::Result<Answer> {
+    fn watch(&mut self, call: &PendingCall) -> io::Result<Answer> {
         if self.is_connect(call) {
             self.exchanged.connected += 1;
         } else if call.number == libc::SYS_bind
@@ -301,7 +302,7 @@ impl Exchange {
         Ok(Answer::GoOn)
     }
 
-    fn bind(&mut self, call: &Call) -> io::Result<Answer> {
+    fn bind(&mut self, call: &PendingCall) -> io::Result<Answer> {
         let Some(name) = Name::given(call)?.filter(|name| self.is_wanted(name)) else {
             return Ok(Answer::GoOn);
         };
@@ -322,7 +323,7 @@ impl Exchange {
             )));
         }
         let made = self.socket(&state, &socket)?;
-        let place = Place::bind(&made, &name, &self.wanted)?;
+        let place = ListenerPlace::bind(&made, &name, &self.wanted)?;
         if self.accepts() {
             sockopt::set_socket_timeout(&made, sockopt::Timeout::Recv, Some(AT_ONCE))?;
         }
@@ -333,7 +334,7 @@ impl Exchange {
         Ok(Answer::Value(Ok(0)))
     }
 
-    fn connect(&mut self, call: &Call) -> io::Result<Answer> {
+    fn connect(&mut self, call: &PendingCall) -> io::Result<Answer> {
         let Some(name) = Name::given(call)?.filter(|name| self.is_wanted(name)) else {
             return Ok(Answer::GoOn);
         };
@@ -352,7 +353,7 @@ impl Exchange {
             return Ok(Answer::GoOn);
         }
         let made = self.socket(&State::of(call)?, &socket)?;
-        if matches!(place, Place::Path(_) | Place::Abstract(_)) {
+        if matches!(place, ListenerPlace::Path(_) | ListenerPlace::Abstract(_)) {
             self.clients += 1;
             let own = self.wanted.folder.join(format!("c{}", self.clients));
             net::bind(&made, &SocketAddrUnix::new(&own)?)?;
@@ -363,7 +364,12 @@ impl Exchange {
     }
 
     /// Connects a socket and exchanges it, now or as soon as there is room.
-    fn reach(&mut self, call: &Call, socket: OwnedFd, place: &Place) -> io::Result<Answer> {
+    fn reach(
+        &mut self,
+        call: &PendingCall,
+        socket: OwnedFd,
+        place: &ListenerPlace,
+    ) -> io::Result<Answer> {
         match place.connect(&socket) {
             Ok(()) => {
                 exchange(call, &State::of(call)?, socket)?;
@@ -377,14 +383,14 @@ impl Exchange {
                 // It would be the answer to the next attempt as well.
                 let _ = sockopt::socket_error(&socket)?;
                 let (call, place) = (call.clone(), place.clone());
-                self.waiting.push(Waiting::Connects { call, socket, place });
+                self.waiting.push(DelayedAnswer::Connects { call, socket, place });
                 Ok(Answer::Later)
             }
             Err(errno) => Ok(Answer::Value(Err(errno.raw_os_error()))),
         }
     }
 
-    fn accept(&mut self, call: &Call) -> io::Result<Answer> {
+    fn accept(&mut self, call: &PendingCall) -> io::Result<Answer> {
         let listener = call.descriptor(call.fd())?;
         match self.role(&listener).is_some() {
             true => self.take(call, listener),
@@ -393,7 +399,7 @@ impl Exchange {
     }
 
     /// Accepts in the program's place, now or as soon as somebody connects.
-    fn take(&mut self, call: &Call, listener: OwnedFd) -> io::Result<Answer> {
+    fn take(&mut self, call: &PendingCall, listener: OwnedFd) -> io::Result<Answer> {
         let [_, place, len, flags, ..] = call.args;
         let flags = if call.number == libc::SYS_accept4 { flags as i32 } else { 0 };
         let blocks = match flags & libc::SOCK_NONBLOCK {
@@ -415,7 +421,7 @@ impl Exchange {
                 Ok(Answer::Value(Ok(i64::from(number))))
             }
             Err(Errno::AGAIN) if !State::of(call)?.is_nonblocking => {
-                self.waiting.push(Waiting::Accepts { call: call.clone(), listener });
+                self.waiting.push(DelayedAnswer::Accepts { call: call.clone(), listener });
                 Ok(Answer::Later)
             }
             Err(errno) => Ok(Answer::Value(Err(errno.raw_os_error()))),
@@ -423,7 +429,7 @@ impl Exchange {
     }
 
     /// Lets as many connections wait as was asked for.
-    fn listen(&mut self, call: &Call) -> io::Result<Answer> {
+    fn listen(&mut self, call: &PendingCall) -> io::Result<Answer> {
         let listener = call.descriptor(call.fd())?;
         let Some(Role::Listens(bound)) = self.role(&listener) else { return Ok(Answer::GoOn) };
         let place = bound.place.clone();
@@ -436,7 +442,7 @@ impl Exchange {
         Ok(Answer::Value(listens.map(|()| 0).map_err(Errno::raw_os_error)))
     }
 
-    fn set_option(&mut self, call: &Call) -> Answer {
+    fn set_option(&mut self, call: &PendingCall) -> Answer {
         let [_, level, option, ..] = call.args;
         let is_lacking = match self.wanted.to {
             To::Tcp => level == SOCKET && OF_UNIX.contains(&option),
@@ -450,7 +456,7 @@ impl Exchange {
         Answer::Value(Ok(0))
     }
 
-    fn own_name(&self, call: &Call) -> io::Result<Answer> {
+    fn own_name(&self, call: &PendingCall) -> io::Result<Answer> {
         let name = match self.role(&call.descriptor(call.fd())?) {
             Some(Role::Listens(bound)) => bound.name.clone(),
             Some(Role::Accepted(bound, _)) => bound.name.reached(),
@@ -460,7 +466,7 @@ impl Exchange {
         name.tell(call).map(|()| Answer::Value(Ok(0)))
     }
 
-    fn name_of_peer(&self, call: &Call) -> io::Result<Answer> {
+    fn name_of_peer(&self, call: &PendingCall) -> io::Result<Answer> {
         let name = match self.role(&call.descriptor(call.fd())?) {
             // A client that connects to the place itself has no name.
             Some(Role::Accepted(bound, port)) => bound.name.of_client(port.unwrap_or(FIRST_PORT)),
@@ -475,7 +481,7 @@ impl Exchange {
         let own = net::getsockname(socket).ok()?;
         let peer = net::getpeername(socket).ok().flatten();
         let at = |name: &SocketAddrAny| {
-            let place = Place::of(name)?;
+            let place = ListenerPlace::of(name)?;
             self.bound.iter().find(|bound| bound.place == place)
         };
         match (at(&own), peer) {
@@ -488,14 +494,14 @@ impl Exchange {
 
     /// The port that a client of ours has or seems to have.
     fn client(&self, name: &SocketAddrAny) -> Option<u16> {
-        let number: u32 = match Place::of(name)? {
-            Place::Path(path) => {
+        let number: u32 = match ListenerPlace::of(name)? {
+            ListenerPlace::Path(path) => {
                 let file = path.strip_prefix(&self.wanted.folder).ok()?.to_str()?;
                 file.strip_prefix('c')?.parse().ok()?
             }
-            Place::Vm(port) => port,
-            Place::Port(address) => return Some(address.port()),
-            Place::Abstract(_) => return None,
+            ListenerPlace::Vm(port) => port,
+            ListenerPlace::Port(address) => return Some(address.port()),
+            ListenerPlace::Abstract(_) => return None,
         };
         // They begin again where there are no more, as those of the kernel do.
         let many = u32::from(u16::MAX - FIRST_PORT);
@@ -556,7 +562,7 @@ impl Exchange {
 }
 
 /// A socket of ours that takes a program's name, as that would, with the name that it got.
-fn held(call: &Call, socket: &OwnedFd, name: &Name) -> Result<(OwnedFd, Name), Errno> {
+fn held(call: &PendingCall, socket: &OwnedFd, name: &Name) -> Result<(OwnedFd, Name), Errno> {
     let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     match name {
         Name::Ip(address) => {
@@ -586,7 +592,7 @@ fn held(call: &Call, socket: &OwnedFd, name: &Name) -> Result<(OwnedFd, Name), E
 }
 
 /// A path of the program as one of ours, through its folder, which is kept open.
-fn reached(call: &Call, path: &Path) -> Result<(OwnedFd, PathBuf), Errno> {
+fn reached(call: &PendingCall, path: &Path) -> Result<(OwnedFd, PathBuf), Errno> {
     let base = match path.is_absolute() {
         true => format!("/proc/{}/root", call.pid),
         false => format!("/proc/{}/cwd", call.pid),
@@ -601,7 +607,7 @@ fn reached(call: &Call, path: &Path) -> Result<(OwnedFd, PathBuf), Errno> {
 }
 
 /// Device and number of the file that a path of the program leads to.
-fn file_named(call: &Call, name: &Name) -> Option<(u64, u64)> {
+fn file_named(call: &PendingCall, name: &Name) -> Option<(u64, u64)> {
     let Name::Path(path) = name else { return None };
     let (_folder, path) = reached(call, path).ok()?;
     let facts = rustix::fs::stat(&path).ok()?;

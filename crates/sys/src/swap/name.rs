@@ -1,6 +1,6 @@
 //! Addresses of sockets, as programs give them and are told them.
 
-use crate::handed::Call;
+use crate::handed::PendingCall;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -36,7 +36,7 @@ impl Name {
     ///
     /// # Errors
     /// The program's memory cannot be read.
-    pub(super) fn given(call: &Call) -> io::Result<Option<Self>> {
+    pub(super) fn given(call: &PendingCall) -> io::Result<Option<Self>> {
         let [_, address, len, ..] = call.args;
         Ok(Self::read(&call.read(address, (len as usize).min(LONGEST))?))
     }
@@ -87,7 +87,7 @@ impl Name {
     ///
     /// # Errors
     /// The program's memory cannot be written.
-    pub(super) fn tell(&self, call: &Call) -> io::Result<()> {
+    pub(super) fn tell(&self, call: &PendingCall) -> io::Result<()> {
         let [_, place, len, ..] = call.args;
         let bytes = self.written();
         let room = call.read(len, 4)?.try_into().map_err(|_| io::ErrorKind::InvalidData)?;

@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 /// Where a listener is that was exchanged.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum ListenerPlace {
     Path(PathBuf),
     Abstract(Vec<u8>),
     Port(SocketAddr),
@@ -26,7 +26,7 @@ pub(super) enum Place {
     Vm(u32),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ListenerPlace {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Path(path) => write!(out, "{}", path.display()),
@@ -37,7 +37,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl Place {
+impl ListenerPlace {
     pub(super) fn of(name: &SocketAddrAny) -> Option<Self> {
         if let Ok(address) = SocketAddr::try_from(name.clone()) {
             return Some(Self::Port(address));

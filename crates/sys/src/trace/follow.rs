@@ -59,11 +59,11 @@ pub struct Follow {
 }
 
 /// Takes what happened, while the thread that did it is stopped.
-type Watch = Box<dyn FnMut(Seen)>;
+type Watch = Box<dyn FnMut(CallsSeen)>;
 
 /// What a program did.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Seen {
+pub(crate) enum CallsSeen {
     /// A call has returned.
     Returned(Returned),
     /// A thread has made a process.
@@ -315,7 +315,7 @@ impl Follow {
                 }
                 if let Some(watch) = self.watch.as_mut().filter(|_| event != CLONE) {
                     let (thread, child) = (pid.cast_unsigned(), made.cast_unsigned());
-                    watch(Seen::Made { thread, child });
+                    watch(CallsSeen::Made { thread, child });
                 }
                 if self.early.remove(&made) {
                     // It may have been killed since; the task that made it goes on all the same.
@@ -359,7 +359,7 @@ impl Follow {
         else {
             return Ok(());
         };
-        watch(Seen::Returned(Returned {
+        watch(CallsSeen::Returned(Returned {
             thread: pid.cast_unsigned(),
             number: info.number.cast_signed(),
             arguments: info.arguments,

@@ -16,7 +16,7 @@ fn spinning(waited: [f64; 9], idle: Span, steal_ns: u64) -> Noise {
     plan.key.wait = Wait::Spin;
     let run = CellRun { slices: slices.collect(), ..CellRun::new(plan) };
     let steal_ns = Some(steal_ns);
-    result_set(Findings { idle, steal_ns, ..findings(vec![run]) }, Facts::default()).noise
+    result_set(Findings { idle, steal_ns, ..findings(vec![run]) }, RunFacts::default()).noise
 }
 
 /// Nine pauses of a second, in which CPUs were busy for so long.
@@ -47,7 +47,7 @@ fn cells_whose_rounds_differ_are_named_and_so_is_what_a_killed_run_had_left() {
     let noise = |medians: [u64; 9], reaped: Vec<String>| {
         let slices = (0..).zip(medians).map(|(round, ticks)| round_trips(round, ticks, 1000));
         let run = CellRun { slices: slices.collect(), ..CellRun::new(plan(PatternKind::PingPong)) };
-        result_set(Findings { reaped, ..findings(vec![run]) }, Facts::default()).noise
+        result_set(Findings { reaped, ..findings(vec![run]) }, RunFacts::default()).noise
     };
     let find = |noise: &Noise, code: &str| {
         noise.findings.iter().find(|finding| finding.code == code).cloned()
@@ -108,7 +108,7 @@ fn without_the_spread_of_rounds_or_the_business_of_cpus_there_is_no_grade_and_it
             slices: vec![round_trips(0, 5000, 1000)],
             ..CellRun::new(plan(PatternKind::PingPong))
         };
-        result_set(Findings { idle, ..findings(vec![run]) }, Facts::default()).noise
+        result_set(Findings { idle, ..findings(vec![run]) }, RunFacts::default()).noise
     };
     let cpus = crate::host::host().cpus_online.len() as u64;
     assert_eq!(
@@ -140,7 +140,7 @@ fn the_pauses_of_all_steps_of_a_search_are_counted() {
     let busy_ns = Some(216_000_000 * cpus);
     let idle = Span { window_ns: 1_080_000_000, busy_ns, energy_uj: None };
     let found = Findings { idle, pauses: 18, ..findings(vec![step(0), step(9)]) };
-    let noise = result_set(found, Facts::default()).noise;
+    let noise = result_set(found, RunFacts::default()).noise;
     assert_eq!((noise.grade.as_str(), noise.causes.len()), ("D", 1), "{noise:?}");
 }
 
@@ -184,7 +184,7 @@ fn what_the_host_takes_is_a_share_of_all_cpus_and_not_of_those_allowed() {
     let cpus_online = (0..16).collect();
     let host =
         ipcperf_core::result::Host { cpus_online, cpus_allowed: vec![0, 1], ..Default::default() };
-    let noise = document(found, Facts::default(), Machine { host, ..machine::here() }).noise;
+    let noise = document(found, RunFacts::default(), Machine { host, ..machine::here() }).noise;
     assert_eq!(noise.causes, ["steal 2.0 %"]);
 }
 

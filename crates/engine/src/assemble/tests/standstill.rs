@@ -114,7 +114,7 @@ fn a_coordinator_that_was_stopped_and_a_machine_that_was_suspended_are_told() {
     let slices = (0..3).map(|round| round_trips(round, 5000, 1000)).collect();
     let run = CellRun { slices, ..CellRun::new(plan(PatternKind::PingPong)) };
     let (stood, suspended) = (Duration::from_millis(1300), Duration::from_secs(3600));
-    let set = result_set(Findings { stood, suspended, ..findings(vec![run]) }, Facts::default());
+    let set = result_set(Findings { stood, suspended, ..findings(vec![run]) }, RunFacts::default());
     let told = set.noise.findings.iter().filter(|finding| finding.code == "W-STOPPED");
     let texts: Vec<&str> = told.map(|finding| finding.text.as_str()).collect();
     let [own, all] = texts.as_slice() else { panic!("{texts:?}") };

@@ -25,7 +25,7 @@ fn placed_in_rounds(readings: &[(u64, [f64; 2])]) -> (Cell, ResultSet) {
     let mut findings = findings(vec![run]);
     let seen = readings.iter().flat_map(|(_, reading)| *reading).collect();
     findings.bounds.cacheline.insert(Placement::SameLlc, seen);
-    let set = result_set(findings, Facts::default());
+    let set = result_set(findings, RunFacts::default());
     (set.cells[0].clone(), set)
 }
 
@@ -133,7 +133,7 @@ fn caches_that_the_kernel_does_not_describe_make_names_of_placements_a_guess() {
         let slices = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
         let run = CellRun { slices, ..CellRun::new(plan(PatternKind::PingPong)) };
         let machine = Machine { caches_described, ..machine::here() };
-        has(&document(findings(vec![run]), Facts::default(), machine), "W-UNKNOWN-CPUS")
+        has(&document(findings(vec![run]), RunFacts::default(), machine), "W-UNKNOWN-CPUS")
     };
     assert!(told(false) && !told(true));
 }
@@ -148,7 +148,7 @@ fn ends_on_different_kinds_of_cores_are_told_unless_that_was_asked_for() {
         let mut machine = machine::here();
         let kind = |cpus| CoreKind { name: "a kind".into(), capacity: None, cpus };
         machine.host.core_kinds = kinds.map(kind).to_vec();
-        let set = document(findings(vec![run]), Facts::default(), machine);
+        let set = document(findings(vec![run]), RunFacts::default(), machine);
         let found = set.noise.findings.into_iter().find(|finding| finding.code == "W-KINDS");
         found.map(|finding| finding.text)
     };

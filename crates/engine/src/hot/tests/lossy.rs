@@ -2,7 +2,7 @@
 
 use super::super::{Closed, Pace, Paced, Pattern, Stamp, Stream};
 use super::*;
-use crate::packets::Packets;
+use crate::packets::PacketPort;
 use ipcperf_core::Erased;
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -194,8 +194,8 @@ fn a_credit_is_given_again_when_it_is_lost_and_never_for_what_was_not_sent() {
 }
 
 /// 33 packets a message of 1000 bytes, of which 3 may be under way.
-fn packets(port: &mut Leaky, len: usize) -> Packets<'_, true> {
-    Packets::new(Erased(port), len, 39, Some(3))
+fn packets(port: &mut Leaky, len: usize) -> PacketPort<'_, true> {
+    PacketPort::new(Erased(port), len, 39, Some(3))
 }
 
 /// Credits were given for messages that the lead, held up within one of many packets, had not sent: it panicked.

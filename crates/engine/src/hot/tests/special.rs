@@ -2,7 +2,7 @@
 
 use super::super::place as place_of;
 use super::*;
-use crate::source::Source;
+use crate::source::PayloadSource;
 use ipcperf_core::{Lends, Touch, Transform};
 use ipcperf_sys::clock::Clock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -41,12 +41,12 @@ fn each_content_is_what_the_plain_policy_makes_of_it() {
 fn a_message_of_a_file_is_accepted_as_itself_and_any_changed_byte_is_noticed() {
     let text: Vec<u8> = (0..1000).map(|at| (at * 7 % 256) as u8).collect();
     for len in [8, 9, 64, 200, 3000] {
-        let cut = Source::of(&text).cut(len, len);
+        let cut = PayloadSource::of(&text).cut(len, len);
         let work = Special::new(Content::Cut(Stamp::new(77), &cut), None);
         round_trip(work, len);
     }
     for len in [1, 3, 4, 7, 8, 200] {
-        let cut = Source::of(&text).cut(len, len);
+        let cut = PayloadSource::of(&text).cut(len, len);
         let work = Special::new(Content::Cut(Stamp::new(77), &cut), None);
         let mut message = vec![0; len];
         work.fill(&mut message, 5);
@@ -61,7 +61,7 @@ fn a_message_of_a_file_is_accepted_as_itself_and_any_changed_byte_is_noticed() {
             message[at] ^= 0x20;
         }
     }
-    let short = Source::of(&text).cut(5, 5);
+    let short = PayloadSource::of(&text).cut(5, 5);
     // A late credit of the verifying pass, which is as long as the messages are.
     let mut late = [0; 5];
     Full::new(77, usize::MAX).fill(&mut late, 2);
@@ -70,7 +70,7 @@ fn a_message_of_a_file_is_accepted_as_itself_and_any_changed_byte_is_noticed() {
         Some(2)
     );
     // A credit is a stamp; an answer may be longer than its question.
-    let cut = Source::of(&text).cut(64, 300);
+    let cut = PayloadSource::of(&text).cut(64, 300);
     let back = Special::new(Content::Cut(Stamp::new(77), &cut), None).reversed();
     let (mut credit, mut answer) = ([0; 8], [0; 300]);
     back.fill(&mut credit, 3);

@@ -1,6 +1,6 @@
 //! The channels that are examined: those with most messages.
 
-use super::super::channels::{Connection, End, Move, connections};
+use super::super::channels::{Connection, ConnectionEnd, Move, connections};
 use super::super::log::Log;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    fn ends(&self) -> impl Iterator<Item = &End> {
+    fn ends(&self) -> impl Iterator<Item = &ConnectionEnd> {
         self.connections.iter().flat_map(|one| [&one.asker, &one.answerer]).flatten()
     }
 
@@ -41,7 +41,8 @@ pub(super) fn groups(log: &Log) -> Vec<Group> {
     for (kind, name, connection) in connections(log) {
         let ends = [&connection.asker, &connection.answerer];
         // What goes to a terminal or to a program that was not recorded is no part of it.
-        let [Some(a), Some(b)] = ends.map(|end| end.as_ref().and_then(End::process)) else {
+        let [Some(a), Some(b)] = ends.map(|end| end.as_ref().and_then(ConnectionEnd::process))
+        else {
             continue;
         };
         let over = format!("{kind} {name}");

@@ -62,7 +62,7 @@ impl Plan {
 
 /// What was measured of one transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct TransferRun {
     pub(super) wall_ns: u64,
     pub(super) user_ns: u64,
     pub(super) system_ns: u64,

@@ -1,7 +1,7 @@
 //! The published experiment itself: two socat processes, timed around their commands.
 
 use super::super::work::Turn;
-use super::plan::{Method, Plan, Run};
+use super::plan::{Method, Plan, TransferRun};
 use ipcperf_engine::exec::{Error, Outlet, Programs};
 use ipcperf_engine::task::TaskError;
 use ipcperf_sys::clock::monotonic_ns;
@@ -63,12 +63,12 @@ impl Socat {
         &self.version
     }
 
-    pub(super) fn measure(&self, plan: &Plan, turn: &Turn<'_>) -> Result<Run, TaskError> {
+    pub(super) fn measure(&self, plan: &Plan, turn: &Turn<'_>) -> Result<TransferRun, TaskError> {
         let mut words = String::new();
         for missed in 0..ATTEMPTS {
             let more = HEAD_START * u32::try_from(missed).unwrap_or(u32::MAX);
             match self.attempt(plan, turn, Some(more))? {
-                Ok(run) => return Ok(Run { races_lost: missed, ..run }),
+                Ok(run) => return Ok(TransferRun { races_lost: missed, ..run }),
                 Err(what) => words = what,
             }
         }
@@ -91,7 +91,7 @@ impl Socat {
         plan: &Plan,
         turn: &Turn<'_>,
         more: Option<Duration>,
-    ) -> Result<Result<Run, String>, TaskError> {
+    ) -> Result<Result<TransferRun, String>, TaskError> {
         let name = format!("{}-{:x}", plan.method.name(), turn.nonce);
         // The two make something under this name, and leave it if they are killed.
         let _guard = Unlink::new(turn.directory.join(&name));
@@ -135,7 +135,7 @@ impl Socat {
             let why = format!("socat: the sink took {received} of {expected} bytes");
             return Err(TaskError::Failed(why));
         }
-        Ok(Ok(Run {
+        Ok(Ok(TransferRun {
             wall_ns: finished.end_ns.saturating_sub(start_ns),
             user_ns: finished.programs.iter().map(|one| one.ended.user_ns).sum(),
             system_ns: finished.programs.iter().map(|one| one.ended.system_ns).sum(),

@@ -1,4 +1,4 @@
-//! Keys of a pipeline arm, and the commands made of them.
+//! PipelineKeys of a pipeline arm, and the commands made of them.
 
 use super::*;
 use ipcperf_sys::skipped;

@@ -27,7 +27,7 @@ const BATCH: u64 = 16;
 
 /// The start of the file. The mutex has the lines behind it.
 #[repr(C, align(128))]
-struct Head {
+struct FileQueueHead {
     /// Messages taken so far.
     head: AtomicU64,
     /// Messages filled so far.
@@ -37,21 +37,21 @@ struct Head {
 
 /// Where the first slot is.
 const SLOTS: usize = MUTEX + 128;
-const _: () = assert!(size_of::<Head>() <= MUTEX);
+const _: () = assert!(size_of::<FileQueueHead>() <= MUTEX);
 
 /// Bytes of a slot before its payload: the length.
 const LEN: usize = 8;
 
 /// How many slots of which size a queue has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
+pub struct QueueLayout {
     /// A power of two.
     slots: usize,
     stride: usize,
     size: usize,
 }
 
-impl Layout {
+impl QueueLayout {
     /// Slots for messages of up to `size` bytes in about `budget` bytes, between 2 and 1024 of them.
     #[must_use]
     pub fn new(size: usize, budget: usize) -> Self {
@@ -74,7 +74,7 @@ impl Layout {
 ///
 /// # Errors
 /// There is no space, or the call that failed.
-pub fn create<L: Lock>(path: PathBuf, layout: Layout) -> Result<Unlink, SetupError> {
+pub fn create<L: Lock>(path: PathBuf, layout: QueueLayout) -> Result<Unlink, SetupError> {
     let (memory, name) = Segment::create_named(path, layout.bytes())?;
     L::init(&memory)?;
     // Some file systems have no locks.
@@ -87,7 +87,7 @@ pub fn create<L: Lock>(path: PathBuf, layout: Layout) -> Result<Unlink, SetupErr
 #[derive(Debug)]
 pub struct Queue<L> {
     memory: Segment,
-    layout: Layout,
+    layout: QueueLayout,
     /// Messages this end has filled or taken.
     mine: u64,
     /// How many of them the peer has been told of.
@@ -103,7 +103,7 @@ impl<L: Lock> Queue<L> {
     ///
     /// # Errors
     /// The file cannot be opened or mapped, or is too short.
-    pub fn sender(path: &Path, layout: Layout) -> Result<Self, SetupError> {
+    pub fn sender(path: &Path, layout: QueueLayout) -> Result<Self, SetupError> {
         Self::attach(path, layout, layout.slots as u64)
     }
 
@@ -111,11 +111,11 @@ impl<L: Lock> Queue<L> {
     ///
     /// # Errors
     /// As [`Queue::sender`].
-    pub fn receiver(path: &Path, layout: Layout) -> Result<Self, SetupError> {
+    pub fn receiver(path: &Path, layout: QueueLayout) -> Result<Self, SetupError> {
         Self::attach(path, layout, 0)
     }
 
-    fn attach(path: &Path, layout: Layout, bound: u64) -> Result<Self, SetupError> {
+    fn attach(path: &Path, layout: QueueLayout, bound: u64) -> Result<Self, SetupError> {
         let memory = Segment::open_named(path)?;
         if memory.len() < layout.bytes() {
             return Err(SetupError::Protocol("the file is shorter than its queue".into()));
@@ -125,9 +125,9 @@ impl<L: Lock> Queue<L> {
     }
 
     #[inline(always)]
-    fn indices(&self) -> &Head {
+    fn indices(&self) -> &FileQueueHead {
         // SAFETY: the start of the mapping, which is longer; atomics only.
-        unsafe { &*self.memory.as_ptr().cast::<Head>() }
+        unsafe { &*self.memory.as_ptr().cast::<FileQueueHead>() }
     }
 
     /// Address of the slot that comes next.
@@ -328,7 +328,7 @@ mod tests {
 
     fn drains<L: Lock>(amortised: bool) {
         let home = tempfile::tempdir().expect("a directory");
-        let (path, layout) = (home.path().join("queue"), Layout::new(100, 4096));
+        let (path, layout) = (home.path().join("queue"), QueueLayout::new(100, 4096));
         let name = create::<L>(path.clone(), layout).expect("a queue");
         let mut tx = Queue::<L>::sender(&path, layout).expect("the sending end");
         let mut rx = Queue::<L>::receiver(&path, layout).expect("the receiving end");

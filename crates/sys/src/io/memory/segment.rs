@@ -75,11 +75,11 @@ pub enum Ticket {
 pub struct Segment {
     base: NonNull<u8>,
     len: usize,
-    source: Source,
+    source: SegmentSource,
 }
 
 #[derive(Debug)]
-enum Source {
+enum SegmentSource {
     File(OwnedFd),
     SysV(Id),
 }
@@ -139,7 +139,7 @@ impl Segment {
             Ticket::Id(id) => {
                 let attached = sysv_memory::attach(Id(id));
                 let attached = attached.map_err(|code| SetupError::sys("shmat", code))?;
-                Self { base: attached.base, len: attached.len, source: Source::SysV(Id(id)) }
+                Self { base: attached.base, len: attached.len, source: SegmentSource::SysV(Id(id)) }
             }
         };
         segment.populate()?;
@@ -152,8 +152,8 @@ impl Segment {
     /// The kernel's, for example `EMFILE`.
     pub fn ticket(&self) -> Result<Ticket, SetupError> {
         match &self.source {
-            Source::File(fd) => duplicate(fd).map(Ticket::File),
-            Source::SysV(id) => Ok(Ticket::Id(id.0)),
+            SegmentSource::File(fd) => duplicate(fd).map(Ticket::File),
+            SegmentSource::SysV(id) => Ok(Ticket::Id(id.0)),
         }
     }
 
@@ -221,8 +221,8 @@ impl Segment {
     #[inline(always)]
     pub(crate) fn raw_fd(&self) -> i32 {
         match &self.source {
-            Source::File(fd) => fd.as_raw_fd(),
-            Source::SysV(_) => -1,
+            SegmentSource::File(fd) => fd.as_raw_fd(),
+            SegmentSource::SysV(_) => -1,
         }
     }
 
@@ -278,7 +278,7 @@ impl Segment {
             };
             missing.into()
         })?;
-        Ok(Self { base: attached.base, len: attached.len, source: Source::SysV(id) })
+        Ok(Self { base: attached.base, len: attached.len, source: SegmentSource::SysV(id) })
     }
 
     fn map(fd: OwnedFd, len: usize) -> Result<Self, Errno> {
@@ -294,7 +294,7 @@ impl Segment {
             )?
         };
         let base = NonNull::new(base.cast()).ok_or(Errno::NOMEM)?;
-        Ok(Self { base, len, source: Source::File(fd) })
+        Ok(Self { base, len, source: SegmentSource::File(fd) })
     }
 
     /// Makes every page present and writable here: `MAP_POPULATE` leaves those of a disk file write-protected.
@@ -317,13 +317,13 @@ impl Segment {
 impl Drop for Segment {
     fn drop(&mut self) {
         match &self.source {
-            Source::File(_) => {
+            SegmentSource::File(_) => {
                 // SAFETY: exactly the range that was mapped; nobody uses it any more (see the module).
                 let unmapped = unsafe { rustix::mm::munmap(self.base.as_ptr().cast(), self.len) };
                 debug_assert!(unmapped.is_ok(), "the range was mapped by us");
             }
             // SAFETY: nobody uses the mapping any more (see the module).
-            Source::SysV(_) => unsafe { sysv_memory::detach(self.base) },
+            SegmentSource::SysV(_) => unsafe { sysv_memory::detach(self.base) },
         }
     }
 }

@@ -6,7 +6,7 @@
 //! written. With several the newest whole value stays where it is while the next ones are written.
 //!
 //! # Safety
-//! - A cell is a `Head` and slots behind it, each a `SlotHead` and whole 64-bit words; both cells lie inside the
+//! - A cell is a `SeqlockHead` and slots behind it, each a `SlotHead` and whole 64-bit words; both cells lie inside the
 //!   mapping (checked when it is attached), which lives as long as the value.
 //! - Heads and words are atomics only: every content is a value, and a torn read is wrong, not undefined. What keeps
 //!   it from being taken for a value are the two fences (Boehm, "Can seqlocks get along with programming language
@@ -22,7 +22,7 @@ pub const MAX_VALUE: usize = 1 << 30;
 
 /// Two cache lines, because the adjacent-line prefetcher of x86 moves lines in pairs.
 #[repr(C, align(128))]
-struct Head {
+struct SeqlockHead {
     /// Values written so far.
     newest: AtomicU64,
     /// Set once no more will come.
@@ -39,13 +39,13 @@ struct SlotHead {
 
 /// How many slots of which size a cell has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Layout {
+struct CellLayout {
     /// A power of two.
     slots: usize,
     stride: usize,
 }
 
-impl Layout {
+impl CellLayout {
     fn of(size: usize) -> Self {
         let bytes = size_of::<SlotHead>().saturating_add(size).saturating_add(63) & !63;
         // A reader of a small value needs some hundred nanoseconds, a writer ten or twenty for each: 64 slots give it
@@ -56,14 +56,14 @@ impl Layout {
     /// Bytes from one cell to the other: whole pages.
     fn cell(self) -> usize {
         let slots = self.slots.saturating_mul(self.stride);
-        size_of::<Head>().saturating_add(slots).saturating_add(4095) & !4095
+        size_of::<SeqlockHead>().saturating_add(slots).saturating_add(4095) & !4095
     }
 }
 
 /// Bytes of both directions.
 #[must_use]
 pub fn bytes(size: usize) -> usize {
-    Layout::of(size).cell().saturating_mul(2)
+    CellLayout::of(size).cell().saturating_mul(2)
 }
 
 /// Makes the cells for values of up to `size` bytes.
@@ -97,7 +97,7 @@ pub enum Look {
 #[derive(Debug)]
 pub struct Cells {
     memory: Segment,
-    layout: Layout,
+    layout: CellLayout,
     /// Words of one value.
     words: usize,
     /// Where the own cell starts, and the peer's.
@@ -118,23 +118,23 @@ impl Cells {
         if size > MAX_VALUE || memory.len() < bytes(size) {
             return Err(SetupError::Protocol("the memory is smaller than two cells".into()));
         }
-        let layout = Layout::of(size);
+        let layout = CellLayout::of(size);
         // The lead writes the first.
         let [own, peers] = [seat, seat.other()].map(|from| from.index() * layout.cell());
         Ok(Self { memory, layout, words: size.div_ceil(8), own, peers, written: 0, seen: 0 })
     }
 
     #[inline(always)]
-    fn head(&self, at: usize) -> &Head {
+    fn head(&self, at: usize) -> &SeqlockHead {
         // SAFETY: a cell starts at `at`, inside the mapping and page-aligned; see the module.
-        unsafe { &*self.memory.as_ptr().add(at).cast::<Head>() }
+        unsafe { &*self.memory.as_ptr().add(at).cast::<SeqlockHead>() }
     }
 
     /// The slot of value `number` in the cell at `at`.
     #[inline(always)]
     fn slot(&self, at: usize, number: u64) -> (&SlotHead, &[AtomicU64]) {
         let index = number as usize & (self.layout.slots - 1);
-        let offset = at + size_of::<Head>() + index * self.layout.stride;
+        let offset = at + size_of::<SeqlockHead>() + index * self.layout.stride;
         // SAFETY: the index is below the number of slots, all of which lie in the cell, aligned to cache lines.
         let start = unsafe { self.memory.as_ptr().add(offset) };
         // SAFETY: as above.

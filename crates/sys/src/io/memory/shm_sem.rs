@@ -4,7 +4,7 @@
 //! # Safety
 //! - [`create`] initialises all four semaphores before a ticket of the memory leaves the process; they are
 //!   touched by the C library only, and live as long as the mapping. On Linux they own nothing outside it.
-//! - A direction is a `Head` and `size` bytes behind it; both lie inside the mapping (checked when it is attached).
+//! - A direction is a `ShmSemHead` and `size` bytes behind it; both lie inside the mapping (checked when it is attached).
 //! - The bytes are the sender's from its wait for `empty` until it posts `full`, and the receiver's from its wait for
 //!   `full`, where `sent` says that a message has come, until it posts `empty`. There is one of each, so a slice of
 //!   them never meets another access.
@@ -24,7 +24,7 @@ pub const MAX_MESSAGE: usize = 1 << 30;
 struct Semaphore(UnsafeCell<libc::sem_t>);
 
 #[repr(C, align(128))]
-struct Head {
+struct ShmSemHead {
     empty: Semaphore,
     full: Semaphore,
     /// Messages sent so far.
@@ -36,7 +36,7 @@ struct Head {
 
 /// Bytes from one direction to the other: whole pages.
 fn stride(size: usize) -> usize {
-    size_of::<Head>().saturating_add(size).saturating_add(4095) & !4095
+    size_of::<ShmSemHead>().saturating_add(size).saturating_add(4095) & !4095
 }
 
 /// Bytes of both directions.
@@ -58,7 +58,7 @@ pub fn create(
     let memory = Segment::create(kind, directory, name, bytes(size))?;
     for index in 0..2 {
         // SAFETY: a direction begins here, inside the mapping and page-aligned; zeros are a value of all fields.
-        let head = unsafe { &*memory.as_ptr().add(index * stride(size)).cast::<Head>() };
+        let head = unsafe { &*memory.as_ptr().add(index * stride(size)).cast::<ShmSemHead>() };
         for (semaphore, value) in [(&head.empty, 1), (&head.full, 0)] {
             // SAFETY: live memory for a semaphore that nobody has yet.
             if unsafe { libc::sem_init(semaphore.0.get(), 1, value) } != 0 {
@@ -135,13 +135,13 @@ impl Ends {
     }
 
     #[inline(always)]
-    fn direction(&self, at: usize) -> (&Head, *mut u8) {
+    fn direction(&self, at: usize) -> (&ShmSemHead, *mut u8) {
         // SAFETY: a direction begins at `at`, inside the mapping and page-aligned.
         let start = unsafe { self.memory.as_ptr().add(at) };
         // SAFETY: the payload lies in the same direction.
-        let payload = unsafe { start.add(size_of::<Head>()) };
+        let payload = unsafe { start.add(size_of::<ShmSemHead>()) };
         // SAFETY: as above; a head is atomics and cells.
-        (unsafe { &*start.cast::<Head>() }, payload)
+        (unsafe { &*start.cast::<ShmSemHead>() }, payload)
     }
 
     /// Waits until the buffer is empty, lets `fill` write `len` bytes into it, and hands it over.

@@ -50,7 +50,7 @@ impl Counter {
 /// One direction.
 #[derive(Debug)]
 #[repr(C)]
-struct Line {
+struct TurnLine {
     ready: Counter,
     taken: Counter,
     /// Lengths of the messages, by slot.
@@ -58,12 +58,12 @@ struct Line {
 }
 
 // SAFETY: atomics alone.
-unsafe impl Atomics for Line {}
+unsafe impl Atomics for TurnLine {}
 
 /// Both directions, as one seat sees them.
 #[derive(Debug)]
 pub struct Turns {
-    lines: Shared<Line>,
+    lines: Shared<TurnLine>,
     seat: Seat,
     slots: u32,
     sent: u32,
@@ -76,7 +76,7 @@ impl Turns {
     /// # Errors
     /// The call that failed.
     pub fn create() -> Result<[OwnedFd; 2], SetupError> {
-        Shared::<Line>::create("ipcperf-turns")?.descriptors()
+        Shared::<TurnLine>::create("ipcperf-turns")?.descriptors()
     }
 
     /// The end of `seat`, with `slots` messages of each direction under way at most; both ends give the same, and a power
@@ -92,7 +92,7 @@ impl Turns {
     }
 
     #[inline(always)]
-    fn line(&self, from: Seat) -> &Line {
+    fn line(&self, from: Seat) -> &TurnLine {
         self.lines.of(from)
     }
 

@@ -49,7 +49,7 @@ const WAKE_UP: usize = 1 << 1;
 /// An operation as the kernel reads it (`struct io_uring_sqe`).
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
-struct Request {
+struct Sqe {
     operation: u8,
     flags: u8,
     priority: u16,
@@ -114,9 +114,9 @@ impl<D: Drive> Ring<D> {
     /// # Errors
     /// The `errno` of the wait; the operation may be under way still.
     #[inline(always)]
-    unsafe fn run(&mut self, request: Request) -> Result<Completion, i32> {
+    unsafe fn run(&mut self, request: Sqe) -> Result<Completion, i32> {
         // SAFETY: both are 64 bytes with the layout of the kernel's structure; see the module.
-        let entry = unsafe { std::mem::transmute::<Request, Entry>(request) };
+        let entry = unsafe { std::mem::transmute::<Sqe, Entry>(request) };
         // SAFETY: the caller's promise.
         let pushed = unsafe { self.ring.submission().push(&entry) };
         if pushed.is_err() {
@@ -207,9 +207,8 @@ impl<D: Drive> Ring<D> {
     }
 }
 
-const _: () = assert!(
-    size_of::<Request>() == size_of::<Entry>() && align_of::<Request>() == align_of::<Entry>()
-);
+const _: () =
+    assert!(size_of::<Sqe>() == size_of::<Entry>() && align_of::<Sqe>() == align_of::<Entry>());
 
 /// Makes a ring with as much of what is good for one thread as the kernel has.
 fn build<D: Drive>(entries: u32) -> io::Result<IoUring> {
@@ -363,7 +362,7 @@ fn try_out<D: Drive>() -> Result<(Ring<D>, Probe), SetupError> {
     let mut known = Probe::new();
     // Linux 5.6; what is older has none of the operations that anybody asks for.
     let _ = ring.submitter().register_probe(&mut known);
-    let nothing = Request { operation: opcode::Nop::CODE, ..Request::default() };
+    let nothing = Sqe { operation: opcode::Nop::CODE, ..Sqe::default() };
     // SAFETY: it names no memory.
     let done = unsafe { ring.run(nothing) }.and_then(|done| done.result);
     done.map_err(|code| refused(&io::Error::from_raw_os_error(code)))?;

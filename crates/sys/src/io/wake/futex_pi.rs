@@ -24,13 +24,13 @@ const LOCKS: usize = 3;
 const OWNER_DIED: u32 = 0x4000_0000;
 
 /// One direction: lines of their own, so that taking one lock does not disturb who waits at another.
-type Locks = [Line; LOCKS];
+type Locks = [PiWord; LOCKS];
 
 #[repr(C, align(128))]
-struct Line(AtomicU32);
+struct PiWord(AtomicU32);
 
 // SAFETY: atomics.
-unsafe impl Atomics for Line {}
+unsafe impl Atomics for PiWord {}
 
 /// One end of the locks of both directions. Only the thread that attached may use it: it is the holder.
 pub struct Baton {

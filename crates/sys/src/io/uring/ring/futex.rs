@@ -4,7 +4,7 @@
 //! The word is a live reference for the whole call, and the kernel never writes to it. A call that cannot wait until
 //! its operation has completed leaves one behind that may at most find its word unmapped.
 
-use super::{Request, Ring, has, try_out};
+use super::{Ring, Sqe, has, try_out};
 use crate::io::uring::Enter;
 use io_uring::opcode;
 use ipcperf_core::SetupError;
@@ -54,13 +54,13 @@ impl FutexRing {
 
     #[inline(always)]
     fn run(&mut self, operation: u8, word: &AtomicU32, value: u64) -> Result<(), i32> {
-        let request = Request {
+        let request = Sqe {
             operation,
             fd: SHARED_WORD,
             address: word.as_ptr() as u64,
             offset: value,
             third: ANYBODY,
-            ..Request::default()
+            ..Sqe::default()
         };
         // SAFETY: see the module.
         let done = unsafe { self.0.run(request) }?;

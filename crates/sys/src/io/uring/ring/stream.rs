@@ -6,7 +6,7 @@
 //! - The memory of the buffer ring is page-aligned, has room for its one entry, is accessed through raw pointers
 //!   only, and lives as long as the ring; the kernel pins its pages.
 
-use super::{Request, Ring, has, no_memory, number, try_out, unavailable, while_freed};
+use super::{Ring, Sqe, has, no_memory, number, try_out, unavailable, while_freed};
 use crate::io::Buffer;
 use crate::io::uring::{Buffers, Drive, Kind};
 use io_uring::types::BufRingEntry;
@@ -29,10 +29,10 @@ pub struct Transfer<D: Drive> {
     /// Left to the kernel if an operation can still be under way.
     buffer: ManuallyDrop<Buffer>,
     group: Option<Group>,
-    send: Request,
-    receive: Request,
+    send: Sqe,
+    receive: Sqe,
     /// Receives what is still missing of a message.
-    receive_rest: Request,
+    receive_rest: Sqe,
 }
 
 impl<D: Drive> Transfer<D> {
@@ -48,7 +48,7 @@ impl<D: Drive> Transfer<D> {
     ) -> Result<Self, SetupError> {
         let ring = Ring::new()?;
         let mut buffer = Buffer::new(len.max(1), offset)?;
-        let plain = |operation| Request { operation, ..Request::default() };
+        let plain = |operation| Sqe { operation, ..Sqe::default() };
         let (mut send, mut receive) = match kind {
             Kind::Pipe => (plain(opcode::Write::CODE), plain(opcode::Read::CODE)),
             Kind::Socket => (plain(opcode::Send::CODE), plain(opcode::Recv::CODE)),
@@ -126,16 +126,16 @@ impl<D: Drive> Transfer<D> {
     #[inline(always)]
     fn over(
         &mut self,
-        request: Request,
+        request: Sqe,
         fd: BorrowedFd<'_>,
         from: usize,
         len: usize,
-    ) -> Result<Request, i32> {
+    ) -> Result<Sqe, i32> {
         let part = self.buffer.get_mut(len).and_then(|all| all.get_mut(from..));
         let part = part.ok_or(libc::EMSGSIZE)?;
         let address = part.as_mut_ptr() as u64;
         let len = part.len().min(LARGEST_OPERATION) as u32;
-        Ok(Request { fd: number(fd), address, len, ..request })
+        Ok(Sqe { fd: number(fd), address, len, ..request })
     }
 }
 
