@@ -1,7 +1,7 @@
 //! The rules of the project that neither rustc nor clippy can check. Every rule is a pure function from the
 //! tracked files, or from `cargo metadata`, to violations.
 
-mod circles;
+pub(crate) mod circles;
 mod edges;
 mod file;
 mod generated;

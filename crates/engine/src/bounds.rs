@@ -2,15 +2,16 @@
 
 mod clocks;
 mod copying;
+mod job;
 mod returns;
 mod self_loop;
 
-pub use crate::job::Trips;
 pub use clocks::Intervals;
 pub use copying::Chunks;
+pub use job::{Bound, BoundJob, BoundReport, Trips};
 
 use crate::chain;
-use crate::job::{Bound, BoundJob, BoundReport, Failure, FailureKind};
+use crate::job::{Failure, FailureKind};
 use crate::page::Page;
 use ipcperf_core::{Seat, SetupError};
 use ipcperf_sys::clock::Clock;

@@ -1,6 +1,7 @@
 //! The tasks of worker processes: rows, those of the instrument here, and those that a command brings with it.
 
-use crate::job::{BoundJob, BoundReport, Failure, Job, Segment, SideReport};
+use crate::bounds::{BoundJob, BoundReport};
+use crate::job::{Failure, Job, Segment, SideReport};
 use crate::page::CAPACITY;
 use crate::protocol::Kind;
 use crate::registry::Registry;

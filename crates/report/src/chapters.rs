@@ -22,6 +22,28 @@ pub(crate) struct Chapter<'a> {
     pub(crate) sections: Vec<Section<'a>>,
 }
 
+impl Chapter<'_> {
+    /// The heading of a self. Where it matters it says whether replies hold back what is sent next.
+    pub(crate) fn title(&self) -> String {
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        let is_loaded =
+            blocks.flat_map(|block| &block.rows).any(|row| !row.cell.key.load.is_plain());
+        let facts = self.pattern.facts();
+        let what = match self.kind {
+            MetricKind::Cpu => format!("CPU per {}", facts.cost_of),
+            MetricKind::Primary(_) if is_loaded => format!("{}{}", facts.title, facts.when_loaded),
+            MetricKind::Primary(_) | MetricKind::P99 | MetricKind::Above(_) => {
+                facts.title.to_owned()
+            }
+        };
+        let who = match self.is_spinning {
+            false => "blocking mechanisms",
+            true => "spinning mechanisms (each end burns a CPU)",
+        };
+        format!("{what}, {who}")
+    }
+}
+
 /// Cells of a chapter that ran in the same place and way.
 pub(crate) struct Section<'a> {
     pub(crate) way: Conditions,

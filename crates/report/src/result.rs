@@ -183,7 +183,7 @@ fn measured(
             let ranking = table::of(chapter, style, anchors);
             let notes =
                 table::notes(chapter).into_iter().map(|words| Line::new(Tone::Quiet, words));
-            let section = Section::new(table::title(chapter), |body| {
+            let section = Section::new(chapter.title(), |body| {
                 body.table(ranking);
                 body.lines(notes);
             });
@@ -233,7 +233,7 @@ fn best_of(chapter: &Chapter, anchors: &Anchors) -> Option<Row> {
     let name =
         Cell::from(name).below(Tone::Plain, if others > 0 { as_fast } else { String::new() });
     Some(Row::new([
-        Cell::from(table::title(chapter)),
+        Cell::from(chapter.title()),
         name,
         Cell::from(chapter.kind.words(value, size)),
         Cell::from(figures::size(size)),

@@ -70,23 +70,6 @@ pub(crate) fn machine(host: &Host, kernel: &Kernel) -> String {
     parts.join(", ")
 }
 
-/// The heading of a chapter. Where it matters it says whether replies hold back what is sent next.
-pub(crate) fn title(chapter: &Chapter) -> String {
-    let blocks = chapter.sections.iter().flat_map(|section| &section.blocks);
-    let is_loaded = blocks.flat_map(|block| &block.rows).any(|row| !row.cell.key.load.is_plain());
-    let facts = chapter.pattern.facts();
-    let what = match chapter.kind {
-        MetricKind::Cpu => format!("CPU per {}", facts.cost_of),
-        MetricKind::Primary(_) if is_loaded => format!("{}{}", facts.title, facts.when_loaded),
-        MetricKind::Primary(_) | MetricKind::P99 | MetricKind::Above(_) => facts.title.to_owned(),
-    };
-    let who = match chapter.is_spinning {
-        false => "blocking mechanisms",
-        true => "spinning mechanisms (each end burns a CPU)",
-    };
-    format!("{what}, {who}")
-}
-
 /// The table of a chapter. Cells of each place and way are a group.
 pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
     let Chapter { pattern, kind, .. } = *chapter;
@@ -139,7 +122,7 @@ pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
     rows.iter_mut().for_each(|row| row.cells.truncate(columns.len()));
     let flexible = shown.iter().position(|column| *column == Column::Mechanism);
     Table {
-        label: title(chapter),
+        label: chapter.title(),
         flexible: flexible.unwrap_or_default(),
         ..Table::new(columns, rows)
     }

@@ -32,6 +32,7 @@ pub mod shm;
 pub mod signals;
 pub mod skipped;
 pub mod swap;
+pub mod sysctl;
 pub mod terminal;
 pub mod topology;
 pub mod trace;

@@ -1,7 +1,7 @@
 //! Limits of the system that stop a call: which one it is, what it allows, and the command that raises it.
 
-use crate::io::sysctl;
 use crate::procfs;
+use crate::sysctl;
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, errno};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

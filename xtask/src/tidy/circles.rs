@@ -37,6 +37,17 @@ type Crate = BTreeMap<Path, Module>;
 
 /// Every circle, with the imports that close it.
 pub(crate) fn check(files: &[File]) -> Vec<Violation> {
+    crates(files).values().flat_map(circles).collect()
+}
+
+/// Imports that close a circle between folders of a crate. A folder is a file with what lies in the folder of its name; a
+/// circle of files is a violation already.
+pub(crate) fn of_folders(files: &[File]) -> BTreeSet<String> {
+    crates(files).values().flat_map(closing).collect()
+}
+
+/// The modules of each crate that are not tests.
+fn crates(files: &[File]) -> BTreeMap<&str, Crate> {
     let mut crates: BTreeMap<&str, Crate> = BTreeMap::new();
     for file in files {
         if let Some((root, path)) = place(&file.path) {
@@ -44,7 +55,7 @@ pub(crate) fn check(files: &[File]) -> Vec<Violation> {
             crates.entry(root).or_default().insert(path, module);
         }
     }
-    crates.into_values().flat_map(|modules| circles(&without_tests(modules))).collect()
+    crates.into_iter().map(|(root, modules)| (root, without_tests(modules))).collect()
 }
 
 /// The crate of a source file, and its place there. A program beside a library is left out, for it is one file.
@@ -277,6 +288,26 @@ fn imports(modules: &Crate) -> BTreeMap<(&Path, &Path), usize> {
     imports
 }
 
+/// The imports of a crate that close a circle of folders: `run imports noise`.
+fn closing(modules: &Crate) -> Vec<String> {
+    let folder = |path: &Path| path.first().cloned();
+    let between: BTreeSet<(String, String)> = imports(modules)
+        .into_keys()
+        .filter_map(|(from, to)| Some((folder(from)?, folder(to)?)))
+        .filter(|(from, to)| from != to)
+        .collect();
+    let reaches = |from: &str, to: &str| {
+        let (mut reached, mut open) = (BTreeSet::new(), vec![from]);
+        while let Some(at) = open.pop() {
+            let next = between.iter().filter(|(by, _)| by == at).map(|(_, to)| to.as_str());
+            open.extend(next.filter(|to| reached.insert(*to)));
+        }
+        reached.contains(to)
+    };
+    let closes = between.iter().filter(|(from, to)| reaches(to, from));
+    closes.map(|(from, to)| format!("{from} imports {to}")).collect()
+}
+
 /// The circles of a crate.
 fn circles(modules: &Crate) -> Vec<Violation> {
     let imports = imports(modules);
@@ -396,6 +427,27 @@ mod tests {
             assert_eq!(found(&files(text)), [""; 0], "{text}");
         }
         assert_eq!(found(&files("mod inner { use super::super::a::f; }")), ["2: a b"]);
+    }
+
+    #[test]
+    fn folders_can_be_in_a_circle_where_no_files_are() {
+        let files = |last| {
+            crate_of(&[
+                ("lib", "mod a; mod b;"),
+                ("a", "mod inner;"),
+                ("a/inner", "use crate::b::B;"),
+                ("a/other", ""),
+                ("b", "mod inner; pub struct B;"),
+                ("b/inner", last),
+            ])
+        };
+        assert!(of_folders(&files("")).is_empty());
+        let circle = files("use crate::a::other::f;");
+        assert!(check(&circle).is_empty());
+        assert_eq!(
+            of_folders(&circle).into_iter().collect::<Vec<_>>(),
+            ["a imports b", "b imports a"]
+        );
     }
 
     #[test]

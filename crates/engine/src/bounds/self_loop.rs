@@ -2,8 +2,8 @@
 //! It is what a published program does by mistake; the proof that every measurement of this program must carry refuses
 //! it.
 
+use super::{BoundReport, Trips};
 use crate::hot::{Closed, Pattern, Plan, Recorder, Stamp};
-use crate::job::{BoundReport, Trips};
 use crate::page::Page;
 use ipcperf_core::{Erased, Fault, Port};
 use ipcperf_sys::clock::Clock;

@@ -1,7 +1,7 @@
 //! Facts that change from moment to moment and are therefore measured: load, steal, interrupts, the clock, wake-ups.
 
 use super::standing::noted_if;
-use crate::job::Bound;
+use crate::bounds::Bound;
 use crate::noise::{BUSY, Row, STEAL};
 use crate::run::{Bench, Bounded};
 use ipcperf_core::result::{Check, Host};

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, HANG};
 use super::findings::CellRun;
-use crate::job::{Bound, BoundJob, BoundReport};
+use crate::bounds::{Bound, BoundJob, BoundReport};
 use crate::supervisor::{Stop, Supervisor};
 use crate::{bounds, slice};
 use ipcperf_core::result::Status;

@@ -1,8 +1,8 @@
 //! Works "clocks", "clocks-apart", "copying" and "self-loop": bounds of the engine.
 
 use ipcperf_core::Placement;
+use ipcperf_engine::bounds::Bound;
 use ipcperf_engine::bounds::{Chunks, Intervals, Trips};
-use ipcperf_engine::job::Bound;
 use ipcperf_engine::plan::Host;
 use ipcperf_stats::Histogram;
 use ipcperf_study::Readings;

@@ -6,9 +6,10 @@ use crate::queue::QUEUE;
 use crate::wait::{Wait, waiting};
 use ipcperf_core::Wait as Class;
 use ipcperf_core::prelude::*;
+use ipcperf_sys::io::errno;
 use ipcperf_sys::io::queue::sysv;
 use ipcperf_sys::io::queue::sysv::{Id, Queue};
-use ipcperf_sys::io::{errno, sysctl};
+use ipcperf_sys::sysctl;
 use std::marker::PhantomData;
 
 ipcperf_core::options! {

@@ -5,7 +5,7 @@ use super::picture::{axis_words, called, chart, nanos, per_second, prominent};
 use crate::chapters::{Chapter, Row, label, many_words, name};
 use crate::figures::{self, NONE};
 use crate::svg::{Axis, Mark, Plane, Spot, Trace};
-use crate::{table, text};
+use crate::text;
 use ipcperf_core::result::{Cell, Metric};
 use ipcperf_core::{Figure, PatternKind};
 use ipcperf_render::doc::{Chart, Picture};
@@ -163,7 +163,7 @@ pub(super) fn sizes(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Chart> {
                 Axis { ticks: size_ticks(&curves), ..Axis::plain("message size", size_words) },
                 Axis::plain(what, axis_words(figure, 1)),
             );
-            let title = (table::title(chapter), note);
+            let title = (chapter.title(), note);
             shown.extend(plane(title, (&curves, &chosen), axes, anchors, marks));
         }
     }
@@ -215,7 +215,7 @@ pub(super) fn loads(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Chart> {
                     names => format!("{way}. Saturated, so without a time: {}.", text::join(names)),
                 };
                 let axes = (Axis::plain("offered", per_second), Axis::plain(name, nanos));
-                let title = format!("{}, {name}", table::title(chapter));
+                let title = format!("{}, {name}", chapter.title());
                 let curves = (&curves[..], &named(&curves, true)[..]);
                 shown.extend(plane((title, note), curves, axes, anchors, Vec::new()));
             }
@@ -237,7 +237,7 @@ pub(super) fn pauses(chapters: &[&Chapter], anchors: &Anchors) -> Vec<Chart> {
             });
             let axes =
                 (Axis::plain("pause before each round trip", nanos), Axis::plain("median", nanos));
-            let title = table::title(chapter);
+            let title = chapter.title();
             let curves = curves(&mut cells);
             let chosen = named(&curves, true);
             let title = (title, part.way.words());

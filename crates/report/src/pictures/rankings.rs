@@ -6,7 +6,7 @@ use crate::chapters::{Block, Chapter, Row, Section, curve, many_words, name};
 use crate::figures;
 use crate::judge::Operations;
 use crate::svg::{Axis, Plane, Spot, Strip, StripRow, Trace};
-use crate::{table, text};
+use crate::text;
 use ipcperf_core::Figure;
 use ipcperf_core::result::{Cell, CpuCost};
 use ipcperf_render::doc::{Chart, Picture};
@@ -14,14 +14,14 @@ use ipcperf_stats::support;
 
 /// `Round trip, blocking mechanisms, 64 B, think=1ms`: all that tells a ranking from the others of its place.
 fn title(chapter: &Chapter, block: &Block) -> String {
-    let Some(cell) = block.rows.first().map(|row| row.cell) else { return table::title(chapter) };
+    let Some(cell) = block.rows.first().map(|row| row.cell) else { return chapter.title() };
     // An open loop has a ranking for each mechanism.
     let own = match chapter.pattern.facts().is_open {
         true => vec![name(cell)],
         false => curve(&cell.key.load).words(),
     };
     let size = figures::size(cell.key.size_bytes);
-    let parts = [table::title(chapter), size].into_iter().chain(many_words(cell)).chain(own);
+    let parts = [chapter.title(), size].into_iter().chain(many_words(cell)).chain(own);
     parts.collect::<Vec<_>>().join(", ")
 }
 

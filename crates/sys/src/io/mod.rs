@@ -21,7 +21,6 @@ pub(crate) mod reap;
 pub mod select;
 pub mod socket;
 pub mod stream;
-pub mod sysctl;
 mod system_v;
 pub mod uring;
 pub mod wake;

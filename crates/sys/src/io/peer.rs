@@ -6,8 +6,9 @@
 //! numbers here: the kernel checks them there, and the other process has told them as its own buffer.
 
 use crate::io::file::fresh::Handle;
-use crate::io::{raw, sysctl};
+use crate::io::raw;
 use crate::limits;
+use crate::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 

@@ -4,7 +4,8 @@
 //! The argument of each `ioctl` is what the request takes: a pointer to an `int`, or flags by value.
 
 use crate::io::failed;
-use crate::io::{last_errno, sysctl};
+use crate::io::last_errno;
+use crate::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;

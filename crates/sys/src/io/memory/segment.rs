@@ -350,7 +350,7 @@ pub(crate) fn reserve(fd: &OwnedFd, len: usize) -> Result<(), Errno> {
 }
 
 fn no_huge_pages(len: usize) -> Missing {
-    let (wanted, pages) = (len / HUGE, crate::io::sysctl::number("vm/nr_hugepages").unwrap_or(0));
+    let (wanted, pages) = (len / HUGE, crate::sysctl::number("vm/nr_hugepages").unwrap_or(0));
     let what = format!("{wanted} free pages of 2 MiB are needed, and vm.nr_hugepages is {pages}");
     Missing::new(what, format!("sysctl vm.nr_hugepages={}", pages + wanted as u64))
 }

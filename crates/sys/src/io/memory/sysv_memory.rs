@@ -6,8 +6,8 @@
 
 use crate::io::last_errno;
 use crate::io::names::SYSV_MEMORY;
-use crate::io::sysctl;
 use crate::io::system_v::{self, Most};
+use crate::sysctl;
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, SetupError};
 use std::path::Path;

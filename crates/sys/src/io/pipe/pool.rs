@@ -5,7 +5,7 @@
 //! exceeds the mapping, and a place handed out lies inside `len`.
 
 use crate::io::failed;
-use crate::io::sysctl;
+use crate::sysctl;
 use ipcperf_core::units::format_size;
 use ipcperf_core::{Missing, SetupError};
 use rustix::io::Errno;

@@ -5,8 +5,9 @@
 //! pointer through which a priority would be written.
 
 use crate::io::names::{self, POSIX_QUEUE};
-use crate::io::{last_errno, raw, sysctl};
+use crate::io::{last_errno, raw};
 use crate::limits;
+use crate::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use std::ffi::CString;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};

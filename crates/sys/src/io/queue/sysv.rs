@@ -7,7 +7,8 @@
 use crate::io::last_errno;
 use crate::io::names::{SYSV_QUEUE, Unlink};
 use crate::io::system_v::{self, Most};
-use crate::io::{Buffer, raw, sysctl};
+use crate::io::{Buffer, raw};
+use crate::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 use crate::io::failed;
 use crate::io::socket::{get_option, set_option};
-use crate::io::sysctl;
+use crate::sysctl;
 use ipcperf_core::{Missing, SetupError};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SocketFlags, SocketType, ipproto};

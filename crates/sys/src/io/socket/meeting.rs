@@ -5,7 +5,7 @@ use crate::io::failed;
 use crate::io::names::{self, Unlink};
 use crate::io::socket::inet::{self, Inet};
 use crate::io::socket::{Kind, get_option};
-use crate::io::sysctl;
+use crate::sysctl;
 use ipcperf_core::{Address, Missing, SetupError};
 use rustix::fs::Mode;
 use rustix::io::Errno;

@@ -17,8 +17,9 @@ pub use stream::{Transfer, probe};
 
 use super::Drive;
 use crate::io::futex::SPINS;
-use crate::io::{raw, sysctl};
+use crate::io::raw;
 use crate::limits;
+use crate::sysctl;
 use io_uring::squeue::Entry;
 use io_uring::{IoUring, Probe, opcode};
 use ipcperf_core::units::format_size;
