@@ -24,25 +24,25 @@ mod ceiling {
     pub(super) const CODE_LINES: [(&str, usize); 15] = [
         ("crates/core", 6_403),
         ("crates/ring", 674),
-        ("crates/sys", 13_815),
-        ("crates/mech", 7_626),
-        ("crates/engine", 19_070),
+        ("crates/sys", 13_820),
+        ("crates/mech", 7_629),
+        ("crates/engine", 19_081),
         ("crates/stats", 1_394),
         ("crates/judge", 2_588),
         ("crates/render", 2_655),
-        ("crates/report", 13_149),
+        ("crates/report", 13_154),
         ("crates/study", 1_995),
-        ("crates/ipcperf", 10_980),
+        ("crates/ipcperf", 10_981),
         ("crates/builtin", 8),
         ("crates/conformance", 3_497),
         ("fuzz", 870),
-        ("xtask", 4_242),
+        ("xtask", 4_272),
     ];
-    pub(super) const TEST_LINES: usize = 41_905;
-    pub(super) const TOKENS: usize = 921_071;
+    pub(super) const TEST_LINES: usize = 41_925;
+    pub(super) const TOKENS: usize = 921_479;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     /// Imports that close a circle between folders of a crate.
-    pub(super) const CIRCLES_OF_FOLDERS: usize = 19;
+    pub(super) const CIRCLES_OF_FOLDERS: usize = 8;
     /// Names that three types or more have.
     pub(super) const SHARED_NAMES: usize = 13;
     pub(super) const ROUND_LOOPS: usize = 1;
@@ -50,7 +50,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 232_000;
+    pub(super) const MARKDOWN_BYTES: usize = 232_078;
 }
 
 /// Folders of Rust that are counted.

@@ -5,13 +5,14 @@ mod cell;
 mod connect;
 mod cost;
 mod fan;
-pub(crate) mod metric;
+mod metric;
 mod paced;
+mod pipelines;
 mod serve;
 mod sliced;
 mod special;
 mod stages;
-pub(crate) mod standstill;
+mod standstill;
 mod stream;
 mod trips;
 
@@ -19,10 +20,9 @@ pub use cell::{calls_of, figures_of};
 
 use crate::accounting;
 use crate::assemble::cost::Circumstances;
-use crate::exec;
+use crate::measured::{BoundReadings, Findings, Part};
 use crate::noise;
-use crate::run::topology::leave_out;
-use crate::run::{BoundReadings, Findings, Part};
+use crate::topology::leave_out;
 use ipcperf_core::result::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Mode,
     Noise, Origin, PairBounds, ResultSet, SCHEMA, Tool,
@@ -98,7 +98,8 @@ pub(crate) fn document(mut findings: Findings, facts: RunFacts, machine: Machine
     let kernel = Kernel { quotas: map_of(short), ..machine.kernel };
     let interrupted = findings.interrupted;
     let pipelines = findings.pipelines.into_iter();
-    let pipelines = pipelines.map(|one| exec::assemble(one, is_precise, interrupted)).collect();
+    let pipelines =
+        pipelines.map(|one| pipelines::assemble(one, is_precise, interrupted)).collect();
     let noise = Noise {
         idle_busy_cpus: per_ns(findings.idle.busy_ns, &findings.idle),
         idle_watts: per_ns(findings.idle.energy_uj, &findings.idle).map(|power| power * 1e3),

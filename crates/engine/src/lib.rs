@@ -18,6 +18,7 @@ pub mod hot;
 pub mod inject;
 pub mod job;
 mod machine;
+pub mod measured;
 pub mod needs;
 mod noise;
 pub mod offset;
@@ -44,6 +45,7 @@ pub mod task;
 pub mod tasks;
 #[cfg(test)]
 mod testing;
+mod topology;
 mod transform;
 mod usage;
 mod waiting;

@@ -3,9 +3,11 @@
 
 mod cells;
 
-use crate::exec::PipelineRun;
+pub(crate) use cells::LONGEST_NS;
+
 use crate::job::FailureKind;
-use crate::run::{CellRun, Findings};
+use crate::measured::PipelineRun;
+use crate::measured::{CellRun, Findings};
 use cells::{
     connections, drifting, faults, load, loaded, lost, operation_modes, quotas, rejections, short,
     spread, stopped, two_modes, unstable,

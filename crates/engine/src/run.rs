@@ -3,19 +3,17 @@
 
 mod bench;
 mod bounds;
-mod findings;
 mod peak;
 mod stages;
-pub(crate) mod topology;
 
-pub use bench::{Bench, HANG, Lengths, timed_calls};
-pub use bounds::Bounded;
 #[cfg(any(test, feature = "simulate"))]
-pub(crate) use findings::Around;
-pub use findings::{
+pub(crate) use crate::measured::Around;
+pub use crate::measured::{
     BoundReadings, CellRun, Counts, Findings, Kept, PAUSE, Part, Progress, Settings, SliceRun,
     pause,
 };
+pub use bench::{Bench, HANG, Lengths, timed_calls};
+pub use bounds::Bounded;
 pub use peak::TRIALS;
 pub use stages::{FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, conditions, in_stages};
 

@@ -1,7 +1,7 @@
 //! Chooses the bound that a cell must not beat, and rejects what is faster.
 
+use crate::measured::BoundReadings;
 use crate::plan::CellPlan;
-use crate::run::BoundReadings;
 use ipcperf_core::result::BoundRatio;
 use ipcperf_core::{Idle, Limitation, Placement, Touch, Wait, map_of, units};
 use ipcperf_stats::median;

@@ -7,8 +7,8 @@ use super::sliced::{OwnData, SliceReading, Sliced, summed};
 use super::standstill::standstill;
 use super::{connect, fan, serve, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
+use crate::measured::{CellRun, SliceRun};
 use crate::plan::CellPlan;
-use crate::run::{CellRun, SliceRun};
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::{
     CallTime, CallTimes, Cell, Covariates, KnobReading, ProgramEnd, Proof, Round, Shortage,

@@ -3,8 +3,8 @@
 use super::metric::{Timed, among_answered, distribution, over_rounds};
 use super::paced::{self, PacedSlice};
 use super::sliced::{OwnData, Serve, SliceReading, Sliced, per_second, summed};
+use crate::measured::SliceRun;
 use crate::plan::CellPlan;
-use crate::run::SliceRun;
 use crate::slice::{RawSlice, ServeSlice};
 use ipcperf_core::result::{Cell, Metric, Served, ServedClient, ServedPart};
 use ipcperf_core::{MixPart, Seat};

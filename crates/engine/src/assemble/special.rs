@@ -3,8 +3,8 @@
 use super::metric::{Timed, distribution};
 use super::sliced::{Sliced, Ways};
 use crate::job::SideReport;
+use crate::measured::SliceRun;
 use crate::plan::CellPlan;
-use crate::run::SliceRun;
 use crate::slice;
 use ipcperf_core::Transform;
 use ipcperf_core::result::{OneWay, TransformCost};

@@ -1,6 +1,6 @@
 //! The cells of a run in stages: what was confirmed takes the place of what it was selected by.
 
-use crate::run::Part;
+use crate::measured::Part;
 use ipcperf_core::result::{Cell, Metric, Stage, Status};
 
 /// Puts the parts of each cell together; `stages` says which stage begins with which round. Cells are in the order of the

@@ -1,13 +1,10 @@
 //! An end that stood still while it was timed.
 
-use crate::run::SliceRun;
+use crate::measured::SliceRun;
+use crate::noise::LONGEST_NS;
 use crate::slice::Gaps;
 use ipcperf_core::Load;
 use ipcperf_core::result::Standstill;
-
-/// What an operation may take longer than the others without a finding, ns. The longest that the kernel's own timers hold up
-/// what nobody lost is 200 ms (the shortest timeout of TCP, `TCP_RTO_MIN`).
-pub(crate) const LONGEST_NS: f64 = 200e6;
 
 /// And how many times as long as the others on average: where all of them are long, one may be longer.
 const TIMES: f64 = 4.0;

@@ -3,7 +3,7 @@
 use super::metric::{among_answered, operation_modes, over_rounds, round_trips};
 use super::sliced::{OwnData, PacedSlice, SliceReading, Sliced, TripCosts, Ways, per_second};
 use super::{paced, special};
-use crate::run::SliceRun;
+use crate::measured::SliceRun;
 use crate::slice::{self, Compact};
 use ipcperf_core::PatternFacts;
 use ipcperf_core::result::{Cell, Metric, Round};

@@ -2,14 +2,11 @@
 //! and what they consumed. A process of its own, the watch, is their parent, so that they end with the coordinator even
 //! if that is killed.
 
-mod assemble;
-mod ran;
 mod run;
 mod traced;
 mod watch;
 
-pub(crate) use assemble::assemble;
-pub use ran::{PipelinePlan, PipelineRun, Ran, RoundRun, Seen};
+pub use crate::measured::{PipelinePlan, PipelineRun, Ran, RoundRun, Seen};
 pub use run::{Settings, run};
 pub use watch::Watch;
 pub(crate) use watch::{TASK, serve};

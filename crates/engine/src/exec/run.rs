@@ -1,7 +1,7 @@
 //! All rounds of several pipelines.
 
-use super::ran::{PipelinePlan, PipelineRun, RoundRun};
 use super::{Error, Watch};
+use crate::measured::{PipelinePlan, PipelineRun, RoundRun};
 use crate::run::{Arm, Bench, Findings, Measure, PAUSE, Progress, rounds};
 use ipcperf_core::result::Status;
 use ipcperf_stats::Rng;

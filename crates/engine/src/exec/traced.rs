@@ -1,7 +1,7 @@
 //! One run of a pipeline under a tracer: which system calls it makes. It yields no times.
 
-use super::ran::PipelinePlan;
 use super::{Error, Outlet, cannot_start, connect, judge};
+use crate::measured::PipelinePlan;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::io::pipe::splice;
 use ipcperf_sys::signals::Interrupts;

@@ -3,10 +3,10 @@
 //! itself, they become children of the coordinator, which ends them. It stays from one run of a pipeline to the next, so
 //! that its own start is in no figure.
 
-use super::ran::{PipelinePlan, Ran};
 use super::traced::{self, Calls};
 use super::{Error, Finished, Programs, connect};
 use crate::job::Failure;
+use crate::measured::{PipelinePlan, Ran};
 use crate::supervisor::{Stop, Supervisor};
 use crate::task::{TaskError, WorkerContext};
 use ipcperf_sys::clock::monotonic_ns;

@@ -1,6 +1,5 @@
 //! Findings about the machine that the rounds of the cells show.
 
-use crate::assemble::standstill::LONGEST_NS;
 use crate::connect::STRANGER;
 use ipcperf_core::findings::{self, Row};
 use ipcperf_core::result::{
@@ -11,6 +10,10 @@ use ipcperf_core::{Closes, Exchange, KnobValue, Placement, Wait};
 use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 use ipcperf_sys::limits;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// What an operation may take longer than the others without a finding, ns. The longest that the kernel's own timers hold up
+/// what nobody lost is 200 ms (the shortest timeout of TCP, `TCP_RTO_MIN`).
+pub(crate) const LONGEST_NS: f64 = 200e6;
 
 /// The figure of every accepted round.
 fn accepted(cell: &Cell) -> impl Iterator<Item = f64> {

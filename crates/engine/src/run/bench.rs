@@ -1,19 +1,19 @@
 //! Everything that measures slices, and the measurement of one.
 
-use super::findings::{
-    Around, BoundReadings, CellRun, Counts, Findings, Progress, Settings, SliceRun,
-};
-use super::topology::{is_rejected, usual};
 use crate::connect::Model;
 use crate::error::named;
 use crate::fit::Fit;
 use crate::job::{FailureKind, Job, ProgramJob};
+use crate::measured::{
+    Around, BoundReadings, CellRun, Counts, Findings, Progress, Settings, SliceRun,
+};
 use crate::noise;
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
 use crate::shim;
 use crate::slice::{self, SliceOutcome, Surroundings, Terms};
 use crate::slice_length::FEWEST;
+use crate::topology::{is_rejected, usual};
 use ipcperf_core::result::Status;
 use ipcperf_core::{Align, Idle, Missing, Seat, Shape};
 use ipcperf_stats::{FEWEST_ROUNDS, Rng};

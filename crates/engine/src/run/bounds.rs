@@ -1,8 +1,8 @@
 //! The machine's own limits, measured before the first round; the clock once more after the last.
 
 use super::bench::{Bench, HANG};
-use super::findings::CellRun;
 use crate::bounds::{Bound, BoundJob, BoundReport};
+use crate::measured::CellRun;
 use crate::supervisor::{Stop, Supervisor};
 use crate::{bounds, slice};
 use ipcperf_core::result::Status;

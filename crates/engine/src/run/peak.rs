@@ -2,8 +2,8 @@
 //! their load, so that 10 % and 95 % are shares of the same number, in every round.
 
 use super::bench::{Bench, Lengths};
-use super::findings::CellRun;
 use crate::job::FailureKind;
+use crate::measured::CellRun;
 use crate::plan::{CellPlan, Family};
 use ipcperf_core::result::Status;
 use ipcperf_stats::median;

@@ -6,10 +6,11 @@
 //! The number of confirm rounds is fixed before the first of them. The reference of a question is in its block twice; if the
 //! two differ, something disturbs the comparison that pairing does not cancel.
 
-use super::findings::{CellRun, Findings, Part, Progress, Settings, pause};
-use super::topology::{figures, usual};
 use super::{Arm, Bench, Lengths, Measure, rounds};
+use crate::assemble::figures_of;
+use crate::measured::{CellRun, Findings, Part, Progress, Settings, pause};
 use crate::plan::CellPlan;
+use crate::topology::{counting, usual};
 use ipcperf_core::result::{CellKey, Question, Stage};
 use ipcperf_core::{Figure, OptionSet};
 use ipcperf_stats::{
@@ -257,7 +258,7 @@ impl<'a, 'b> StagedRun<'a, 'b> {
             let cell = &self.cells[*arm];
             let is_rate = cell.plan.key.pattern.facts().figure != Figure::Time;
             let mut row = vec![None; rounds];
-            for (round, figure) in figures(cell, &usual, ns) {
+            for (round, figure) in counting(cell, &usual, figures_of(cell, ns)) {
                 let log = if is_rate { -figure.ln() } else { figure.ln() };
                 row[round as usize] = Some(log).filter(|log| log.is_finite());
             }
@@ -524,8 +525,11 @@ impl<'a, 'b> StagedRun<'a, 'b> {
         if !self.staging.questions[question].has_tail || !is_time {
             return own;
         }
-        let figures =
-            figures(&self.cells[cell], &usual(&self.bench.bounds), self.bench.ns_per_tick());
+        let figures = counting(
+            &self.cells[cell],
+            &usual(&self.bench.bounds),
+            figures_of(&self.cells[cell], self.bench.ns_per_tick()),
+        );
         let Some(operation) = median(&figures.into_values().collect::<Vec<_>>()) else {
             return own;
         };

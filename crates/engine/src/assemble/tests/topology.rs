@@ -1,7 +1,7 @@
 //! Slices whose CPUs were elsewhere.
 
 use super::*;
-use crate::run::topology::{is_rejected, usual};
+use crate::topology::{is_rejected, usual};
 use ipcperf_core::result::CoreKind;
 use ipcperf_stats::Rng;
 

@@ -1,6 +1,9 @@
 //! The settings of a run, its progress reports, and its results.
 
-use crate::exec::PipelineRun;
+mod pipelines;
+
+pub use pipelines::{PipelinePlan, PipelineRun, Ran, RoundRun, Seen};
+
 use crate::fit::Fit;
 use crate::inject::Injection;
 use crate::job::{CallsReport, FailureKind};
@@ -53,7 +56,7 @@ pub struct Counts {
     pub batch: u64,
 }
 
-/// How long a round does nothing, so that the machine can be seen without a load: as long as a slice. [`super::Bench::pause`]
+/// How long a round does nothing, so that the machine can be seen without a load: as long as a slice. [`Bench::pause`](crate::run::Bench::pause)
 /// leaves it out where the last one was less than a second ago.
 #[must_use]
 pub fn pause(settings: &Settings) -> Duration {

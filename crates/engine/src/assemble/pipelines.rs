@@ -1,7 +1,7 @@
 //! From the runs of a pipeline to the result document.
 
-use super::ran::{PipelineRun, Ran, RoundRun, Seen};
-use crate::assemble::metric::{modal, over_rounds, spread};
+use super::metric::{modal, over_rounds, spread};
+use crate::measured::{PipelineRun, Ran, RoundRun, Seen};
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
     ByteProof, Counted, Metric, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,

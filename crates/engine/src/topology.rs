@@ -4,8 +4,7 @@
 //! tells is how long one cache line takes there and back, which every slice on two CPUs reads before and after it. The
 //! figure of the slice is never asked.
 
-use super::findings::{BoundReadings, CellRun, Findings, SliceRun};
-use crate::assemble::figures_of;
+use crate::measured::{BoundReadings, CellRun, Findings, SliceRun};
 use ipcperf_core::units::format_nanos;
 use ipcperf_core::{Placement, map_of};
 use ipcperf_stats::{FEWEST_ROUNDS, median};
@@ -34,10 +33,12 @@ pub(crate) fn is_rejected(cell: &CellRun, round: u64, usual: Option<&Usual>) -> 
     })
 }
 
-/// The primary metric of a cell in each round that counts, as far as is known so far: to decide what is measured next. `ns`
-/// is the length of a tick.
-pub(crate) fn figures(cell: &CellRun, usual: &Usual, ns: f64) -> BTreeMap<u64, f64> {
-    let mut figures = figures_of(cell, ns);
+/// Of the figures of a cell by rounds, those that count as far as is known so far: to decide what is measured next.
+pub(crate) fn counting(
+    cell: &CellRun,
+    usual: &Usual,
+    mut figures: BTreeMap<u64, f64>,
+) -> BTreeMap<u64, f64> {
     if let Some(usual) = usual.get(&cell.plan.key.placement) {
         let elsewhere = cell.slices.iter().filter(|slice| worst(slice, *usual).is_some());
         let again = |round| {
