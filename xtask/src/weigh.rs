@@ -38,7 +38,7 @@ mod ceiling {
         ("fuzz", 870),
         ("xtask", 4_272),
     ];
-    pub(super) const TEST_LINES: usize = 41_925;
+    pub(super) const TEST_LINES: usize = 41_927;
     pub(super) const TOKENS: usize = 921_479;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     /// Imports that close a circle between folders of a crate.

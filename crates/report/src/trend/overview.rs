@@ -44,14 +44,14 @@ fn doc(all: &[Trend], style: &Style) -> Doc {
         };
         let count = trend.compared().to_string();
         let [latest, before] = trend.figures();
-        Row::new([trend.cell().to_owned(), count, before, latest, trend.change()]).tone(tone)
+        Row::new([trend.cell().to_owned(), trend.change(), latest, before, count]).tone(tone)
     };
     let columns = [
         Column::text("cell"),
-        Column::number("documents").rank(1),
-        Column::number("before"),
-        Column::number("latest"),
         Column::text("change"),
+        Column::number("latest"),
+        Column::number("before"),
+        Column::number("documents").rank(1),
     ];
     let (left, rest) = if style.verbose { (0, others.as_slice()) } else { (others.len(), &[][..]) };
     let listed = changed.iter().chain(&lost).chain(&unchanged).chain(rest);

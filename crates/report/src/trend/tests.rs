@@ -264,7 +264,9 @@ fn a_cell_that_lost_its_figure_is_listed_and_one_with_too_few_is_counted() {
     let text = shown(Format::Table, false);
     assert!(text.starts_with("No change is shown in 2 cells; 1 cell lost its figure\n"), "{text}");
     assert!(
-        text.contains("\ntcp ping-pong 64B same-llc           2  20.0 us        -  failed"),
+        text.contains(
+            "\ntcp ping-pong 64B same-llc   failed                 -  20.0 us          2"
+        ),
         "{text}"
     );
     assert!(text.contains("Not listed: 1 cell with fewer"), "{text}");
