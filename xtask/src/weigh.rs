@@ -30,7 +30,7 @@ mod ceiling {
         ("crates/stats", 1_394),
         ("crates/judge", 2_588),
         ("crates/render", 2_655),
-        ("crates/report", 13_154),
+        ("crates/report", 13_156),
         ("crates/study", 1_995),
         ("crates/ipcperf", 10_981),
         ("crates/builtin", 8),
@@ -50,7 +50,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 232_078;
+    pub(super) const MARKDOWN_BYTES: usize = 232_100;
 }
 
 /// Folders of Rust that are counted.

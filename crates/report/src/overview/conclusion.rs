@@ -152,8 +152,10 @@ impl<'a> Overview<'a> {
             let why = why.unwrap_or_default();
             // What spins first is in the table and never chosen.
             let is_among = contest.others().iter().any(|one| one.relation.is_faster());
-            let who = if is_among { "No other that sleeps at once" } else { "No other here" };
-            reasons.push(format!("{who} is more than {margin} faster{why}."));
+            let which = if is_among { " that sleep at once" } else { "" };
+            reasons.push(format!(
+                "Of the others compared{which}, none is more than {margin} faster{why}."
+            ));
         }
         if !open.is_empty() {
             let mut known = open.clone();

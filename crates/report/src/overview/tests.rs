@@ -34,8 +34,8 @@ fn crowded() -> ResultSet {
 fn a_survey_on_one_screen() {
     insta::assert_snapshot!(written(&sample::survey(), &Style::default()), @r"
     USE fifo: 72.1 us round trip, 18.0 us CPU per message
-        No other that sleeps at once is more than 10 % faster; fifo reconnects after
-        a restart.
+        Of the others compared that sleep at once, none is more than 10 % faster;
+        fifo reconnects after a restart.
 
     TCP instead           1.3x slower  [1.3, 1.4] to reach another host
     UNIX socket instead  1.05x slower  [1.03, 1.07] (within 10 %)
@@ -76,7 +76,7 @@ fn wide_screens_have_more_columns() {
     let style = Style { width: 200, ..Style::default() };
     insta::assert_snapshot!(written(&sample::survey(), &style), @r"
     USE fifo: 72.1 us round trip, 18.0 us CPU per message
-        No other that sleeps at once is more than 10 % faster; fifo reconnects after a restart.
+        Of the others compared that sleep at once, none is more than 10 % faster; fifo reconnects after a restart.
 
     TCP instead           1.3x slower  [1.3, 1.4] to reach another host
     UNIX socket instead  1.05x slower  [1.03, 1.07] (within 10 %)
@@ -112,9 +112,9 @@ fn narrow_screens_say_what_they_hide() {
     insta::assert_snapshot!(written(&sample::survey(), &style), @r"
     USE fifo: 72.1 us round trip, 18.0 us
     CPU per message
-        No other that sleeps at once is more
-        than 10 % faster; fifo reconnects
-        after a restart.
+        Of the others compared that sleep at
+        once, none is more than 10 % faster;
+        fifo reconnects after a restart.
 
     TCP instead; 1.3x slower; [1.3, 1.4] to
     reach another host
@@ -223,8 +223,8 @@ fn at_grade_f_ratios_hold_and_nothing_is_as_fast() {
     set.noise.grade = "F".to_owned();
     insta::assert_snapshot!(written(&set, &Style::default()), @r"
     USE fifo: 72.1 us round trip, 18.0 us CPU per message
-        No other that sleeps at once is more than 10 % faster; fifo reconnects after
-        a restart.
+        Of the others compared that sleep at once, none is more than 10 % faster;
+        fifo reconnects after a restart.
     At noise grade F ratios with an interval hold; absolute figures, tails and
     equality do not (steal 0.4 %).
 
@@ -327,7 +327,7 @@ fn the_first_line_says_what_to_use_and_the_second_why() {
     assert!(
         tied.contains("USE tcp: ")
             && tied.contains(
-                "No other here is more than 10 % faster; tcp is two-way and reconnects after a restart."
+                "Of the others compared, none is more than 10 % faster; tcp is two-way and reconnects after a restart."
             ),
         "{tied}"
     );
