@@ -32,14 +32,14 @@ mod ceiling {
         ("crates/render", 2_655),
         ("crates/report", 13_156),
         ("crates/study", 1_995),
-        ("crates/ipcperf", 10_981),
+        ("crates/ipcperf", 10_986),
         ("crates/builtin", 8),
         ("crates/conformance", 3_497),
         ("fuzz", 870),
         ("xtask", 4_272),
     ];
     pub(super) const TEST_LINES: usize = 41_927;
-    pub(super) const TOKENS: usize = 921_479;
+    pub(super) const TOKENS: usize = 921_489;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 8;

@@ -59,7 +59,12 @@ pub(super) const DETECTORS: &[Detector] = &[
         Act { bounds: true, ..Act::of("pipe stream 1M same-cpu touch=none") },
         "E-IMPOSSIBLE",
     ),
-    of(injectors::LOSE, "losses of what may lose", Act::of("udp stream 64 same-cpu"), "W-LOSS"),
+    of(
+        injectors::LOSE,
+        "losses of what may lose",
+        Act { slice_ms: 100, ..Act::of("udp stream 64 same-cpu") },
+        "W-LOSS",
+    ),
     of(injectors::ALLOCATE, "page faults while it is timed", PING, "W-FAULT"),
     of(
         injectors::UNPIN,
