@@ -161,7 +161,7 @@ fn show_result(set: &ResultSet, format: Format, style: &Style) {
         .take(2)
         .map(|(cell, figure)| {
             let twice = [(result.clone(), figure.clone()), (result.clone(), figure)];
-            ipcperf_report::trend(&cell, twice.to_vec(), "a.json")
+            ipcperf_report::trend(&cell, twice.to_vec(), &result.started_utc)
         })
         .collect();
     check(&written(|out| ipcperf_report::trends(&trends, format, style, out)), format, style);

@@ -20,7 +20,8 @@ struct Count {
 
 /// The most of each count. Only a new feature raises them, by what it takes; its commit says so.
 mod ceiling {
-    /// Lines of code by crate. Those of the instrument (`core` to `render`) rise only with a mechanism, a pattern or a fact.
+    /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
+    /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 15] = [
         ("crates/core", 6_403),
         ("crates/ring", 674),
@@ -30,16 +31,16 @@ mod ceiling {
         ("crates/stats", 1_394),
         ("crates/judge", 2_588),
         ("crates/render", 2_655),
-        ("crates/report", 13_156),
+        ("crates/report", 13_163),
         ("crates/study", 1_995),
-        ("crates/ipcperf", 10_986),
+        ("crates/ipcperf", 10_988),
         ("crates/builtin", 8),
         ("crates/conformance", 3_497),
         ("fuzz", 870),
         ("xtask", 4_272),
     ];
-    pub(super) const TEST_LINES: usize = 41_927;
-    pub(super) const TOKENS: usize = 921_489;
+    pub(super) const TEST_LINES: usize = 41_939;
+    pub(super) const TOKENS: usize = 921_597;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 8;

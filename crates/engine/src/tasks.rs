@@ -1,4 +1,4 @@
-//! The tasks of worker processes: rows, those of the instrument here, and those that a command brings with it.
+//! Tasks of worker processes. Each is a row: the instrument has its rows here, and a command brings its own.
 
 use crate::bounds::{BoundJob, BoundReport};
 use crate::job::{Failure, Job, Segment, SideReport};

@@ -111,7 +111,7 @@ impl Command {
     }
 
     fn declared(&self) -> clap::Command {
-        // What documents the type of its arguments is no help.
+        // clap takes the comment on the type of the arguments for help, which it is not.
         let command = (self.arguments)(clap::Command::new(self.name));
         let command = command.about(self.about).long_about(None::<&str>).hide(self.is_hidden);
         match self.examples {

@@ -91,6 +91,11 @@ pub(crate) fn cast<D: Document>(document: &dyn Document) -> Option<&D> {
     (document as &dyn Any).downcast_ref()
 }
 
+/// The same, taken out of its box.
+pub(crate) fn cast_box<D: Document>(document: Box<dyn Document>) -> Option<Box<D>> {
+    (document as Box<dyn Any>).downcast().ok()
+}
+
 /// The same, to be changed.
 pub(crate) fn cast_mut<D: Document>(document: &mut dyn Document) -> Option<&mut D> {
     (document as &mut dyn Any).downcast_mut()

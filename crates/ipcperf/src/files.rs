@@ -13,14 +13,14 @@ pub(crate) struct FilesArgs {
     /// cannot be read are named and skipped (exit code 4)
     #[arg(required_unless_present = "files_from", value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Also read the files listed in FILE, one per line, relative to the current directory; '-' is standard input, as behind
-    /// find . -name '*.json' |
+    /// Also read the files listed in FILE, one per line, relative to the current directory; '-' reads the list from
+    /// standard input (find . -name '*.json' | ...)
     #[arg(long, value_name = "FILE")]
     pub(crate) files_from: Option<PathBuf>,
 }
 
 impl FilesArgs {
-    /// The files that were named, those of folders and those of a list.
+    /// Every file that was named, that lies in a named folder, or that the list names.
     pub(crate) fn list(&self) -> Result<Vec<PathBuf>, Stop> {
         let Self { files, files_from } = self;
         let named = files.iter().chain(files_from);
@@ -42,7 +42,7 @@ impl FilesArgs {
             let names = entries.flatten().map(|entry| entry.path());
             let mut found: Vec<PathBuf> = names.filter(|name| is_json(name)).collect();
             if found.is_empty() {
-                // Told where it is read, as a file that cannot be.
+                // The error comes when it is read.
                 found.push(path);
             }
             found.sort();
@@ -60,16 +60,16 @@ fn no_file_in(folder: &Path) -> String {
     format!("no .json file in '{}'", folder.display())
 }
 
-/// Whether a folder means this file, too: nobody waits for what a FIFO might say.
+/// Whether a folder stands for this file. A FIFO is left out, because reading one may wait forever.
 fn is_json(path: &Path) -> bool {
     path.is_file() && path.extension().is_some_and(|extension| extension == "json")
 }
 
-/// Most files that are named which are no results.
+/// How many files that are not results are named at most.
 const NAMED: usize = 8;
 
-/// What was read of several files, one after another. What is no result is counted, named and left out, as long as there
-/// is one.
+/// Several files that are read one after another. Those that are not results are counted, named and left out, unless all
+/// are.
 #[derive(Debug, Default)]
 pub(crate) struct FilesRead {
     /// How many were results.
@@ -116,7 +116,7 @@ impl FilesRead {
         }
     }
 
-    /// Tells what was left out; the exit code is 4 if something cannot be read.
+    /// Says what was left out; the exit code is 4 if something cannot be read.
     pub(crate) fn end(mut self) -> Result<ExitCode, Stop> {
         let others = self.others.len();
         let all = self.count + others;

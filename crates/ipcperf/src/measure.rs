@@ -2,7 +2,7 @@
 
 use crate::args::{OutputArgs, RunArgs};
 use crate::counts::{counts, each_alone, fits};
-use crate::document::{self, cast, shareable};
+use crate::document::{self, cast_box, shareable};
 use crate::error::{Code, Stop};
 use crate::gates::Gates;
 use crate::output::{self, Publication, Target};
@@ -445,10 +445,9 @@ pub(crate) fn record(
     let Shown { registry, args, raw, gates } = *shown;
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
-    let done = document::done(&plan.command, args)?;
-    if let Some(set) = done.as_deref().and_then(cast::<ResultSet>) {
-        let code = verdict(set).or(gates.check(set)).map_or(ExitCode::SUCCESS, ExitCode::from);
-        return Ok((code, set.clone()));
+    if let Some(set) = document::done(&plan.command, args)?.and_then(cast_box::<ResultSet>) {
+        let code = verdict(&set).or(gates.check(&set)).map_or(ExitCode::SUCCESS, ExitCode::from);
+        return Ok((code, *set));
     }
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();

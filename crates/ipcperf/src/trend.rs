@@ -52,27 +52,29 @@ fn run(registry: &Registry, args: &TrendArgs) -> Result<ExitCode, Stop> {
     if let Some(file) = file {
         output::spares(file, &files)?;
     }
-    let mut reading = FilesRead::default();
-    let mut documents: Vec<(DatedResult, CellFigures)> = match files.as_slice() {
+    let (mut documents, code) = match files.as_slice() {
         [file] => {
             let name = output::without_home(&file.display().to_string());
-            reading.count += 1;
-            vec![figures_of(name, &document::read_result(file)?)]
+            (vec![figures_of(name, &document::read_result(file)?)], ExitCode::SUCCESS)
         }
-        files => {
-            let read = |text: &str| document::load(text).map_err(|why| why.to_string());
-            let read = files.iter().filter_map(|file| reading.one(file, read));
-            read.map(|(name, set)| figures_of(name, &set)).collect()
-        }
+        files => read(files)?,
     };
     documents.sort_by(|(a, _), (b, _)| a.started_utc.cmp(&b.started_utc));
-    let code = reading.end()?;
     let cells = cells(registry, &args.cell, &documents)?;
-    let newest = documents.last().map_or("", |(result, _)| result.name.as_str());
+    let newest = documents.last().map_or("", |(result, _)| result.started_utc.as_str());
     let trends: Vec<Trend> =
         cells.iter().map(|cell| trend(cell, having(&documents, cell), newest)).collect();
     let style = output::style(&args.look, file.is_some());
     output::put(file, |out| ipcperf_report::trends(&trends, format, &style, out)).map(|_| code)
+}
+
+/// What the results among several files say, and how the program ends if some are none.
+fn read(files: &[PathBuf]) -> Result<(Vec<(DatedResult, CellFigures)>, ExitCode), Stop> {
+    let mut reading = FilesRead::default();
+    let load = |text: &str| document::load(text).map_err(|why| why.to_string());
+    let sets = files.iter().filter_map(|file| reading.one(file, load));
+    let documents = sets.map(|(name, set)| figures_of(name, &set)).collect();
+    Ok((documents, reading.end()?))
 }
 
 /// The results that have a cell, with its figure.

@@ -9,8 +9,8 @@ pub fn curve(load: &Load) -> Load {
     Load { think_ns, burst, window, ..Load::default() }
 }
 
-/// The mechanism and whatever knobs the user turned, with what the kernel made of them: `pipe size=5000 (got 8K)`. Those
-/// of which it granted less than usual are there, too: `pipe size=64K (got 8K)`.
+/// The mechanism and whatever knobs the user turned, with what the kernel made of them: `pipe size=5000 (got 8K)`. Knobs
+/// of which it granted less than usual are included: `pipe size=64K (got 8K)`.
 pub fn name(cell: &Cell) -> String {
     let mut name = cell.key.mechanism.clone();
     for (knob, KnobReading { requested, effective, shortage }) in &cell.knobs {

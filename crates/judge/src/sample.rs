@@ -223,7 +223,7 @@ pub trait Build {
     fn idle(self, idle: Idle) -> Self;
     /// With a knob, as asked for and as granted.
     fn knob(self, name: &str, requested: Option<u64>, effective: u64) -> Self;
-    /// With a knob whose value is a word.
+    /// With a knob that has a word as its value.
     fn word(self, name: &str, word: &str) -> Self;
     /// Without figures, for this reason.
     fn not_ok(self, status: Status, reason: &str) -> Self;

@@ -1,4 +1,4 @@
-//! What a worker is to find out about the machine, and what it found.
+//! Jobs of workers that measure the machine, and their reports.
 
 use super::{Chunks, Intervals};
 use crate::hot::Spill;

@@ -61,7 +61,7 @@ pub struct Trend {
     /// Of the last document that counts.
     pub(super) machine: DatedResult,
     points: Vec<TrendPoint>,
-    /// The latest of all results, whether it has the cell or not.
+    /// When the latest of all results was started, whether it has the cell or not. A copy of it has another name.
     newest: String,
 }
 
@@ -112,8 +112,8 @@ fn incomparable(
     }
 }
 
-/// A cell over the results that have it, the oldest first; `newest` is the latest of all results. What cannot be compared with
-/// the last one that has a figure is left out, with the reason.
+/// A cell over the results that have it, the oldest first. `newest` says when the latest of all results was started. Results
+/// that cannot be compared with the last one that has a figure are left out, with the reason.
 #[must_use]
 pub fn trend(cell: &str, documents: Vec<(DatedResult, CellFigure)>, newest: &str) -> Trend {
     let counts = |figure: &CellFigure| figure.value.is_some() && !figure.not_confirmed;
@@ -295,7 +295,7 @@ impl Trend {
     pub(super) fn latest(&self) -> Latest {
         let [last, before] = self.last_two();
         let newest = self.shown().last().copied();
-        let is_compared = newest.is_some_and(|point| point.name == self.newest);
+        let is_compared = newest.is_some_and(|point| point.started_utc == self.newest);
         match (newest, self.ratio()) {
             _ if last.is_none() => Latest::TooFew,
             _ if !is_compared => Latest::Absent,
@@ -346,6 +346,13 @@ impl Trend {
             };
         }
         let words = |value| by_metric(&last.figure.metric, value);
+        if self.latest() == Latest::Absent {
+            return format!(
+                "{} in {}; not in the latest result, or not compared",
+                words(value),
+                last.name
+            );
+        }
         let Some((before, old)) = before else {
             return format!("{} in {}, and nothing to compare it with", words(value), last.name);
         };

@@ -1,5 +1,6 @@
 //! Cells over time.
 
+use super::over_time::Latest;
 use super::*;
 use crate::testing::sample::{self, Build};
 use crate::testing::sound::{HOSTILE, is_sound};
@@ -39,7 +40,7 @@ fn follow(cell: &str, documents: Vec<(DatedResult, CellFigures)>) -> Trend {
         Some((named(&name, document), cells.remove(cell)?))
     };
     let found: Vec<_> = names.zip(documents).filter_map(has).collect();
-    let newest = found.last().map(|(result, _)| result.name.clone()).unwrap_or_default();
+    let newest = found.last().map(|(result, _)| result.started_utc.clone()).unwrap_or_default();
     trend(cell, found, &newest)
 }
 
@@ -194,6 +195,19 @@ fn a_result_that_is_given_twice_is_one_point() {
     assert!(shown.contains("- b.json: the same result as a.json\n"), "{shown}");
 }
 
+/// The copy of the latest result has another name, and every cell was said not to be in the latest result.
+#[test]
+fn a_copy_of_the_latest_result_hides_nothing() {
+    let latest = || document(10_500.0, same);
+    let found = follow(PIPE, vec![document(10_000.0, same), latest(), latest()]);
+    assert_eq!((found.latest(), found.change().as_str()), (Latest::Unchanged, "no change shown"));
+    let cell = document(10_000.0, same).1.remove(PIPE).unwrap();
+    let absent = [(named("a.json", document(10_000.0, same).0), cell)];
+    let absent = trend(PIPE, absent.to_vec(), "2030-01-01T00:00:00Z");
+    assert_eq!(absent.latest(), Latest::Absent);
+    assert_eq!(absent.step(), "10.0 us in a.json; not in the latest result, or not compared");
+}
+
 #[test]
 fn screened_values_share_one_line_and_are_not_compared() {
     use ipcperf_core::result::{Round, Stage};
@@ -251,7 +265,7 @@ fn a_cell_that_lost_its_figure_is_listed_and_one_with_too_few_is_counted() {
             named("a.json", document(1e4, same).0),
             CellFigure { value: Some(1e4), ..CellFigure::default() },
         )],
-        "z.json",
+        "2030-01-01T00:00:00Z",
     );
     let other = |set: &mut ResultSet| set.host.cpu_model = "Another CPU".to_owned();
     let moved =
@@ -303,7 +317,7 @@ fn hostile_names_and_values_are_printed_harmlessly() {
         let documents = [(HOSTILE, &summary), ("a\u{202e}.json", &other), (HOSTILE, &summary)];
         let documents =
             documents.map(|(name, summary)| (named(name, summary.clone()), cell.clone()));
-        is_sound(&text(&trend(word, documents.to_vec(), HOSTILE), Format::Html, 80));
+        is_sound(&text(&trend(word, documents.to_vec(), ""), Format::Html, 80));
     }
     let one = named("a\u{202e}.json", summary);
     let shown = text(
