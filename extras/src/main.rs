@@ -7,5 +7,5 @@
 fn main() -> std::process::ExitCode {
     let mut registry = ipcperf::builtin();
     ipcperf_extras::visit_all(&mut registry);
-    ipcperf::Cli::new(registry).run()
+    ipcperf::cli(registry).run()
 }

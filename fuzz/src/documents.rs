@@ -2,11 +2,12 @@
 
 use crate::edits::{self, COMPARISON, PROFILE, REPLICATION, RESULTS};
 use crate::soundness::{self, check, written};
-use ipcperf::Registry;
-use ipcperf_core::result::{Comparison, Profile, Replication, ResultSet};
-use ipcperf_report::{
-    Document, Format, LoadError, Recorded, Rows, Show, Style, Terms, read_document,
-};
+use ipcperf::{Registry, read_document};
+use ipcperf_core::result::{Comparison, ResultSet};
+use ipcperf_programs::profile::Profile;
+use ipcperf_report::{Document, Format, LoadError, Recorded, Rows, Show, Style, Terms};
+use ipcperf_studies::across;
+use ipcperf_studies::replication::Replication;
 use serde::Serialize;
 use serde_json::Value;
 use std::borrow::Cow;
@@ -102,7 +103,7 @@ pub fn profile(bytes: &[u8]) {
     let text = edits::edited(&OLD_PROFILE, changes).to_string();
     let Some(document) = loaded(Profile::load(&text)) else { return };
     comes_back(&document, Profile::load);
-    let shown = written(|out| ipcperf_report::profile(&document, format, &style, out));
+    let shown = written(|out| document.show(&Show::new(format, &style), out));
     check(&shown, format, &style);
 }
 
@@ -172,15 +173,15 @@ pub fn show_replication(document: &Replication, format: Format, styles: &[Style]
     for style in styles {
         let pictures = style.full.then_some("pictures");
         let text =
-            written(|out| ipcperf_report::replication(document, format, style, pictures, out));
+            written(|out| document.show(&Show { pictures, ..Show::new(format, style) }, out));
         check(&text, format, style);
         if matches!(format, Format::Table | Format::Markdown | Format::Csv) {
             let both = [document.clone(), document.clone()];
-            check(&written(|out| ipcperf_report::across(&both, format, style, out)), format, style);
+            check(&written(|out| across(&both, format, style, out)), format, style);
         }
     }
     if format == Format::Html {
-        for (name, picture) in ipcperf_report::plots(document) {
+        for (name, picture) in document.pictures() {
             let is_fit = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
             assert!(name.chars().all(is_fit) && name.ends_with(".svg"), "{name}");
             soundness::printable(&picture);

@@ -16,7 +16,7 @@ pub const RESULTS: [&str; 7] = [
     include_str!("../../crates/ipcperf/tests/it/fixtures/result-1.0.json"),
 ];
 pub const REPLICATION: &str =
-    include_str!("../../crates/report/src/replication/fixtures/marhubi.json");
+    include_str!("../../crates/studies/src/screens/fixtures/marhubi.json");
 pub const COMPARISON: &str = include_str!("../documents/comparison.json");
 pub const PROFILE: &str = include_str!("../documents/profile.json");
 

@@ -3,18 +3,19 @@
 use crate::documents;
 use crate::edits::REPLICATION;
 use crate::soundness;
-use ipcperf::Cli;
+use ipcperf::{Registry, read_job};
 use ipcperf_core::Knob;
-use ipcperf_core::result::{Noise, Replication, Scale};
+use ipcperf_core::result::Noise;
 use ipcperf_report::Format;
 use ipcperf_stats::Histogram;
-use ipcperf_study::{Findings, Measured, Readings, Study};
+use ipcperf_studies::claims::{Arm, Findings, Measured, Readings, Study, csv_files};
+use ipcperf_studies::replication::{Replication, Scale};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::LazyLock;
 use toml::{Table, Value};
 
-static CLI: LazyLock<Cli> = LazyLock::new(Cli::builtin);
+static REGISTRY: LazyLock<Registry> = LazyLock::new(ipcperf::builtin);
 /// A replication of no study.
 static NOTHING: LazyLock<Replication> = LazyLock::new(|| {
     let document =
@@ -63,11 +64,11 @@ pub fn job(bytes: &[u8]) {
         Some((0, words)) => job_of_words(words).into(),
         _ => String::from_utf8_lossy(bytes),
     };
-    let flags = match CLI.read_job(&text) {
+    let flags = match read_job(&REGISTRY, &text) {
         Ok(flags) => flags,
         Err(error) => return assert!(!error.trim().is_empty()),
     };
-    let again = CLI.read_job(&job_of(&flags));
+    let again = read_job(&REGISTRY, &job_of(&flags));
     assert_eq!(again.as_ref(), Ok(&flags), "{}", job_of(&flags));
 }
 
@@ -112,7 +113,7 @@ pub fn study(bytes: &[u8]) {
 
 fn show(study: &Study, text: &str) {
     let document = measured(study, text);
-    for (name, rows) in ipcperf_study::csv_files(study, &document.studies[0]) {
+    for (name, rows) in csv_files(study, &document.studies[0]) {
         let is_fit = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
         assert!(name.chars().all(is_fit) && !name.starts_with('.'), "{name}");
         assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{rows:?}");
@@ -129,7 +130,7 @@ fn measured(study: &Study, text: &str) -> Replication {
     };
     let names: BTreeSet<String> =
         text.split('(').map(|part| named(part.trim_end()).into_iter().rev().collect()).collect();
-    let arm = |arm: &ipcperf_study::Arm| {
+    let arm = |arm: &Arm| {
         let mut measured = Measured::new(arm);
         for round in 0..ROUNDS {
             let mut readings = Readings::default();

@@ -22,25 +22,30 @@ struct Count {
 mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
-    pub(super) const CODE_LINES: [(&str, usize); 15] = [
-        ("crates/core", 6_403),
+    pub(super) const CODE_LINES: [(&str, usize); 20] = [
+        ("crates/core", 5_947),
         ("crates/ring", 674),
-        ("crates/sys", 13_820),
+        ("crates/sys", 11_049),
         ("crates/mech", 7_629),
-        ("crates/engine", 19_081),
+        ("crates/engine", 17_021),
         ("crates/stats", 1_394),
-        ("crates/judge", 2_588),
+        ("crates/judge", 2_563),
         ("crates/render", 2_655),
-        ("crates/report", 13_163),
-        ("crates/study", 1_995),
-        ("crates/ipcperf", 10_988),
+        ("crates/report", 11_485),
+        ("crates/packed", 38),
+        ("crates/kit", 2_333),
+        ("crates/ask", 5_833),
+        ("crates/programs", 6_177),
+        ("crates/studies", 5_945),
+        ("crates/ipcperf", 47),
+        ("crates/testing", 0),
         ("crates/builtin", 8),
         ("crates/conformance", 3_497),
-        ("fuzz", 870),
-        ("xtask", 4_272),
+        ("fuzz", 872),
+        ("xtask", 4_305),
     ];
-    pub(super) const TEST_LINES: usize = 41_939;
-    pub(super) const TOKENS: usize = 921_597;
+    pub(super) const TEST_LINES: usize = 42_070;
+    pub(super) const TOKENS: usize = 925_567;
     pub(super) const TOKENS_PER_LINE: f64 = 10.36;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 8;
@@ -64,7 +69,15 @@ const JUDGING: [&str; 8] =
 const JUDGES: [&str; 3] = ["crates/stats/", "crates/judge/", "xtask/"];
 
 /// Crates that show something to people.
-const SHOWING: [&str; 3] = ["crates/render/", "crates/report/", "crates/ipcperf/"];
+const SHOWING: [&str; 7] = [
+    "crates/render/",
+    "crates/report/",
+    "crates/kit/",
+    "crates/ask/",
+    "crates/programs/src/record/screen.rs",
+    "crates/studies/",
+    "crates/ipcperf/",
+];
 /// Names by which code shows that it knows a format, and the files that may: renderers.
 const FORMATS: [(&str, &[&str]); 3] = [
     ("HTML", &["html", "Html"]),

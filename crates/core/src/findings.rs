@@ -4,10 +4,8 @@
 
 #![expect(missing_docs, reason = "the sentence of a row says what it is")]
 
-mod audit;
 mod checks;
 
-pub use audit::*;
 pub use checks::*;
 
 use crate::result::{Check, Finding, Rating};
@@ -87,7 +85,9 @@ const fn finding(
     Row { code, subject: "", is_of_audit: false, limit, sentence, consequence, remedy }
 }
 
-const fn of_benchmark(
+/// A row of `ipcperf audit`: a sentence with its words in braces, its consequence and its remedy.
+#[must_use]
+pub const fn of_benchmark(
     code: &'static str,
     sentence: &'static str,
     consequence: &'static str,
@@ -535,19 +535,6 @@ pub const ALL: &[Row] = &[
     CLIENT_PORTS,
     REFUSED_BEFORE,
     REAPED,
-    OWN_BYTES,
-    SETUP_TIMED,
-    TEARDOWN_TIMED,
-    LATE_WAIT,
-    UNTIMED_WAIT,
-    NOT_AWAITED,
-    UNREAD,
-    OTHER_SIZE,
-    ONE_PROCESS,
-    UNEQUAL_CALLS,
-    SHARED_CPU,
-    NOT_PINNED,
-    NOT_TOUCHED,
     NEEDS,
     PINNING,
     DIRECTORY,

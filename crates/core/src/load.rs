@@ -6,7 +6,8 @@ use crate::load_value::{
     Transform, count, nanos, packet, rate,
 };
 use crate::missing::Missing;
-use crate::names::{Closes, ServerStyle, names};
+use crate::names;
+use crate::names::{Closes, ServerStyle};
 use crate::namespace::{FollowIn, Network};
 use crate::spec::{BackPressure, Spec};
 use crate::units::{format_duration, sizes};

@@ -1,6 +1,7 @@
 //! The values of load options: as types, and parsed from what was typed.
 
-use crate::names::{UnknownName, names, nearest};
+use crate::names;
+use crate::names::{UnknownName, nearest};
 use crate::units::{MAX_SIZE, bytes, duration, format_bytes, format_duration, format_size, sizes};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -71,7 +71,8 @@ macro_rules! words {
     };
 }
 
-/// A closed list of words that documents contain, too.
+/// A closed list of words that documents contain, too. The crate needs serde, and a feature `schema` with schemars.
+#[macro_export]
 macro_rules! names {
     ($(#[$doc:meta])* $kind:literal $name:ident { $($(#[$item_doc:meta])* $item:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -82,9 +83,7 @@ macro_rules! names {
         $crate::words! { $kind $name { $($item = $text,)+ } }
     };
 }
-pub(crate) use names;
-
-names! {
+crate::names! {
     /// Where a client connects to.
     "listener" ListenerKind {
         /// A UNIX stream socket with a path.
@@ -108,7 +107,7 @@ names! {
     }
 }
 
-names! {
+crate::names! {
     /// What grows where one mechanism may overtake another.
     #[derive(Default)]
     "axis" Axis {
@@ -124,7 +123,7 @@ names! {
     }
 }
 
-names! {
+crate::names! {
     /// How a server waits for those who connect.
     "server" Serving {
         /// It sleeps in `accept`.
@@ -134,7 +133,7 @@ names! {
     }
 }
 
-names! {
+crate::names! {
     /// Which side closes a connection first. Over TCP its port then stays in TIME_WAIT.
     #[derive(Default)]
     "side" Closes {
@@ -146,7 +145,7 @@ names! {
     }
 }
 
-names! {
+crate::names! {
     /// How a server of the pattern `serve` is built.
     #[derive(Default)]
     "style of a server" ServerStyle {
@@ -162,7 +161,7 @@ names! {
     }
 }
 
-names! {
+crate::names! {
     /// What clients are that connect at the same time.
     "kind of clients" ClientKind {
         /// Threads of one process.
@@ -172,7 +171,7 @@ names! {
     }
 }
 
-names! {
+crate::names! {
     /// What an idle CPU does while a cell runs.
     #[derive(Default)]
     "idle policy" Idle {
@@ -184,7 +183,7 @@ names! {
     }
 }
 
-names! {
+crate::names! {
     /// What happens to the payload on both sides. The 8-byte stamp that proves the transfer is written and checked
     /// under every policy.
     #[derive(Default)]

@@ -1,7 +1,8 @@
 //! Namespaces of Linux: what two processes on one host may or may not share, and which of them the follow enters.
 
 use crate::missing::Missing;
-use crate::names::{names, nearest};
+use crate::names;
+use crate::names::nearest;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -3,7 +3,7 @@
 
 use crate::load::{Load, LoadKey};
 use crate::load_value::Offered;
-use crate::names::names;
+use crate::names;
 use crate::seat::Seat;
 use crate::units::{format_bytes_per_second, format_nanos, format_per_second};
 

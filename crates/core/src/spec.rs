@@ -1,7 +1,7 @@
 //! The facts of a mechanism, typed. There is no default but a base that promises nothing; facts that several share are
 //! written out once, as a base of theirs.
 
-use crate::names::names;
+use crate::names;
 use crate::namespace::Namespaces;
 use serde::{Deserialize, Serialize};
 

@@ -14,6 +14,7 @@ pub(crate) fn named(what: &str, error: &io::Error) -> io::Error {
 }
 
 /// The same of a process that could not be started, with the limit that was reached and what raises it.
-pub(crate) fn not_started(what: &str, error: &io::Error) -> io::Error {
+#[must_use]
+pub fn not_started(what: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{what}: {}", limits::not_started(error)))
 }

@@ -26,9 +26,7 @@ mod packets;
 pub mod page;
 mod panics;
 pub mod plan;
-pub mod predict;
 pub mod protocol;
-pub mod record;
 pub mod registry;
 pub mod run;
 mod scheduling;
@@ -40,7 +38,6 @@ pub mod slice;
 mod slice_length;
 pub mod source;
 pub mod supervisor;
-pub mod swap;
 pub mod task;
 pub mod tasks;
 #[cfg(test)]
@@ -52,4 +49,5 @@ mod waiting;
 mod worker;
 
 pub use assemble::{RunFacts, calls_of, figures_of};
+pub use error::not_started;
 pub use machine::result_set;

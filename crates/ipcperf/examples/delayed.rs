@@ -126,5 +126,5 @@ impl<P: Port> Port for Slowed<P> {
 
 fn main() -> ExitCode {
     let registry = ipcperf::builtin().with::<Delayed>();
-    ipcperf::Cli::new(registry).run()
+    ipcperf::cli(registry).run()
 }

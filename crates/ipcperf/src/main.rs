@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ipcperf::Cli::builtin().run()
+    ipcperf::cli(ipcperf::builtin()).run()
 }

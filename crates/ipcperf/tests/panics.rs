@@ -98,7 +98,7 @@ impl<P: Port> Port for Panicking<P> {
 
 fn main() -> ExitCode {
     if std::env::var_os(PLAYS).is_some() {
-        return ipcperf::Cli::new(ipcperf::builtin().with::<Panics>()).run();
+        return ipcperf::cli(ipcperf::builtin().with::<Panics>()).run();
     }
     let runs = [
         ("ping_pong", "run -m panics --place same-cpu"),

@@ -1,8 +1,6 @@
 //! A result counts once, however often it is given: a file and its copy are one run.
 
-use ipcperf_core::result::{
-    ArmRound, Cell, Host, Invocation, Kernel, Origin, Replication, ResultSet,
-};
+use ipcperf_core::result::{Cell, ResultSet};
 use ipcperf_core::text::{in_groups, join};
 
 /// A result that may be given twice.
@@ -14,19 +12,15 @@ pub trait Repeatable {
 /// By what a run is known: its identity, and what older documents have in place of one.
 type Run<'a> = (&'a str, &'a str, u64, &'a str, &'a str);
 
-fn run<'a>(
-    origin: &'a Origin,
-    started: &'a str,
-    invocation: &Invocation,
-    host: &'a Host,
-    kernel: &'a Kernel,
-) -> Run<'a> {
-    (&origin.run_id, started, invocation.seed, &host.cpu_model, &kernel.release)
-}
-
 /// The run of a result set.
 pub(crate) fn run_of(set: &ResultSet) -> Run<'_> {
-    run(&set.origin, &set.started_utc, &set.invocation, &set.host, &set.kernel)
+    (
+        &set.origin.run_id,
+        &set.started_utc,
+        set.invocation.seed,
+        &set.host.cpu_model,
+        &set.kernel.release,
+    )
 }
 
 impl Repeatable for ResultSet {
@@ -40,27 +34,6 @@ impl Repeatable for ResultSet {
             cells.any(|one| figures(one) == figures(cell))
         };
         run_of(self) == run_of(other) && self.cells.iter().all(is_in)
-    }
-}
-
-impl Repeatable for Replication {
-    fn is_in(&self, other: &Self) -> bool {
-        let run = |one: &'_ Self| {
-            let (identity, started, seed, cpu, kernel) =
-                run(&one.origin, &one.started_utc, &one.invocation, &one.host, &one.kernel);
-            [identity, started, cpu, kernel, &seed.to_string()].map(str::to_owned)
-        };
-        let values = |round: &ArmRound| (round.round, round.values.clone());
-        let arms = |one: &'_ Self| -> Vec<_> {
-            let studies = one.studies.iter();
-            let arms = studies.flat_map(|study| study.arms.iter().map(|arm| (&study.name, arm)));
-            arms.map(|(study, arm)| {
-                (study.clone(), arm.id.clone(), arm.rounds.iter().map(values).collect::<Vec<_>>())
-            })
-            .collect()
-        };
-        let others = arms(other);
-        run(self) == run(other) && arms(self).iter().all(|arm| others.contains(arm))
     }
 }
 

@@ -88,8 +88,8 @@ mod tests {
     use super::*;
     use crate::Format;
     use crate::testing::sample::{self, Build, TWO};
-    use crate::testing::to_text;
     use ipcperf_render::doc::Doc;
+    use ipcperf_testing::to_text;
 
     fn drawn(set: &ResultSet, style: &Style) -> String {
         let mut doc = Doc::default();

@@ -4,7 +4,7 @@
 use crate::versus::Versus;
 use crate::{Specs, pipelines, text};
 use ipcperf_core::result::{Cell, ResultSet, Round, Severity, Status};
-pub(crate) use ipcperf_render::csv::{Column, cell, line, number, render_values};
+pub(crate) use ipcperf_render::csv::{Column, line, number, render_values};
 use ipcperf_render::csv::{row, seen};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -543,7 +543,7 @@ mod tests {
             ("-1.5e-3", "-1.5e-3"),
             ("a=b", "a=b"),
         ] {
-            assert_eq!(super::cell(text), told);
+            assert_eq!(ipcperf_render::csv::cell(text), told);
         }
         let mut cell = sample::cell("pipe", 64, sample::TWO);
         cell.reason = Some("=1+2".to_owned());

@@ -93,8 +93,8 @@ fn doc(examination: &Examination) -> Doc {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::testing::to_text;
     use ipcperf_core::result::{DOCTOR_SCHEMA, Host, Kernel, Tool};
+    use ipcperf_testing::to_text;
 
     pub(crate) fn examination() -> Examination {
         let check = |code, rating, found: &str, consequence: &str, remedy: &str| Check {
@@ -162,9 +162,9 @@ pub(crate) mod tests {
                 assert!(text.contains(found), "{format}: {text}");
             }
         }
-        let schema = crate::testing::schema::schema("doctor");
+        let schema = ipcperf_testing::schema::schema("doctor");
         let document = serde_json::from_str(&shown(Format::Json)).expect("JSON");
-        assert_eq!(crate::testing::schema::errors(&schema, &document), Vec::<String>::new());
+        assert_eq!(ipcperf_testing::schema::errors(&schema, &document), Vec::<String>::new());
         assert!(shown(Format::Markdown).contains("do \\| this"));
     }
 }

@@ -1,10 +1,7 @@
-//! Kinds of documents that can be read and shown again: each is a row.
-//!
-//! A kind implements [`Document`], and [`DOCUMENTS`] has its row. `report`, `--if-done` and fuzz read documents through
-//! these rows.
+//! Documents that can be read and shown again.
 
 use crate::{Format, Specs, Style};
-use ipcperf_core::result::{Comparison, Origin, Profile, Replication, ResultSet};
+use ipcperf_core::result::Origin;
 use ipcperf_judge::{LoadError, is_of};
 use std::any::Any;
 use std::fmt;
@@ -65,45 +62,21 @@ pub trait Document: Any {
     /// plan was done.
     fn stopped(&self) -> Option<String>;
 
+    /// Whether it repeats pictures that were published.
+    fn repeats_pictures(&self) -> bool {
+        false
+    }
+
+    /// These pictures with the values measured here: the name of each file and its text (SVG).
+    fn pictures(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// Writes it for people or programs.
     ///
     /// # Errors
     /// `out` refuses the bytes.
     fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()>;
-}
-
-/// A kind of document.
-#[derive(Clone, Copy)]
-struct DocumentKind {
-    schema: fn() -> &'static str,
-    load: fn(&str) -> Result<Box<dyn Document>, LoadError>,
-}
-
-impl DocumentKind {
-    const fn of<D: Document>() -> Self {
-        Self { schema: D::schema, load: |text| Ok(Box::new(D::load(text)?)) }
-    }
-
-    fn schema(&self) -> &'static str {
-        (self.schema)()
-    }
-}
-
-/// All kinds. A text of no known kind is read as the first, whose error names what was found.
-const DOCUMENTS: &[DocumentKind] = &[
-    DocumentKind::of::<ResultSet>(),
-    DocumentKind::of::<Replication>(),
-    DocumentKind::of::<Comparison>(),
-    DocumentKind::of::<Profile>(),
-];
-
-/// Reads a document of any kind.
-///
-/// # Errors
-/// As [`Document::load`]; or it is of no kind, or of another major version of it.
-pub fn read_document(text: &str) -> Result<Box<dyn Document>, LoadError> {
-    let found = DOCUMENTS.iter().find(|kind| is_of(text, kind.schema()));
-    (found.unwrap_or(&DOCUMENTS[0]).load)(text)
 }
 
 /// Whether a text says that it is a document of this kind and major version.
@@ -113,7 +86,8 @@ pub fn is_a<D: Document>(text: &str) -> bool {
 }
 
 /// That a document was stopped after `done` of `planned` rounds; there are as many where what was left is no round.
-pub(crate) fn interrupted_after(done: u64, planned: u64) -> String {
+#[must_use]
+pub fn interrupted_after(done: u64, planned: u64) -> String {
     match done < planned {
         true => format!("INTERRUPTED after {done} of {planned} rounds: all figures are of these."),
         false => {
@@ -125,12 +99,13 @@ pub(crate) fn interrupted_after(done: u64, planned: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comparison;
     use crate::testing::sample::{self, Build, TWO};
-    use crate::testing::screens::{sets, studies};
+    use crate::testing::screens::sets;
     use crate::testing::{rendered, to_text};
     use crate::{Format, Style};
-    use crate::{comparison, replication};
-    use ipcperf_core::result::Stage;
+    use ipcperf_core::result::{ResultSet, Stage};
+    use ipcperf_testing::screens::says_that_it_was_stopped;
 
     fn styles() -> Vec<Style> {
         let usual = Style::default();
@@ -146,17 +121,8 @@ mod tests {
     fn check(name: &str, write: &dyn Fn(bool, Format, &Style) -> String) {
         for style in styles() {
             for format in [Format::Table, Format::Markdown, Format::Html] {
-                let begins = match format {
-                    Format::Html => "<main id=\"main\"><p class=\"alarm\">INTERRUPTED ",
-                    Format::Markdown => "**INTERRUPTED ",
-                    _ => "INTERRUPTED ",
-                };
-                let text = write(true, format, &style);
-                let from = if format == Format::Html { text.find("<main").unwrap() } else { 0 };
-                let begin: String = text[from..].chars().take(200).collect();
-                assert!(begin.starts_with(begins), "{name} as {format}: {begin}");
-                let text = write(false, format, &style);
-                assert!(!text.contains("INTERRUPTED"), "{name} as {format}: {text}");
+                let [stopped, whole] = [true, false].map(|stopped| write(stopped, format, &style));
+                says_that_it_was_stopped(name, format.name(), &stopped, &whole);
             }
         }
     }
@@ -182,11 +148,6 @@ mod tests {
                 to_text(|out| comparison(&document, format, style, out))
             });
         }
-        let [study, _] = studies();
-        check("replication", &|interrupted, format, style| {
-            let document = Replication { interrupted, ..study.clone() };
-            to_text(|out| replication(&document, format, style, None, out))
-        });
     }
 
     #[test]

@@ -8,7 +8,6 @@
 
 mod advice;
 mod answers;
-mod audit;
 mod bars;
 mod calls;
 mod chapters;
@@ -28,9 +27,7 @@ mod machine;
 mod overview;
 mod pictures;
 mod pipelines;
-mod profile;
 mod reference;
-mod replication;
 mod result;
 mod selftest;
 pub mod snippet;
@@ -48,23 +45,22 @@ pub use compare::comparison;
 pub use csv::Rows;
 pub use describe::describe;
 pub use doctor::doctor;
-pub use document::{Document, Show, is_a, read_document};
+pub use document::{Document, Show, interrupted_after, is_a};
 pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use fittest::{by_custom, by_fitness};
 pub use list::{ListRow, list};
-pub use profile::profile;
 pub use reference::reference;
-pub use replication::{across, plots, replication};
 pub use result::render;
 pub use selftest::selftest;
 pub use specs::Specs;
+pub use table::{counted_findings, finding_text, finding_words, grade_words, machine};
 pub use trend::{CellFigure, CellFigures, DatedResult, Trend, figures_of, trend, trends};
-pub use words::{is_word, words};
+pub use words::{TWO_MODES, Vocabulary, Word, WordKind, word};
 
 pub use ipcperf_judge::{
     Arms, Incomparable, Limit, LoadError, Outcome, ProgramFigure, Programs, Recorded, Repeatable,
     Slower, Terms, at_once, beside, compare_files, compare_live, compare_programs, factor_names,
-    is_document, load, metric_of, once, run_key, winner,
+    is_document, is_of, load, metric_of, once, run_key, winner,
 };
 pub use ipcperf_render::csv::row as csv_row;
 pub use ipcperf_render::text::{clean, counted, in_groups, wrap};

@@ -49,8 +49,8 @@ fn doc(test: &SelfTest) -> Doc {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::testing::to_text;
     use ipcperf_core::result::{About, Host, Kernel, SELFTEST_SCHEMA, Tool, Trust};
+    use ipcperf_testing::to_text;
 
     pub(crate) fn test() -> SelfTest {
         let check = |name: &str, outcome, found: &str| Trial {
@@ -106,9 +106,9 @@ pub(crate) mod tests {
                 assert!(text.contains(found), "{format}: {text}");
             }
         }
-        let schema = crate::testing::schema::schema("selftest");
+        let schema = ipcperf_testing::schema::schema("selftest");
         let document = serde_json::from_str(&shown(Format::Json)).expect("JSON");
-        assert_eq!(crate::testing::schema::errors(&schema, &document), Vec::<String>::new());
+        assert_eq!(ipcperf_testing::schema::errors(&schema, &document), Vec::<String>::new());
         assert!(shown(Format::Markdown).contains("was \\| not told"));
     }
 }

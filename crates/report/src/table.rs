@@ -59,7 +59,8 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
 }
 
 /// A machine by its facts.
-pub(crate) fn machine(host: &Host, kernel: &Kernel) -> String {
+#[must_use]
+pub fn machine(host: &Host, kernel: &Kernel) -> String {
     let mut parts = vec![
         host.cpu_model.clone(),
         text::counted(host.cpus_allowed.len() as u64, "CPU"),
@@ -173,11 +174,8 @@ pub(crate) fn reasons(set: &ResultSet) -> Vec<Line> {
 
 /// Findings and how many each stands for, the worst first: those of the same code as one, or each by itself. What is
 /// only to be known of the machine is the same in every run, so that it is left to `-v` and `ipcperf doctor`.
-pub(crate) fn counted_findings(
-    noise: &Noise,
-    is_each: bool,
-    has_notes: bool,
-) -> Vec<(&Finding, usize)> {
+#[must_use]
+pub fn counted_findings(noise: &Noise, is_each: bool, has_notes: bool) -> Vec<(&Finding, usize)> {
     let mut merged: Vec<(&Finding, usize)> = Vec::new();
     let of_machine = noise.machine.iter();
     let of_machine = of_machine.filter(|finding| has_notes || finding.severity != Severity::Info);
@@ -205,7 +203,8 @@ fn remedy(finding: &Finding) -> String {
 }
 
 /// `error W-STEAL: text (3 more like it). Remedy: remedy.`
-pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
+#[must_use]
+pub fn finding_words(finding: &Finding, count: usize) -> String {
     let severity = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -215,12 +214,14 @@ pub(crate) fn finding_words(finding: &Finding, count: usize) -> String {
 }
 
 /// `W-STEAL: text (3 more like it). Remedy: remedy.`
-pub(crate) fn finding_text(finding: &Finding, count: usize) -> String {
+#[must_use]
+pub fn finding_text(finding: &Finding, count: usize) -> String {
     format!("{}: {}{}", finding.code, said(finding, count), remedy(finding))
 }
 
 /// `Noise grade D: steal 9.1 % (A is quiet, at F only ratios hold; not known: load, speed).`
-pub(crate) fn grade_words(noise: &Noise) -> String {
+#[must_use]
+pub fn grade_words(noise: &Noise) -> String {
     let causes = match text::join(&noise.causes) {
         causes if causes.is_empty() => String::new(),
         causes => format!(": {causes}"),

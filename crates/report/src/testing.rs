@@ -4,18 +4,10 @@ pub(crate) mod growth;
 pub(crate) mod sample;
 pub(crate) mod schema;
 pub(crate) mod screens;
-pub(crate) mod sound;
 
 use crate::{Format, Style, render};
 use ipcperf_core::result::ResultSet;
-use std::io;
-
-/// What is written, as a text.
-pub(crate) fn to_text(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> String {
-    let mut bytes = Vec::new();
-    write(&mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
-}
+pub(crate) use ipcperf_testing::to_text;
 
 /// A document with the sample mechanisms in one of the formats.
 pub(crate) fn rendered(set: &ResultSet, format: Format, style: &Style) -> String {

@@ -5,17 +5,16 @@ mod columns;
 mod shown;
 mod word;
 
-pub(crate) use word::{Word, WordKind};
+pub use word::{Word, WordKind, word};
 
 use ipcperf_core::findings;
 use std::borrow::Cow;
 use std::sync::LazyLock;
-use word::word;
 
 /// The mark of a mechanism that spins before it sleeps.
 pub(crate) const BRIEFLY: &str = "~";
 /// The mark of rounds in two modes.
-pub(crate) const TWO_MODES: &str = "*";
+pub const TWO_MODES: &str = "*";
 /// What that mark means if there is room for one value.
 pub(crate) const ONE_OF_TWO: &str = "* two modes, the larger one is shown";
 /// The mark of round trips timed in batches.
@@ -122,49 +121,6 @@ const WORDS: &[Word] = &[
         "use the number of rounds given below, or remove what confounds the two",
     ),
     word(
-        "REPRODUCED",
-        WordKind::Claim,
-        "the whole interval lies within a factor of 1.5 of the published value (for a ratio also by its logarithm) and on its side; or the stated fact holds",
-        "quote it with this machine's name",
-    ),
-    word(
-        "DIRECTION",
-        WordKind::Claim,
-        "the direction holds, but not the size",
-        "quote only the direction; more rounds may show the size",
-    ),
-    word(
-        "NOT REPRODUCED",
-        WordKind::Claim,
-        "the interval excludes everything that would count as reproduced, corrected for the number of tests",
-        "look at its tests (-v): machine, kernel and method differ from the original's",
-    ),
-    word(
-        "INCONCLUSIVE",
-        WordKind::Claim,
-        "the interval does not decide, or the machine was too noisy for a verdict",
-        "use a larger --scale or more --rounds on a quieter machine",
-    ),
-    word(
-        "UNTESTABLE",
-        WordKind::Claim,
-        "cannot be measured on this machine",
-        "read the reason, which says what is missing",
-    ),
-    word(
-        "MEASURED",
-        WordKind::Claim,
-        "there is no published value to compare with",
-        "treat it as a value of this machine",
-    ),
-    word("HOLDS", WordKind::Claim, "a self-check holds in every round", "nothing needs to be done"),
-    word(
-        "FAILS",
-        WordKind::Claim,
-        "a self-check fails in some round, so the study may not measure what it claims to",
-        "trust no claim of this study until you know why",
-    ),
-    word(
         "ok",
         WordKind::Status,
         "it was measured, and the data was proved to arrive",
@@ -221,44 +177,72 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Word> + Clone {
     WORDS.iter().chain(FINDINGS.iter()).chain(columns::COLUMNS).chain(shown::SHOWN)
 }
 
-/// The words of this name, in the same case or else in any; findings about the machine with and without the prefix of their
-/// severity. One name may mean several things: A is a grade, and a side of a comparison.
-pub(crate) fn find(given: &str) -> Vec<&'static Word> {
-    let given = match given {
-        "+-" | "\u{b1}" => "+/-",
-        // Of a table the head names the reference: `vs unix-stream`.
-        versus if versus.starts_with("vs ") => VERSUS,
-        given => given,
-    };
-    let exactly: Vec<&Word> = all().filter(|word| word.name == given).collect();
-    if !exactly.is_empty() {
-        return exactly;
-    }
-    let named = |name: &str| all().filter(|word| word.name.eq_ignore_ascii_case(name)).collect();
-    let found: Vec<&Word> = named(given);
-    let Some((severity, code)) = given.split_once('-').filter(|_| found.is_empty()) else {
-        return found;
-    };
-    let mut found: Vec<&Word> = named(code);
-    let is_severity = ["W", "I"].iter().any(|one| severity.eq_ignore_ascii_case(one));
-    found.retain(|word| is_severity && word.kind == WordKind::Machine);
-    found
-}
-
 /// A mark with its meaning, for a legend.
 pub(crate) fn legend(mark: &str) -> Option<String> {
-    find(mark).first().map(|word| format!("{} {}.", word.name, word.meaning))
+    let word = all().find(|word| word.name == mark);
+    word.map(|word| format!("{} {}.", word.name, word.meaning))
 }
 
-/// Whether a word can be explained.
-#[must_use]
-pub fn is_word(given: &str) -> bool {
-    !find(given).is_empty()
+/// The words of the output: those of every result, and what commands add.
+#[derive(Clone, Debug)]
+pub struct Vocabulary(Vec<Word>);
+
+impl Default for Vocabulary {
+    fn default() -> Self {
+        Self::with(std::iter::empty(), std::iter::empty())
+    }
 }
 
-/// All words that can be explained.
-pub fn words() -> impl Iterator<Item = &'static str> {
-    all().map(|word| word.name)
+impl Vocabulary {
+    /// With these findings and words as well.
+    #[must_use]
+    pub fn with<'a>(
+        findings: impl Iterator<Item = &'a findings::Row>,
+        words: impl Iterator<Item = &'a Word>,
+    ) -> Self {
+        Self(all().cloned().chain(findings.map(of_finding)).chain(words.cloned()).collect())
+    }
+
+    /// All of them.
+    pub(crate) fn words(&self) -> impl Iterator<Item = &Word> + Clone {
+        self.0.iter()
+    }
+
+    /// The names of all of them.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|word| word.name)
+    }
+
+    /// Whether a word can be explained.
+    #[must_use]
+    pub fn has(&self, given: &str) -> bool {
+        !self.find(given).is_empty()
+    }
+
+    /// The words of this name, in the same case or else in any; findings about the machine with and without the prefix of their
+    /// severity. One name may mean several things: A is a grade, and a side of a comparison.
+    pub(crate) fn find(&self, given: &str) -> Vec<&Word> {
+        let given = match given {
+            "+-" | "\u{b1}" => "+/-",
+            // Of a table the head names the reference: `vs unix-stream`.
+            versus if versus.starts_with("vs ") => VERSUS,
+            given => given,
+        };
+        let exactly: Vec<&Word> = self.words().filter(|word| word.name == given).collect();
+        if !exactly.is_empty() {
+            return exactly;
+        }
+        let named =
+            |name: &str| self.words().filter(|word| word.name.eq_ignore_ascii_case(name)).collect();
+        let found: Vec<&Word> = named(given);
+        let Some((severity, code)) = given.split_once('-').filter(|_| found.is_empty()) else {
+            return found;
+        };
+        let mut found: Vec<&Word> = named(code);
+        let is_severity = ["W", "I"].iter().any(|one| severity.eq_ignore_ascii_case(one));
+        found.retain(|word| is_severity && word.kind == WordKind::Machine);
+        found
+    }
 }
 
 #[cfg(test)]

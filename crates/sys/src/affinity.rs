@@ -29,7 +29,7 @@ pub fn allowed_cpus() -> io::Result<Vec<usize>> {
 ///
 /// # Errors
 /// The kernel's: `ESRCH` if it is gone.
-pub(crate) fn cpus_of(thread: u32) -> io::Result<Vec<usize>> {
+pub fn cpus_of(thread: u32) -> io::Result<Vec<usize>> {
     allowed(|mask| {
         let (thread, address) = (thread as usize, mask.as_mut_ptr() as usize);
         // SAFETY: the kernel writes at most so many bytes of integers to live ones.

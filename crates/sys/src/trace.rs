@@ -10,8 +10,7 @@ mod follow;
 
 pub(crate) use calls::MEMORY;
 pub use calls::{name, transfer};
-pub(crate) use follow::{CallsSeen, Returned};
-pub use follow::{Follow, Followed};
+pub use follow::{CallsSeen, Follow, Followed, Returned, Watch};
 
 use crate::io::raw;
 use crate::signals;

@@ -24,6 +24,19 @@ struct Allowed {
     outside: Option<&'static [&'static str]>,
 }
 
+/// What crates of commands may know: not each other, and no mechanism.
+const COMMANDS: &[&str] = &[
+    "ipcperf-core",
+    "ipcperf-engine",
+    "ipcperf-judge",
+    "ipcperf-kit",
+    "ipcperf-packed",
+    "ipcperf-render",
+    "ipcperf-report",
+    "ipcperf-stats",
+    "ipcperf-sys",
+];
+
 /// The table of the architecture document. `ipcperf` knows everybody, and so does what tries all of it.
 const TABLE: &[Allowed] = &[
     Allowed {
@@ -56,11 +69,16 @@ const TABLE: &[Allowed] = &[
         inside: &["ipcperf-core", "ipcperf-judge", "ipcperf-render", "ipcperf-stats"],
         outside: None,
     },
+    Allowed { package: "ipcperf-packed", inside: &[], outside: Some(&["flate2"]) },
     Allowed {
-        package: "ipcperf-study",
-        inside: &["ipcperf-core", "ipcperf-stats"],
-        outside: Some(&["serde", "toml"]),
+        package: "ipcperf-kit",
+        inside: &["ipcperf-core", "ipcperf-engine", "ipcperf-report", "ipcperf-sys"],
+        outside: None,
     },
+    Allowed { package: "ipcperf-ask", inside: COMMANDS, outside: None },
+    Allowed { package: "ipcperf-programs", inside: COMMANDS, outside: None },
+    Allowed { package: "ipcperf-studies", inside: COMMANDS, outside: None },
+    Allowed { package: "ipcperf-testing", inside: &["ipcperf-core"], outside: None },
     Allowed {
         package: "ipcperf-conformance",
         inside: &["ipcperf-core", "ipcperf-sys", "ipcperf-engine"],

@@ -14,17 +14,6 @@ const OF_THE_PRODUCT: [(&str, &[&str]); 2] = [
     ("docs/WORDS.md", &["explain", "--format", "markdown"]),
 ];
 
-/// Names and major versions of the documents that have a JSON Schema.
-const SCHEMAS: [(&str, u32); 7] = [
-    ("result", 2),
-    ("mechanisms", 1),
-    ("replication", 1),
-    ("doctor", 1),
-    ("selftest", 1),
-    ("profile", 1),
-    ("comparison", 1),
-];
-
 /// A tracked file, from the repository's root, and what it holds if it is fresh.
 type Generated = (String, String);
 
@@ -38,7 +27,7 @@ fn product(root: &Path, words: &[&str]) -> Result<String> {
 /// enabled would be on in every build of the workspace. As a part of the workspace it shares with the tests what both need.
 pub(crate) fn schemas(root: &Path) -> Result<Vec<Generated>> {
     let status = crate::cargo::cargo()
-        .args(["build", "--quiet", "--workspace", "--features", "ipcperf-core/schema"])
+        .args(["build", "--quiet", "--workspace", "--features", "ipcperf/schema"])
         .args(["--example", "schema"])
         .current_dir(root)
         .status()
@@ -46,11 +35,15 @@ pub(crate) fn schemas(root: &Path) -> Result<Vec<Generated>> {
     ensure!(status.success(), "the generator of schemas does not compile");
     let metadata = cargo_metadata::MetadataCommand::new().current_dir(root).no_deps().exec()?;
     let generator = metadata.target_directory.join("debug/examples/schema");
-    let schema = |(name, version): &(&str, u32)| {
-        let file = format!("crates/ipcperf/schema/ipcperf.{name}-{version}.schema.json");
-        Ok((file, printed(Command::new(&generator).arg(name))?))
+    let kinds = printed(&mut Command::new(&generator))?;
+    let schema = |line: &str| {
+        let (name, kind) = line.split_once(' ').context("a name and a kind")?;
+        let (_, version) = kind.split_once('/').context("a kind has a version")?;
+        let major = version.split('.').next().unwrap_or(version);
+        let file = format!("ipcperf.{name}-{major}.schema.json");
+        Ok((placed(root, &file)?, printed(Command::new(&generator).arg(name))?))
     };
-    let mut all = SCHEMAS.iter().map(schema).collect::<Result<Vec<_>>>()?;
+    let mut all = kinds.lines().map(schema).collect::<Result<Vec<_>>>()?;
     let file = "docs/RESULTS.md";
     let text = std::fs::read_to_string(root.join(file)).context(file)?;
     all.push((
@@ -58,6 +51,15 @@ pub(crate) fn schemas(root: &Path) -> Result<Vec<Generated>> {
         with_block(&text, &printed(Command::new(&generator).arg("keys"))?)?,
     ));
     Ok(all)
+}
+
+/// Where a schema is: in the folder `schema` of the crate that has a file of this name, which may be empty.
+fn placed(root: &Path, file: &str) -> Result<String> {
+    let crates = std::fs::read_dir(root.join("crates")).context("crates")?.flatten();
+    let names = crates.map(|one| one.file_name().to_string_lossy().into_owned());
+    let mut places = names.map(|name| format!("crates/{name}/schema/{file}"));
+    let place = places.find(|place| root.join(place).is_file());
+    place.with_context(|| format!("no crate has a file schema/{file}: make an empty one"))
 }
 
 /// The text with its generated block, which stands between two lines of their own, replaced.

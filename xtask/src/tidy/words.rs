@@ -5,13 +5,14 @@ use super::file::{File, Violation, needle};
 use super::source::lines_with;
 
 /// Where `unsafe` may be written.
-const UNSAFE: &[&str] = &["crates/ring", "crates/sys", "xtask"];
+const UNSAFE: &[&str] = &["crates/ring", "crates/sys", "crates/programs", "xtask"];
 
 /// Declarations of libraries in C and C++, in a workspace of its own.
 const FOREIGN: &str = "extras/src/ffi.rs";
 
 /// Where text may go to the terminal.
-const PRINT: &[&str] = &["crates/report", "crates/ipcperf", "xtask", "crates/conformance"];
+const PRINT: &[&str] =
+    &["crates/report", "crates/kit", "crates/ipcperf", "xtask", "crates/conformance"];
 
 /// Every forbidden word of every file.
 pub(crate) fn check(files: &[File]) -> Vec<Violation> {
@@ -26,7 +27,8 @@ fn unsafe_code(file: &File) -> Vec<Violation> {
     if !file.is_rust() || file.is_below(UNSAFE) || file.path == FOREIGN {
         return vec![];
     }
-    let line = |line| Violation::new(&file.path, line, "unsafe outside ring, sys and xtask");
+    let line =
+        |line| Violation::new(&file.path, line, "unsafe outside ring, sys, programs and xtask");
     lines_with(&file.code, "unsafe").map(line).collect()
 }
 
@@ -139,7 +141,7 @@ mod tests {
             File::new("crates/ring/Cargo.toml", "[lints.clippy]\n"),
             File::new("xtask/Cargo.toml", manifest),
         ];
-        assert_eq!(unsafe_blocks(&files), "ring 1, sys 2, xtask 0");
+        assert_eq!(unsafe_blocks(&files), "ring 1, sys 2, programs 0, xtask 0");
         let found: Vec<_> = unexplained(&files).into_iter().map(|one| one.file).collect();
         assert_eq!(found, ["crates/ring/Cargo.toml"]);
     }

@@ -7,7 +7,8 @@ use super::pattern::{Connections, Fan, FanRound, OneWay, ProgramEnd, Served, Tra
 use crate::load::{Load, is_zero};
 use crate::load_value::Offered;
 use crate::map_of;
-use crate::names::{Axis, Idle, Touch, names};
+use crate::names;
+use crate::names::{Axis, Idle, Touch};
 use crate::options::{KnobValue, OptionSet};
 use crate::pattern::{Figure, PatternKind};
 use crate::placement::Placement;

@@ -7,7 +7,7 @@ use super::environment::Tool;
 use super::metric::Metric;
 use super::origin::Origin;
 use crate::load::is_zero;
-use crate::names::names;
+use crate::names;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

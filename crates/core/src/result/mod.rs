@@ -17,10 +17,8 @@ mod metric;
 mod origin;
 mod pattern;
 mod pipeline;
-mod profile;
 mod question;
 mod reading;
-mod replication;
 mod requirements;
 mod selftest;
 
@@ -48,17 +46,8 @@ pub use pattern::{
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
 };
-pub use profile::{
-    Audit, ChannelNeed, Exchange, PROFILE_SCHEMA, Profile, RecordedBy, RecordedChannel,
-    RecordedProgram, RecordedSize, RecordedTime, SharedMapping, TimedMessages,
-};
 pub use question::Question;
 pub use reading::{read, read_cells};
-pub use replication::{
-    ArmResult, ArmRound, ClaimKind, ClaimResult, Erratum, Plot, PlotKind, Published,
-    REPLICATION_SCHEMA, Replication, RowResult, Scale, StudyResult, TableResult, TestResult,
-    Verdict,
-};
 pub use requirements::{Goal, Need, Requirements};
 pub use selftest::{About, SELFTEST_SCHEMA, SelfTest, Trial, TrialOutcome, Trust};
 

@@ -2,7 +2,7 @@
 
 use crate::load::{Load, is_zero};
 use crate::load_value::{Arrivals, Offered};
-use crate::names::names;
+use crate::names;
 use crate::namespace::Namespace;
 use crate::pattern::PatternKind;
 use crate::placement::Placement;

@@ -2,6 +2,7 @@
 
 use ipcperf_sys::signals;
 pub(crate) use ipcperf_sys::skipped::{note, skipped};
+use ipcperf_testing::schema::{errors, schema};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io;
@@ -242,25 +243,10 @@ pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split(' ').collect()
 }
 
-/// The JSON Schema (2020-12) of a kind of document, as the program prints it.
-fn schema(kind: &str) -> Value {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("schema");
-    let names = fs::read_dir(&folder).expect("the folder of schemas").flatten();
-    let mut names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
-    let name = names.find(|name| name.starts_with(&format!("ipcperf.{kind}-")));
-    let name = name.unwrap_or_else(|| panic!("no schema of '{kind}'"));
-    let text = fs::read_to_string(folder.join(name)).expect("readable");
-    serde_json::from_str(&text).expect("the schema is JSON")
-}
-
 /// Refuses a document that the schema of this kind refuses; gives it parsed.
 pub(crate) fn valid(kind: &str, text: &str) -> Value {
-    let validator = jsonschema::validator_for(&schema(kind)).expect("the schema is a schema");
     let document = serde_json::from_str(text).expect("the document is JSON");
-    let errors: Vec<String> = validator
-        .iter_errors(&document)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect();
+    let errors = errors(&schema(kind), &document);
     assert!(errors.is_empty(), "{errors:#?}");
     document
 }

@@ -563,7 +563,7 @@ fn a_folder_and_a_list_stand_for_their_files() {
     let told = "Left out: 1 of 3 files is not a result: cannot read 'absent.json': No such file";
     assert!(list.stderr.starts_with(told), "{}", list.stderr);
     // A study among results is named, and nothing is missing.
-    let study = include_str!("../../../report/src/replication/fixtures/marhubi.json");
+    let study = include_str!("../../../studies/src/screens/fixtures/marhubi.json");
     fs::write(sandbox.home().join("study.json"), study).expect("written");
     let mixed = by(&[a, "study.json"]);
     assert!(mixed.stderr.starts_with("Left out: 1 of 2 files is not a result: 'study.json'"));

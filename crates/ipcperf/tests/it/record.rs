@@ -3,7 +3,6 @@
 use crate::common::{Ended, Sandbox, at_once, can_run, list, skipped, text, valid, wait_for};
 use crate::strangers::Somebody;
 use crate::watch::{processes, signal};
-use ipcperf_sys::record::Kernel;
 use serde_json::{Value, json};
 use std::fs;
 use std::process::{Command, Stdio};
@@ -41,8 +40,8 @@ if 'fails' in sys.argv: sys.exit(7)
 /// The ways of recording that this machine allows.
 fn ways() -> Vec<&'static str> {
     let mut ways = vec!["ptrace"];
-    match Kernel::new() {
-        Ok(_) => ways.push("bpf"),
+    match ipcperf_programs::sees_calls_in_the_kernel() {
+        Ok(()) => ways.push("bpf"),
         Err(error) => skipped("bpf", error),
     }
     ways

@@ -452,7 +452,7 @@ fn files_of_an_author_are_run_where_the_user_says_they_are_and_what_they_write_i
 #[test]
 fn a_replication_that_is_given_twice_is_one_machine() {
     let sandbox = Sandbox::new();
-    let text = include_str!("../../../report/src/replication/fixtures/marhubi.json");
+    let text = include_str!("../../../studies/src/screens/fixtures/marhubi.json");
     for name in ["here.json", "again.json"] {
         fs::write(sandbox.home().join(name), text).expect("written");
     }

@@ -4,13 +4,13 @@ use super::comparison;
 use crate::judge::{Arms, Recorded, Terms, compare_files, compare_live};
 use crate::judge::{Class, Differences, changes, differences, facts};
 use crate::testing::sample::{self, Build, ONE, TWO};
-use crate::testing::schema::is_described;
-use crate::testing::sound::{is_sound, spoiled};
-use crate::testing::to_text;
 use crate::text::width;
 use crate::{Format, Style};
 use ipcperf_core::result::*;
 use ipcperf_judge::{Limit, Outcome, Slower};
+use ipcperf_testing::schema::is_described;
+use ipcperf_testing::sound::{is_sound, spoiled};
+use ipcperf_testing::to_text;
 use serde_json::{Value, json};
 
 mod beside;

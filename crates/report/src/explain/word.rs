@@ -1,6 +1,6 @@
 //! What a word of the output means, for a terminal and as a document.
 
-use crate::words::{Word, WordKind, all, find};
+use crate::words::{Vocabulary, Word, WordKind};
 use crate::{Format, Style};
 use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table, Tone};
 use std::io;
@@ -17,13 +17,14 @@ fn sentence(text: &str) -> String {
 /// # Errors
 /// `out` refuses the bytes.
 pub fn explain_word(
+    vocabulary: &Vocabulary,
     given: Option<&str>,
     format: Format,
     style: &Style,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
-    match given.map(find).unwrap_or_default().as_slice() {
-        [] => every(),
+    match given.map(|given| vocabulary.find(given)).unwrap_or_default().as_slice() {
+        [] => every(vocabulary),
         found => some(found),
     }
     .write(format, style, out)
@@ -43,7 +44,7 @@ fn some(found: &[&Word]) -> Doc {
 }
 
 /// All words.
-fn every() -> Doc {
+fn every(vocabulary: &Vocabulary) -> Doc {
     let mut doc = Doc::new("Words");
     doc.body.say(
         Tone::Quiet,
@@ -56,7 +57,7 @@ fn every() -> Doc {
             let meaning = [word.name.to_owned(), sentence(&word.meaning), sentence(&word.advice)];
             Row::new(meaning).card([card])
         };
-        let rows = all().filter(|word| word.kind == kind).map(row);
+        let rows = vocabulary.words().filter(|word| word.kind == kind).map(row);
         let columns = ["word", "what it says", "what to do"].map(Column::text);
         let table = Table::new(columns, rows).layout(Layout::Cards);
         doc.body.section(kind.names().1, |body| body.table(table));
@@ -67,13 +68,13 @@ fn every() -> Doc {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::to_text;
+    use ipcperf_testing::to_text;
 
     /// A sentence begins with a capital, and no command does.
     #[test]
     fn no_advice_begins_with_a_command() {
         let commands = ["ipcperf", "sysctl", "docker", "echo", "ulimit", "cpupower"];
-        for word in all() {
+        for word in Vocabulary::default().words() {
             let first = word.advice.split([' ', '=']).next().unwrap_or_default();
             assert!(!commands.contains(&first), "{}: {}", word.name, word.advice);
         }
@@ -81,9 +82,10 @@ mod tests {
 
     #[test]
     fn a_word_is_two_sentences_and_fits() {
-        for word in all() {
+        let vocabulary = Vocabulary::default();
+        for word in vocabulary.words() {
             let (name, style) = (Some(word.name), Style::default());
-            let text = to_text(|out| explain_word(name, Format::Table, &style, out));
+            let text = to_text(|out| explain_word(&vocabulary, name, Format::Table, &style, out));
             assert!(text.lines().all(|line| line.len() <= 80), "{text}");
             assert!(text.starts_with(&format!("{}: ", word.name)), "{text}");
             assert!(text.contains("\nWhat to do: "), "{text}");

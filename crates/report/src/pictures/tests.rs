@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::testing::sample::{self, Build, TWO, cell};
-use crate::testing::sound::{HOSTILE, is_sound, spoiled};
 use crate::testing::{rendered, to_text};
 use crate::{Format, Style};
 use ipcperf_core::result::{Cell, HistogramData, Requirements, ResultSet};
+use ipcperf_testing::sound::{HOSTILE, is_sound, spoiled};
 use serde_json::Value;
 
 mod pictures;

@@ -1,16 +1,16 @@
 //! The schema files describe what is written, all of it and nothing else.
 
+use crate::testing::rendered;
 use crate::testing::sample::{self, Build};
-use crate::testing::{rendered, to_text};
 use crate::{Format, Style, list, pipelines};
 use ipcperf_core::result::{Fan, OneWay, ProgramEnd, ResultSet, TransformCost};
 use ipcperf_core::{
     BackPressure, Direction, Family, Memory, OnClose, OnRestart, PayloadFile, Peers, Reach,
     Transfers, Transform, Wait,
 };
+use ipcperf_testing::schema::{errors, is_described, schema};
+use ipcperf_testing::to_text;
 use serde_json::{Value, json};
-use std::fs;
-use std::path::Path;
 
 fn parse(text: &str) -> Value {
     serde_json::from_str(text).expect("it is JSON")
@@ -67,33 +67,6 @@ fn mechanisms() -> Value {
     }))
 }
 
-pub(crate) fn errors(schema: &Value, document: &Value) -> Vec<String> {
-    let validator = jsonschema::validator_for(schema).expect("the schema is valid");
-    validator
-        .iter_errors(document)
-        .map(|error| format!("{}: {error}", error.instance_path()))
-        .collect()
-}
-
-/// The JSON Schema (2020-12) of a kind of document, as the program prints it.
-pub(crate) fn schema(kind: &str) -> Value {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ipcperf/schema");
-    let mut files = fs::read_dir(folder).expect("the folder of schemas").flatten();
-    let is_it = |name: &str| name.starts_with(&format!("ipcperf.{kind}-"));
-    let file = files.find(|file| is_it(&file.file_name().to_string_lossy()));
-    let file = file.unwrap_or_else(|| panic!("no schema of '{kind}'"));
-    parse(&fs::read_to_string(file.path()).expect("readable"))
-}
-
-/// A document is valid by the schema of its kind, which names each of its keys.
-pub(crate) fn is_described(kind: &str, document: &Value) {
-    let schema = schema(kind);
-    assert_eq!(errors(&schema, document), Vec::<String>::new());
-    let mut found = Vec::new();
-    unnamed(&schema, &schema, document, "", &mut found);
-    assert_eq!(found, Vec::<String>::new());
-}
-
 #[test]
 fn what_is_written_is_valid_and_every_key_of_it_is_described() {
     is_described("result", &result());
@@ -102,7 +75,7 @@ fn what_is_written_is_valid_and_every_key_of_it_is_described() {
 
 #[test]
 fn every_word_of_a_closed_list_is_valid_and_no_other() {
-    let schema = self::schema("mechanisms");
+    let schema = schema("mechanisms");
     let words = |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
     let families: Vec<&str> = Family::ALL.iter().map(|word| word.name()).collect();
     let lists = [
@@ -145,7 +118,7 @@ fn documents_with_keys_of_newer_minors_are_valid() {
 
 #[test]
 fn documents_that_break_the_contract_are_not_valid() {
-    let schema = self::schema("result");
+    let schema = schema("result");
     let mutations: &[(&str, &str, Option<Value>)] = &[
         ("", "schema", None),
         ("", "schema", Some(json!("ipcperf.result/1"))),
@@ -182,42 +155,6 @@ fn documents_that_break_the_contract_are_not_valid() {
             None => drop(object.remove(*key).expect("the sample has the key")),
         }
         assert!(!errors(&schema, &document).is_empty(), "{place} {key} {value:?}");
-    }
-}
-
-/// Keys of a document that the schema does not name, walking both together.
-fn unnamed(root: &Value, schema: &Value, document: &Value, path: &str, found: &mut Vec<String>) {
-    if let Some(reference) = schema["$ref"].as_str() {
-        let target = root.pointer(reference.trim_start_matches('#')).expect(reference);
-        return unnamed(root, target, document, path, found);
-    }
-    if let Some(choices) = schema["anyOf"].as_array().or(schema["oneOf"].as_array()) {
-        let each = choices.iter().map(|choice| {
-            let mut found = Vec::new();
-            unnamed(root, choice, document, path, &mut found);
-            found
-        });
-        // The choice that was written is the one that names most.
-        found.extend(each.min_by_key(Vec::len).unwrap_or_default());
-        return;
-    }
-    match document {
-        Value::Object(keys) => {
-            for (key, value) in keys {
-                let path = format!("{path}/{key}");
-                match (schema["properties"].get(key), schema.get("additionalProperties")) {
-                    (Some(named), _) => unnamed(root, named, value, &path, found),
-                    (None, Some(any)) if any.is_object() => unnamed(root, any, value, &path, found),
-                    _ => found.push(path),
-                }
-            }
-        }
-        Value::Array(items) => {
-            for item in items {
-                unnamed(root, &schema["items"], item, path, found);
-            }
-        }
-        _ => {}
     }
 }
 
@@ -270,14 +207,4 @@ fn every_key_of_a_fan_is_described() {
     document["cells"][0]["rounds"]["fan"] =
         json!({"served": [[1, 2]], "jain": [null], "pids": [[3, 4]]});
     is_described("result", &document);
-}
-
-#[test]
-fn a_key_the_schema_does_not_name_is_noticed() {
-    let schema = self::schema("result");
-    let mut document = result();
-    document["cells"][0]["rounds"]["covariates"]["lead"]["moon"] = json!([1]);
-    let mut found = Vec::new();
-    unnamed(&schema, &schema, &document, "", &mut found);
-    assert_eq!(found, ["/cells/rounds/covariates/lead/moon"]);
 }

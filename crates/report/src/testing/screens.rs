@@ -2,13 +2,14 @@
 
 use super::sample::{self, Build, TWO};
 use super::{rendered, to_text};
-use crate::words::{find, is_word};
+use crate::words::Vocabulary;
 use crate::{
-    Document, Format, Style, across, compare, comparison, crossover, describe, doctor, explain,
-    explain_word, list, pipelines, replication, selftest, trend, trends,
+    Format, Style, compare, comparison, crossover, describe, doctor, explain, explain_word, list,
+    pipelines, selftest, trend, trends,
 };
-use ipcperf_core::result::{Replication, Requirements, ResultSet, Severity, Status};
+use ipcperf_core::result::{Requirements, ResultSet, Severity, Status};
 use ipcperf_core::{Idle, OnClose, PatternKind, Touch, Wait};
+use ipcperf_testing::screens::{fits, heads, word_of};
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -47,14 +48,6 @@ fn make() -> Vec<(&'static str, ResultSet)> {
     ]
 }
 
-pub(crate) fn studies() -> [Replication; 2] {
-    [
-        include_str!("../replication/fixtures/marhubi.json"),
-        include_str!("../replication/fixtures/baeldung.json"),
-    ]
-    .map(|text| Replication::load(text).expect("stored by this program"))
-}
-
 /// All of it in a format, by names.
 fn all(format: Format, style: &Style) -> Vec<(String, String)> {
     let mut all: Vec<(String, String)> = sets()
@@ -64,9 +57,6 @@ fn all(format: Format, style: &Style) -> Vec<(String, String)> {
     let mut add = |name: &str, text: String| all.push((name.to_owned(), text));
     for document in [compare::tests::mixed(), compare::tests::live(1.05, 1.0)] {
         add("comparison", to_text(|out| comparison(&document, format, style, out)));
-    }
-    for document in studies() {
-        add("replication", to_text(|out| replication(&document, format, style, None, out)));
     }
     add("selftest", to_text(|out| selftest(&selftest::tests::test(), format, style, out)));
     let examination = doctor::tests::examination();
@@ -84,8 +74,7 @@ fn all(format: Format, style: &Style) -> Vec<(String, String)> {
             trends(&[trend::tests::sample(), trend::tests::sample()], format, style, out)
         }),
     );
-    add("across", to_text(|out| across(&studies(), format, style, out)));
-    add("words", to_text(|out| explain_word(None, format, style, out)));
+    add("words", to_text(|out| explain_word(&Vocabulary::default(), None, format, style, out)));
     for row in &sample::list() {
         add("describe", to_text(|out| describe(row, format, style, out)));
     }
@@ -99,57 +88,9 @@ fn no_text_is_lost_at_forty_columns_or_more() {
         let usual = Style { width, ..Style::default() };
         for style in [usual, Style { verbose: true, full: true, ..usual }] {
             for (name, text) in all(Format::Table, &style) {
-                for line in text.lines() {
-                    assert!(crate::text::width(line) <= width, "{name} at {width}: {line}");
-                    // What is cut off ends with the sign that also marks what spins before it sleeps, behind a blank.
-                    let cut = line.match_indices('~').find(|(at, _)| {
-                        let before = line[..*at].chars().next_back();
-                        let after = line[at + 1..].chars().next();
-                        before.is_some_and(char::is_alphanumeric)
-                            && after.is_none_or(|one| one == ' ')
-                    });
-                    assert!(cut.is_none(), "{name} at {width}: {line}");
-                }
+                fits(&name, &text, width);
             }
         }
-    }
-}
-
-/// Heads of the tables of Markdown and of pages.
-fn heads(format: Format, text: &str) -> Vec<String> {
-    match format {
-        Format::Markdown => {
-            let lines: Vec<&str> = text.lines().collect();
-            let is_head = |pair: &&[&str]| pair[1].starts_with("| ---");
-            let cells = lines.windows(2).filter(is_head).flat_map(|pair| pair[0].split(" | "));
-            cells.map(|cell| cell.trim_matches(['|', ' ']).replace('\\', "")).collect()
-        }
-        _ => {
-            let cells = text.split("<th scope=\"col\"").skip(1);
-            let words = cells.filter_map(|rest| rest.split_once('>')?.1.split('<').next());
-            words.map(|words| words.replace('\u{a0}', " ").replace("&lt;", "<")).collect()
-        }
-    }
-}
-
-/// The word that a head is explained by: without a size before it, and what is said of it behind it.
-fn word_of(head: &str) -> String {
-    let head = head.trim_end_matches(" (95 %)");
-    let units = [" B ", " KiB ", " MiB "];
-    let head = units.iter().find_map(|unit| Some(head.split_once(unit)?.1)).unwrap_or(head);
-    let head = head.trim_start_matches("paused ");
-    let head = if head.starts_with("B/A ") { "B/A" } else { head };
-    let head = head.trim_end_matches(" in the last document");
-    // `vs pipe`, `within 10 %`: what is named is of the document.
-    if let Some(word @ ("vs" | "within")) = head.split(' ').next() {
-        return word.to_owned();
-    }
-    // `p99 send`, `service p50`: either part is a word.
-    let is_quantile = |word: &&str| ["max", "p50", "p90", "p99", "p99.9"].contains(word);
-    let parts: Vec<&str> = head.split(' ').collect();
-    match parts.as_slice() {
-        [quantile, rest] | [rest, quantile] if is_quantile(quantile) => (*rest).to_owned(),
-        _ => head.to_owned(),
     }
 }
 
@@ -159,7 +100,7 @@ fn every_head_of_a_table_is_explained() {
     let mut seen = BTreeSet::new();
     for format in [Format::Markdown, Format::Html] {
         for (name, text) in all(format, &style) {
-            seen.extend(heads(format, &text).into_iter().map(|head| (head, name.clone())));
+            seen.extend(heads(&text).into_iter().map(|head| (head, name.clone())));
         }
     }
     let patterns = PatternKind::ALL.iter();
@@ -167,11 +108,8 @@ fn every_head_of_a_table_is_explained() {
     seen.extend(columns.map(|head| (head, "a column".to_owned())));
     let search = crossover::tests::search(&[(64, 0.5), (4096, 2.0)]);
     seen.extend(crossover::heads(&search).into_iter().map(|head| (head, "crossover".to_owned())));
-    let studies = studies();
-    let tables = studies.iter().flat_map(|one| &one.studies).flat_map(|study| &study.tables);
-    // What is named by a document: arms, and the columns of published tables; and the scale of a trend.
-    let mut own: Vec<&str> = tables.flat_map(|table| &table.columns).map(String::as_str).collect();
-    own.extend(["", "a", "b", "pipe", "tcp", "word", "what it says", "what to do"]);
+    // What is named by a document: arms; and the scale of a trend.
+    let own = ["", "a", "b", "pipe", "tcp", "p99.99", "word", "what it says", "what to do"];
     let units = [" B", " KiB", " MiB"];
     let is_size = |head: &str| units.iter().any(|unit| head.ends_with(unit));
     let is_own = |head: &str| {
@@ -180,15 +118,11 @@ fn every_head_of_a_table_is_explained() {
             || is_size(head)
             || head.ends_with(" round trip")
     };
-    let machine = |head: &str| head.split_once(" (").map_or(head, |(name, _)| name).to_owned();
     let of_document = seen.iter().filter(|(head, _)| !is_own(head));
-    let words: Vec<(String, &str)> = of_document
-        .map(|(head, from)| match from.as_str() {
-            "across" => (machine(head), from.as_str()),
-            from => (word_of(head), from),
-        })
-        .collect();
-    let unknown: Vec<_> = words.iter().filter(|(word, _)| !is_word(word)).collect();
+    let words: Vec<(String, &str)> =
+        of_document.map(|(head, from)| (word_of(head), from.as_str())).collect();
+    let vocabulary = Vocabulary::default();
+    let unknown: Vec<_> = words.iter().filter(|(word, _)| !vocabulary.has(word)).collect();
     assert!(unknown.is_empty(), "not explained: {unknown:?}");
     assert!(words.len() > 100, "{}", words.len());
 }
@@ -229,7 +163,8 @@ fn every_part_of_a_cell_and_every_word_of_a_row_is_explained() {
     let named = severities.map(|one| serde_json::to_string(&one).unwrap().replace('"', ""));
     words.extend([Status::Ok, Status::Failed, Status::Deadline].map(Status::name));
     let named = named.iter().map(String::as_str);
+    let vocabulary = Vocabulary::default();
     for word in words.into_iter().chain(named) {
-        assert!(!find(word).is_empty(), "'{word}' is not explained");
+        assert!(vocabulary.has(word), "'{word}' is not explained");
     }
 }

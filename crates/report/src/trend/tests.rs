@@ -3,10 +3,10 @@
 use super::over_time::Latest;
 use super::*;
 use crate::testing::sample::{self, Build};
-use crate::testing::sound::{HOSTILE, is_sound};
-use crate::testing::to_text;
 use crate::{Format, Style};
 use ipcperf_core::result::{ResultSet, Status, Timing};
+use ipcperf_testing::sound::{HOSTILE, is_sound};
+use ipcperf_testing::to_text;
 
 const PIPE: &str = "pipe ping-pong 64B same-llc";
 

@@ -4,13 +4,16 @@ use std::borrow::Cow;
 
 /// What kind of word it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum WordKind {
+pub enum WordKind {
+    /// A mark in tables.
     Mark,
+    /// Something that a run finds.
     Finding,
     /// Something that `ipcperf audit` finds.
     Benchmark,
     /// Something that `ipcperf doctor` checks; as a finding of a result its code starts with `W-` or `I-`.
     Machine,
+    /// Of the noise.
     Grade,
     /// Of `ipcperf compare`.
     Difference,
@@ -27,7 +30,8 @@ pub(crate) enum WordKind {
 }
 
 impl WordKind {
-    pub(crate) const ALL: [Self; 11] = [
+    /// All of them, in the order of docs/WORDS.md.
+    pub const ALL: [Self; 11] = [
         Self::Mark,
         Self::Finding,
         Self::Benchmark,
@@ -42,7 +46,8 @@ impl WordKind {
     ];
 
     /// One of them, and all of them.
-    pub(crate) const fn names(self) -> (&'static str, &'static str) {
+    #[must_use]
+    pub const fn names(self) -> (&'static str, &'static str) {
         match self {
             Self::Mark => ("a mark in tables", "Marks in tables"),
             Self::Finding => ("a finding of a run", "Findings of a run"),
@@ -60,17 +65,21 @@ impl WordKind {
 }
 
 /// A word that the program says.
-#[derive(Debug)]
-pub(crate) struct Word {
-    pub(crate) name: &'static str,
-    pub(crate) kind: WordKind,
+#[derive(Clone, Debug)]
+pub struct Word {
+    /// As it is printed.
+    pub name: &'static str,
+    /// What kind of word it is.
+    pub kind: WordKind,
     /// What it means, without the stop at its end.
-    pub(crate) meaning: Cow<'static, str>,
+    pub meaning: Cow<'static, str>,
     /// What to do about it, without the stop at its end.
-    pub(crate) advice: Cow<'static, str>,
+    pub advice: Cow<'static, str>,
 }
 
-pub(super) const fn word(
+/// A word with what it means and what to do about it, both without the stop at their ends.
+#[must_use]
+pub const fn word(
     name: &'static str,
     kind: WordKind,
     meaning: &'static str,

@@ -59,26 +59,37 @@ pub struct Follow {
 }
 
 /// Takes what happened, while the thread that did it is stopped.
-type Watch = Box<dyn FnMut(CallsSeen)>;
+pub type Watch = Box<dyn FnMut(CallsSeen)>;
 
 /// What a program did.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum CallsSeen {
+pub enum CallsSeen {
     /// A call has returned.
     Returned(Returned),
     /// A thread has made a process.
-    Made { thread: u32, child: u32 },
+    Made {
+        /// The thread.
+        thread: u32,
+        /// The process that it made.
+        child: u32,
+    },
 }
 
 /// A call that has returned.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Returned {
-    pub(crate) thread: u32,
-    pub(crate) number: i64,
-    pub(crate) arguments: [u64; 6],
-    pub(crate) result: i64,
-    pub(crate) begun: u64,
-    pub(crate) ended: u64,
+pub struct Returned {
+    /// The thread that made it.
+    pub thread: u32,
+    /// Its number on this architecture.
+    pub number: i64,
+    /// What was passed.
+    pub arguments: [u64; 6],
+    /// What it returned; an error is negative.
+    pub result: i64,
+    /// When it was entered, ns of the monotonic clock; 0 if that was not seen.
+    pub begun: u64,
+    /// When it returned, likewise.
+    pub ended: u64,
 }
 
 impl std::fmt::Debug for Follow {
@@ -119,7 +130,10 @@ impl Follow {
 
     /// The same; `watch` gets every call that returns. With `clocks_are_calls` that includes looks at a clock: programs do not
     /// get the code that reads clocks without a call (the vDSO).
-    pub(crate) fn watched(watch: Watch, clocks_are_calls: bool) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn watched(watch: Watch, clocks_are_calls: bool) -> io::Result<Self> {
         let mut follow = Self::new()?;
         (follow.watch, follow.clocks_are_calls) = (Some(watch), clocks_are_calls);
         Ok(follow)
@@ -163,7 +177,7 @@ impl Follow {
     ///
     /// # Errors
     /// `PermissionDenied` where it may not be traced, or is already.
-    pub(crate) fn attach(&mut self, process: u32) -> io::Result<()> {
+    pub fn attach(&mut self, process: u32) -> io::Result<()> {
         let mut is_first = true;
         // Threads may make others meanwhile, until all are traced.
         loop {

@@ -56,8 +56,11 @@ fn socket(kind: Kind, buffer: Option<u64>) -> Result<OwnedFd, SetupError> {
     Ok(socket)
 }
 
-/// Sets how long a connect may take, and the size of the buffer.
-pub(crate) fn set_up(socket: &OwnedFd, buffer: Option<u64>) -> Result<(), Errno> {
+/// Sets how long a connect may take, and the size of the buffer, bytes.
+///
+/// # Errors
+/// `setsockopt` failed.
+pub fn set_up(socket: &OwnedFd, buffer: Option<u64>) -> Result<(), Errno> {
     set_option(socket, libc::AF_VSOCK, CONNECT_TIMEOUT, PATIENCE)?;
     if let Some(bytes) = buffer {
         set_option(socket, libc::AF_VSOCK, BUFFER_MAX_SIZE, bytes)?;
@@ -66,8 +69,9 @@ pub(crate) fn set_up(socket: &OwnedFd, buffer: Option<u64>) -> Result<(), Errno>
     Ok(())
 }
 
-/// The port of a name of this family.
-pub(crate) fn port(name: &SocketAddrAny) -> Option<u32> {
+/// The port of a name of this family; `None` of any other.
+#[must_use]
+pub fn port(name: &SocketAddrAny) -> Option<u32> {
     let is_whole = name.addr_len() as usize >= size_of::<libc::sockaddr_vm>();
     (is_whole && name.address_family() == AddressFamily::VSOCK).then(|| {
         // SAFETY: a name of this family is a `sockaddr_vm`, all of which is there.
@@ -76,12 +80,18 @@ pub(crate) fn port(name: &SocketAddrAny) -> Option<u32> {
 }
 
 /// Binds a socket to this machine and a port, or any (`VMADDR_PORT_ANY`).
-pub(crate) fn bind_raw(socket: &OwnedFd, port: u32) -> Result<(), Errno> {
+///
+/// # Errors
+/// `bind` failed.
+pub fn bind_raw(socket: &OwnedFd, port: u32) -> Result<(), Errno> {
     net::bind(socket, &Address(port))
 }
 
 /// The port that a socket is bound to.
-pub(crate) fn bound_port(socket: &OwnedFd) -> Result<u32, Errno> {
+///
+/// # Errors
+/// `getsockname` failed, or it is no VM socket.
+pub fn bound_port(socket: &OwnedFd) -> Result<u32, Errno> {
     port(&net::getsockname(socket)?).ok_or(Errno::AFNOSUPPORT)
 }
 
@@ -134,7 +144,10 @@ pub fn connect(
 }
 
 /// Connects a socket to a listener of this machine, without a word.
-pub(crate) fn connect_raw(socket: &OwnedFd, port: u32) -> Result<(), Errno> {
+///
+/// # Errors
+/// `connect` failed.
+pub fn connect_raw(socket: &OwnedFd, port: u32) -> Result<(), Errno> {
     net::connect(socket, &Address(port))
 }
 

@@ -1,0 +1,221 @@
+//! Flags of `run` and `compare`, which other files of this crate read as well, and the cells that a result is reduced to.
+
+use clap::Args as ClapArgs;
+use ipcperf_core::{Axis, Idle, PatternKind, Placement, Touch};
+use ipcperf_kit::args::{
+    GateArgs, LabelArgs, LookArgs, MarginArgs, OutputArgs, PlanArgs, ProgressArgs,
+};
+use ipcperf_kit::loads::LoadArgs;
+use ipcperf_kit::words::Words;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A list as it was typed, comma-separated or with a repeated flag; `None` if it was not typed.
+pub(crate) fn typed(lists: &[String]) -> Option<String> {
+    (!lists.is_empty()).then(|| lists.join(","))
+}
+
+pub(crate) fn patterns() -> Words {
+    Words::of(PatternKind::ALL, PatternKind::name)
+}
+
+pub(crate) fn places() -> Words {
+    Words(Placement::words().collect())
+}
+
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// Mechanisms, as for -m, or a job file (TOML) whose keys are the long flags; flags override it. An argument that
+    /// is not a mechanism and contains '/' or ends in .toml is a file. Paths in a job file must stay below the current
+    /// directory
+    #[arg(value_name = "MECHANISM|JOB.toml")]
+    pub(crate) mechanisms: Vec<OsString>,
+    /// Repeat a result's plan: the same cells, rounds, times and seed
+    #[arg(long, value_name = "RESULT.json")]
+    pub(crate) from: Option<PathBuf>,
+    /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for all mechanisms; with knobs: 'pipe
+    /// size=1M'
+    #[arg(short, long, value_name = "NAMES")]
+    pub(crate) mechanism: Vec<String>,
+    /// Patterns [default: ping-pong]
+    #[arg(short, long, value_name = "PATTERNS", value_parser = patterns())]
+    pub(crate) pattern: Vec<String>,
+    /// Message sizes: 64, 4K, lists 1,64,4K, sweeps 64..64K:*4 [default: 64]
+    #[arg(short, long, value_name = "SIZES")]
+    pub(crate) size: Vec<String>,
+    /// CPU placements: the words below (llc is the last-level cache, free is unpinned), the CPUs of lead (the side that
+    /// starts) and follow (the side that answers) as 0,1, only one side pinned (0,free or free,0), or pairs (every pair
+    /// of CPUs) [default: same-cpu and two close cores]
+    #[arg(long, value_name = "PLACES", value_parser = places())]
+    pub(crate) place: Vec<String>,
+    /// Set a knob: pipe.size=1M, or size=1M if there is one mechanism (repeatable; 'ipcperf describe' lists them)
+    #[arg(long, value_name = "MECHANISM.KNOB=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// What idle CPUs do; poll keeps them awake through /dev/cpu_dma_latency [default: as-is]
+    #[arg(long, value_name = "POLICIES", value_parser = Words::of(Idle::ALL, Idle::name))]
+    pub(crate) idle: Vec<String>,
+    /// Find where one of two mechanisms overtakes the other as a parameter grows (--over). Each may have knobs: 'pipe
+    /// size=1M'
+    #[arg(
+        long,
+        value_names = ["A", "B"],
+        num_args = 2,
+        requires = "over",
+        conflicts_with_all = ["mechanism", "mechanisms", "exec", "from"]
+    )]
+    pub(crate) crossover: Vec<String>,
+    /// With --crossover: the parameter that grows; -s, --conns, --rate or --think list the first points
+    #[arg(long, value_name = "AXIS", requires = "crossover", value_parser = Words::of(Axis::ALL, Axis::name))]
+    pub(crate) over: Option<String>,
+    /// How each side touches the payload [default: cacheline]
+    #[arg(long, value_name = "TOUCH", value_parser = Words::of(Touch::ALL, Touch::name))]
+    pub(crate) touch: Option<String>,
+    #[command(flatten)]
+    pub(crate) load: LoadArgs,
+    /// Ping-pong and burst: also measure with this program (started without a shell) as the follow, in the same rounds as our
+    /// own (repeatable): 'python3 echo.py'. How it answers: docs/ENDS.md
+    #[arg(long, value_name = "PROGRAM ARGS")]
+    pub(crate) follow: Vec<String>,
+    /// Ping-pong and burst: also measure with an end that is running already and listens at unix:PATH or
+    /// tcp:127.0.0.1:PORT, as the follow; one size. Prints the environment to start it with
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) at: Option<String>,
+    /// Run a program (without a shell) instead of a mechanism: 'head -c 1G /dev/zero'. Repeat it to build a pipeline;
+    /// ',' starts another pipeline
+    #[arg(long, value_name = "PROGRAM ARGS")]
+    pub(crate) exec: Vec<String>,
+    /// With --exec: kill a run that takes longer than this [default: 60s]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) deadline: Option<String>,
+    /// With --exec: also count system calls with ptrace, in separate untimed rounds
+    #[arg(long)]
+    pub(crate) trace_calls: bool,
+    /// With -m: also time each system call of both sides, in a separate slice after all rounds
+    #[arg(long)]
+    pub(crate) time_calls: bool,
+    /// Allow running the programs that a job file names
+    #[arg(long)]
+    pub(crate) allow_exec: bool,
+    /// Number of rounds (each measures every cell once); a 95 % interval needs 6 [default: 12]
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u64>,
+    /// Timed length of a slice (one measurement of one cell) [default: 100ms]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) slice: Option<String>,
+    /// Exact number of samples per slice, however long they take: round trips, streamed messages, bursts, requests;
+    /// with --batch, batches of round trips
+    #[arg(long, value_name = "N", conflicts_with = "slice")]
+    pub(crate) samples: Option<u64>,
+    /// Warm-up before each slice [default: 20ms]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) warmup: Option<String>,
+    /// Exact number of warm-up operations, however long they take
+    #[arg(long, value_name = "N", conflicts_with = "warmup")]
+    pub(crate) warmup_ops: Option<u64>,
+    /// Round trips timed together as one sample; above 1 there are no quantiles of single round trips [default: 1, or
+    /// more if one is too short for the clock]
+    #[arg(long, value_name = "N")]
+    pub(crate) batch: Option<u64>,
+    /// Also write every timed operation to this file, one per line: iters, ns, round, cell, separated by tabs; '-'
+    /// prints them instead of a table
+    #[arg(long, value_name = "FILE")]
+    pub(crate) raw: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) margin: MarginArgs,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    #[command(flatten)]
+    pub(crate) gates: GateArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// What to compare, and how.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct CompareArgs {
+    /// Two mechanisms to measure side by side (as --live does), or two result files, the old one (A) and the new one
+    /// (B). An argument that is not a mechanism and contains '/' or ends in .json is a file
+    #[arg(value_name = "A B")]
+    pub(crate) arms: Vec<OsString>,
+    /// Result file for A (repeatable, with --new)
+    #[arg(long, value_name = "FILE", requires = "new", conflicts_with = "arms")]
+    pub(crate) old: Vec<PathBuf>,
+    /// Result file for B (repeatable, with --old)
+    #[arg(long, value_name = "FILE", requires = "old", conflicts_with = "arms")]
+    pub(crate) new: Vec<PathBuf>,
+    // No documentation comment, in which brackets would be links.
+    #[arg(
+        long,
+        help = "Measure two cells side by side: 'pipe 64 same-cpu' 'unix-stream 64 same-cpu'. CELL: 'MECHANISM [SIZE] \
+                [PLACEMENT] [PATTERN] [KEY=VALUE]...', where KEY is a knob or a flag of 'ipcperf run'",
+        value_names = ["CELL A", "CELL B"],
+        num_args = 1..=2,
+        conflicts_with_all = ["arms", "old", "new"]
+    )]
+    pub(crate) live: Vec<String>,
+    /// With one cell: measure it with this other ipcperf build as B
+    #[arg(long, value_name = "PATH")]
+    pub(crate) live_binary: Option<PathBuf>,
+    /// Side by side: the pattern [default: ping-pong]
+    #[arg(short, long, value_name = "PATTERN", value_parser = patterns())]
+    pub(crate) pattern: Option<String>,
+    /// Side by side: number of rounds [default: 20 to 400, enough to detect 5 % according to a pilot run]
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<u64>,
+    /// Side by side: total time of the rounds, instead of their number
+    #[arg(long, value_name = "TIME", conflicts_with = "rounds")]
+    pub(crate) time: Option<String>,
+    /// Side by side: timed length of a slice; p99 needs 2,000 operations in it [default: 20ms for closed-loop round
+    /// trips and bursts, else 100ms]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) slice: Option<String>,
+    /// Side by side: seed for all random choices [default: random, recorded in the result]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Ignore differences up to this size [default: 1%]
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) margin: Option<String>,
+    /// Differences between A and B that you compare on purpose: kernel, cpu, mitigations, tool (comma-separated)
+    #[arg(long, value_name = "FACTORS")]
+    pub(crate) factor: Option<String>,
+    /// Also show cells that are not comparable, without a verdict
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Exploratory: report more differences, of which about 1 in 20 may be false (Benjamini-Hochberg instead of Holm)
+    #[arg(long, conflicts_with = "fail_on")]
+    pub(crate) explore: bool,
+    /// Exit 6 if a cell is certainly slower by more than this, 9 if undecided (repeatable): slower:5%, or for the tail
+    /// p99:slower:10%
+    #[arg(long, value_name = "slower:SHARE")]
+    pub(crate) fail_on: Vec<String>,
+    /// Write the comparison to this file (JSON); '-' prints it instead of a table
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) label: LabelArgs,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    #[command(flatten)]
+    pub(crate) progress: ProgressArgs,
+}
+
+/// Which cells of a result to show; references and ratios are computed among these.
+#[derive(Clone, Debug, Default, ClapArgs)]
+#[command(next_help_heading = "Show only these cells")]
+pub(crate) struct OnlyArgs {
+    /// Mechanisms: pipe,'unix-stream/*'
+    #[arg(short, long, value_name = "NAMES")]
+    pub(crate) mechanism: Vec<String>,
+    /// Patterns: ping-pong,stream
+    #[arg(short, long, value_name = "PATTERNS", value_parser = patterns(), hide_possible_values = true)]
+    pub(crate) pattern: Vec<String>,
+    /// Message sizes: 64,4K
+    #[arg(short, long, value_name = "SIZES")]
+    pub(crate) size: Vec<String>,
+    /// Placements: same-cpu,same-llc
+    #[arg(long, value_name = "PLACEMENTS", value_parser = places(), hide_possible_values = true)]
+    pub(crate) place: Vec<String>,
+    /// Show only this many rows of each table, the best first
+    #[arg(long, value_name = "ROWS")]
+    pub(crate) top: Option<usize>,
+}

@@ -1,0 +1,33 @@
+//! The documents of the questions.
+
+use ipcperf_core::result::{
+    Comparison, DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList, ResultSet,
+    SELFTEST_SCHEMA, SelfTest,
+};
+use ipcperf_kit::document_kind::DocumentKind;
+use ipcperf_packed::text;
+
+const SCHEMAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.gz"));
+
+fn schema(name: &str) -> String {
+    text(SCHEMAS, name).unwrap_or_default()
+}
+
+/// What `survey`, `run`, `choose` and `explain` write.
+pub(crate) const RESULT: DocumentKind =
+    DocumentKind::of::<ResultSet>("result", || schema("result"));
+/// What `compare` writes.
+pub(crate) const COMPARISON: DocumentKind =
+    DocumentKind::of::<Comparison>("comparison", || schema("comparison"));
+/// What `doctor --format json` prints.
+pub(crate) const DOCTOR: DocumentKind =
+    DocumentKind::printed::<Examination>("doctor", || DOCTOR_SCHEMA, || schema("doctor"));
+/// What `list --json` prints.
+pub(crate) const MECHANISMS: DocumentKind = DocumentKind::printed::<MechanismList>(
+    "mechanisms",
+    || MECHANISMS_SCHEMA,
+    || schema("mechanisms"),
+);
+/// What `selftest --format json` prints.
+pub(crate) const SELFTEST: DocumentKind =
+    DocumentKind::printed::<SelfTest>("selftest", || SELFTEST_SCHEMA, || schema("selftest"));

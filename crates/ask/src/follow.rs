@@ -1,0 +1,171 @@
+//! `run --follow`: programs of others at the place of the follow.
+
+use crate::args::RunArgs;
+use ipcperf_core::{Address, Load, PatternKind, Touch};
+use ipcperf_engine::plan::{CellPlan, Request};
+use ipcperf_engine::shim;
+use ipcperf_kit::args::ProgressArgs;
+use ipcperf_kit::error::{Stop, note};
+use ipcperf_kit::external;
+use ipcperf_kit::shell_words;
+
+/// Bytes of a command at the most.
+const MOST: usize = 4096;
+
+/// Programs that a file names run only if the user has seen them.
+pub(crate) fn permit(file: &str, programs: &[String], is_allowed: bool) -> Result<(), Stop> {
+    let mut commands: Vec<String> =
+        programs.iter().flat_map(|program| [program.clone(), external::NEXT.to_owned()]).collect();
+    match commands.pop() {
+        Some(_) => external::permit(file, &commands, is_allowed),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what a program cannot have part in.
+pub(crate) fn alone(args: &RunArgs) -> Result<(), Stop> {
+    let others = [
+        ("--crossover", !args.crossover.is_empty(), "a search has two mechanisms"),
+        ("--time-calls", args.time_calls, "only our own ends time their calls"),
+    ];
+    match others
+        .iter()
+        .find(|(_, is_given, _)| *is_given && (!args.follow.is_empty() || args.at.is_some()))
+    {
+        Some((flag, _, why)) => Err(Stop::usage(format!(
+            "--follow and --at do not work with {flag}: {why}; leave one of them out"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses the words of a program, if there are any, that cannot be an end of this pattern.
+pub(crate) fn check(words: &[String], pattern: PatternKind, touch: Touch) -> Result<(), Stop> {
+    let Some(program) = words.first() else { return Ok(()) };
+    can_be_ends("--follow", &[pattern], touch)?;
+    match external::objection(program) {
+        Some(why) => Err(Stop::usage(format!("--follow '{program}': {why}"))),
+        None => Ok(()),
+    }
+}
+
+/// The words of each program, if they can be ends of these patterns where messages are touched so.
+pub(crate) fn programs(
+    given: &[String],
+    patterns: &[PatternKind],
+    touch: Touch,
+) -> Result<Vec<Vec<String>>, Stop> {
+    if given.is_empty() {
+        return Ok(Vec::new());
+    }
+    can_be_ends("--follow", patterns, touch)?;
+    let mut programs: Vec<Vec<String>> = Vec::new();
+    for command in given {
+        let refused = |why: String| Stop::usage(format!("--follow '{command}': {why}"));
+        let words = shell_words::split(command).map_err(refused)?;
+        let program = words.first().ok_or_else(|| refused("no program".into()))?;
+        if let Some(why) = external::objection(program) {
+            return Err(refused(why));
+        }
+        // It travels twice in a message of at most 64 KiB, and some of its signs take six bytes there.
+        if command.len() > MOST {
+            return Err(refused(format!("it is longer than {MOST} bytes; put it into a script")));
+        }
+        if programs.contains(&words) {
+            return Err(refused("it is named twice".into()));
+        }
+        programs.push(words);
+    }
+    Ok(programs)
+}
+
+/// Refuses patterns and touches in which no program can be an end.
+fn can_be_ends(flag: &str, patterns: &[PatternKind], touch: Touch) -> Result<(), Stop> {
+    if let Some(pattern) = patterns.iter().find(|pattern| !answers(**pattern)) {
+        let why = match pattern {
+            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
+                "nobody answers there, so that nothing would prove what arrives"
+            }
+            PatternKind::Connect => "its server is our own",
+            _ => "programs answer in a closed loop only",
+        };
+        return Err(Stop::usage(format!(
+            "{flag} does not work with the pattern {pattern}: {why}; use ping-pong or burst"
+        )));
+    }
+    let why = match touch {
+        Touch::Header | Touch::Full => None,
+        Touch::None => Some("a program answers what it was sent, so that it touches it"),
+        Touch::CacheLine => Some("an answer would need to know how our messages are made"),
+        Touch::Copy => Some("nobody knows what a program copies"),
+    };
+    if let Some(why) = why {
+        return Err(Stop::usage(format!(
+            "{flag} does not work with --touch {touch}: {why}; use header or full"
+        )));
+    }
+    Ok(())
+}
+
+/// Whether each message, or each burst of them, has its answer.
+fn answers(pattern: PatternKind) -> bool {
+    matches!(pattern, PatternKind::PingPong | PatternKind::Burst)
+}
+
+/// Where an end listens that is running already.
+pub(crate) fn address(text: &str) -> Result<Address, Stop> {
+    text.parse().map_err(|why| Stop::usage(format!("--at: {why}")))
+}
+
+/// The mechanism that an address stands for where none is named.
+pub(crate) fn mechanism(address: &Address) -> &'static str {
+    match address {
+        Address::Unix(_) => "unix-stream",
+        Address::Tcp(_) => "tcp",
+    }
+}
+
+/// Refuses what an end that is running already cannot know: it was told one size when it was started.
+pub(crate) fn alone_at(request: &Request, mechanisms: usize, touch: Touch) -> Result<(), Stop> {
+    can_be_ends("--at", &request.patterns, touch)?;
+    let ours = request.loads.iter().filter(|load| load.is_ours()).count();
+    let many = [
+        ("-s", request.sizes.len()),
+        ("-p", request.patterns.len()),
+        ("a load", ours),
+        ("-m", mechanisms),
+    ];
+    match many.iter().find(|(_, count)| *count > 1) {
+        Some((flag, count)) => Err(Stop::usage(format!(
+            "--at: an end that is running already knows one kind of messages; {flag} has {count} values"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Says with what an end that is to be running has to be started.
+pub(crate) fn tell(cells: &[CellPlan], progress: &ProgressArgs) {
+    let Some(cell) = cells.iter().find(|cell| cell.key.load.at.is_some()) else { return };
+    if !progress.quiet {
+        let environment = shim::environment(&cell.key);
+        let words = environment.iter().map(|(name, value)| format!("{name}={value}"));
+        note(&format!(
+            "The end must have been started with {}",
+            words.collect::<Vec<_>>().join(" ")
+        ));
+    }
+}
+
+/// These loads with our own follow, with each program, and with the end that is running already.
+pub(crate) fn beside(
+    loads: Vec<Load>,
+    programs: &[Vec<String>],
+    at: Option<&Address>,
+) -> Vec<Load> {
+    let with = |load: &Load| {
+        let all = programs.iter().map(|words| Load { follow: words.clone(), ..load.clone() });
+        let running = at.map(|address| Load { at: Some(address.clone()), ..load.clone() });
+        std::iter::once(load.clone()).chain(all).chain(running).collect::<Vec<_>>()
+    };
+    loads.iter().flat_map(with).collect()
+}

@@ -1,0 +1,639 @@
+//! Job files: the flags of `ipcperf run` as TOML, with the same names. Keys and values are those of the command line: a
+//! key becomes the arguments with which its flag is typed.
+
+use crate::args::RunArgs;
+use crate::follow;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use ipcperf_core::{KnobKind, LoadKey, OptionSet, nearest};
+use ipcperf_kit::error::{Stop, one_line};
+use ipcperf_kit::external;
+use ipcperf_kit::request::word;
+use ipcperf_kit::{foreign, output};
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+use toml::Value;
+
+/// Flags that are not keys: how a run is shown; permissions that only the user may give; and a search, which is not a plan.
+const NOT_IN_A_JOB: &[&str] = &[
+    "allow-exec",
+    "at",
+    "bars",
+    "color",
+    "crossover",
+    "dry-run",
+    "from",
+    "full",
+    "if-done",
+    "no-progress",
+    "over",
+    "quiet",
+    "verbose",
+    "versus-bound",
+];
+
+/// Pairs of flags that set the same thing in two ways: a typed one overrides the key of either.
+const EITHER: &[[&str; 2]] = &[["slice", "samples"], ["warmup", "warmup-ops"]];
+
+/// Reads a job file under the flags that were typed: flags override keys, and knobs add up.
+pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<RunArgs, Stop> {
+    let file = format!("job file '{}'", path.display());
+    let text = output::small_file(path)
+        .map_err(|error| Stop::usage(format!("{file}: {}", output::words(&error))))?;
+    let words = words(&file, &text, args.allow_exec || args.plan.dry_run, typed)?;
+    understood(&file, words)
+}
+
+/// The command whose flags are the keys.
+pub(crate) fn command() -> Command {
+    RunArgs::augment_args(Command::new("run").no_binary_name(true))
+}
+
+/// The arguments that a job file stands for, followed by those that were typed.
+pub(crate) fn words(
+    file: &str,
+    text: &str,
+    may_exec: bool,
+    typed: &ArgMatches,
+) -> Result<Vec<OsString>, Stop> {
+    let job: toml::Table = text.parse().map_err(|error| explain(file, text, &error))?;
+    let command = command();
+    let is_typed =
+        |flag: &Arg| typed.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let mut words: Vec<OsString> = Vec::new();
+    let typed_knobs = knobs(&values_of(typed, "set"));
+    for (key, value) in &job {
+        let refused = |why: &str| Stop::usage(format!("{}: {why}", place(file, text, key)));
+        let flag = flags(&command)
+            .find(|(name, _)| name == key)
+            .map(|(_, flag)| flag)
+            .ok_or_else(|| refused(&unknown(&command, key)))?;
+        let said = said(key, flag, value).map_err(|why| refused(&why))?;
+        command.clone().try_get_matches_from(&said).map_err(|error| refused(&one_line(&error)))?;
+        let either = EITHER.iter().filter(|either| either.contains(&key.as_str())).flatten();
+        let wins = |name: &&str| flags(&command).any(|(one, flag)| one == *name && is_typed(flag));
+        if is_typed(flag) && key != "set" || either.into_iter().any(wins) {
+            continue;
+        }
+        match key.as_str() {
+            "exec" => external::permit(file, &commands(value)?, may_exec)?,
+            "follow" => {
+                let programs: Vec<String> = said
+                    .iter()
+                    .filter_map(|word| word.split_once('='))
+                    .map(|(_, program)| program.to_owned())
+                    .collect();
+                follow::permit(file, &programs, may_exec)?;
+            }
+            "output" => {
+                let named = value.as_str().unwrap_or_default();
+                check_output(Path::new(named)).map_err(|why| {
+                    Stop::usage(format!("{file}: output '{named}' {why}; name it with -o"))
+                })?;
+            }
+            "raw" => {
+                let named = value.as_str().unwrap_or_default();
+                check_raw(Path::new(named)).map_err(|why| {
+                    Stop::usage(format!("{file}: raw '{named}' {why}; name it with --raw"))
+                })?;
+            }
+            _ => {}
+        }
+        for (what, path, flag) in paths(key, &said) {
+            let is_typed = typed_knobs.0.contains_key(&what);
+            if !is_typed && !foreign::stays_below(Path::new(&path)) {
+                return Err(refused(&foreign::leads_out(&what, &path, &flag)));
+            }
+        }
+        words.extend(said.into_iter().map(OsString::from));
+    }
+    for flag in command.get_arguments().filter(|flag| is_typed(flag)) {
+        let Some(name) = flag.get_long() else { continue };
+        if flag.get_action().takes_values() {
+            for value in typed.get_raw(flag.get_id().as_str()).into_iter().flatten() {
+                let mut word = OsString::from(format!("--{name}="));
+                word.push(value);
+                words.push(word);
+            }
+        } else {
+            words.push(format!("--{name}").into());
+        }
+    }
+    Ok(words)
+}
+
+/// The values that were typed for a flag.
+pub(crate) fn values_of(typed: &ArgMatches, flag: &str) -> Vec<String> {
+    let values = typed.get_raw(flag).into_iter().flatten();
+    values.map(|value| value.to_string_lossy().into_owned()).collect()
+}
+
+/// The knobs that are set; invalid ones are reported where they are used.
+fn knobs(settings: &[String]) -> OptionSet {
+    let mut knobs = OptionSet::default();
+    settings.iter().for_each(|setting| drop(knobs.set(setting)));
+    knobs
+}
+
+/// The paths in the words of a key, but for the output: of what each is one, and the flag that says the same.
+fn paths(key: &str, said: &[String]) -> Vec<(String, String, String)> {
+    let values = said.iter().filter_map(|word| Some(word.split_once('=')?.1.to_owned()));
+    let of_knob = |(knob, path): (String, String)| {
+        let flag = format!("--set {knob}={path}");
+        KnobKind::is_path(&path).then_some((knob, path, flag))
+    };
+    match key {
+        "set" => knobs(&values.collect::<Vec<_>>()).0.into_iter().filter_map(of_knob).collect(),
+        _ if key == LoadKey::Payload.name() => {
+            let lists = values.collect::<Vec<_>>();
+            let files = lists.iter().flat_map(|list| list.split(',')).map(str::trim);
+            files.map(|file| (key.to_owned(), file.to_owned(), format!("--{key} {file}"))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// What such words ask for.
+pub(crate) fn understood(file: &str, words: Vec<OsString>) -> Result<RunArgs, Stop> {
+    command()
+        .try_get_matches_from(words)
+        .and_then(|matches| RunArgs::from_arg_matches(&matches))
+        .map_err(|error| Stop::usage(format!("{file}: {}", one_line(&error))))
+}
+
+/// The flags that are keys, by name.
+fn flags(command: &Command) -> impl Iterator<Item = (&str, &Arg)> {
+    command
+        .get_arguments()
+        .filter_map(|flag| Some((flag.get_long()?, flag)))
+        .filter(|(name, _)| !NOT_IN_A_JOB.contains(name))
+}
+
+/// The words of a flag.
+fn said(key: &str, flag: &Arg, value: &Value) -> Result<Vec<String>, String> {
+    let flagged = |text: String| format!("--{key}={text}");
+    match (key, flag.get_action(), value) {
+        (_, ArgAction::SetTrue, Value::Boolean(on)) => {
+            Ok(on.then(|| format!("--{key}")).into_iter().collect())
+        }
+        (_, ArgAction::SetTrue, _) => Err(format!("'{key}' is true or false")),
+        ("set", ..) => settings(value).map(|all| all.into_iter().map(flagged).collect()),
+        ("exec", ..) => commands(value)
+            .map(|all| all.into_iter().map(flagged).collect())
+            .map_err(|stop| stop.to_string()),
+        (_, ArgAction::Append, Value::Array(values)) => {
+            let texts = values.iter().map(|one| word(one).map(flagged)).collect::<Option<Vec<_>>>();
+            texts.ok_or_else(|| format!("'{key}' takes a text or a list of texts"))
+        }
+        _ => list(value).map(|text| vec![flagged(text)]).ok_or_else(|| {
+            let names = flag.get_value_names().unwrap_or_default();
+            format!("'{key}' takes {}", names.first().map_or("a value", |name| name.as_str()))
+        }),
+    }
+}
+
+/// A word, or a list of them.
+fn list(value: &Value) -> Option<String> {
+    match value {
+        Value::Array(values) => {
+            Some(values.iter().map(word).collect::<Option<Vec<_>>>()?.join(","))
+        }
+        one => word(one),
+    }
+}
+
+/// A program, a pipeline of them, or several pipelines, as the flag takes them.
+fn commands(value: &Value) -> Result<Vec<String>, Stop> {
+    let refused =
+        || Stop::usage("'exec' takes a command, a list of commands or a list of such lists");
+    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(refused);
+    let pipeline = |values: &Vec<Value>| values.iter().map(text).collect::<Result<Vec<_>, _>>();
+    match value {
+        Value::Array(values) if values.iter().any(Value::is_array) => {
+            let lists = values.iter().map(|one| one.as_array().ok_or_else(refused));
+            let pipelines: Vec<_> =
+                lists.map(|one| one.and_then(pipeline)).collect::<Result<_, _>>()?;
+            Ok(pipelines.join(&external::NEXT.to_owned()))
+        }
+        Value::Array(values) => pipeline(values),
+        one => Ok(vec![text(one)?]),
+    }
+}
+
+/// Knobs: `"pipe.size" = "1M"`, or `pipe.size = "1M"`.
+fn settings(value: &Value) -> Result<Vec<String>, String> {
+    let Value::Table(table) = value else { return Err("'set' is a table of knobs".into()) };
+    let mut all = Vec::new();
+    for (key, value) in table {
+        match value {
+            Value::Table(_) => {
+                all.extend(settings(value)?.into_iter().map(|rest| format!("{key}.{rest}")));
+            }
+            Value::Boolean(on) => all.push(format!("{key}={}", if *on { "on" } else { "off" })),
+            value => {
+                let text = word(value)
+                    .ok_or_else(|| format!("'{key}' takes a text, a number, true or false"))?;
+                all.push(format!("{key}={text}"));
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What a job file may name as output, since it may come from somebody else: a file below the current directory that
+/// replaces nothing but an older result.
+fn check_output(path: &Path) -> Result<(), &'static str> {
+    if !foreign::stays_below(path) {
+        return Err("lies outside the current directory, where a job file may not write");
+    }
+    let is_result = || {
+        let mut text = Vec::new();
+        let mut file = fs::File::open(path)?.take(output::MOST);
+        file.read_to_end(&mut text)?;
+        Ok::<_, std::io::Error>(ipcperf_report::is_document(&String::from_utf8_lossy(&text)))
+    };
+    match fs::symlink_metadata(path) {
+        Ok(facts) if !facts.is_file() || !is_result().unwrap_or(false) => {
+            Err("exists and is not an ipcperf result, so a job file may not replace it")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a job file may name for single operations: a new file below the current directory.
+fn check_raw(path: &Path) -> Result<(), &'static str> {
+    if !foreign::stays_below(path) {
+        return Err("lies outside the current directory, where a job file may not write");
+    }
+    match fs::symlink_metadata(path) {
+        Ok(_) => Err("exists, and a job file may not replace it"),
+        Err(_) => Ok(()),
+    }
+}
+
+/// One line: where, and what.
+fn explain(what: &str, text: &str, error: &toml::de::Error) -> Stop {
+    let line =
+        error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+    let place = line.map_or_else(|| what.to_owned(), |line| format!("{what} line {line}"));
+    let message = error.message().replace('\n', " ");
+    Stop::usage(format!("{place}: {message}"))
+}
+
+/// The file, and the line where a key stands.
+fn place(file: &str, text: &str, key: &str) -> String {
+    let is_it = |line: &str| {
+        let rest = line.trim_start_matches(['[', '"', '\'', ' ']).strip_prefix(key);
+        let goes_on = |sign: char| sign.is_alphanumeric() || "_-".contains(sign);
+        rest.is_some_and(|rest| !rest.starts_with(goes_on))
+    };
+    let line = text.lines().position(is_it);
+    line.map_or_else(|| file.to_owned(), |line| format!("{file} line {}", line + 1))
+}
+
+/// An unknown key, with the nearest right one.
+fn unknown(command: &Command, key: &str) -> String {
+    let known: Vec<&str> = flags(command).map(|(name, _)| name).collect();
+    match nearest(key, known.iter().copied()) {
+        Some(right) => format!("unknown key '{key}'; did you mean '{right}'?"),
+        None => format!("unknown key '{key}'; known: {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_core::LoadKey;
+    use std::io::Write;
+
+    fn written(text: &str) -> tempfile::NamedTempFile {
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.write_all(text.as_bytes()).expect("written");
+        file
+    }
+
+    fn matches(words: &[&str]) -> ArgMatches {
+        let command = RunArgs::augment_args(Command::new("run"));
+        command.try_get_matches_from([&["run"], words].concat()).expect("flags")
+    }
+
+    fn typed(words: &[&str]) -> RunArgs {
+        RunArgs::from_arg_matches(&matches(words)).expect("flags")
+    }
+
+    fn read_job(text: &str, words: &[&str]) -> Result<RunArgs, Stop> {
+        apply(written(text).path(), &typed(words), &matches(words))
+    }
+
+    fn job(text: &str) -> Result<RunArgs, Stop> {
+        read_job(text, &["-s", "8"])
+    }
+
+    #[test]
+    fn every_key_is_read_and_flags_win() {
+        let args = job(
+            "mechanism = ['pipe', 'tcp']\npattern = 'stream'\nsize = [1, '4K']\nplace = 'free'\nidle = 'poll'\n\
+             touch = 'full'\nthink = [0, '1ms']\nburst = 8\none-way = true\nrounds = 7\nslice = '50ms'\nwarmup = '5ms'\nseed = 3\noutput = 'x.json'\nformat = 'csv'\n\
+             [set]\npipe.size = '1M'\n'tcp.nodelay' = false\n",
+        )
+        .expect("a good job");
+        assert_eq!(args.mechanism, ["pipe", "tcp"]);
+        assert_eq!(args.size, ["8"], "the flag wins");
+        assert_eq!(
+            (args.rounds, args.plan.seed, args.touch.as_deref()),
+            (Some(7), Some(3), Some("full"))
+        );
+        assert_eq!(args.set, ["pipe.size=1M", "tcp.nodelay=off"]);
+        assert_eq!(args.output.look.format.as_deref(), Some("csv"));
+        assert_eq!(args.place, ["free"]);
+        let load = [(LoadKey::Think, "0,1ms"), (LoadKey::Burst, "8"), (LoadKey::OneWay, "on")];
+        assert_eq!(args.load.0, load.map(|(key, text)| (key, text.to_owned())).into());
+        assert!(job("one-way = false").expect("a good job").load.0.is_empty());
+    }
+
+    /// As an unknown key is told them.
+    fn known_keys() -> Vec<String> {
+        let told = job("zzz = 1").expect_err("no such key").to_string();
+        let (_, keys) = told.split_once("known: ").expect("a list");
+        keys.trim().split(", ").map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn a_key_does_what_its_flag_does_and_the_flag_wins() {
+        for key in known_keys() {
+            let flag = format!("--{key}");
+            let (line, words, others) = match key.as_str() {
+                "set" => ("set.pipe.size = '1M'".to_owned(), "pipe.size=1M", "pipe.size=2M"),
+                "nonblocking" | "one-way" | "time-calls" | "trace-calls" => {
+                    (format!("{key} = true"), "", "")
+                }
+                "rounds" | "seed" | "samples" | "warmup-ops" | "batch" => {
+                    (format!("{key} = 7"), "7", "8")
+                }
+                _ => (format!("{key} = 'job'"), "job", "flag"),
+            };
+            let read = |words: &[&str]| {
+                read_job(&line, &[&["--allow-exec"], words].concat()).expect("a good job")
+            };
+            let flags = |value: &'static str| match value {
+                "" => vec![flag.as_str()],
+                value => vec![flag.as_str(), value],
+            };
+            let wanted =
+                |words: &[&str]| format!("{:?}", typed(&[&["--allow-exec"], words].concat()));
+            assert_eq!(format!("{:?}", read(&[])), wanted(&flags(words)), "{key}");
+            let won = match key.as_str() {
+                // Both hold, and the later one is the flag's.
+                "set" => wanted(&["--set", words, "--set", others]),
+                _ => wanted(&flags(others)),
+            };
+            assert_eq!(format!("{:?}", read(&flags(others))), won, "{key}");
+        }
+    }
+
+    /// All flags that `run` knows by a long name, whatever a job makes of them.
+    fn all_flags() -> Vec<String> {
+        let command = RunArgs::augment_args(Command::new("run"));
+        command.get_arguments().filter_map(|flag| flag.get_long().map(str::to_owned)).collect()
+    }
+
+    #[test]
+    fn every_flag_is_a_key_but_for_the_few_that_are_named_and_nothing_else_is() {
+        let (flags, keys) = (all_flags(), known_keys());
+        assert!(flags.len() > LoadKey::ALL.len() + 15, "{flags:?}");
+        for name in NOT_IN_A_JOB {
+            assert!(flags.iter().any(|flag| flag == name), "{name} is no flag any more");
+        }
+        for flag in &flags {
+            let is_key = !NOT_IN_A_JOB.contains(&flag.as_str());
+            assert_eq!(keys.contains(flag), is_key, "{flag}");
+            let told = job(&format!("{flag} = true")).map_err(|stop| stop.to_string());
+            assert_eq!(told.is_err_and(|told| told.contains("unknown key")), !is_key, "{flag}");
+        }
+        assert!(keys.iter().all(|key| flags.contains(key)), "{keys:?}");
+    }
+
+    /// A word that differs from what the plan is without it, and in which context that shows.
+    fn example(key: &str) -> (&'static str, &'static str) {
+        let Ok(load) = key.parse::<LoadKey>() else {
+            return match key {
+                "mechanism" => ("'tcp'", ""),
+                "pattern" => ("'stream'", ""),
+                "size" => ("'4K'", ""),
+                "place" => ("'free'", ""),
+                "set" => ("{ 'pipe.size' = '1M' }", ""),
+                "idle" => ("'poll'", ""),
+                "touch" => ("'full'", ""),
+                "time-calls" => ("true", ""),
+                "rounds" | "seed" => ("7", ""),
+                "slice" | "warmup" => ("'7ms'", ""),
+                "margin" => ("'7%'", ""),
+                "samples" | "warmup-ops" | "batch" => ("7", ""),
+                "raw" => ("'nothing.tsv'", ""),
+                "follow" => ("'true'", ""),
+                // What is no part of the plan of cells.
+                "exec" | "deadline" | "trace-calls" | "label" | "output" | "format" | "fail-if"
+                | "max-noise" => ("", ""),
+                other => panic!("nobody knows what '{other}' does to a plan"),
+            };
+        };
+        match load {
+            LoadKey::Think => ("'1ms'", "ping-pong"),
+            LoadKey::Stall => ("'2ms'", "ping-pong"),
+            LoadKey::Packet => ("16", "ping-pong"),
+            LoadKey::Transform => ("'lz4'", "ping-pong"),
+            LoadKey::OneWay => ("true", "ping-pong"),
+            LoadKey::Rate => ("'10%'", "rate"),
+            LoadKey::Arrivals => ("'constant'", "rate"),
+            LoadKey::Burst => ("3", "burst"),
+            LoadKey::Window => ("3", "stream"),
+            LoadKey::Conns => ("3", "connect"),
+            LoadKey::Closes => ("'client'", "connect"),
+            LoadKey::Nonblocking => ("true", "connect"),
+            LoadKey::Peers => ("3", "fan-in"),
+            LoadKey::Clients => ("3", "serve"),
+            LoadKey::Style => ("'threads'", "serve"),
+            LoadKey::Service => ("'20us'", "serve"),
+            LoadKey::Mix => ("'36:5@90%,120:4K@10%'", "serve"),
+            LoadKey::Reply => ("32", "request"),
+            LoadKey::Inflight => ("3", "request"),
+            LoadKey::Payload => ("'Cargo.toml'", "request"),
+            LoadKey::Align => ("'malloc'", "request"),
+            LoadKey::FollowIn => ("'net+ipc'", "request"),
+            LoadKey::Net => ("'veth'", "request"),
+        }
+    }
+
+    #[test]
+    fn every_key_arrives_in_the_plan() {
+        let registry = ipcperf_builtin::builtin();
+        let planned = |text: &str| {
+            let args = read_job(text, &["--allow-exec"]).expect(text);
+            crate::run::plan(&registry, &args, args.rounds.unwrap_or(5)).expect(text)
+        };
+        for key in known_keys() {
+            let (value, pattern) = example(&key);
+            if value.is_empty() {
+                continue;
+            }
+            let line = format!("{key} = {value}\n");
+            let mechanism = match key.as_str() {
+                "mechanism" => "",
+                // Only who looks at all of a message minds what is in it.
+                "payload" => "mechanism = 'pipe'\ntouch = 'full'\n",
+                _ => "mechanism = 'pipe'\n",
+            };
+            let pattern = if pattern.is_empty() { "" } else { &format!("pattern = '{pattern}'\n") };
+            let job = format!("seed = 5\n{mechanism}{pattern}{line}");
+            let job = if key == "seed" { job.replacen("seed = 5\n", "", 1) } else { job };
+            let with = planned(&job);
+            let base = if mechanism.is_empty() { "mechanism = 'pipe'\n" } else { mechanism };
+            let without = planned(&format!("seed = 5\n{base}{pattern}"));
+            let cells = |plan: &crate::experiment::Experiment| -> Vec<String> {
+                plan.cells.iter().map(|cell| cell.id.clone()).collect()
+            };
+            let is_setting = matches!(
+                key.as_str(),
+                "rounds"
+                    | "seed"
+                    | "slice"
+                    | "samples"
+                    | "warmup"
+                    | "warmup-ops"
+                    | "batch"
+                    | "margin"
+                    | "raw"
+                    | "time-calls"
+            );
+            let settings = |plan: &crate::experiment::Experiment| {
+                format!("{:?} {:?}", plan.settings, plan.margin)
+            };
+            assert_eq!(cells(&with) == cells(&without), is_setting, "{line}");
+            assert_eq!(settings(&with) == settings(&without), !is_setting, "{line}");
+            if let Ok(load) = key.parse::<LoadKey>() {
+                let word = if value == "true" { "" } else { value.trim_matches('\'') };
+                for cell in &with.cells {
+                    let value = cell.key.load.value(load).unwrap_or_default();
+                    let read = value.split_once('#').map_or(value.as_str(), |(file, _)| file);
+                    assert_eq!(read, word, "{line}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_ways_to_say_a_part_the_one_that_was_typed_wins_and_a_job_says_one() {
+        let of = |text: &str, words: &[&str]| {
+            let args = read_job(text, words).expect("a good job");
+            (args.slice, args.samples, args.warmup, args.warmup_ops)
+        };
+        let job = "samples = 100\nwarmup = '5ms'\n";
+        assert_eq!(of(job, &[]), (None, Some(100), Some("5ms".into()), None));
+        let typed = of(job, &["--slice", "1s", "--warmup-ops", "7"]);
+        assert_eq!(typed, (Some("1s".into()), None, None, Some(7)));
+        let both = read_job("samples = 100\nslice = '5ms'\n", &[]).expect_err("both").to_string();
+        assert!(both.contains("cannot be used with"), "{both}");
+    }
+
+    #[test]
+    fn a_job_writes_single_operations_to_a_new_file_below_the_current_directory() {
+        for (path, why) in [
+            ("../x.tsv", "lies outside the current directory"),
+            ("/tmp/x.tsv", "lies outside the current directory"),
+            ("Cargo.toml", "exists, and a job file may not replace it; name it with --raw"),
+        ] {
+            let told = job(&format!("raw = '{path}'")).expect_err(path).to_string();
+            assert!(told.contains(why), "{told}");
+        }
+        let typed = read_job("raw = 'Cargo.toml'", &["--raw", "Cargo.toml"]).expect("typed");
+        assert_eq!(typed.raw, Some("Cargo.toml".into()));
+        assert!(job("raw = 'x.tsv'").is_ok());
+    }
+
+    #[test]
+    fn cpus_by_their_numbers_are_a_placement_however_they_are_listed() {
+        let registry = ipcperf_builtin::builtin();
+        let places = |place: &str| -> Vec<String> {
+            let text = format!("mechanism = 'pipe'\nplace = {place}\n");
+            let args = read_job(&text, &[]).expect("a good job");
+            let plan = crate::run::plan(&registry, &args, 5).expect(place);
+            plan.cells.iter().map(|cell| cell.key.placement.to_string()).collect()
+        };
+        for place in ["'0,1'", "[0, 1]", "['0,1']"] {
+            assert_eq!(places(place), ["0,1"], "{place}");
+        }
+        for place in ["'0,free'", "[0, 'free']"] {
+            assert_eq!(places(place), ["0,free"], "{place}");
+        }
+        assert_eq!(places("['free', '3,0', 0, 0]"), ["free", "3,0", "0,0"]);
+    }
+
+    #[test]
+    fn all_keys_together_are_a_job() {
+        let (mut text, mut words) = (String::new(), vec!["--allow-exec".to_owned()]);
+        for key in known_keys() {
+            // What says a part that another key has said.
+            if EITHER.iter().any(|[_, other]| other == &key) {
+                continue;
+            }
+            let (value, word) = match key.as_str() {
+                "set" => ("{ 'pipe.size' = '1M' }", "=pipe.size=1M"),
+                "nonblocking" | "one-way" | "time-calls" | "trace-calls" => ("true", ""),
+                "rounds" | "seed" | "batch" => ("7", "=7"),
+                _ => ("'x'", "=x"),
+            };
+            text += &format!("{key} = {value}\n");
+            words.push(format!("--{key}{word}"));
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let read = read_job(&text, &["--allow-exec"]).expect("a good job");
+        assert_eq!(format!("{read:?}"), format!("{:?}", typed(&words)));
+    }
+
+    #[test]
+    fn a_job_that_is_only_read_is_its_flags_or_what_is_wrong_with_their_values() {
+        let registry = ipcperf_builtin::builtin();
+        let read_job = |text: &str| crate::run::read_job(&registry, text);
+        let flags = read_job("mechanism = 'pipe'\nsize = [1, '4K']\n[set]\npipe.size = '1M'\n");
+        let known = ["--mechanism=pipe", "--set=pipe.size=1M", "--size=1", "--size=4K"];
+        let flags = flags.map(|mut flags| {
+            flags.sort();
+            flags
+        });
+        assert_eq!(flags, Ok(known.map(str::to_owned).into()));
+        for (text, part) in [
+            ("size = 8", "which mechanism?"),
+            ("mechanism = 'pip'", "did you mean 'pipe'"),
+            ("mechanism = 'pipe'\nslice = '1h'", "--slice: 1h is not between"),
+            ("mechanism = 'pipe'\nrounds = 0", "--rounds: 0 is not between"),
+            ("mechanism = 'pipe'\nfail-if = 'p98 > 1us'", "--fail-if: unknown metric 'p98'"),
+            ("mechanism = 'pipe'\ndeadline = '1s'", "--deadline is for programs"),
+            ("exec = 'true'\nsize = 8", "--size is for mechanisms"),
+        ] {
+            let told = read_job(text).expect_err(text);
+            assert!(told.contains(part), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_key_or_value_names_line_and_remedy() {
+        for (text, part) in [
+            ("mechanism = 'pipe'\nsise = 1\n", "line 2: unknown key 'sise'; did you mean 'size'?"),
+            ("zzz = 1", "known: mechanism"),
+            // The name of a key above it begins alike.
+            ("size = 8\nsiz = 1", "line 2: unknown key 'siz'; did you mean 'size'?"),
+            ("size = 8\n[sets]\npipe.size = 1", "line 2: unknown key 'sets'; did you mean 'set'?"),
+            ("size = 8\nthink = true", "line 2: 'think' takes TIMES"),
+            ("one-way = 'on'", "line 1: 'one-way' is true or false"),
+            ("think = {}", "line 1"),
+            ("rounds = 'many'", "line 1"),
+            ("size = ", "line 1"),
+            ("[set]\npipe.size = [1]", "line"),
+        ] {
+            let stop = format!("{:?}", job(text).expect_err(text));
+            assert!(stop.contains(part), "{text}: {stop}");
+        }
+    }
+}

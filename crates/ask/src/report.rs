@@ -1,0 +1,305 @@
+//! `report`: shows a result file again.
+
+use crate::args::OnlyArgs;
+use crate::files::{FilesArgs, FilesRead};
+use crate::only;
+use ipcperf_core::result::ResultSet;
+use ipcperf_kit::args::{LookArgs, TableArgs};
+use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
+use ipcperf_kit::document;
+use ipcperf_kit::document::{
+    beginning_of, cast, cast_mut, read_result, recorded, refused, same, text_of,
+};
+use ipcperf_kit::error::{Stop, note};
+use ipcperf_kit::{output, request};
+use ipcperf_report::{
+    Document, Format, Rows, Show, Style, Terms, clean, compare_files, once, run_key,
+};
+use ipcperf_stats::MARGIN;
+use std::collections::HashMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+#[derive(Clone, Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    #[command(flatten)]
+    pub(crate) files: FilesArgs,
+    /// What a row of CSV stands for [default: cells]
+    #[arg(long, value_enum)]
+    pub(crate) rows: Option<RowChoice>,
+    /// For a replication: also redraw the original's charts, with the values measured here, into this folder (SVG)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plots: Option<PathBuf>,
+    /// Write to this file instead of standard output; its extension sets the format: .txt, .md, .csv, .json, .ndjson,
+    /// .html
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
+    #[command(flatten)]
+    pub(crate) tables: TableArgs,
+    #[command(flatten)]
+    pub(crate) only: OnlyArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum RowChoice {
+    /// A cell, summarised over its rounds
+    Cells,
+    /// One round of a cell
+    Rounds,
+    /// One document
+    Runs,
+}
+
+impl CommandArgs for ReportArgs {
+    const NAME: &'static str = "report";
+    const GROUP: CommandGroup = CommandGroup::Results;
+    const ABOUT: &'static str = "Show a result file in any format";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf report ipcperf-20261122T060000Z.json --full
+  ipcperf report ipcperf-20261122T060000Z.json -m 'pipe/*,unix-stream' --place same-cpu --top 5
+  ipcperf report ipcperf-20261122T060000Z.json --format csv -o cells.csv
+
+Several results are shown one after another; as csv they make one table, and as html two make a page of before and after.";
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context, self)
+    }
+}
+
+fn run(context: &Context<'_>, args: &ReportArgs) -> Result<ExitCode, Stop> {
+    let format = output::format_of(&args.look, args.output.as_deref())?;
+    let files = args.files.list()?;
+    if let Some(target) = &args.output {
+        output::spares(target, &files)?;
+    }
+    match args.only.top {
+        Some(0) => return Err(Stop::usage("--top must be at least 1")),
+        Some(_) if !format.is_text() => {
+            return Err(Stop::usage(format!(
+                "--top is for table and markdown: {format} has all rows, and -m, -p, -s and --place choose among them"
+            )));
+        }
+        _ => {}
+    }
+    let file = match files.as_slice() {
+        [file] if args.rows.is_none() => file,
+        [before, after] if format.is_browsed() && args.rows.is_none() => {
+            return both(context, args, [before, after]);
+        }
+        _ if format == Format::Table && args.rows.is_none() => {
+            return match args.plots {
+                Some(_) => Err(no_figures()),
+                None => all(context, args, &files, format),
+            };
+        }
+        _ => return rows(context, args, &files, format),
+    };
+    let document =
+        document::read(context.commands, &text_of(file)?).map_err(|error| refused(file, &error))?;
+    let show = Chosen { context, args, format, style: table_style(args) };
+    let document = show.chosen(document)?;
+    output::put(args.output.as_deref(), |out| show.write(&*document, out))
+}
+
+fn table_style(args: &ReportArgs) -> Style {
+    output::table_style(&args.look, &args.tables, args.output.is_some())
+}
+
+/// How documents are shown, and what of them.
+struct Chosen<'a> {
+    context: &'a Context<'a>,
+    args: &'a ReportArgs,
+    format: Format,
+    style: Style,
+}
+
+impl Chosen<'_> {
+    /// The cells that were asked for, with the pictures of a replication.
+    fn chosen(&self, mut document: Box<dyn Document>) -> Result<Box<dyn Document>, Stop> {
+        if let Some(folder) = &self.args.plots {
+            if !document.repeats_pictures() {
+                return Err(no_figures());
+            }
+            output::folder("--plots", folder)?;
+            output::pictures(folder, &*document)?;
+        } else if let Some(set) = cast_mut(&mut *document) {
+            only::keep(self.context.registry, set, &self.args.only)?;
+        }
+        Ok(document)
+    }
+
+    fn write(&self, document: &dyn Document, out: &mut dyn Write) -> io::Result<()> {
+        let Self { context, args, format, style } = self;
+        let top = args.only.top;
+        let full =
+            style.full || (cast::<ResultSet>(document).is_some() && only::is_some(&args.only));
+        let style = Style { full, top, ..*style };
+        let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
+        let specs = request::specs(context.registry);
+        let show =
+            Show { specs: &specs, format: *format, style: &style, pictures: pictures.as_deref() };
+        document.show(&show, out)
+    }
+}
+
+fn no_figures() -> Stop {
+    Stop::usage("--plots: only a replication has figures to draw")
+}
+
+/// Writes what is made of several files while they are read: nobody has room for thousands. Nothing is written where none
+/// is a result.
+fn streamed(
+    context: &Context<'_>,
+    args: &ReportArgs,
+    write: impl FnOnce(&mut FilesRead<'_>, &mut dyn Write) -> Result<io::Result<()>, Stop>,
+) -> Result<ExitCode, Stop> {
+    let mut reading = FilesRead::new(context.commands);
+    let mut stopped = None;
+    let put = output::put(args.output.as_deref(), |out| match write(&mut reading, out) {
+        Ok(written) if reading.count > 0 => written,
+        Ok(_) => Err(io::Error::other("no result")),
+        Err(stop) => {
+            stopped = Some(stop);
+            Err(io::Error::other("stopped"))
+        }
+    });
+    if let Some(stop) = stopped {
+        return Err(stop);
+    }
+    let code = reading.end()?;
+    put.map(|_| code)
+}
+
+/// Several documents below each other, each under its name.
+fn all(
+    context: &Context<'_>,
+    args: &ReportArgs,
+    files: &[PathBuf],
+    format: Format,
+) -> Result<ExitCode, Stop> {
+    let show = Chosen { context, args, format, style: table_style(args) };
+    streamed(context, args, |reading, out| {
+        let mut before = "";
+        for path in files {
+            let read =
+                |text: &str| document::read(context.commands, text).map_err(|why| why.to_string());
+            let Some((name, document)) = reading.one(path, read) else { continue };
+            let document = show.chosen(document)?;
+            let written = writeln!(out, "{before}==> {} <==", clean(&name, show.style.unicode))
+                .and_then(|()| show.write(&*document, out));
+            if written.is_err() {
+                return Ok(written);
+            }
+            before = "\n\n";
+        }
+        Ok(Ok(()))
+    })
+}
+
+/// The cells of results of any machines, or the rounds of their cells, in one table.
+fn rows(
+    context: &Context<'_>,
+    args: &ReportArgs,
+    files: &[PathBuf],
+    format: Format,
+) -> Result<ExitCode, Stop> {
+    if format != Format::Csv {
+        return Err(Stop::usage(match args.rows {
+            Some(_) => "--rows is for CSV: add --format csv, or -o FILE.csv",
+            None => {
+                "several results become one CSV table, or two a page of before and after: add --format csv or html, \
+                 or name the file so with -o; as tables they are shown below each other"
+            }
+        }));
+    }
+    if args.plots.is_some() {
+        return Err(no_figures());
+    }
+    let rows = match args.rows {
+        Some(RowChoice::Rounds) => Rows::Rounds,
+        Some(RowChoice::Runs) => Rows::Runs,
+        Some(RowChoice::Cells) | None => Rows::Cells,
+    };
+    let chosen = |mut set: ResultSet| {
+        only::keep(context.registry, &mut set, &args.only)?;
+        Ok::<_, Stop>(set)
+    };
+    if let [path] = files {
+        // Of one file it is an error.
+        let shown = path.display();
+        let set = with_rows(read_result(path)?, args.rows);
+        let set = chosen(set.map_err(|why| Stop::usage(format!("'{shown}': {why}")))?)?;
+        return output::put(args.output.as_deref(), |out| {
+            rows.head(out)?;
+            rows.write(&set, &request::specs(context.registry), out)
+        });
+    }
+    let read = |text: &str| {
+        with_rows(ipcperf_report::load(text).map_err(|why| why.to_string())?, args.rows)
+    };
+    streamed(context, args, |reading, out| {
+        let mut is_begun = false;
+        for together in runs(files) {
+            let given = together.iter().filter_map(|path| reading.one(path, read)).collect();
+            let (kept, told) = once(given);
+            told.iter().for_each(|words| note(words));
+            for (_, set) in kept {
+                let set = chosen(set)?;
+                let head = if is_begun { Ok(()) } else { rows.head(out) };
+                is_begun = true;
+                let written =
+                    head.and_then(|()| rows.write(&set, &request::specs(context.registry), out));
+                if written.is_err() {
+                    return Ok(written);
+                }
+            }
+        }
+        Ok(Ok(()))
+    })
+}
+
+/// How much of a file says which run it is of.
+const HEAD: u64 = 1 << 16;
+
+/// The files with those together that may be of one run, which must be held beside each other. What can be read only once
+/// is by itself.
+fn runs(files: &[PathBuf]) -> Vec<Vec<&Path>> {
+    let mut together: Vec<Vec<&Path>> = Vec::new();
+    let mut places = HashMap::new();
+    for path in files {
+        let key = path.is_file().then(|| beginning_of(path, HEAD).ok()).flatten();
+        let next = together.len();
+        let key = key.and_then(|text| run_key(&text));
+        let place = key.map_or(next, |key| *places.entry(key).or_insert(next));
+        if place == next {
+            together.push(Vec::new());
+        }
+        together[place].push(path);
+    }
+    together
+}
+
+fn with_rows(set: ResultSet, rows: Option<RowChoice>) -> Result<ResultSet, String> {
+    match rows == Some(RowChoice::Runs) || set.pipelines.is_empty() || !set.cells.is_empty() {
+        true => Ok(set),
+        false => Err("it has programs, and only cells have rows".to_owned()),
+    }
+}
+
+/// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
+fn both(context: &Context<'_>, args: &ReportArgs, files: [&PathBuf; 2]) -> Result<ExitCode, Stop> {
+    let [before, after] = files;
+    let terms = Terms { margin: MARGIN, ..Terms::default() };
+    let (a, b) = ([recorded(before)?], [recorded(after)?]);
+    same(&a, &b).iter().for_each(|words| note(words));
+    let document = compare_files(&a, &b, &terms);
+    let document = document.map_err(Stop::incomparable)?;
+    let mut set = read_result(after)?;
+    only::keep(context.registry, &mut set, &args.only)?;
+    output::put(args.output.as_deref(), |out| {
+        ipcperf_report::before_and_after(&document, &set, &request::specs(context.registry), out)
+    })
+}

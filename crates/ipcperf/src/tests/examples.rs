@@ -1,0 +1,65 @@
+//! The examples at the end of each command's help, and those of the documents, can be typed.
+
+use crate::COMMANDS;
+use ipcperf_kit::command::command_line;
+use ipcperf_kit::shell_words;
+use std::path::Path;
+
+/// The command of a line: what stands before its explanation, a pipe or a file that it writes to.
+fn command(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let is_end = |at: usize| {
+        let is_mark = |mark: &&str| line.get(at..).is_some_and(|rest| rest.starts_with(*mark));
+        let is_quoted = line.get(..at).is_none_or(|text| text.matches('\'').count() % 2 == 1);
+        !is_quoted && ["  ", " | ", " > ", " >> ", " && "].iter().any(is_mark)
+    };
+    let end = (0..line.len()).find(|at| is_end(*at)).unwrap_or(line.len());
+    line.starts_with("ipcperf ").then(|| line[..end].trim())
+}
+
+/// The commands of a block between fences: all its lines that begin with a prompt, or, where none does, with our name.
+fn commands(block: &str) -> Vec<&str> {
+    let lines = || block.lines().map(str::trim);
+    let typed: Vec<&str> = lines().filter_map(|line| line.strip_prefix("$ ")).collect();
+    let lines = if typed.is_empty() { lines().collect() } else { typed };
+    lines.into_iter().filter_map(command).collect()
+}
+
+fn assert_can_be_typed(line: &str, place: &str) {
+    let words = shell_words::split(line).unwrap_or_else(|why| panic!("{place}: {line}: {why}"));
+    if let Err(error) = command_line(&COMMANDS.concat()).try_get_matches_from(&words) {
+        assert!(!error.use_stderr(), "{place}: {line}: {error}");
+    }
+}
+
+#[test]
+fn every_command_has_examples_and_each_of_them_can_be_typed() {
+    let all = command_line(&COMMANDS.concat());
+    let commands = all.get_subcommands().filter(|one| !one.is_hide_set());
+    for one in commands.filter(|one| !["clean", "help"].contains(&one.get_name())) {
+        let name = one.get_name();
+        let text = one.get_after_help().unwrap_or_else(|| panic!("{name}")).to_string();
+        let lines: Vec<&str> = text.lines().filter_map(command).collect();
+        assert!(!lines.is_empty(), "{name}: {text}");
+        lines.iter().for_each(|line| assert_can_be_typed(line, name));
+    }
+}
+
+#[test]
+fn every_command_of_the_documents_can_be_typed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let docs = std::fs::read_dir(root.join("docs")).expect("docs");
+    let docs = docs.map(|entry| entry.expect("a file").path());
+    let mut count = 0;
+    for path in docs.chain(["README.md", "CONTRIBUTING.md"].map(|name| root.join(name))) {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let text = text.replace("\\\n", " ");
+        // Every other part stands between fences. A transcript of an error shows what cannot be typed.
+        let blocks = text.split("\n```").skip(1).step_by(2).filter(|block| !block.contains("\n? "));
+        for line in blocks.flat_map(commands) {
+            assert_can_be_typed(line, &path.display().to_string());
+            count += 1;
+        }
+    }
+    assert!(count > 50, "{count} commands");
+}

@@ -1,0 +1,65 @@
+//! The command line over a list of mechanisms and lists of commands.
+
+use crate::command::{self, Command};
+use crate::error::Stop;
+use crate::{hint, output};
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::{task, tasks};
+use ipcperf_sys::{limits, process, signals};
+use std::process::ExitCode;
+
+/// The command line. Workers are re-executions of the current program, so they know its mechanisms and tasks, too.
+#[derive(Debug)]
+pub struct Cli {
+    registry: Registry,
+    commands: Vec<Command>,
+}
+
+impl Cli {
+    /// Over these mechanisms, with no command.
+    #[must_use]
+    pub const fn new(registry: Registry) -> Self {
+        Self { registry, commands: Vec::new() }
+    }
+
+    /// With these commands as well. The first of all is what runs without a command.
+    #[must_use]
+    pub fn with(mut self, commands: &[Command]) -> Self {
+        self.commands.extend(commands);
+        self
+    }
+
+    /// Does what the process's arguments say.
+    #[must_use]
+    pub fn run(self) -> ExitCode {
+        // First of all: what comes next may not fit it.
+        if let Err(error) = limits::stack() {
+            return Stop::nothing_ran(error).tell();
+        }
+        process::use_own_files();
+        signals::outlive_large_files();
+        self.obey()
+    }
+
+    #[inline(never)]
+    fn obey(self) -> ExitCode {
+        let Self { registry, commands } = self;
+        let mut words = std::env::args_os().skip(1);
+        if words.next().is_some_and(|word| word == task::SUBCOMMAND) {
+            let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);
+            return tasks::main(&registry, &command::tasks(&commands), parent);
+        }
+        // Workers have what their coordinator has.
+        limits::raise_open_files();
+        let done = match command::command_line(&commands).try_get_matches() {
+            Ok(typed) => command::dispatch(&registry, &commands, &typed),
+            Err(error) if error.use_stderr() => {
+                let all = command::command_line(&commands);
+                Err(hint::usage(&registry, all, &command::subjects(&commands), &error))
+            }
+            // Help and version.
+            Err(error) => output::styled(&error.render()),
+        };
+        done.unwrap_or_else(|stop| stop.tell())
+    }
+}

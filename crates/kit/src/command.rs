@@ -1,0 +1,267 @@
+//! What a command is: a row.
+//!
+//! The command line, its help, manual pages, completions, hints, the dispatch, the tasks of workers, the documents that can be
+//! read and the words that can be explained are made from the rows.
+
+use crate::document_kind::DocumentKind;
+use crate::error::Stop;
+use crate::hint::Subject;
+use crate::{hint, output};
+use clap::builder::{StyledStr, Styles};
+use clap::{ArgMatches, Args};
+use ipcperf_core::findings;
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::tasks::TaskRow;
+use ipcperf_report::{Vocabulary, Word, wrap};
+use std::process::ExitCode;
+
+/// What the commands that stand together in the help are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommandGroup {
+    /// Measuring mechanisms.
+    Measure,
+    /// Reading results.
+    Results,
+    /// Running programs of the user.
+    Programs,
+    /// Mechanisms and this machine.
+    Machine,
+    /// Shells and `man`.
+    Shell,
+}
+
+impl CommandGroup {
+    const ALL: [Self; 5] =
+        [Self::Measure, Self::Results, Self::Programs, Self::Machine, Self::Shell];
+
+    const fn heading(self) -> &'static str {
+        match self {
+            Self::Measure => "Measure",
+            Self::Results => "Read results",
+            Self::Programs => "Your own programs",
+            Self::Machine => "Mechanisms and this machine",
+            Self::Shell => "Shell",
+        }
+    }
+}
+
+/// Arguments that are a command.
+pub trait CommandArgs: Args {
+    /// The word that is typed.
+    const NAME: &'static str;
+    /// Where it stands in the help.
+    const GROUP: CommandGroup;
+    /// One line of help.
+    const ABOUT: &'static str;
+    /// What stands below the help of the command. Every line that begins with `ipcperf` can be typed.
+    const EXAMPLES: &'static str;
+    /// Whether the help leaves it out.
+    const IS_HIDDEN: bool = false;
+    /// What its workers can be sent to do, beyond the tasks of the instrument.
+    const TASKS: &'static [TaskRow] = &[];
+    /// The kinds of documents that it writes.
+    const DOCUMENTS: &'static [DocumentKind] = &[];
+    /// What it can find, beyond what every run can.
+    const FINDINGS: &'static [findings::Row] = &[];
+    /// The words of its screens, beyond those of every result.
+    const WORDS: &'static [Word] = &[];
+    /// What it is given, where a user may type that in another place.
+    const SUBJECT: Option<Subject> = None;
+
+    /// Changes what is declared by what only the list of all commands says.
+    #[must_use]
+    fn declare(command: clap::Command, _commands: &[Command]) -> clap::Command {
+        command
+    }
+
+    /// Does what the arguments say.
+    ///
+    /// # Errors
+    /// Why it stopped, with its exit code.
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop>;
+}
+
+/// What a command can use besides its arguments.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The mechanisms.
+    pub registry: &'a Registry,
+    /// All commands.
+    pub commands: &'a [Command],
+    /// What was typed of this command.
+    pub typed: &'a ArgMatches,
+}
+
+impl Context<'_> {
+    /// The whole command line as it is declared.
+    pub fn command_line(&self) -> clap::Command {
+        command_line(self.commands)
+    }
+}
+
+/// A command.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    name: &'static str,
+    group: CommandGroup,
+    about: &'static str,
+    examples: &'static str,
+    is_hidden: bool,
+    tasks: &'static [TaskRow],
+    documents: &'static [DocumentKind],
+    findings: &'static [findings::Row],
+    words: &'static [Word],
+    subject: Option<Subject>,
+    arguments: fn(clap::Command) -> clap::Command,
+    declare: fn(clap::Command, &[Command]) -> clap::Command,
+    run: fn(&Context<'_>) -> Result<ExitCode, Stop>,
+}
+
+impl Command {
+    /// The row of a command.
+    pub const fn of<A: CommandArgs>() -> Self {
+        Self {
+            name: A::NAME,
+            group: A::GROUP,
+            about: A::ABOUT,
+            examples: A::EXAMPLES,
+            is_hidden: A::IS_HIDDEN,
+            tasks: A::TASKS,
+            documents: A::DOCUMENTS,
+            findings: A::FINDINGS,
+            words: A::WORDS,
+            subject: A::SUBJECT,
+            arguments: A::augment_args,
+            declare: A::declare,
+            run: run::<A>,
+        }
+    }
+
+    fn declared(&self, commands: &[Self]) -> clap::Command {
+        // clap takes the comment on the type of the arguments for help, which it is not.
+        let command = (self.arguments)(clap::Command::new(self.name));
+        let command = command.about(self.about).long_about(None::<&str>).hide(self.is_hidden);
+        let command = match self.examples {
+            "" => command,
+            examples => command.after_help(examples),
+        };
+        (self.declare)(command, commands)
+    }
+}
+
+fn run<A: CommandArgs>(context: &Context<'_>) -> Result<ExitCode, Stop> {
+    let read = A::from_arg_matches(context.typed);
+    let args = read.map_err(|error| {
+        hint::usage(context.registry, context.command_line(), &subjects(context.commands), &error)
+    })?;
+    args.run(context)
+}
+
+/// The tasks that commands bring with them, each once.
+pub fn tasks(commands: &[Command]) -> Vec<TaskRow> {
+    let mut all: Vec<TaskRow> = Vec::new();
+    for row in commands.iter().flat_map(|command| command.tasks) {
+        if all.iter().all(|known| known.name != row.name) {
+            all.push(*row);
+        }
+    }
+    all
+}
+
+/// The kinds of documents that commands write, each once.
+pub fn documents(commands: &[Command]) -> Vec<DocumentKind> {
+    let mut all: Vec<DocumentKind> = Vec::new();
+    for row in commands.iter().flat_map(|command| command.documents) {
+        if all.iter().all(|known| known.name != row.name) {
+            all.push(*row);
+        }
+    }
+    all
+}
+
+/// What commands are given, each with the name of its command.
+#[must_use]
+pub fn subjects(commands: &[Command]) -> Vec<(&'static str, Subject)> {
+    commands.iter().filter_map(|command| Some((command.name, command.subject?))).collect()
+}
+
+/// The words of all output: what every result has, and what these commands add.
+#[must_use]
+pub fn vocabulary(commands: &[Command]) -> Vocabulary {
+    let findings = commands.iter().flat_map(|command| command.findings);
+    let words = commands.iter().flat_map(|command| command.words);
+    Vocabulary::with(findings, words)
+}
+
+/// The whole command line. Without a command its arguments are those of the first.
+pub fn command_line(commands: &[Command]) -> clap::Command {
+    let all = clap::Command::new("ipcperf")
+        .version(crate::build::VERSION)
+        .term_width(width())
+        .args_conflicts_with_subcommands(true)
+        .after_help(EXIT_CODES)
+        .help_template(template(commands));
+    let default = |all| commands.iter().take(1).fold(all, |all, command| (command.arguments)(all));
+    default(all)
+        .about(ABOUT)
+        .long_about(format!("{ABOUT}.\n\n{WITHOUT_A_COMMAND}"))
+        .subcommands(commands.iter().map(|command| command.declared(commands)))
+}
+
+/// The help of the whole: as clap writes it, with the commands by groups.
+fn template(commands: &[Command]) -> StyledStr {
+    let style = Styles::default();
+    let (heading, word) = (style.get_header(), style.get_literal());
+    let mut text = "{before-help}{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    let shown = || commands.iter().filter(|command| !command.is_hidden);
+    let widest = shown().map(|command| command.name.len()).max().unwrap_or(0);
+    let width = width();
+    for group in CommandGroup::ALL {
+        text += &format!("{heading}{}:{heading:#}\n", group.heading());
+        for Command { name, about, .. } in shown().filter(|command| command.group == group) {
+            let mut lines = wrap(&format!("  {name:widest$}  "), about, width).into_iter();
+            let first = lines.next().unwrap_or_default();
+            text += &first.replacen(name, &format!("{word}{name}{word:#}"), 1);
+            lines.for_each(|line| text += &format!("\n{line}"));
+            text.push('\n');
+        }
+        text.push('\n');
+    }
+    text += &format!("{heading}Options:{heading:#}\n{{options}}{{after-help}}");
+    text.into()
+}
+
+/// The widest help, in columns.
+const WIDEST: usize = 100;
+
+/// How wide the help is.
+fn width() -> usize {
+    output::width().map_or(WIDEST, |width| width.min(WIDEST))
+}
+
+/// Does what was typed.
+///
+/// # Errors
+/// As [`CommandArgs::run`].
+pub fn dispatch(
+    registry: &Registry,
+    commands: &[Command],
+    typed: &ArgMatches,
+) -> Result<ExitCode, Stop> {
+    let (command, typed) = match typed.subcommand() {
+        Some((name, typed)) => (commands.iter().find(|command| command.name == name), typed),
+        None => (commands.first(), typed),
+    };
+    let command = command.ok_or_else(|| Stop::internal("there is no such command"))?;
+    (command.run)(&Context { registry, commands, typed })
+}
+
+const ABOUT: &str = "Measures every way two processes on one Linux host can exchange data, proves that the data really \
+                     moved, and says which one to use";
+
+const WITHOUT_A_COMMAND: &str = "Without a command, ipcperf runs the survey: every mechanism this machine has, in about a minute.";
+
+const EXIT_CODES: &str = "Exit codes: 0 success, 1 internal error or failed cell, 2 usage error, 3 nothing could run \
+here or nothing meets the requirements of choose, 4 document of another kind or version, or not comparable, 5 invalid \
+measurement or a faulty benchmark, 6 slower than --fail-on allows, 7 a --fail-if condition is met, 8 noisier than \
+--max-noise allows, 9 a gate is undecided, 130 interrupted (results so far are written).";

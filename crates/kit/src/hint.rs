@@ -1,0 +1,206 @@
+//! Hints for words that cannot be typed here: the words of other tools, and mechanisms where a command belongs.
+
+use crate::error::{Stop, one_line};
+use crate::request;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
+use ipcperf_engine::registry::Registry;
+use std::ffi::OsStr;
+
+/// What a command is given, known well enough to be recognised in front of another command or without one.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject {
+    /// What it is, in one word: `study`.
+    pub what: &'static str,
+    /// The names that are part of the program.
+    pub names: &'static [&'static str],
+    /// Whether the text of a file is one.
+    pub is_in: fn(&str) -> bool,
+}
+
+/// Flags of other tools and of earlier builds, and ours that say the same: as many of them as a command has.
+const FOREIGN: &[(&[&str], &[&str])] = &[
+    (
+        &["--duration", "--time", "--runtime", "--seconds", "--length-of-run", "-t", "-d"],
+        &["budget", "time", "slice", "rounds"],
+    ),
+    (
+        &[
+            "--iterations",
+            "--count",
+            "--loops",
+            "--repeat",
+            "--repetitions",
+            "--runs",
+            "--requests",
+            "--samples",
+            "-n",
+            "-i",
+            "-r",
+        ],
+        &["samples", "rounds"],
+    ),
+    (&["--iters", "--ops-per-sample"], &["batch", "samples", "rounds"]),
+    (
+        &["--warmup-iters", "--warmup-iterations", "--warmups", "--warm-up", "-w"],
+        &["warmup_ops", "warmup"],
+    ),
+    (&["--dump", "--dump-samples", "--samples-file", "--log"], &["raw", "output"]),
+    (
+        &[
+            "--bytes",
+            "--message-size",
+            "--msg-size",
+            "--block-size",
+            "--length",
+            "--len",
+            "-l",
+            "-b",
+        ],
+        &["size"],
+    ),
+    (&["--parent-cpu", "--child-cpu", "-c"], &["place"]),
+    (&["--threads", "--connections", "--parallel", "-j", "-P"], &["conns", "peers"]),
+    (&["--cpu", "--cpus", "--affinity", "--pin", "--taskset"], &["place"]),
+    (&["--mechanisms", "--transport", "--type", "--ipc", "--method"], &["mechanism"]),
+    (&["--json"], &["format"]),
+    (&["--out", "--export-json", "--file", "--keep"], &["output"]),
+];
+
+/// Commands that earlier builds had, and what does their work.
+const GONE: &[(&str, &str)] = &[
+    ("history", "results are files: 'ipcperf trend FILES' shows what changed over time"),
+    ("replay", "'ipcperf predict' runs the programs themselves, with other sockets"),
+];
+
+/// What clap says is wrong, in our exit codes and in one line.
+pub fn usage(
+    registry: &Registry,
+    all: Command,
+    subjects: &[(&'static str, Subject)],
+    error: &clap::Error,
+) -> Stop {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    Stop::usage(of(registry, all, subjects, &words.collect::<Vec<_>>(), error))
+}
+
+/// What is wrong with these words, what was meant, and whose help says more.
+#[must_use]
+pub fn of(
+    registry: &Registry,
+    mut all: Command,
+    subjects: &[(&'static str, Subject)],
+    words: &[String],
+    error: &clap::Error,
+) -> String {
+    all.build();
+    let (mut command, mut name) = (&all, "ipcperf".to_owned());
+    for word in words {
+        let Some(below) = command.find_subcommand(word) else { break };
+        command = below;
+        name = format!("{name} {word}");
+    }
+    let given = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let hint = match error.kind() {
+        ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|word| {
+            Some((format!("unknown command '{word}'"), meant(registry, subjects, word, words)?))
+        }),
+        ErrorKind::UnknownArgument => given(ContextKind::InvalidArg).and_then(|word| {
+            Some((format!("unexpected argument '{word}'"), flag(registry, &all, command, word)?))
+        }),
+        _ => None,
+    };
+    let what = match hint {
+        Some((what, meant)) => format!("{what}; {meant}"),
+        None => one_line(error),
+    };
+    format!("{what} ({name} --help)")
+}
+
+/// The command that was meant by something else in its place.
+fn meant(
+    registry: &Registry,
+    subjects: &[(&'static str, Subject)],
+    word: &str,
+    words: &[String],
+) -> Option<String> {
+    if let Some((_, instead)) = GONE.iter().find(|(gone, _)| *gone == word) {
+        return Some((*instead).to_owned());
+    }
+    let line = || words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let is_it = |(_, subject): &&(&str, Subject)| subject.names.contains(&word);
+    if let Some((command, _)) = subjects.iter().find(is_it) {
+        return Some(format!("did you mean 'ipcperf {command} {}'?", line()));
+    }
+    if request::is_mechanism(registry, OsStr::new(word)) {
+        let is_mechanism = |word: &String| request::is_mechanism(registry, OsStr::new(word));
+        return Some(match words {
+            [a, b] if is_mechanism(a) && is_mechanism(b) => {
+                format!(
+                    "'ipcperf run {0}' measures them, 'ipcperf compare {0}' says which is faster",
+                    line()
+                )
+            }
+            _ => format!("did you mean 'ipcperf run {}'?", line()),
+        });
+    }
+    let command = if word.ends_with(".toml") { "run" } else { "report" };
+    request::looks_like_a_file(word)
+        .then(|| format!("did you mean 'ipcperf {command} {}'?", line()))
+}
+
+/// The flag that was meant by a word that a command does not take.
+fn flag(registry: &Registry, all: &Command, command: &Command, word: &str) -> Option<String> {
+    let of = |command: &Command, id: &str| {
+        command
+            .get_arguments()
+            .find(|one| one.get_id() == id && one.get_long().is_some())
+            .map(shown)
+    };
+    if request::is_mechanism(registry, OsStr::new(word)) {
+        return of(command, "mechanism")
+            .map(|_| format!("name mechanisms with -m: -m {}", quoted(word)));
+    }
+    let ours = |command: &Command| -> Vec<String> {
+        let known = FOREIGN.iter().find(|(theirs, _)| theirs.contains(&word));
+        let is_it = |one: &&Arg| {
+            one.get_long().is_some_and(|long| word.strip_prefix("--") == Some(long))
+                || one.get_short().is_some_and(|short| word == format!("-{short}"))
+        };
+        match known {
+            Some((_, ours)) => ours.iter().filter_map(|id| of(command, id)).collect(),
+            None => command.get_arguments().find(is_it).map(shown).into_iter().collect(),
+        }
+    };
+    let here = ours(command);
+    if !here.is_empty() {
+        return Some(format!("did you mean {}?", here.join(" or ")));
+    }
+    // What the survey does not take because it measures everything.
+    let run = all
+        .find_subcommand("run")
+        .filter(|_| ["ipcperf", "survey"].contains(&command.get_name()))?;
+    let there = ours(run);
+    (!there.is_empty()).then(|| format!("'ipcperf run' has {}", there.join(" and ")))
+}
+
+/// A flag as it is typed.
+fn shown(flag: &Arg) -> String {
+    let long = flag.get_long().unwrap_or_default();
+    match flag.get_value_names() {
+        Some([name, ..]) if flag.get_action().takes_values() => format!("--{long} {name}"),
+        _ => format!("--{long}"),
+    }
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let is_plain = |sign: char| sign.is_alphanumeric() || "-_./,:@%+=".contains(sign);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}

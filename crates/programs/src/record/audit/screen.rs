@@ -1,0 +1,67 @@
+//! What `audit` found in a benchmark, for people: before the channels that it looked at.
+
+use crate::profile::{Audit, TimedMessages};
+use ipcperf_core::result::{Finding, Severity};
+use ipcperf_core::units::grouped;
+use ipcperf_render::doc::{Blocks, Line, Tone};
+use ipcperf_render::text::counted;
+use ipcperf_report::finding_text;
+
+/// What it comes to, in a sentence.
+pub(crate) fn headline(audit: &Audit) -> String {
+    if audit.messages == 0 {
+        return "Nothing to audit: no two ends exchanged 10 messages in calls that can be seen"
+            .to_owned();
+    }
+    let count = |severity| {
+        audit.findings.iter().filter(|finding| finding.severity == severity).count() as u64
+    };
+    let [faults, doubts] = [count(Severity::Error), count(Severity::Warning)];
+    let messages = counted(audit.messages, "message");
+    match (faults, doubts) {
+        (0, 0) => format!("No fault found in {messages}"),
+        (0, doubts) => format!("No fault, but {} in {messages}", counted(doubts, "doubt")),
+        (faults, 0) => format!("{} in {messages}", counted(faults, "fault")),
+        (faults, doubts) => {
+            format!("{} and {} in {messages}", counted(faults, "fault"), counted(doubts, "doubt"))
+        }
+    }
+}
+
+/// What was timed, as far as that was seen.
+pub(crate) fn timed(audit: &Audit) -> impl Iterator<Item = Line> + '_ {
+    audit.timed.iter().map(|one| {
+        let TimedMessages { channel, program, .. } = one;
+        let messages = format!("{} of {}", grouped(one.messages), counted(one.of, "message"));
+        Line::from(match one.spans {
+            1 => format!("{program} times {messages} of {channel} in one span"),
+            spans => format!(
+                "{program} reads a clock between {messages} of {channel}, in {}",
+                counted(spans, "span")
+            ),
+        })
+    })
+}
+
+/// Findings, then what was looked for in vain, then what could not be looked for.
+pub(crate) fn findings(audit: &Audit, body: &mut Blocks) {
+    if audit.messages == 0 {
+        return;
+    }
+    let line = |finding: &Finding| {
+        let (tone, kind) = match finding.severity {
+            Severity::Error => (Tone::Bad, "fault"),
+            Severity::Warning => (Tone::Doubt, "doubt"),
+            Severity::Info => (Tone::Plain, "note"),
+        };
+        Line::new(tone, format!("{kind} {}", finding_text(finding, 1)))
+    };
+    body.list(audit.findings.iter().map(line).collect::<Vec<_>>());
+    if !audit.passed.is_empty() {
+        body.say(Tone::Plain, format!("Looked for and not found: {}.", audit.passed.join(", ")));
+    }
+    if !audit.unchecked.is_empty() {
+        let unchecked = audit.unchecked.iter().map(|(code, why)| format!("{code}: {why}"));
+        body.section("Not looked for", |body| body.list(unchecked.collect::<Vec<_>>()));
+    }
+}

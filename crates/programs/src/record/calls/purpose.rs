@@ -1,0 +1,137 @@
+//! What calls are for in a benchmark.
+
+use super::{Call, Does, does};
+
+/// Waiting until one of several things can go on, as [`Call::purpose`] has it.
+pub(crate) const WAITING: &str = "waiting for events";
+
+impl Call {
+    /// The clock that it reads (`clock_gettime(2)`), if that is one of time that passes, not of CPU time.
+    #[must_use]
+    pub(crate) fn clock(&self) -> Option<u64> {
+        /// Beside the usual two `CLOCK_MONOTONIC_RAW`, `CLOCK_BOOTTIME` and `CLOCK_TAI`.
+        const CLOCKS: [u64; 5] = [0, 1, 4, 7, 11];
+        let [clock, ..] = self.arguments;
+        match self.number {
+            libc::SYS_clock_gettime if CLOCKS.contains(&clock) => Some(clock),
+            libc::SYS_gettimeofday => Some(0),
+            _ => None,
+        }
+    }
+
+    /// It moved data that its process does not see.
+    #[must_use]
+    pub(crate) fn passes_on(&self) -> bool {
+        does(self.number) == Some(Does::Passes) && self.result > 0
+    }
+
+    /// It waited for something, and that came.
+    #[must_use]
+    pub(crate) fn awaited(&self) -> bool {
+        self.reaped() || self.result >= 0 && self.waits()
+    }
+
+    /// It waited until a time that the program had set.
+    #[must_use]
+    pub(crate) fn timed_out(&self) -> bool {
+        match self.number {
+            libc::SYS_futex => self.result == -i64::from(libc::ETIMEDOUT),
+            _ => self.result == 0 && self.waits(),
+        }
+    }
+
+    fn waits(&self) -> bool {
+        does(self.number) == Some(Does::Waits)
+    }
+
+    /// It waited for the end of another process, and that came.
+    #[must_use]
+    pub(crate) fn reaped(&self) -> bool {
+        match self.number {
+            libc::SYS_wait4 => self.result > 0,
+            libc::SYS_waitid => self.result == 0,
+            _ => false,
+        }
+    }
+
+    /// It ends a descriptor or a direction.
+    #[must_use]
+    pub(crate) fn closes(&self) -> bool {
+        self.result >= 0 && [libc::SYS_close, libc::SYS_shutdown].contains(&self.number)
+    }
+
+    /// It makes or connects an end.
+    #[must_use]
+    pub(crate) fn connects(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if [libc::SYS_accept, libc::SYS_pipe].contains(&self.number) {
+            return self.result >= 0;
+        }
+        match self.number {
+            libc::SYS_connect => [0, -i64::from(libc::EINPROGRESS)].contains(&self.result),
+            libc::SYS_socket | libc::SYS_socketpair | libc::SYS_bind | libc::SYS_listen => {
+                self.result >= 0
+            }
+            libc::SYS_accept4 | libc::SYS_pipe2 | libc::SYS_eventfd2 | libc::SYS_memfd_create => {
+                self.result >= 0
+            }
+            _ => false,
+        }
+    }
+
+    /// It loaded a program into its process.
+    #[must_use]
+    pub(crate) fn loads_program(&self) -> bool {
+        self.result == 0 && does(self.number) == Some(Does::Executes)
+    }
+
+    /// What it has made, a process or a thread.
+    #[must_use]
+    pub(crate) fn made(&self) -> Option<u32> {
+        #[cfg(target_arch = "x86_64")]
+        let makes = [libc::SYS_clone, libc::SYS_clone3, libc::SYS_fork, libc::SYS_vfork];
+        #[cfg(not(target_arch = "x86_64"))]
+        let makes = [libc::SYS_clone, libc::SYS_clone3];
+        u32::try_from(self.result).ok().filter(|made| *made > 0 && makes.contains(&self.number))
+    }
+
+    /// Of a plain write: how much it was given, and how much of that it took.
+    #[must_use]
+    pub(crate) fn given_and_taken(&self) -> Option<(u64, u64)> {
+        let is_plain = [libc::SYS_write, libc::SYS_sendto].contains(&self.number);
+        let taken = u64::try_from(self.result).ok().filter(|_| is_plain)?;
+        Some((self.arguments[2], taken))
+    }
+
+    /// What it is for where several calls do the same; `None` of what is no part of an exchange, and of what failed: how
+    /// often something is tried depends on time.
+    #[must_use]
+    pub(crate) fn purpose(&self) -> Option<&'static str> {
+        let tries = self.number == libc::SYS_connect;
+        if self.result < 0 && !tries {
+            return None;
+        }
+        #[cfg(target_arch = "x86_64")]
+        if self.number == libc::SYS_accept {
+            return Some("accept");
+        }
+        Some(match (does(self.number)?, self.number) {
+            (Does::Reads, _) => "receiving",
+            (Does::Writes | Does::Sends, _) => "sending",
+            (Does::Passes, _) => "passing on",
+            (Does::Batches, _) => "batches",
+            (Does::Connects, _) => "connect",
+            (_, libc::SYS_futex | libc::SYS_nanosleep | libc::SYS_clock_nanosleep) => return None,
+            (Does::Waits, _) => WAITING,
+            (Does::Submits, _) => "io_uring",
+            (_, libc::SYS_accept4) => "accept",
+            (_, libc::SYS_socket) => "socket",
+            (_, libc::SYS_close) => "close",
+            (_, libc::SYS_fcntl) => "fcntl",
+            (_, libc::SYS_ioctl) => "ioctl",
+            (_, libc::SYS_setsockopt | libc::SYS_getsockopt) => "socket options",
+            (_, libc::SYS_epoll_ctl) => "epoll_ctl",
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,616 @@
+//! From calls to channels: who asks, who answers, how much, how often and how long it takes.
+//!
+//! Everything is seen from one end of a connection. Its calls are taken in the order in which their data moved: a write when it
+//! begins, a read when it ends. Writes that follow one another are one question, reads that follow it are its answer; at the
+//! end that answers it is the other way round.
+
+use super::cpu::Cpu;
+use super::log::Log;
+use crate::profile::{
+    ChannelNeed, Exchange, RecordedChannel, RecordedProgram, RecordedSize, RecordedTime,
+};
+use crate::record::calls::{Act, Call, Kind, Object};
+use ipcperf_sys::trace::name;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+
+/// Sizes that are listed.
+const SIZES: usize = 8;
+
+/// Of this share of requests, in one call each, a channel is called closed.
+const MOSTLY: f64 = 0.95;
+
+/// Data that moved at an end.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    at: u64,
+    /// When the call was entered and when it returned, ns.
+    pub(super) begun: u64,
+    pub(super) ended: u64,
+    pub(super) bytes: u64,
+    pub(super) is_out: bool,
+    pub(super) thread: u32,
+    pub(super) process: u32,
+}
+
+/// One end of a connection, or a pipe with both.
+#[derive(Debug, Default)]
+pub(super) struct ConnectionEnd {
+    pub(super) moves: Vec<Move>,
+    /// Processes with the number of their transfers.
+    processes: BTreeMap<u32, u64>,
+    connects: bool,
+    needs: BTreeSet<ChannelNeed>,
+}
+
+impl ConnectionEnd {
+    /// The process with most transfers.
+    pub(super) fn process(&self) -> Option<u32> {
+        self.processes.iter().max_by_key(|(_, count)| **count).map(|(process, _)| *process)
+    }
+
+    fn span(&self) -> (u64, u64) {
+        (self.moves.first().map_or(0, |one| one.at), self.moves.last().map_or(0, |one| one.at))
+    }
+
+    fn sort(&mut self) {
+        self.moves.sort_by_key(|one| one.at);
+    }
+
+    /// The same from the other side, where only this one is known.
+    fn turned(&self) -> Vec<Move> {
+        self.moves.iter().map(|one| Move { is_out: !one.is_out, ..*one }).collect()
+    }
+}
+
+/// A question and its answer.
+#[derive(Clone, Copy, Debug, Default)]
+struct Turn {
+    question: u64,
+    answer: u64,
+    /// Calls that the question took.
+    pieces: u64,
+    begun: u64,
+    asked: u64,
+    answering: u64,
+    ended: u64,
+}
+
+/// Turns of one end. `asks` says which direction is the question.
+fn turns(moves: &[Move], asks: bool) -> Vec<Turn> {
+    let mut turns: Vec<Turn> = Vec::new();
+    for one in moves {
+        let is_question = one.is_out == asks;
+        if is_question && turns.last().is_none_or(|turn| turn.answer > 0) {
+            let begun = if asks { one.begun } else { one.ended };
+            turns.push(Turn { begun, ..Turn::default() });
+        }
+        // An answer before any question is what a server says first.
+        let Some(turn) = turns.last_mut() else { continue };
+        if is_question {
+            turn.question += one.bytes;
+            turn.pieces += 1;
+            turn.asked = one.ended;
+        } else {
+            if turn.answer == 0 {
+                turn.answering = one.begun;
+            }
+            turn.answer += one.bytes;
+            turn.ended = one.ended;
+        }
+    }
+    turns
+}
+
+/// A connection: what either end did. Of some only one end is known.
+#[derive(Debug, Default)]
+pub(super) struct Connection {
+    pub(super) asker: Option<ConnectionEnd>,
+    pub(super) answerer: Option<ConnectionEnd>,
+}
+
+impl Connection {
+    /// Whether data moved both ways.
+    fn is_mutual(&self) -> bool {
+        let back = |end: &Option<ConnectionEnd>, is_out: bool| {
+            end.iter().flat_map(|end| &end.moves).any(|one| one.is_out == is_out)
+        };
+        back(&self.asker, false) || back(&self.answerer, true)
+    }
+}
+
+/// Kinds of which one object has both ends.
+const SIDED: [&str; 5] = ["pipe", "fifo", "eventfd", "posix-mq", "sysv-mq"];
+
+/// When the calls of each thread ended, and their numbers, in their order.
+type Threads = HashMap<u32, Vec<(u64, i64)>>;
+
+/// What makes connections one channel: kind, name, who asks, who answers, and whether it may have answers.
+type Key = (String, String, Option<String>, Option<String>, bool);
+
+/// All channels that moved data between two processes, or to one that was not recorded.
+pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
+    let mut threads = Threads::new();
+    for call in &log.calls {
+        threads.entry(call.thread).or_default().push((call.ended, call.number));
+    }
+    let mut groups: BTreeMap<Key, Vec<Connection>> = BTreeMap::new();
+    for (kind, name, connection) in connections(log) {
+        let ends = [&connection.asker, &connection.answerer];
+        let processes = ends.map(|end| end.as_ref().and_then(ConnectionEnd::process));
+        // Threads of one process are no matter of this.
+        if processes[0].is_some() && processes[0] == processes[1] {
+            continue;
+        }
+        let [asks, answers] = processes.map(|one| one.map(|one| log.program(one).to_owned()));
+        // Single pipes are no channel with pairs of them; a socket that was seen for a moment is one with others.
+        let is_pair = !SIDED.contains(&kind) || connection.is_mutual();
+        let key = (kind.to_owned(), name, asks, answers, is_pair);
+        groups.entry(key).or_default().push(connection);
+    }
+    let mut channels: Vec<_> =
+        groups.into_iter().map(|(key, connections)| channel(&threads, key, &connections)).collect();
+    channels.sort_by_key(|one| std::cmp::Reverse(one.bytes_asked + one.bytes_answered));
+    channels
+}
+
+/// Ends by object; of pipes and the like, the end that writes (`true`) and the end that reads.
+fn ends(log: &Log) -> HashMap<(u64, bool), ConnectionEnd> {
+    let mut ends: HashMap<(u64, bool), ConnectionEnd> = HashMap::new();
+    for call in &log.calls {
+        if log.kind(call.object).is_none() {
+            continue;
+        }
+        let act = call.act();
+        let is_out = matches!(act, Act::Wrote(_));
+        let end = ends.entry((call.object, has_sides(log, call.object) && is_out)).or_default();
+        let needs = [
+            (call.passes_descriptors(), ChannelNeed::Descriptors),
+            (call.passes_credentials() || act == Act::AskedPeer, ChannelNeed::Credentials),
+            (act == Act::EndedDirection, ChannelNeed::HalfClose),
+        ];
+        end.needs.extend(needs.into_iter().filter(|(is, _)| *is).map(|(_, need)| need));
+        end.connects |= act == Act::Connected;
+        let (Act::Read(bytes) | Act::Wrote(bytes)) = act else { continue };
+        *end.processes.entry(call.process).or_default() += 1;
+        let begun = if call.begun == 0 { call.ended } else { call.begun };
+        let at = if is_out { begun } else { call.ended };
+        let (ended, thread, process) = (call.ended, call.thread, call.process);
+        end.moves.push(Move { at, begun, ended, bytes, is_out, thread, process });
+    }
+    ends.values_mut().for_each(ConnectionEnd::sort);
+    ends
+}
+
+/// Pipes and counters are one object for both ends.
+fn has_sides(log: &Log, object: u64) -> bool {
+    matches!(
+        log.objects.get(&object).map(|one| &one.kind),
+        Some(Kind::Pipe | Kind::Queue | Kind::Other)
+    )
+}
+
+pub(super) fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> {
+    let mut ends = ends(log);
+    let mut ids: Vec<(u64, bool)> =
+        ends.iter().filter(|(_, end)| !end.moves.is_empty()).map(|(id, _)| *id).collect();
+    ids.sort_by_key(|id| (ends[id].span(), *id));
+    let pairs = pairs(log);
+    let mut by_number: HashMap<u128, Vec<u64>> = HashMap::new();
+    for (object, _) in &ids {
+        if let Some([own, _]) = pairs.get(object) {
+            by_number.entry(*own).or_default().push(*object);
+        }
+    }
+    let mut found = Vec::new();
+    let mut pipes = Vec::new();
+    for id in ids {
+        let (object, is_out) = id;
+        let Some(end) = ends.remove(&id) else { continue };
+        let (Some(kind), Some(facts)) = (log.kind(object), log.objects.get(&object)) else {
+            continue;
+        };
+        if has_sides(log, object) {
+            let other = ends.remove(&(object, !is_out));
+            let (writer, reader) = if is_out { (Some(end), other) } else { (other, Some(end)) };
+            let name = if ["fifo", "posix-mq"].contains(&kind) {
+                facts.name.clone()
+            } else {
+                String::new()
+            };
+            pipes.push((kind, name, Connection { asker: writer, answerer: reader }));
+            continue;
+        }
+        // A reused pair of addresses has several: the one that was there at the time.
+        let [own, number] = pairs.get(&object).copied().unwrap_or_default();
+        let peers = by_number.get(&number).into_iter().flatten();
+        let peer = peers
+            .filter(|peer| number != 0 && **peer != object && ends.contains_key(&(**peer, false)))
+            .filter(|peer| pairs.get(*peer).is_some_and(|pair| pair[1] == own))
+            .min_by_key(|peer| ends[&(**peer, false)].span().0.abs_diff(end.span().0))
+            .copied();
+        let other = peer.and_then(|peer| ends.remove(&(peer, false)));
+        let asks = asks(log, object, &end, other.as_ref());
+        let name = match facts.kind {
+            Kind::Internet(..) => {
+                let at = if asks { facts.ports[1] } else { facts.ports[0] };
+                at.to_string()
+            }
+            _ => facts.name.clone(),
+        };
+        let (asker, answerer) = if asks { (Some(end), other) } else { (other, Some(end)) };
+        found.push((kind, name, Connection { asker, answerer }));
+    }
+    found.extend(joined(pipes));
+    found
+}
+
+/// The number of each socket, and that of its peer. Of a connection that was accepted late and ended soon, one end may have been
+/// seen while it had no peer yet and not again before it had none any more; the other end knows.
+fn pairs(log: &Log) -> HashMap<u64, [u128; 2]> {
+    let known = |pair: [u128; 2]| pair[0] != 0 && pair[1] != 0;
+    let all = || log.objects.values();
+    let told: HashMap<u128, u128> =
+        all().filter(|one| known(one.pair)).map(|one| (one.pair[1], one.pair[0])).collect();
+    let pair = |one: &Object| match one.pair {
+        // Several can send to one socket of datagrams.
+        [own, 0] if !one.has_datagrams() => [own, told.get(&own).copied().unwrap_or(0)],
+        pair => pair,
+    };
+    all().map(|one| (one.id, pair(one))).collect()
+}
+
+/// Whether this end is the one that asks.
+fn asks(log: &Log, object: u64, end: &ConnectionEnd, other: Option<&ConnectionEnd>) -> bool {
+    let Some(facts) = log.objects.get(&object) else { return true };
+    if end.connects || other.is_some_and(|other| other.connects) {
+        return end.connects;
+    }
+    match facts.kind {
+        Kind::Internet(..) if log.listening.contains(&facts.ports[0]) => false,
+        Kind::Internet(..) if log.listening.contains(&facts.ports[1]) => true,
+        Kind::Unix(_) if !facts.name.is_empty() => !facts.owns_name,
+        _ => {
+            let writes =
+                |end: &ConnectionEnd| end.moves.iter().find(|one| one.is_out).map(|one| one.at);
+            match (writes(end), other) {
+                (own, Some(other)) => {
+                    writes(other).is_none_or(|theirs| own.is_some_and(|own| own <= theirs))
+                }
+                // Of one end alone it is what it did first.
+                (_, None) => end.moves.first().is_some_and(|one| one.is_out),
+            }
+        }
+    }
+}
+
+/// Two pipes between the same two processes, in opposite directions, are one connection.
+fn joined(
+    pipes: Vec<(&'static str, String, Connection)>,
+) -> impl Iterator<Item = (&'static str, String, Connection)> {
+    let mut left: Vec<Option<(&'static str, String, Connection)>> =
+        pipes.into_iter().map(Some).collect();
+    let between = |(kind, _, one): &(&'static str, String, Connection)| {
+        Some((*kind, one.asker.as_ref()?.process()?, one.answerer.as_ref()?.process()?))
+    };
+    // By kind, writer and reader; the first ones are taken first.
+    let mut waiting: HashMap<_, VecDeque<usize>> = HashMap::new();
+    for (at, pipe) in left.iter().enumerate() {
+        if let Some(key) = pipe.as_ref().and_then(between) {
+            waiting.entry(key).or_default().push_back(at);
+        }
+    }
+    for at in 0..left.len() {
+        let key = left[at].as_ref().and_then(between);
+        let Some((kind, a, b)) = key.filter(|(_, a, b)| a != b) else { continue };
+        let Some(others) = waiting.get_mut(&(kind, b, a)) else { continue };
+        while others.front().is_some_and(|other| *other <= at) {
+            others.pop_front();
+        }
+        let back = others.pop_front();
+        let Some((.., back)) = back.and_then(|back| left[back].take()) else { continue };
+        let Some((.., there)) = left[at].as_mut() else { continue };
+        let merge = |one: &mut Option<ConnectionEnd>, other: Option<ConnectionEnd>| {
+            let (Some(one), Some(other)) = (one, other) else { return };
+            one.moves.extend(other.moves);
+            one.sort();
+        };
+        merge(&mut there.asker, back.answerer);
+        merge(&mut there.answerer, back.asker);
+    }
+    left.into_iter().flatten()
+}
+
+fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedChannel {
+    let (kind, name, asks, answers, is_pair) = key;
+    let is_mutual = is_pair && connections.iter().any(Connection::is_mutual);
+    let mut all: Vec<Turn> = Vec::new();
+    let (mut response, mut service, mut think) = (Vec::new(), Vec::new(), Vec::new());
+    let mut unanswered = 0;
+    let mut bytes = [0, 0];
+    let mut needs = BTreeSet::new();
+    for connection in connections {
+        let [asker, answerer] = [&connection.asker, &connection.answerer];
+        let seen = match (asker, answerer) {
+            (Some(end), _) => end.moves.clone(),
+            (None, Some(end)) => end.turned(),
+            (None, None) => continue,
+        };
+        for one in &seen {
+            bytes[usize::from(!one.is_out)] += one.bytes;
+        }
+        let mut whole = turns(&seen, true);
+        unanswered += whole.iter().filter(|turn| turn.answer == 0).count() as u64;
+        whole.retain(|turn| turn.answer > 0);
+        if asker.is_some() {
+            response.extend(whole.iter().map(|turn| turn.ended.saturating_sub(turn.begun)));
+            let pairs = whole.iter().zip(whole.iter().skip(1));
+            think.extend(pairs.map(|(one, next)| next.begun.saturating_sub(one.ended)));
+        }
+        if let Some(end) = answerer {
+            let answered = turns(&end.moves, false);
+            let answered = answered.iter().filter(|turn| turn.answer > 0);
+            service.extend(answered.map(|turn| turn.answering.saturating_sub(turn.asked)));
+        }
+        all.extend(whole);
+        for end in [asker, answerer].into_iter().flatten() {
+            needs.extend(end.needs.iter().copied());
+        }
+    }
+    let requests = all.len() as u64;
+    let one_way = one_way_sizes(connections);
+    let single = all.iter().filter(|turn| turn.pieces == 1).count() as f64;
+    let exchange = match () {
+        () if !is_mutual => Exchange::OneWay,
+        () if single >= MOSTLY * requests as f64 => Exchange::Closed,
+        () => Exchange::Pipelined,
+    };
+    let pairs = all.iter().map(|turn| (turn.question, turn.answer));
+    let (sizes, other_sizes) = if is_mutual {
+        frequent(pairs)
+    } else {
+        frequent(one_way.into_iter().map(|size| (size, 0)))
+    };
+    let flight = connections.iter().any(|one| one.asker.is_some()).then(|| in_flight(&all));
+    let of = |end: fn(&Connection) -> &Option<ConnectionEnd>| {
+        calls_each(threads, connections.iter().filter_map(|one| end(one).as_ref()), requests)
+    };
+    RecordedChannel {
+        kind,
+        name,
+        asks,
+        answers,
+        connections: connections.len() as u64,
+        exchange,
+        requests,
+        unanswered: if is_mutual { unanswered } else { 0 },
+        bytes_asked: bytes[0],
+        bytes_answered: bytes[1],
+        sizes,
+        other_sizes,
+        in_flight: flight.flatten().map(|flight| flight.mean),
+        span_ns: flight.flatten().map(|flight| flight.span_ns),
+        most_in_flight: flight.flatten().map(|flight| flight.most),
+        response: time(response),
+        service: time(service),
+        think: time(think),
+        asker_calls: of(|one| &one.asker),
+        answerer_calls: of(|one| &one.answerer),
+        needs: needs.into_iter().collect(),
+    }
+}
+
+/// Sizes of the writes, or of the reads where only these are known.
+fn one_way_sizes(connections: &[Connection]) -> Vec<u64> {
+    let ends = connections.iter().filter_map(|one| one.asker.as_ref().or(one.answerer.as_ref()));
+    ends.flat_map(|end| end.moves.iter().map(|one| one.bytes)).collect()
+}
+
+/// The most frequent sizes, and how many have others.
+fn frequent(pairs: impl Iterator<Item = (u64, u64)>) -> (Vec<RecordedSize>, u64) {
+    let mut counts: BTreeMap<(u64, u64), u64> = BTreeMap::new();
+    for pair in pairs {
+        *counts.entry(pair).or_default() += 1;
+    }
+    let mut sizes: Vec<_> = counts
+        .into_iter()
+        .map(|((question, answer), count)| RecordedSize { question, answer, count })
+        .collect();
+    sizes.sort_by_key(|size| std::cmp::Reverse(size.count));
+    let others = sizes.iter().skip(SIZES).map(|size| size.count).sum();
+    sizes.truncate(SIZES);
+    (sizes, others)
+}
+
+/// Requests in flight: on average from the first to the last, how long that was, and at most.
+#[derive(Clone, Copy, Debug)]
+struct InFlight {
+    mean: f64,
+    span_ns: u64,
+    most: u64,
+}
+
+fn in_flight(turns: &[Turn]) -> Option<InFlight> {
+    let (mut most, mut now) = (0_u64, 0_u64);
+    let begins = turns.iter().map(|turn| (turn.begun, true));
+    let mut edges: Vec<_> = begins.chain(turns.iter().map(|turn| (turn.ended, false))).collect();
+    // Ends come first where both are at one time.
+    edges.sort_unstable();
+    for (_, begins) in &edges {
+        now = if *begins { now + 1 } else { now.saturating_sub(1) };
+        most = most.max(now);
+    }
+    let (first, last) = (edges.first()?.0, edges.last()?.0);
+    let spent: u64 = turns.iter().map(|turn| turn.ended.saturating_sub(turn.begun)).sum();
+    let span_ns = last - first;
+    Some(InFlight { mean: spent as f64 / span_ns.max(1) as f64, span_ns, most })
+}
+
+fn time(mut values: Vec<u64>) -> Option<RecordedTime> {
+    values.sort_unstable();
+    // The smallest value that such a share does not exceed.
+    let at = |share: f64| {
+        let rank = (share * values.len() as f64).ceil() as usize;
+        values.get(rank.max(1) - 1).copied()
+    };
+    Some(RecordedTime { p50_ns: at(0.5)?, p90_ns: at(0.9)?, p99_ns: at(0.99)? })
+}
+
+/// Calls of the threads that had to do with these ends, while they did, for each request.
+fn calls_each<'a>(
+    threads: &Threads,
+    ends: impl Iterator<Item = &'a ConnectionEnd>,
+    requests: u64,
+) -> BTreeMap<String, f64> {
+    let mut spans: HashMap<u32, (u64, u64)> = HashMap::new();
+    for one in ends.flat_map(|end| &end.moves) {
+        let span = spans.entry(one.thread).or_insert((one.begun, one.ended));
+        *span = (span.0.min(one.begun), span.1.max(one.ended));
+    }
+    let mut counts: BTreeMap<i64, u64> = BTreeMap::new();
+    for (thread, (begin, end)) in spans {
+        let calls = threads.get(&thread).map_or(&[][..], Vec::as_slice);
+        let first = calls.partition_point(|(ended, _)| *ended < begin);
+        for (_, number) in calls[first..].iter().take_while(|(ended, _)| *ended <= end) {
+            *counts.entry(*number).or_default() += 1;
+        }
+    }
+    let each = |count: u64| count as f64 / requests.max(1) as f64;
+    // Less than one in a thousand requests has to do with something else.
+    let counts = counts.into_iter().map(|(number, count)| (name(number), each(count)));
+    counts.filter(|(_, each)| requests > 0 && *each >= 0.001).collect()
+}
+
+/// What each program called, and the CPU time of its processes.
+pub(super) fn programs(log: &Log, cpu: &Cpu) -> Vec<RecordedProgram> {
+    let mut found: BTreeMap<&str, Vec<&Call>> = BTreeMap::new();
+    for call in &log.calls {
+        found.entry(log.program(call.process)).or_default().push(call);
+    }
+    let program = |(program, all): (&str, Vec<&Call>)| {
+        let mut calls = BTreeMap::new();
+        for call in &all {
+            *calls.entry(call.number).or_default() += 1;
+        }
+        let different =
+            |of: fn(&Call) -> u32| all.iter().map(|call| of(call)).collect::<BTreeSet<_>>();
+        let processes = different(|call| call.process);
+        RecordedProgram {
+            name: program.to_owned(),
+            cpu_ns: cpu.of(&processes),
+            processes: processes.len() as u64,
+            threads: different(|call| call.thread).len() as u64,
+            calls: calls.into_iter().map(|(number, count)| (name(number), count)).collect(),
+        }
+    };
+    let mut programs: Vec<_> = found.into_iter().map(program).collect();
+    programs.sort_by_key(|program| std::cmp::Reverse(program.calls.values().sum::<u64>()));
+    programs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::calls::Heard;
+
+    /// `read` and `write` of every architecture.
+    const READ: i64 = if cfg!(target_arch = "x86_64") { 0 } else { 63 };
+    const WRITE: i64 = if cfg!(target_arch = "x86_64") { 1 } else { 64 };
+
+    fn socket(id: u64, peer: u64) -> Heard {
+        Heard::Object(Object {
+            id,
+            kind: Kind::Unix(1),
+            pair: [id.into(), peer.into()],
+            name: String::new(),
+            owns_name: false,
+            ports: [0; 2],
+            listens: false,
+        })
+    }
+
+    /// A log of transfers: process, object, when, and how many bytes; more than 0 are written.
+    fn log(objects: impl IntoIterator<Item = Heard>, moves: &[(u32, u64, u64, i64)]) -> Log {
+        let mut log = Log::default();
+        objects.into_iter().for_each(|object| log.hear(object));
+        for process in 1..=2 {
+            log.name(process, format!("p{process}"));
+        }
+        for (process, object, at, bytes) in moves.iter().copied() {
+            log.hear(Heard::Call(Call {
+                number: if bytes > 0 { WRITE } else { READ },
+                process,
+                thread: process,
+                begun: at,
+                ended: at + 1,
+                result: bytes.abs(),
+                object,
+                ..Call::default()
+            }));
+        }
+        log
+    }
+
+    fn one(log: &Log) -> RecordedChannel {
+        let mut all = channels(log);
+        assert_eq!(all.len(), 1, "{all:#?}");
+        all.remove(0)
+    }
+
+    #[test]
+    fn questions_and_answers_in_pieces_are_one_request() {
+        let pair = || [socket(10, 20), socket(20, 10)];
+        let moves = [
+            (1, 10, 100, 6),
+            (1, 10, 110, 4),
+            (2, 20, 120, -10),
+            (2, 20, 150, 3),
+            (1, 10, 160, -2),
+            (1, 10, 170, -1),
+            // The next one, whose answer nobody waits for.
+            (1, 10, 200, 8),
+        ];
+        let channel = one(&log(pair(), &moves));
+        assert_eq!((channel.asks.as_deref(), channel.answers.as_deref()), (Some("p1"), Some("p2")));
+        assert_eq!((channel.requests, channel.unanswered), (1, 1));
+        assert_eq!(channel.sizes, [RecordedSize { question: 10, answer: 3, count: 1 }]);
+        assert_eq!(channel.exchange, Exchange::Pipelined);
+        assert_eq!(channel.response.map(|time| time.p50_ns), Some(71));
+        assert_eq!(channel.service.map(|time| time.p50_ns), Some(29));
+        assert_eq!((channel.bytes_asked, channel.bytes_answered), (18, 3));
+        // Seen from the end that answers alone it is the same.
+        let half = one(&log([socket(20, 10)], &moves[2..4]));
+        assert_eq!((half.asks, half.requests, half.response), (None, 1, None));
+        assert_eq!(half.sizes, [RecordedSize { question: 10, answer: 3, count: 1 }]);
+    }
+
+    #[test]
+    fn requests_in_flight_are_counted_over_connections() {
+        let objects = [socket(10, 20), socket(20, 10), socket(11, 21), socket(21, 11)];
+        let mut moves = Vec::new();
+        for (own, peer, at) in [(10, 20, 100), (11, 21, 150)] {
+            moves.extend([(1, own, at, 5), (2, peer, at + 50, -5)]);
+            moves.extend([(2, peer, at + 60, 5), (1, own, at + 99, -5)]);
+        }
+        let channel = one(&log(objects, &moves));
+        assert_eq!((channel.connections, channel.requests), (2, 2));
+        assert_eq!(channel.most_in_flight, Some(2));
+        let mean = channel.in_flight.expect("there were some");
+        assert!((mean - 200.0 / 150.0).abs() < 1e-9, "{mean}");
+        assert_eq!((channel.exchange, channel.think), (Exchange::Closed, None));
+    }
+
+    #[test]
+    fn an_end_that_was_never_seen_with_its_peer_is_known_by_the_other() {
+        let moves = [(1, 10, 100, 5), (2, 20, 110, -5), (2, 20, 120, 3), (1, 10, 130, -3)];
+        let channel = one(&log([socket(10, 0), socket(20, 10)], &moves));
+        assert_eq!(channel.sizes, [RecordedSize { question: 5, answer: 3, count: 1 }]);
+        assert_eq!((channel.asks.as_deref(), channel.answers.as_deref()), (Some("p1"), Some("p2")));
+    }
+
+    #[test]
+    fn what_a_process_says_to_itself_is_no_channel() {
+        let objects = [socket(10, 20), socket(20, 10)];
+        let moves = [(1, 10, 100, 5), (1, 20, 110, -5)];
+        assert_eq!(channels(&log(objects, &moves)).len(), 0);
+    }
+}

@@ -1,0 +1,165 @@
+//! Addresses of sockets, as programs give them and are told them.
+
+use ipcperf_sys::handed::PendingCall;
+use std::ffi::OsStr;
+use std::fmt;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// Bytes of the longest address (`struct sockaddr_storage`).
+const LONGEST: usize = 128;
+
+/// An address of IP or of a UNIX socket (`ip(7)`, `ipv6(7)`, `unix(7)`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Name {
+    Ip(SocketAddr),
+    Path(PathBuf),
+    Abstract(Vec<u8>),
+    Unnamed,
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ip(address) => write!(out, "{address}"),
+            Self::Path(path) => write!(out, "{}", path.display()),
+            Self::Abstract(name) => write!(out, "@{}", String::from_utf8_lossy(name)),
+            Self::Unnamed => out.write_str("a socket without a name"),
+        }
+    }
+}
+
+impl Name {
+    /// What `bind` and `connect` are given; none of another family.
+    ///
+    /// # Errors
+    /// The program's memory cannot be read.
+    pub(super) fn given(call: &PendingCall) -> io::Result<Option<Self>> {
+        let [_, address, len, ..] = call.args;
+        Ok(Self::read(&call.read(address, (len as usize).min(LONGEST))?))
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let family = u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?);
+        let rest = bytes.get(2..)?;
+        let ip = |ip: IpAddr| {
+            let port = u16::from_be_bytes(rest.get(..2)?.try_into().ok()?);
+            Some(Self::Ip(SocketAddr::new(ip, port)))
+        };
+        match i32::from(family) {
+            libc::AF_INET => ip(<[u8; 4]>::try_from(rest.get(2..6)?).ok()?.into()),
+            libc::AF_INET6 => ip(<[u8; 16]>::try_from(rest.get(6..22)?).ok()?.into()),
+            libc::AF_UNIX => Some(match rest {
+                [] => Self::Unnamed,
+                [0, name @ ..] => Self::Abstract(name.to_owned()),
+                path => {
+                    let end = path.iter().position(|byte| *byte == 0).unwrap_or(path.len());
+                    Self::Path(Path::new(OsStr::from_bytes(&path[..end])).to_owned())
+                }
+            }),
+            _ => None,
+        }
+    }
+
+    fn written(&self) -> Vec<u8> {
+        let family = |family: i32| (family as u16).to_ne_bytes().to_vec();
+        match self {
+            Self::Ip(SocketAddr::V4(address)) => {
+                let (port, ip) = (address.port().to_be_bytes(), address.ip().octets());
+                [&family(libc::AF_INET)[..], &port, &ip, &[0; 8]].concat()
+            }
+            Self::Ip(SocketAddr::V6(address)) => {
+                let (port, ip) = (address.port().to_be_bytes(), address.ip().octets());
+                [&family(libc::AF_INET6)[..], &port, &[0; 4], &ip, &[0; 4]].concat()
+            }
+            Self::Path(path) => {
+                [&family(libc::AF_UNIX)[..], path.as_os_str().as_bytes(), &[0]].concat()
+            }
+            Self::Abstract(name) => [&family(libc::AF_UNIX)[..], &[0], name].concat(),
+            Self::Unnamed => family(libc::AF_UNIX),
+        }
+    }
+
+    /// Tells it to a call whose second argument is the place for an address, and the third that for its length: as much as
+    /// there is room for.
+    ///
+    /// # Errors
+    /// The program's memory cannot be written.
+    pub(super) fn tell(&self, call: &PendingCall) -> io::Result<()> {
+        let [_, place, len, ..] = call.args;
+        let bytes = self.written();
+        let room = call.read(len, 4)?.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
+        let room = u32::from_ne_bytes(room) as usize;
+        call.write(place, bytes.get(..room).unwrap_or(&bytes))?;
+        call.write(len, &(bytes.len() as u32).to_ne_bytes())
+    }
+
+    /// The same, where it names every address of this host: by which of them a listener was reached.
+    pub(super) fn reached(&self) -> Self {
+        match self {
+            Self::Ip(address) if address.ip().is_unspecified() => {
+                let ip: IpAddr = match address.ip() {
+                    IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                    IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+                };
+                Self::Ip(SocketAddr::new(ip, address.port()))
+            }
+            other => other.clone(),
+        }
+    }
+
+    /// What the other end of a connection to it seems to have, with this port where ports are what tells them apart.
+    pub(super) fn of_client(&self, port: u16) -> Self {
+        match self.reached() {
+            Self::Ip(address) => Self::Ip(SocketAddr::new(address.ip(), port)),
+            _ => Self::Unnamed,
+        }
+    }
+
+    /// Whether a connection to `other` arrives at a listener with this name.
+    pub(super) fn answers(&self, other: &Self) -> bool {
+        let (Self::Ip(own), Self::Ip(other)) = (self, other) else { return self == other };
+        let (ip, of) = (own.ip(), other.ip().to_canonical());
+        let is_every = ip.is_unspecified() && (of.is_loopback() || of.is_unspecified());
+        own.port() == other.port() && (ip.to_canonical() == of || is_every)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_reads_back_the_same() {
+        let of = |text: &str| Name::Ip(text.parse().expect("an address"));
+        for name in [
+            of("127.0.0.1:80"),
+            of("[::1]:6379"),
+            Name::Path("/run/x.sock".into()),
+            Name::Abstract(b"a\0b".to_vec()),
+            Name::Unnamed,
+        ] {
+            assert_eq!(Name::read(&name.written()), Some(name));
+        }
+        assert_eq!(Name::read(&[]), None);
+        assert_eq!(Name::read(&[16, 0, 1, 2, 3, 4]), None);
+        assert_eq!(Name::read(&[2, 0, 0, 80, 127]), None);
+    }
+
+    #[test]
+    fn a_listener_answers_at_every_address_that_it_has() {
+        let of = |text: &str| Name::Ip(text.parse().expect("an address"));
+        for (listens, connects, answers) in [
+            ("0.0.0.0:80", "127.0.0.1:80", true),
+            ("[::]:80", "127.0.0.1:80", true),
+            ("127.0.0.1:80", "[::ffff:127.0.0.1]:80", true),
+            ("127.0.0.1:80", "127.0.0.1:81", false),
+            ("127.0.0.1:80", "127.0.0.2:80", false),
+            ("0.0.0.0:80", "10.0.0.1:80", false),
+        ] {
+            assert_eq!(of(listens).answers(&of(connects)), answers, "{listens} {connects}");
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! Programs whose sockets are exchanged for those of another kind.
+
+pub(crate) mod calls;
+pub(crate) mod command;
+pub(crate) mod watch;

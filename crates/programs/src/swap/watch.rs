@@ -1,0 +1,407 @@
+//! Programs whose sockets are exchanged for others while they run. A process of its own, the watch, starts them, answers the
+//! calls that they hand over, and ends all that they have started, whatever ends first.
+
+use crate::server::{LISTENS_WITHIN, never_listens};
+use crate::swap::calls::{Exchange, Exchanged, Wanted};
+pub(crate) use crate::swap::calls::{Knobs, To};
+use ipcperf_engine::job::Failure;
+use ipcperf_engine::not_started;
+use ipcperf_engine::protocol::{Kind, Word};
+use ipcperf_engine::supervisor::{Event, Supervisor};
+use ipcperf_engine::task::{TaskError, WorkerContext};
+use ipcperf_engine::tasks::TaskRow;
+use ipcperf_sys::control::wait_any;
+use ipcperf_sys::handed::{Listener, Received, hand_over, price};
+use ipcperf_sys::limits;
+use ipcperf_sys::process::outlive_coordinator;
+use ipcperf_sys::process_tree::Account;
+use ipcperf_sys::program::{Ended, Orphans, Program, exit_status};
+use ipcperf_sys::rundir::RunDirectory;
+use ipcperf_sys::signals::Interrupts;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, IsTerminal};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+/// Its name among the tasks.
+const TASK: &str = "swap";
+
+/// The task of the watch.
+pub(crate) const TASKS: &[TaskRow] = &[TaskRow {
+    name: TASK,
+    run: |_, context| serve(context),
+    messages: &[
+        Kind::of::<Job>("swap: job"),
+        Kind::of::<Listens>("swap: listens"),
+        Kind::of::<Swapped>("swap: report"),
+    ],
+}];
+
+/// What it is called where it fails.
+const NAME: &str = "the watch over the programs";
+
+/// How long a program may take to end once it is asked to.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Between two looks at what nobody announces: room in a backlog, a server that begins to listen.
+const MOMENT: Duration = Duration::from_millis(2);
+
+/// Longer than any program runs.
+const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// A filter that hands calls over can be installed only once.
+const TAKEN: &str = "the calls of this process are handed over already: it runs under another swap, or in a sandbox that does \
+                     the same";
+const TOO_OLD: &str =
+    "this kernel does not hand over system calls (seccomp user notification; Linux 5.9 or newer)";
+
+/// What is to be run.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    /// A program and its arguments.
+    pub(crate) program: Vec<String>,
+    /// Another one, that starts once the first listens; at its end the first is ended.
+    pub(crate) client: Vec<String>,
+    /// What its sockets become.
+    pub(crate) to: To,
+    /// This port alone.
+    pub(crate) port: Option<u16>,
+    /// `accept(2)` tells addresses of IP.
+    pub(crate) fakes_peers: bool,
+    /// How the other sockets are set up.
+    pub(crate) knobs: Knobs,
+    /// Nothing is exchanged; calls are handed over all the same.
+    pub(crate) is_as_it_is: bool,
+    /// Open files of the programs, the soft and the hard limit.
+    files: Option<[Option<u64>; 2]>,
+    folder: PathBuf,
+}
+
+impl Job {
+    /// A program alone, all of whose sockets of TCP become UNIX sockets.
+    #[must_use]
+    pub(crate) fn of(program: Vec<String>) -> Self {
+        let files = limits::of_programs();
+        Self {
+            program,
+            client: Vec::new(),
+            to: To::UnixStream,
+            port: None,
+            fakes_peers: false,
+            knobs: Knobs::default(),
+            is_as_it_is: false,
+            files,
+            folder: PathBuf::new(),
+        }
+    }
+}
+
+/// An address that is another one now: what it was, and the path.
+type Listens = (String, String);
+
+/// What came of it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Swapped {
+    /// How the program ended; with a client, how that did.
+    #[serde(with = "exit_status")]
+    pub(crate) status: ExitStatus,
+    /// Whether it was asked to end.
+    pub(crate) is_interrupted: bool,
+    /// What was exchanged.
+    pub(crate) exchanged: Exchanged,
+    /// What the filter adds to every call that is not handed over, ns.
+    pub(crate) filter_ns: f64,
+    /// Of a client that has ended.
+    pub(crate) worked: Option<Worked>,
+}
+
+/// What was seen while a client worked: from its first connection on, or from its start if it makes none, until its end.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct Worked {
+    /// ns.
+    pub(crate) elapsed_ns: u64,
+    /// CPU time of the server with all that it has started meanwhile, ns.
+    pub(crate) server_ns: u64,
+    /// Of the client, likewise.
+    pub(crate) client_ns: u64,
+    /// A process of the server was lost before anybody had its account.
+    pub(crate) is_incomplete: bool,
+}
+
+/// Runs a job. Each address is told to `listens` as soon as it is another one.
+///
+/// # Errors
+/// Why it came to nothing.
+pub(crate) fn run(
+    job: Job,
+    interrupts: &Interrupts,
+    listens: &mut dyn FnMut(&str, &str),
+) -> Result<Swapped, TaskError> {
+    let failed = |error: io::Error| TaskError::Failed(error.to_string());
+    let (output, errors) = (io::stdout(), io::stderr());
+    // Programs have process groups of their own, and a terminal stops such a group when it reads.
+    let input = match io::stdin().is_terminal() {
+        true => File::open("/dev/null").map_err(failed)?.into(),
+        false => io::stdin().as_fd().try_clone_to_owned().map_err(failed)?,
+    };
+    let streams = [input.as_fd(), output.as_fd(), errors.as_fd()];
+    watched(job, [streams; 2], Instant::now() + FOR_EVER, interrupts, listens)
+}
+
+/// Runs a job with these standard streams of the program and of the client.
+///
+/// # Errors
+/// As [`run`], or they had not ended by the deadline.
+pub(crate) fn watched(
+    job: Job,
+    streams: [[BorrowedFd<'_>; 3]; 2],
+    deadline: Instant,
+    interrupts: &Interrupts,
+    listens: &mut dyn FnMut(&str, &str),
+) -> Result<Swapped, TaskError> {
+    let failed = |error: io::Error| TaskError::Failed(error.to_string());
+    let reason = |failure: Failure| TaskError::Failed(failure.reason);
+    let folder =
+        RunDirectory::create().map_err(|missing| TaskError::Failed(missing.to_string()))?;
+    // Dropped after the watch: what it has left if it was killed.
+    let _orphans = Orphans::adopt().map_err(failed)?;
+    let job = Job { folder: folder.path().to_owned(), ..job };
+    let mut watch = Supervisor::new(deadline, Some(interrupts));
+    let who = watch.start(NAME, 0).map_err(failed)?;
+    watch.assign(who, TASK, &job, &streams.concat()).map_err(failed)?;
+    let mut is_interrupted = false;
+    loop {
+        match watch.event().map_err(failed)? {
+            Event::Said(_, Word::Failed(failure)) => return Err(TaskError::Failed(failure.reason)),
+            Event::Said(_, word @ Word::Ready(_)) => {
+                let told: Listens = word.ready().map_err(reason)?;
+                listens(&told.0, &told.1);
+                watch.go(who, &()).map_err(failed)?;
+            }
+            Event::Said(_, word) => return word.done().map_err(reason),
+            Event::Died(_, end) => return Err(TaskError::Failed(format!("{NAME} {end}"))),
+            // It ends the programs and says how they ended.
+            Event::Interrupted => {
+                is_interrupted = true;
+                watch.worker(who).terminate();
+                watch.hurry(2 * GRACE);
+            }
+            Event::Deadline if is_interrupted => return Err(TaskError::Interrupted),
+            Event::Deadline => return Err(TaskError::Deadline("not done in time".to_owned())),
+            Event::Alarm => {}
+        }
+    }
+}
+
+/// The watch from the inside.
+fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let end = outlive_coordinator()?;
+    // Dropped last: whatever the programs have left behind.
+    let _orphans = Orphans::adopt()?;
+    let job: Job = context.params()?;
+    job.files.into_iter().for_each(limits::take_of_programs);
+    let wanted = Wanted {
+        to: job.to,
+        port: job.port,
+        fakes_peers: job.fakes_peers,
+        is_as_it_is: job.is_as_it_is,
+        knobs: job.knobs.clone(),
+        folder: job.folder.clone(),
+    };
+    let exchange = Exchange::new(wanted);
+    let filter_ns = price(&exchange.calls()).map_err(not_installed)?;
+    let mut here = Here { exchange, listeners: Vec::new(), told: 0, accounts: None };
+    let streams = std::mem::take(&mut context.fds);
+    let (of_server, of_client) = streams.split_at(streams.len() / 2);
+    let mut server = here.start(&job.program, of_server)?;
+    let mut client: Option<Program> = None;
+    // When what has not ended by then is killed.
+    let mut ends: Option<Instant> = None;
+    let (mut is_interrupted, began) = (false, Instant::now());
+    loop {
+        let is_due = !job.client.is_empty() && client.is_none() && ends.is_none();
+        if is_due && here.exchange.is_listening() {
+            let started = here.start(&job.client, of_client)?;
+            here.accounts = Some(Accounts::of(&server, &started));
+            client = Some(started);
+        }
+        if is_due && client.is_none() && began.elapsed() > LISTENS_WITHIN {
+            server.terminate();
+            here.see_out(&mut server, context)?;
+            return Err(never_listens().into());
+        }
+        let nap = if here.exchange.is_waiting() || is_due { MOMENT } else { GRACE };
+        let until = Instant::now() + nap;
+        let fixed = [Some(end.fd()), Some(server.pidfd()), client.as_ref().map(Program::pidfd)];
+        let fixed = fixed.into_iter().flatten();
+        let fds: Vec<_> = fixed.chain(here.awaited()).collect();
+        let ready = wait_any(&fds, ends.map_or(until, |ends| until.min(ends)))?;
+        let now = Instant::now();
+        let has_ended = |at: usize| ready.get(at) == Some(&true);
+        let (server_ended, client_ended) = (has_ended(1), client.is_some() && has_ended(2));
+        here.answer(context)?;
+        if ends.is_some_and(|ends| now > ends) {
+            server.kill();
+            client.iter().for_each(Program::kill);
+        }
+        let swapped = |status, worked, here: Here| {
+            let exchanged = here.exchange.exchanged;
+            let swapped = Swapped { status, is_interrupted, exchanged, filter_ns, worked };
+            Ok(serde_json::to_value(swapped)?)
+        };
+        if server_ended && client.is_none() {
+            return swapped(server.wait()?.status, None, here);
+        }
+        if let Some(mut client) = client.take_if(|_| client_ended) {
+            let ended = client.wait()?;
+            let worked = here.accounts.take().map(|accounts| accounts.worked(now, &ended));
+            server.terminate();
+            here.see_out(&mut server, context)?;
+            return swapped(ended.status, worked, here);
+        }
+        if end.arrived() {
+            is_interrupted = true;
+            server.terminate();
+            client.iter().for_each(Program::terminate);
+            ends.get_or_insert(Instant::now() + GRACE);
+        }
+        // A client without a server ends by itself or not at all.
+        if server_ended {
+            ends.get_or_insert(Instant::now() + GRACE);
+            std::thread::sleep(MOMENT);
+        }
+    }
+}
+
+/// What server and client have used since the client began.
+struct Accounts {
+    began: Instant,
+    server: Account,
+    client: Account,
+    /// What they had used before, ns.
+    before: [u64; 2],
+    is_connected: bool,
+}
+
+impl Accounts {
+    fn of(server: &Program, client: &Program) -> Self {
+        let (server, client) = (Account::of(server.pid()), Account::of(client.pid()));
+        let mut accounts =
+            Self { began: Instant::now(), server, client, before: [0; 2], is_connected: false };
+        accounts.begin();
+        accounts
+    }
+
+    /// What comes from now on counts.
+    fn begin(&mut self) {
+        self.before = [self.server.read().cpu_ns, self.client.read().cpu_ns];
+        self.began = Instant::now();
+    }
+
+    /// The client connects; the first time it begins.
+    fn connects(&mut self) {
+        if !std::mem::replace(&mut self.is_connected, true) {
+            self.begin();
+        }
+    }
+
+    fn worked(mut self, end: Instant, client: &Ended) -> Worked {
+        let of_client = client.user_ns + client.system_ns;
+        let used = [self.server.read().cpu_ns, of_client];
+        let [server_ns, client_ns] = [0, 1].map(|at| used[at].saturating_sub(self.before[at]));
+        let elapsed_ns = (end - self.began).as_nanos() as u64;
+        Worked { elapsed_ns, server_ns, client_ns, is_incomplete: self.server.is_incomplete() }
+    }
+}
+
+/// Why a filter that hands calls over cannot be had.
+fn not_installed(error: io::Error) -> Failure {
+    match error.kind() {
+        io::ErrorKind::ResourceBusy => TAKEN.to_owned().into(),
+        io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => TOO_OLD.to_owned().into(),
+        _ => error.into(),
+    }
+}
+
+/// What the watch looks after.
+struct Here {
+    exchange: Exchange,
+    listeners: Vec<Listener>,
+    /// How many addresses the coordinator knows.
+    told: usize,
+    /// Once a client is there.
+    accounts: Option<Accounts>,
+}
+
+impl Here {
+    /// Starts a program with the standard streams of the user.
+    fn start(&mut self, words: &[String], streams: &[OwnedFd]) -> Result<Program, Failure> {
+        let (Some((name, arguments)), [input, output, errors]) = (words.split_first(), streams)
+        else {
+            return Err("a program and three streams are needed".to_owned().into());
+        };
+        let mut command = Command::new(name);
+        command.args(arguments).env_remove("IPCPERF_PAD");
+        command.stdin(input.try_clone()?).stdout(output.try_clone()?).stderr(errors.try_clone()?);
+        let promise = hand_over(&mut command, &self.exchange.calls())?;
+        let program = Program::start(&mut command)
+            .map_err(|error| not_started(&format!("'{name}' cannot be started"), &error))?;
+        self.listeners.push(promise.listener()?);
+        Ok(program)
+    }
+
+    /// Answers all that has come.
+    fn answer(&mut self, context: &mut WorkerContext<'_>) -> Result<(), Failure> {
+        self.exchange.retry()?;
+        let mut at = 0;
+        while let Some(listener) = self.listeners.get(at) {
+            match listener.receive()? {
+                Received::Call(call) => {
+                    // Servers connect, too, but not to what they have bound.
+                    if let Some(accounts) = &mut self.accounts
+                        && self.exchange.is_connect(&call)
+                    {
+                        accounts.connects();
+                    }
+                    self.exchange.answer(call)?;
+                }
+                Received::Nothing => at += 1,
+                Received::Over => drop(self.listeners.remove(at)),
+            }
+        }
+        while let Some((address, path)) = self.exchange.exchanged.bound.get(self.told) {
+            context.ready(&(address, path))?;
+            self.told += 1;
+        }
+        Ok(())
+    }
+
+    /// Readable when there is something to answer.
+    fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.listeners.iter().map(AsFd::as_fd).chain(self.exchange.awaited())
+    }
+
+    /// Lets a program that was asked to end do so, and kills it if it does not.
+    fn see_out(
+        &mut self,
+        program: &mut Program,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<(), Failure> {
+        let until = Instant::now() + GRACE;
+        loop {
+            let fds: Vec<_> = [program.pidfd()].into_iter().chain(self.awaited()).collect();
+            let ready = wait_any(&fds, until.min(Instant::now() + MOMENT))?;
+            let has_ended = ready.first() == Some(&true);
+            self.answer(context)?;
+            if has_ended || Instant::now() > until {
+                program.kill();
+                program.wait()?;
+                return Ok(());
+            }
+        }
+    }
+}
