@@ -6,7 +6,6 @@
 //! what it did in the last one and waits for what to do next. So no worker is ahead by more than a phase, and the
 //! death of one is noticed at once.
 
-pub(crate) mod loops;
 mod objection;
 mod slice;
 mod tapes;

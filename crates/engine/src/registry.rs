@@ -1,6 +1,5 @@
 //! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
 
-use crate::fan::loops::FanLoops;
 use crate::faulty;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, SideReport};
@@ -9,6 +8,7 @@ use crate::packets::PacketPort;
 use crate::page::Page;
 use crate::shim;
 use crate::task::WorkerContext;
+use crate::worker::fans::FanLoops;
 use crate::worker::runner::{self, Measure};
 use crate::worker::{Loops, measure};
 use ipcperf_core::{

@@ -1,6 +1,7 @@
 //! One end of a slice, in a process of its own: attach, verify, warm up, measure, report.
 
 mod end;
+pub(crate) mod fans;
 mod room;
 pub(crate) mod runner;
 

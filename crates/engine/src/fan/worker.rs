@@ -1,6 +1,5 @@
 //! One of the workers of a fan, in a process of its own.
 
-use super::loops::{Channels, FanLoops, Role};
 use super::tapes::{self, Tapes};
 use super::{FanPart, Left, Order, Phase, PhaseResult, Said, channel};
 use crate::hot::fan::Plan;
@@ -10,6 +9,7 @@ use crate::page::Page;
 use crate::registry::{Entry, Registry};
 use crate::task::{WorkerContext, pin};
 use crate::usage::Usage;
+use crate::worker::fans::{Channels, FanLoops, Role};
 use crate::worker::private_buffer;
 use ipcperf_core::{Attach, Lends, Part as MessagePart, Touch, Wiring};
 use ipcperf_sys::{affinity, process};

@@ -9,10 +9,10 @@ use ipcperf_sys::clock::Clock;
 /// Which loop of a fan a worker runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Role<'a> {
-    pub(super) fans_in: bool,
-    pub(super) is_peer: bool,
+    pub(crate) fans_in: bool,
+    pub(crate) is_peer: bool,
     /// Of the producers of a fan-in.
-    pub(super) accounts: &'a [Account<'a>],
+    pub(crate) accounts: &'a [Account<'a>],
 }
 
 /// The loops of a fan over a port; one virtual call for a whole phase.
@@ -59,10 +59,10 @@ impl<P: Port> FanLoops for P {
 }
 
 /// The ends of channels: all of them at the producer of a broadcast, its own at a consumer; of an object for all one at each.
-pub(super) struct Channels {
-    pub(super) ports: Vec<Box<dyn DynPort>>,
+pub(crate) struct Channels {
+    pub(crate) ports: Vec<Box<dyn DynPort>>,
     /// A consumer sees the newest message alone; nothing else is lost.
-    pub(super) drops: bool,
+    pub(crate) drops: bool,
 }
 
 impl FanLoops for Channels {
