@@ -1,12 +1,10 @@
 //! From the request to the cells that will be measured, each with the reason if it cannot be.
 
-use crate::connect;
-use crate::fan;
 use crate::packets;
 use crate::registry::{Entry, OPEN_FILES};
-use crate::serve;
 use crate::shim;
-use crate::slice::CONNECT_KNOBS;
+use crate::slice::crowd::{connect, serve};
+use crate::slice::fan;
 use crate::source::PayloadSource;
 use crate::task;
 use crate::transform::{self, Transcoder};
@@ -167,7 +165,7 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
         let options = own_options(&request.options, entry);
         let probed = entry.probe(&options)?.err();
         let mut set = options.of(entry.spec.name).map(|(knob, _)| knob);
-        let meeting = set.find(|knob| CONNECT_KNOBS.contains(knob));
+        let meeting = set.find(|knob| connect::KNOBS.contains(knob));
         for key in keys(request, entry, host) {
             let size = key.size();
             let changed = changes.of(&key.load, size);
@@ -481,7 +479,7 @@ fn connect_objection(
         Err(missing) => return Ok(Some(missing)),
     };
     for (knob, _) in options.of(entry.spec.name) {
-        if !CONNECT_KNOBS.contains(&knob) {
+        if !connect::KNOBS.contains(&knob) {
             let what = format!("a connection for one request does not use the knob {knob}");
             return Ok(Some(Missing::new(what, "leave it out")));
         }

@@ -12,7 +12,7 @@ pub(crate) const ENTRIES: [&str; 2] =
     ["ipcperf_sys::io::raw::enter3", "ipcperf_sys::io::raw::enter6"];
 
 /// The timed paths: the hot modules, and the loops of `serve`, which are in none of them.
-const TIMED: [&str; 2] = [HOT, "ipcperf_engine::serve::"];
+const TIMED: [&str; 2] = [HOT, "ipcperf_engine::slice::crowd::serve::"];
 
 /// Functions there that watch a connection or end one, outside the timed loop.
 const UNTIMED: [&str; 2] = ["watch", "leave"];
@@ -405,9 +405,12 @@ OFFSET           TYPE              VALUE
         assert_eq!(wrong(entry, "    1000:\tsyscall\n    1002:\tret"), None);
         assert!(wrong(entry, "    1000:\tjmp    2000 <elsewhere>").is_some());
         let inlined = "    1000:\tsyscall\n    1002:\tret";
-        assert!(wrong("ipcperf_engine::serve::server::run", inlined).is_some());
+        assert!(wrong("ipcperf_engine::slice::crowd::serve::server::run", inlined).is_some());
         assert!(wrong("<ipcperf_engine::hot::fan::Fan as P>::lead", inlined).is_some());
-        assert_eq!(wrong("<ipcperf_engine::serve::line::Line>::leave", inlined), None);
+        assert_eq!(
+            wrong("<ipcperf_engine::slice::crowd::serve::line::Line>::leave", inlined),
+            None
+        );
         assert_eq!(wrong("rustix::backend::fs::syscalls::open", inlined), None);
     }
 

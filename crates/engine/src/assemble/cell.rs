@@ -276,7 +276,8 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
         slice.round.rejected = impossible;
     }
     if let OwnData::Serve(serve) = &slice.own {
-        slice.round.bytes = serve::bytes(&serve.slice, &crate::serve::parts(&plan.key));
+        slice.round.bytes =
+            serve::bytes(&serve.slice, &crate::slice::crowd::serve::parts(&plan.key));
         return;
     }
     let Round { messages, bytes, .. } = &mut slice.round;

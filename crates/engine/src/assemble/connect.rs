@@ -2,8 +2,8 @@
 
 use super::metric::{Timed, distribution};
 use super::sliced::{OwnData, SliceReading, Sliced, per_second, summed};
-use crate::connect::{PARTS, Ports};
 use crate::plan::CellPlan;
+use crate::slice::crowd::connect::{PARTS, Ports};
 use crate::slice::{Compact, ConnectSlice, RawSlice};
 use ipcperf_core::ClientKind;
 use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts, Metric};
@@ -121,7 +121,7 @@ fn picoseconds(connect: &ConnectSlice, at: usize, ns: f64) -> Compact {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connect::ConnectStats;
+    use crate::slice::crowd::connect::ConnectStats;
 
     #[test]
     fn no_interval_ends_at_a_request_that_failed() {

@@ -1,6 +1,5 @@
 //! Everything that measures slices, and the measurement of one.
 
-use crate::connect::Model;
 use crate::error::named;
 use crate::fit::Fit;
 use crate::job::{FailureKind, Job, ProgramJob};
@@ -11,6 +10,7 @@ use crate::noise;
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
 use crate::shim;
+use crate::slice::crowd::connect::Model;
 use crate::slice::{self, SliceOutcome, Surroundings, Terms};
 use crate::slice_length::FEWEST;
 use crate::topology::{is_rejected, usual};

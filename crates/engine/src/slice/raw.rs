@@ -1,14 +1,14 @@
 //! The input of a slice, and its result in ticks.
 
 use super::compact::Compact;
+use super::crowd::connect::{ConnectStats, Model, PARTS};
+use super::crowd::serve::ServeStats;
 use super::paced::Paced;
-use super::ways::Ways;
+use super::pair::Ways;
 use super::window::Window;
-use crate::connect::{ConnectStats, Model, PARTS};
 use crate::hot::{Recorder, Spill};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
-use crate::serve::ServeStats;
 use crate::supervisor::{Stop, Stopped};
 use ipcperf_core::KnobValue;
 use ipcperf_core::result::Status;

@@ -3,7 +3,7 @@
 use super::work::{Turn, Work};
 use crate::claims::Readings;
 use ipcperf_core::{ClientKind, Closes, ListenerKind, Serving};
-use ipcperf_engine::connect::{self, Around, ConnectPlan, Model, SHORTEST};
+use ipcperf_engine::slice::crowd::connect::{self, Around, ConnectPlan, Model, SHORTEST};
 use ipcperf_engine::task::TaskError;
 use ipcperf_sys::io::socket::meeting;
 use ipcperf_sys::signals::Interrupts;

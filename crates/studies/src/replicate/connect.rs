@@ -2,7 +2,7 @@
 
 use crate::claims::Readings;
 use ipcperf_core::ListenerKind;
-use ipcperf_engine::connect::{PARTS, port_warning};
+use ipcperf_engine::slice::crowd::connect::{PARTS, port_warning};
 use ipcperf_engine::slice::{ConnectSlice, RawSlice};
 use ipcperf_stats::{Histogram, support};
 

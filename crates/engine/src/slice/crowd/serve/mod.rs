@@ -16,6 +16,7 @@ mod line;
 mod plan;
 mod run;
 pub(crate) mod server;
+pub(crate) mod slice;
 mod stats;
 
 pub use plan::{Connected, ServePlan};

@@ -10,6 +10,7 @@ mod client;
 mod plan;
 mod run;
 mod server;
+pub(crate) mod slice;
 mod stats;
 mod times;
 
@@ -21,6 +22,9 @@ pub use stats::{ConnectStats, Ports};
 pub(crate) use stats::{STRANGER, named};
 pub use times::{PARTS, Times};
 pub(crate) use times::{read as read_times, write as write_times};
+
+pub(crate) use slice::KNOBS;
+pub(crate) use slice::around;
 
 pub(crate) use client::{NAME as CLIENT, call};
 pub(crate) use server::{NAME as SERVER, serve};

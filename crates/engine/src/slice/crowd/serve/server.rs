@@ -1,8 +1,8 @@
 //! The server of a serve slice: reads requests, works on each for as long as was asked, and answers.
 
+use super::super::connect::add;
 use super::line::{Broken, Done, ServedConnection};
 use super::plan::{Connected, ServePlan};
-use crate::connect::add;
 use crate::hot::{AnyWork, Work};
 use crate::job::Failure;
 use crate::registry::Registry;

@@ -1,8 +1,8 @@
 //! The results of a serve slice: counts and costs of both sides, and whether the two prove each other.
 
+use super::super::connect::named;
 use super::client::ClientReport;
 use super::server::{Rest, ServerReport};
-use crate::connect::named;
 use crate::job::note;
 use crate::slice::Window;
 use crate::supervisor::Stopped;

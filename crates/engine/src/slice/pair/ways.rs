@@ -1,11 +1,11 @@
 //! The way from lead to follow by itself: when each message left and arrived, corrected for the difference of the two
 //! counters.
 
-use super::compact::Compact;
 use crate::hot::place;
 use crate::job::Segment;
 use crate::offset::Offset;
 use crate::page::Page;
+use crate::slice::Compact;
 use ipcperf_stats::Histogram;
 use std::sync::atomic::Ordering;
 

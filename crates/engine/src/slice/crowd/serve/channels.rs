@@ -1,11 +1,11 @@
 //! Serving by channels at each end of which a thread waits, as any mechanism allows it. Who receives a message has to know its
 //! length before, so both ends draw the kinds of requests from the same numbers.
 
+use super::super::connect::write_times;
 use super::channel::entry;
 use super::client::{ClientReport, begin};
 use super::plan::{Connected, ServePlan, pick};
 use super::server::{Labour, ServerReport, no_thread, rest, wrong};
-use crate::connect::write_times;
 use crate::hot::{AnyWork, Work};
 use crate::job::{Failure, note};
 use crate::registry::Registry;

@@ -1,8 +1,8 @@
 //! The plan of a serve slice, and why there can be none.
 
+use super::super::connect;
 use super::channel::{Channels, entry};
 use super::line::ServedConnection;
-use crate::connect;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, note};
 use crate::registry::{Entry, OPEN_FILES, Registry};

@@ -1,11 +1,11 @@
 //! A client process of a serve slice: one loop over its connections, each of which asks, reads the answer and asks again, or
 //! asks when it is due.
 
+use super::super::connect::{add, write_times};
 use super::line::{Broken, Done, ServedConnection};
 use super::plan::{Connected, ServePlan, pick};
 use super::server::wrong;
 use crate::arrivals;
-use crate::connect::{add, write_times};
 use crate::hot::{AnyWork, Trip, Work};
 use crate::job::{Failure, FailureKind, Segment};
 use crate::registry::Registry;

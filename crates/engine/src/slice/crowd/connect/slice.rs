@@ -1,10 +1,9 @@
 //! A slice of the pattern that connects for every request: server and clients in the place of two ends and a channel.
 
-use super::compact::Compact;
-use super::raw::{ConnectSlice, Data, Gaps, RawSlice, SliceOutcome, Surroundings, Terms, outcome};
-use crate::connect::{self, Around, ConnectPlan, ConnectStats};
+use super::{Around, ConnectPlan, ConnectStats, has_path};
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
+use crate::slice::{Compact, ConnectSlice, Data, Gaps, RawSlice, Surroundings, Terms};
 use crate::supervisor::Stop;
 use ipcperf_core::{ClientKind, KnobValue, ListenerKind, OptionSet, Seat, SetupError};
 use ipcperf_sys::io::socket::meeting;
@@ -21,16 +20,8 @@ fn backlog(entry: &Entry, options: &OptionSet) -> u64 {
     asked.and_then(|(_, text)| text.parse().ok()).unwrap_or_else(meeting::backlog)
 }
 
-pub(super) fn run(
-    entry: &Entry,
-    options: &OptionSet,
-    terms: &Terms,
-    around: Surroundings<'_>,
-) -> SliceOutcome {
-    outcome(attempt(entry, options, terms, around), terms)
-}
-
-fn attempt(
+/// Runs one in fresh processes.
+pub(crate) fn run(
     entry: &Entry,
     options: &OptionSet,
     terms: &Terms,
@@ -54,13 +45,13 @@ fn attempt(
         closes: job.key.load.closes(),
         nonblocking: job.key.load.nonblocking,
     };
-    let (needs_directory, patience) = (connect::has_path(listener), *deadline + connect.waiting());
+    let (needs_directory, patience) = (has_path(listener), *deadline + connect.waiting());
     let around = self::around(terms, needs_directory, patience, around)?;
-    Ok(slice(connect::run(&connect, &around)?, &connect, entry, around.cpus))
+    Ok(slice(super::run(&connect, &around)?, &connect, entry, around.cpus))
 }
 
 /// What server and clients of a slice have around them, for so long.
-pub(super) fn around<'a>(
+pub(crate) fn around<'a>(
     terms: &'a Terms,
     needs_directory: bool,
     patience: Duration,

@@ -1,13 +1,10 @@
 //! A slice of the pattern whose clients stay connected: server and clients in the place of two ends and a channel.
 
-use super::compact::Compact;
-use super::connect;
-use super::paced::Paced;
-use super::raw::{Data, Gaps, RawSlice, ServeSlice, SliceOutcome, Surroundings, Terms, outcome};
-use crate::connect::has_path;
+use super::super::connect::{around, has_path};
+use super::{ServePlan, ServeStats, Way};
 use crate::job::{Segment, SideReport};
 use crate::registry::Entry;
-use crate::serve::{self, ServePlan, ServeStats, Way};
+use crate::slice::{Compact, Data, Gaps, Paced, RawSlice, ServeSlice, Surroundings, Terms};
 use crate::supervisor::Stop;
 use ipcperf_core::{KnobValue, ListenerKind, Missing, Offered, OptionSet, Placement, SetupError};
 use ipcperf_stats::Histogram;
@@ -21,15 +18,6 @@ const EACH: Duration = Duration::from_millis(200);
 /// Requests that may be due in one slice: a client remembers each.
 const MOST_DUE: f64 = 10e6;
 
-pub(super) fn run(
-    entry: &Entry,
-    options: &OptionSet,
-    terms: &Terms,
-    around: Surroundings<'_>,
-) -> SliceOutcome {
-    outcome(attempt(entry, options, terms, around), terms)
-}
-
 /// Client processes unless asked otherwise: one, where a placement names its CPU, else one for each CPU but the server's.
 fn usual_clients(placement: Placement) -> u64 {
     match placement {
@@ -41,14 +29,15 @@ fn usual_clients(placement: Placement) -> u64 {
     }
 }
 
-fn attempt(
+/// Runs one in fresh processes.
+pub(crate) fn run(
     entry: &Entry,
     options: &OptionSet,
     terms: &Terms,
-    around: Surroundings<'_>,
+    given: Surroundings<'_>,
 ) -> Result<RawSlice, Stop> {
     let Terms { job, deadline, .. } = terms;
-    let way = serve::way(entry, &job.key, options).map_err(|error| error.to_string())?;
+    let way = super::way(entry, &job.key, options).map_err(|error| error.to_string())?;
     let clients = usual_clients(job.key.placement);
     let plan = ServePlan::of(job, clients, entry, way);
     // So many processes and threads take a while to come and to go.
@@ -69,8 +58,8 @@ fn attempt(
         Way::Lines | Way::Threads => None,
     };
     let needs_directory = listener.is_some_and(has_path);
-    let around = connect::around(terms, needs_directory, patience, around)?;
-    let (mut after, times) = serve::run(&plan, entry, way, &around)?;
+    let around = around(terms, needs_directory, patience, given)?;
+    let (mut after, times) = super::run(&plan, entry, way, &around)?;
     let mut effective = std::mem::take(&mut after.effective);
     if listener.is_some() && entry.knobs.iter().any(|knob| knob.name == "bind") {
         let is_abstract = listener == Some(ListenerKind::UnixAbstract);

@@ -1,12 +1,12 @@
 //! A serve slice as its coordinator sees it.
 
+use super::super::connect::{Around, read_times, site};
 use super::channel::Channels;
 use super::channels;
 use super::plan::{Connected, ServePlan, Way};
 use super::server::{Rest, ServerReport};
 use super::stats::ServeStats;
 use super::{client, server};
-use crate::connect::{Around, read_times, site};
 use crate::job::note;
 use crate::registry::Entry;
 use crate::supervisor::{Stop, Supervisor};
