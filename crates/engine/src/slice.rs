@@ -15,10 +15,7 @@ pub(crate) use paced::saturated as is_saturated;
 pub use pair::{MOST_KEPT, Ways};
 pub(crate) use pair::{TASK, name};
 pub(crate) use raw::samples;
-pub use raw::{
-    ConnectSlice, Data, Gaps, RawFan, RawSlice, ServeSlice, SliceOutcome, Surroundings, Terms,
-    Trips,
-};
+pub use raw::{CrowdSlice, Data, Gaps, RawFan, RawSlice, SliceOutcome, Surroundings, Terms, Trips};
 pub use window::Window;
 
 use crate::registry::Entry;

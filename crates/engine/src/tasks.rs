@@ -6,7 +6,7 @@ use crate::page::CAPACITY;
 use crate::protocol::Kind;
 use crate::registry::Registry;
 use crate::slice::crowd::serve::{channels, client, server};
-use crate::slice::crowd::{connect, serve};
+use crate::slice::crowd::{self, connect};
 use crate::slice::{self, fan};
 use crate::task::{self, NamedTask, WorkerContext, pin};
 use crate::{apart, bounds, exec, shim};
@@ -52,11 +52,11 @@ const TASKS: &[TaskRow] = &[
     ),
     row(exec::TASK, |_, context| exec::serve(context), &[]),
     row(fan::TASK, fan::worker::serve, &fan::KINDS),
-    row(server::NAME, server::serve, &serve::KINDS),
+    row(server::NAME, server::serve, &crowd::KINDS),
     row(client::NAME, client::ask, &[]),
     row(channels::SERVER, channels::serve, &[]),
     row(channels::CLIENTS, channels::ask, &[]),
-    row(connect::SERVER, |_, context| connect::serve(context), &connect::KINDS),
+    row(connect::SERVER, |_, context| connect::serve(context), &[]),
     row(connect::CLIENT, |_, context| connect::call(context), &[]),
 ];
 

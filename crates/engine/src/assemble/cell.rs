@@ -3,12 +3,13 @@
 use super::bound::Floors;
 use super::cost::{Circumstances, costs};
 use super::metric::centre;
-use super::sliced::{OwnData, SliceReading, Sliced, summed};
+use super::sliced::{SliceReading, Sliced, summed};
 use super::standstill::standstill;
 use super::{connect, fan, serve, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
 use crate::measured::{CellRun, SliceRun};
 use crate::plan::CellPlan;
+use crate::slice::crowd::serve::parts;
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::{
     CallTime, CallTimes, Cell, Covariates, KnobReading, ProgramEnd, Proof, Round, Shortage,
@@ -120,8 +121,10 @@ fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> SliceRea
         Data::Trips(data) => trips::reading(data, slice, pattern.facts(), batch, ns),
         Data::Stream(window) => stream::reading(*window, &slice.raw, ns),
         Data::Fan(data) => fan::reading(data, &slice.raw, pattern.facts().to_each, ns),
-        Data::Connect(connect) => connect::reading(connect, &slice.raw, ns),
-        Data::Serve(data) => serve::reading(data, slice, ns),
+        Data::Crowd(data) if pattern.facts().ends == Ends::Connected => {
+            serve::reading(data, &slice.raw, ns)
+        }
+        Data::Crowd(data) => connect::reading(data, ns),
     }
 }
 
@@ -179,8 +182,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
             && (follow.spent.cpu_ns > 0 || program.as_ref().is_some_and(|one| one.is_incomplete)),
     };
     let moved = match &raw.data {
-        Data::Connect(connect) => connect.after.timed(connect.after.all_answered),
-        Data::Serve(serve) => serve.after.timed(serve.after.all[1]),
+        Data::Crowd(crowd) => crowd.after.timed(crowd.after.all[1]),
         _ => forth.received + back.received,
     };
     let round = Round {
@@ -245,8 +247,7 @@ fn counts_agree(raw: &RawSlice, exchange: Exchange) -> bool {
         }
         Exchange::OneWay => back.received + back.lost == forth.sent,
         Exchange::Request => match &raw.data {
-            Data::Connect(connect) => connect.after.doubt.is_none(),
-            Data::Serve(serve) => serve.after.doubt.is_none(),
+            Data::Crowd(crowd) => crowd.after.doubt.is_none(),
             Data::Trips(_) | Data::Stream(_) | Data::Fan(_) => false,
         },
     }
@@ -275,9 +276,10 @@ fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     if slice.round.rejected.is_none() {
         slice.round.rejected = impossible;
     }
-    if let OwnData::Serve(serve) = &slice.own {
-        slice.round.bytes =
-            serve::bytes(&serve.slice, &crate::slice::crowd::serve::parts(&plan.key));
+    if let Some(crowd) = slice.crowd()
+        && plan.key.pattern.facts().ends == Ends::Connected
+    {
+        slice.round.bytes = serve::bytes(crowd, &parts(&plan.key));
         return;
     }
     let Round { messages, bytes, .. } = &mut slice.round;

@@ -1,10 +1,10 @@
 //! Connections for single requests: the outcome of all requests, over all rounds.
 
 use super::metric::{Timed, distribution};
-use super::sliced::{OwnData, SliceReading, Sliced, per_second, summed};
+use super::sliced::{Crowd, OwnData, SliceReading, Sliced, per_second, summed};
 use crate::plan::CellPlan;
-use crate::slice::crowd::connect::{PARTS, Ports};
-use crate::slice::{Compact, ConnectSlice, RawSlice};
+use crate::slice::crowd::Ports;
+use crate::slice::{Compact, CrowdSlice};
 use ipcperf_core::ClientKind;
 use ipcperf_core::result::{BeforeAfter, Connections, EphemeralPorts, Metric};
 use ipcperf_stats::Histogram;
@@ -13,12 +13,13 @@ use std::collections::BTreeMap;
 /// Stands for the time of a request that was never answered: later than all that were, as picoseconds of a histogram.
 const NEVER: u64 = u64::MAX;
 
-pub(super) fn reading(connect: &ConnectSlice, raw: &RawSlice, ns: f64) -> SliceReading {
+pub(super) fn reading(crowd: &CrowdSlice, ns: f64) -> SliceReading {
+    let window = crowd.after.window;
     SliceReading {
-        operations: raw.operations,
-        rate: per_second(raw.operations, raw.elapsed, ns),
-        histogram: connect.times[0].scaled(ns * 1000.0),
-        own: OwnData::Connect(Box::new(connect.clone())),
+        operations: crowd.after.answers(),
+        rate: per_second(window.messages, window.ticks, ns),
+        histogram: crowd.times[0].scaled(ns * 1000.0),
+        own: OwnData::Crowd(Box::new(Crowd { slice: crowd.clone(), paced: None })),
         ..SliceReading::default()
     }
 }
@@ -31,23 +32,24 @@ pub(super) fn connections<'a>(
     rate: Metric,
     ns: f64,
 ) -> Option<Connections> {
-    let connects = |slices: &[&'a Sliced]| -> Vec<&'a ConnectSlice> {
-        slices.iter().filter_map(|slice| slice.connect()).collect()
+    let connects = |slices: &[&'a Sliced]| -> Vec<&'a CrowdSlice> {
+        slices.iter().filter_map(|slice| slice.crowd()).collect()
     };
     let (kept, connects) = (connects(kept), connects(accepted));
     // In the order of the rounds.
-    let (first, last) = (*connects.first()?, *connects.last()?);
+    let (backlog, first) = connects.first().map(|one| (one.backlog, &one.after.connects))?;
+    let last = &connects.last()?.after.connects;
     let sum =
-        |count: &dyn Fn(&ConnectSlice) -> u64| connects.iter().map(|connect| count(connect)).sum();
+        |count: &dyn Fn(&CrowdSlice) -> u64| connects.iter().map(|connect| count(connect)).sum();
     let crowding =
-        |at: usize| connects.iter().map(|connect| Some(connect.after.crowding?[at])).sum();
-    let errors = |of: &dyn Fn(&ConnectSlice) -> &BTreeMap<String, u64>| {
+        |at: usize| connects.iter().map(|connect| Some(connect.after.connects.crowding?[at])).sum();
+    let errors = |of: &dyn Fn(&CrowdSlice) -> &BTreeMap<String, u64>| {
         summed(connects.iter().map(|connect| of(connect)))
     };
     let (asked, answered): (u64, u64) =
-        (sum(&|connect| connect.after.asked), sum(&|connect| connect.after.answered));
+        (sum(&|connect| connect.after.asked), sum(&|connect| connect.after.answers()));
     let part = |at: usize| {
-        let histograms = |connects: &[&ConnectSlice]| -> Vec<Compact> {
+        let histograms = |connects: &[&CrowdSlice]| -> Vec<Compact> {
             connects.iter().map(|connect| picoseconds(connect, at, ns)).collect()
         };
         let (all, kept) = (histograms(&connects), histograms(&kept));
@@ -71,13 +73,13 @@ pub(super) fn connections<'a>(
         clients: ClientKind::Threads.name().into(),
         server: serving.name().into(),
         closes: Some(plan.key.load.closes()),
-        backlog: first.backlog,
+        backlog,
         asked,
         answered,
-        refused: sum(&|connect| connect.after.refused()),
-        retried: sum(&|connect| connect.after.retried),
-        not_at_once: errors(&|connect| &connect.after.not_at_once),
-        resent: sum(&|connect| connect.after.resent),
+        refused: sum(&|connect| connect.after.connects_refused()),
+        retried: sum(&|connect| connect.after.connects.retried),
+        not_at_once: errors(&|connect| &connect.after.connects.not_at_once),
+        resent: sum(&|connect| connect.after.connects.resent),
         overflows: crowding(0),
         syn_resent: crowding(1),
         errors: errors(&|connect| &connect.after.errors),
@@ -88,8 +90,8 @@ pub(super) fn connections<'a>(
         connect_ns: part(2),
         first_byte_ns: part(3),
         close_ns: part(4),
-        time_wait: both(first.after.time_wait, last.after.time_wait),
-        ephemeral_ports: first.after.ports.zip(last.after.ports).and_then(|(a, b)| ports(a, b)),
+        time_wait: both(first.time_wait, last.time_wait),
+        ephemeral_ports: first.ports.zip(last.ports).and_then(|(a, b)| ports(a, b)),
     })
 }
 
@@ -109,10 +111,10 @@ fn without_failed(metric: Metric, failed: &str) -> Metric {
 }
 
 /// Times of a part. Whole requests that failed are among them, so that they stay in the denominator.
-fn picoseconds(connect: &ConnectSlice, at: usize, ns: f64) -> Compact {
+fn picoseconds(connect: &CrowdSlice, at: usize, ns: f64) -> Compact {
     let ticks = connect.times.get(at).map(Histogram::from).unwrap_or_default();
     let mut picos = ticks.scaled(ns * 1000.0);
-    if PARTS.get(at) == Some(&PARTS[0]) {
+    if at == 0 {
         picos.record_n(NEVER, connect.after.failed());
     }
     Compact::from(&picos)
@@ -121,7 +123,7 @@ fn picoseconds(connect: &ConnectSlice, at: usize, ns: f64) -> Compact {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slice::crowd::connect::ConnectStats;
+    use crate::slice::crowd::CrowdStats;
 
     #[test]
     fn no_interval_ends_at_a_request_that_failed() {
@@ -130,11 +132,15 @@ mod tests {
         let rounds = failed.map(|failed| {
             let mut ticks = Histogram::new();
             ticks.record_n(5000, 1000 - failed);
-            let mut times: [Compact; PARTS.len()] = Default::default();
-            times[0] = Compact::from(&ticks);
-            let after =
-                ConnectStats { asked: 1000, answered: 1000 - failed, ..ConnectStats::default() };
-            picoseconds(&ConnectSlice { after, times, backlog: 128, clients: 1 }, 0, 1.0)
+            let after = CrowdStats {
+                asked: 1000,
+                answered: vec![1000 - failed],
+                errors: [("ETIMEDOUT".to_owned(), failed)].into(),
+                ..CrowdStats::default()
+            };
+            let times = vec![Compact::from(&ticks)];
+            let (by_client, paced) = (Vec::new(), None);
+            picoseconds(&CrowdSlice { after, times, by_client, paced, backlog: 128 }, 0, 1.0)
         });
         let timed = Timed::answered(&rounds);
         let all = distribution(&timed, &timed);

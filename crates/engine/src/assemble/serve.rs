@@ -2,10 +2,9 @@
 
 use super::metric::{Timed, among_answered, distribution, over_rounds};
 use super::paced::{self, PacedSlice};
-use super::sliced::{OwnData, Serve, SliceReading, Sliced, per_second, summed};
-use crate::measured::SliceRun;
+use super::sliced::{Crowd, OwnData, SliceReading, Sliced, per_second, summed};
 use crate::plan::CellPlan;
-use crate::slice::{RawSlice, ServeSlice};
+use crate::slice::{CrowdSlice, RawSlice};
 use ipcperf_core::result::{Cell, Metric, Served, ServedClient, ServedPart};
 use ipcperf_core::{MixPart, Seat};
 use ipcperf_stats::{Histogram, jain};
@@ -13,20 +12,19 @@ use ipcperf_stats::{Histogram, jain};
 /// From this share of one CPU on a process is busy: the rest is what the kernel counts as idle between two wake-ups, or took.
 const BUSY: f64 = 0.85;
 
-pub(super) fn reading(serve: &ServeSlice, slice: &SliceRun, ns: f64) -> SliceReading {
-    let raw: &RawSlice = &slice.raw;
+pub(super) fn reading(serve: &CrowdSlice, raw: &RawSlice, ns: f64) -> SliceReading {
     let [lead, _] = &raw.sides;
     let window = serve.after.window;
-    let (responses, failed) = (Histogram::from(&serve.responses), serve.after.failed());
+    let (responses, failed) = (Histogram::from(&serve.times[0]), serve.after.failed());
     SliceReading {
         p50: among_answered(responses.count(), failed, 0.5)
             .and_then(|q| responses.quantile(q))
             .map(|ticks| ticks as f64 * ns),
         operations: raw.operations,
         rate: per_second(window.messages, window.ticks, ns),
-        histogram: serve.responses.scaled(ns * 1000.0),
+        histogram: serve.times[0].scaled(ns * 1000.0),
         unanswered: failed,
-        own: OwnData::Serve(Box::new(Serve {
+        own: OwnData::Crowd(Box::new(Crowd {
             slice: serve.clone(),
             paced: serve.paced.as_ref().map(|paced| PacedSlice::of(paced, lead, ns)),
         })),
@@ -35,7 +33,7 @@ pub(super) fn reading(serve: &ServeSlice, slice: &SliceRun, ns: f64) -> SliceRea
 }
 
 /// Bytes that answered requests and their answers had.
-pub(super) fn bytes(serve: &ServeSlice, parts: &[MixPart]) -> u64 {
+pub(super) fn bytes(serve: &CrowdSlice, parts: &[MixPart]) -> u64 {
     let each = parts.iter().zip(&serve.after.answered);
     each.map(|(part, answered)| answered * (part.request + part.reply)).sum()
 }
@@ -64,26 +62,26 @@ fn served(
     rate: Metric,
     ns: f64,
 ) -> Option<Served> {
-    let slices = |all: &[&Sliced]| -> Vec<ServeSlice> {
-        all.iter().filter_map(|slice| Some(slice.serve()?.clone())).collect()
+    let slices = |all: &[&Sliced]| -> Vec<CrowdSlice> {
+        all.iter().filter_map(|slice| Some(slice.crowd()?.clone())).collect()
     };
     let (all, kept) = (slices(accepted), slices(kept));
     let clients = all.first()?.after.clients;
-    let sum = |count: &dyn Fn(&ServeSlice) -> u64| all.iter().map(count).sum();
-    let over = |value: &dyn Fn(&ServeSlice) -> Option<f64>| -> Metric {
+    let sum = |count: &dyn Fn(&CrowdSlice) -> u64| all.iter().map(count).sum();
+    let over = |value: &dyn Fn(&CrowdSlice) -> Option<f64>| -> Metric {
         over_rounds(&kept.iter().filter_map(value).collect::<Vec<f64>>())
     };
     let share = |part: u64, whole: f64| (whole > 0.0).then(|| part as f64 / whole);
     let each = |seat: Seat| {
         over(&|one| share(one.after.spent[seat.index()].cpu_ns, one.after.all[1] as f64))
     };
-    let lasted = |one: &ServeSlice| one.after.whole as f64 * ns;
+    let lasted = |one: &CrowdSlice| one.after.whole as f64 * ns;
     let server_busy = over(&|one| share(one.after.spent[1].cpu_ns, lasted(one)));
     let client_busy = over(&|one| share(one.after.busiest_ns, lasted(one)));
-    let moved = |one: &ServeSlice| -> Vec<f64> {
+    let moved = |one: &CrowdSlice| -> Vec<f64> {
         one.after.moved.iter().map(|count| *count as f64).collect()
     };
-    let least = |one: &ServeSlice| {
+    let least = |one: &CrowdSlice| {
         share(one.after.moved.iter().copied().min()?, one.after.window.messages as f64)
     };
     let load = &plan.key.load;
@@ -94,7 +92,7 @@ fn served(
         answered: sum(&|one| one.after.answered.get(at).copied().unwrap_or(0)),
     };
     let by_client = |at: usize| {
-        let times = |slices: &'_ [ServeSlice]| -> Vec<crate::slice::Compact> {
+        let times = |slices: &'_ [CrowdSlice]| -> Vec<crate::slice::Compact> {
             slices.iter().filter_map(|one| one.by_client.get(at).cloned()).collect()
         };
         let (all, kept) = (times(&all), times(&kept));

@@ -1,6 +1,6 @@
 //! One slice in nanoseconds, on its way into a round and a cell.
 
-use crate::slice::{Compact, ConnectSlice, ServeSlice};
+use crate::slice::{Compact, CrowdSlice};
 use ipcperf_core::result::{FanRound, Round};
 use std::collections::BTreeMap;
 
@@ -28,13 +28,12 @@ pub(super) enum OwnData {
     #[default]
     Nothing,
     Trips(Box<TripCosts>),
-    Connect(Box<ConnectSlice>),
-    Serve(Box<Serve>),
+    Crowd(Box<Crowd>),
 }
 
-/// What one slice of connected clients has beside its times.
-pub(super) struct Serve {
-    pub(super) slice: ServeSlice,
+/// What one slice of a crowd has beside its times.
+pub(super) struct Crowd {
+    pub(super) slice: CrowdSlice,
     /// Where requests were due at times of their own.
     pub(super) paced: Option<PacedSlice>,
 }
@@ -44,8 +43,8 @@ impl OwnData {
     pub(super) fn paced(&self) -> Option<&PacedSlice> {
         match self {
             Self::Trips(trips) => trips.paced.as_ref(),
-            Self::Serve(serve) => serve.paced.as_ref(),
-            Self::Nothing | Self::Connect(_) => None,
+            Self::Crowd(crowd) => crowd.paced.as_ref(),
+            Self::Nothing => None,
         }
     }
 }
@@ -55,12 +54,8 @@ impl Sliced {
         if let OwnData::Trips(trips) = &self.own { Some(trips) } else { None }
     }
 
-    pub(super) fn connect(&self) -> Option<&ConnectSlice> {
-        if let OwnData::Connect(connect) = &self.own { Some(connect) } else { None }
-    }
-
-    pub(super) fn serve(&self) -> Option<&ServeSlice> {
-        if let OwnData::Serve(serve) = &self.own { Some(&serve.slice) } else { None }
+    pub(super) fn crowd(&self) -> Option<&CrowdSlice> {
+        if let OwnData::Crowd(crowd) = &self.own { Some(&crowd.slice) } else { None }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Findings about the machine that the rounds of the cells show.
 
-use crate::slice::crowd::connect::STRANGER;
+use crate::slice::crowd::STRANGER;
 use ipcperf_core::findings::{self, Row};
 use ipcperf_core::result::{
     Cell, Connections, CoreKind, Finding, Metric, OperationMode, Round, Shortage, Status,

@@ -173,7 +173,7 @@ impl RawSlice {
                 self.elapsed += follow.end - follow.begin;
             }
             // They have no segments.
-            Data::Fan(_) | Data::Connect(_) | Data::Serve(_) => return,
+            Data::Fan(_) | Data::Crowd(_) => return,
         }
         for (sum, part) in self.counts.iter_mut().zip([lead, follow]) {
             sum.sent += part.sent;

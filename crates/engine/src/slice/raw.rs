@@ -1,8 +1,8 @@
 //! The input of a slice, and its result in ticks.
 
 use super::compact::Compact;
-use super::crowd::connect::{ConnectStats, Model, PARTS};
-use super::crowd::serve::ServeStats;
+use super::crowd::CrowdStats;
+use super::crowd::connect::Model;
 use super::paced::Paced;
 use super::pair::Ways;
 use super::window::Window;
@@ -93,9 +93,7 @@ pub enum Data {
     /// The same with several processes on one side, who timed their calls.
     Fan(RawFan),
     /// Clients timed their requests.
-    Connect(Box<ConnectSlice>),
-    /// Clients that stayed connected timed theirs.
-    Serve(Box<ServeSlice>),
+    Crowd(Box<CrowdSlice>),
 }
 
 /// Operations that the lead timed.
@@ -128,30 +126,20 @@ pub struct RawFan {
     pub behind: Vec<f64>,
 }
 
-/// A connect slice at rest.
+/// A slice of a crowd at rest.
 #[derive(Clone, Debug)]
-pub struct ConnectSlice {
+pub struct CrowdSlice {
     /// Everything but the distributions.
-    pub after: ConnectStats,
-    /// These, ticks, in the order of [`PARTS`].
-    pub times: [Compact; PARTS.len()],
-    /// How many could wait at the server.
-    pub backlog: u64,
-    /// How many clients there were.
-    pub clients: u64,
-}
-
-/// A serve slice at rest.
-#[derive(Clone, Debug)]
-pub struct ServeSlice {
-    /// Everything but the distributions.
-    pub after: ServeStats,
-    /// Responses of all clients, ticks.
-    pub responses: Compact,
-    /// Those of each client process.
+    pub after: CrowdStats,
+    /// These, of all clients, ticks: requests, and of connections for single requests their parts, in the order of
+    /// [`PARTS`](super::crowd::connect::PARTS).
+    pub times: Vec<Compact>,
+    /// Requests of each client process that stays connected.
     pub by_client: Vec<Compact>,
     /// Open loop: what else is known of them.
     pub paced: Option<Paced>,
+    /// How many clients that connect could wait at the server.
+    pub backlog: u64,
 }
 
 /// Everything a slice needs from its run.

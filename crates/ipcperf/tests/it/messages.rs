@@ -4,9 +4,9 @@ use ipcperf_engine::protocol::{Order, Word};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Messages of runs of every pattern and of all studies, as `strace -f -e trace=sendmsg,sendto -s 100000` shows them. Four
-/// are changed by hand, since no run said these words: the segments of a report as an answer, clients that are processes, and
-/// two kinds of failures. They are what the fuzz target changes.
+/// Messages of runs of every pattern and of all studies, as `strace -f -e trace=sendmsg,sendto -s 100000` shows them. Three
+/// are changed by hand, since no run said these words: the segments of a report as an answer, and two kinds of failures. They
+/// are what the fuzz target changes.
 const MESSAGES: &str = include_str!("fixtures/messages.ndjson");
 
 /// A message as it is understood and said again, and what it holds that is another thing for each task.

@@ -2,7 +2,7 @@
 
 use super::work::{Turn, Work};
 use crate::claims::Readings;
-use ipcperf_core::{ClientKind, Closes, ListenerKind, Serving};
+use ipcperf_core::{Closes, ListenerKind, Serving};
 use ipcperf_engine::slice::crowd::connect::{self, Around, ConnectPlan, Model, SHORTEST};
 use ipcperf_engine::task::TaskError;
 use ipcperf_sys::io::socket::meeting;
@@ -26,7 +26,6 @@ pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
         listener,
         serving: Serving::Accept,
         model: Model::Blocking,
-        client_kind: ClientKind::Threads,
         clients: 1,
         requests: 1,
         slice: 0,

@@ -211,14 +211,13 @@ impl CellWork {
     /// What a study reads off single slices and the document of a run does not have, by round and position in it.
     pub(crate) fn beside(&self, ns_per_tick: f64) -> Beside {
         let plan = &self.run.plan;
-        let listener = plan
-            .entry
-            .listener(&plan.options)
-            .ok()
-            .and_then(Result::ok)
-            .map(|(listener, _)| listener);
+        if plan.key.pattern.facts().ends != Ends::Clients {
+            return Beside::new();
+        }
+        let found = plan.entry.listener(&plan.options).ok().and_then(Result::ok);
+        let listener = found.map(|(listener, _)| listener);
         let slices = self.run.slices.iter().filter_map(|slice| {
-            let Data::Connect(connect) = &slice.raw.data else { return None };
+            let Data::Crowd(connect) = &slice.raw.data else { return None };
             let mut readings = Readings::default();
             connect::add(&mut readings, &slice.raw, connect, listener, ns_per_tick);
             Some(((slice.round, slice.order), readings))

@@ -1,8 +1,9 @@
 //! The clients of a connect slice: each asks, reads the answer to its end, hangs up, and asks again.
 
+use super::super::report::{ClientReport, Counts, add};
+use super::super::times::{Taker, Times};
 use super::answer::Answers;
-use super::plan::{Ask, ConnectPlan, PATIENCE, add};
-use super::times::{Sample, Taker, Times};
+use super::plan::{Ask, ConnectPlan, PATIENCE};
 use crate::job::Failure;
 use crate::task::{WorkerContext, pin};
 use ipcperf_core::{Closes, Missing, SetupError};
@@ -12,9 +13,7 @@ use ipcperf_sys::io::socket::listener::{Call, Caller};
 use ipcperf_sys::meter::{CounterReading, Meter, Span};
 use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::{limits, process, signals};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
@@ -23,59 +22,12 @@ use std::time::{Duration, Instant};
 /// Its name as a task.
 pub(crate) const NAME: &str = "connect-clients";
 
-/// Requests of one region.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(super) struct Counts {
-    pub(super) asked: u64,
-    pub(super) answered: u64,
-    /// Sequence numbers of the answers, added up.
-    pub(super) sum: u64,
-    /// Connects that had to be tried again.
-    pub(super) retried: u64,
-    /// Connects that were not done at once where none blocks, by `errno`.
-    pub(super) not_at_once: BTreeMap<i32, u64>,
-    /// Requests that were asked again because nothing came.
-    pub(super) resent: u64,
-    /// Answers that were not the server's.
-    pub(super) wrong: u64,
-    /// Requests that failed, by `errno`.
-    pub(super) errors: BTreeMap<i32, u64>,
-}
+/// What is timed of a request, in this order: all of it, making the socket, connecting, waiting for the first byte,
+/// closing.
+pub const PARTS: [&str; 5] = ["request", "socket", "connect", "first_byte", "close"];
 
-impl Counts {
-    pub(super) fn merge(&mut self, other: &Self) {
-        self.asked += other.asked;
-        self.answered += other.answered;
-        self.sum = self.sum.wrapping_add(other.sum);
-        self.retried += other.retried;
-        self.resent += other.resent;
-        self.wrong += other.wrong;
-        for (mine, others) in
-            [(&mut self.errors, &other.errors), (&mut self.not_at_once, &other.not_at_once)]
-        {
-            for (code, count) in others {
-                *mine.entry(*code).or_insert(0) += count;
-            }
-        }
-    }
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct ClientReport {
-    pub(super) pid: u32,
-    /// Before the timed region.
-    pub(super) warmup: Counts,
-    pub(super) timed: Counts,
-    /// Of the timed region, ticks.
-    pub(super) begin: u64,
-    pub(super) end: u64,
-    /// In warm-up and timed region.
-    pub(super) spent: Consumption,
-    /// Likewise, of the whole machine.
-    pub(super) machine: Span,
-    /// The longest request of each client, ticks: the shortest of these.
-    pub(super) longest: u64,
-}
+/// One sample: ticks of each part.
+type Sample = [u64; PARTS.len()];
 
 /// What is used while the clients are at work.
 #[derive(Debug, Default)]
@@ -150,16 +102,21 @@ pub(crate) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         }
         ends.map_err(|error| no_thread(callers.len(), &error))
     })?;
-    let mut told =
-        ClientReport { pid: process::own_pid(), begin: u64::MAX, ..ClientReport::default() };
-    told.longest = u64::MAX;
+    let mut told = ClientReport {
+        pid: process::own_pid(),
+        region: [u64::MAX, 0],
+        longest: u64::MAX,
+        cpu: ask.cpu.unwrap_or(0),
+        ..ClientReport::default()
+    };
     let mut times = Times::default();
     for client in clients {
         let client = client?;
-        told.warmup.merge(&client.warmup);
-        told.timed.merge(&client.timed);
-        told.begin = told.begin.min(client.begin);
-        told.end = told.end.max(client.end);
+        for (sum, counts) in told.counts.iter_mut().zip(&client.counts) {
+            sum.merge(counts);
+        }
+        let [begin, end] = told.region;
+        told.region = [begin.min(client.region[0]), end.max(client.region[1])];
         told.longest = told.longest.min(client.times.parts[0].max().unwrap_or(0));
         times.merge(&client.times);
     }
@@ -240,11 +197,9 @@ impl WatchedClient {
 
 /// What one client did.
 struct Done {
-    warmup: Counts,
-    timed: Counts,
-    begin: u64,
-    end: u64,
-    times: Times,
+    counts: [Counts; 2],
+    region: [u64; 2],
+    times: Times<{ PARTS.len() }>,
 }
 
 /// One client.
@@ -325,7 +280,7 @@ impl<'a> Client<'a> {
         }
         note(Books::open);
         let start = self.clock.stop();
-        let mut warmup = Counts::default();
+        let mut warmup = Counts::of_kinds(1);
         let mut now = start;
         while now - start < ask.warmup {
             let done = self.request();
@@ -333,7 +288,7 @@ impl<'a> Client<'a> {
             now = self.clock.stop();
         }
         let begin = now;
-        let mut timed = Counts::default();
+        let mut timed = Counts::of_kinds(1);
         while timed.asked < ask.requests && now - begin < ask.slice {
             let done = self.request();
             self.count(&mut timed, &done);
@@ -346,7 +301,7 @@ impl<'a> Client<'a> {
             waiting.ask(NONE);
         }
         note(Books::close);
-        Done { warmup, timed, begin, end: now, times: taker.into_times() }
+        Done { counts: [warmup, timed], region: [begin, now], times: taker.into_times() }
     }
 
     #[inline]
@@ -362,7 +317,7 @@ impl<'a> Client<'a> {
         }
         match done {
             Ok((_, sequence)) => {
-                counts.answered += 1;
+                counts.answered[0] += 1;
                 counts.sum = counts.sum.wrapping_add(*sequence);
             }
             Err(Flaw::Errno(code)) => add(&mut counts.errors, *code),

@@ -1,7 +1,7 @@
 //! The plan of a connect slice, and the address where it takes place.
 
 use super::answer::Answers;
-use ipcperf_core::{ClientKind, Closes, ListenerKind, Missing, Serving};
+use ipcperf_core::{Closes, ListenerKind, Missing, Serving};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::socket::Kind;
 use ipcperf_sys::io::socket::inet::Protocol;
@@ -11,7 +11,6 @@ use ipcperf_sys::random;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -99,8 +98,6 @@ pub struct ConnectPlan {
     pub serving: Serving,
     /// How the clients call.
     pub model: Model,
-    /// What they are.
-    pub client_kind: ClientKind,
     /// How many there are.
     pub clients: u64,
     /// Requests of each at most.
@@ -158,7 +155,7 @@ pub struct Around<'a> {
 
 /// What a process of a connect slice is told.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Ask {
+pub(crate) struct Ask {
     pub(super) plan: ConnectPlan,
     /// What has a path begins with it.
     pub(super) base: PathBuf,
@@ -198,18 +195,6 @@ impl Ask {
     pub(super) fn clock(&self) -> Clock {
         if self.counter { Clock::counter() } else { Clock::monotonic() }
     }
-}
-
-/// Counts one more of these.
-#[cold]
-pub(crate) fn add(errors: &mut BTreeMap<i32, u64>, code: i32) {
-    *errors.entry(code).or_insert(0) += 1;
-}
-
-/// A time in ticks of `CLOCK_MONOTONIC`, as connect slices take it that do not use the CPU counter.
-#[must_use]
-pub fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

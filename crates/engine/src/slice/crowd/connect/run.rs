@@ -1,17 +1,19 @@
 //! A connect slice as its coordinator sees it.
 
+use super::super::report::{ClientReport, ServerReport};
+use super::super::stats::{CrowdStats, Ports};
+use super::super::times::Times;
+use super::client::PARTS;
 use super::plan::{Around, Ask, ConnectPlan, is_tcp};
-use super::stats::{ConnectStats, Ports};
-use super::times::Times;
 use super::{client, server};
 use crate::page::Page;
 use crate::supervisor::{Stop, Supervisor};
-use ipcperf_core::{ClientKind, ListenerKind};
+use ipcperf_core::ListenerKind;
+use ipcperf_stats::Histogram;
 use ipcperf_sys::file;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::listener::Caller;
 use ipcperf_sys::io::socket::ports;
-use std::fs::File;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
 
@@ -36,42 +38,42 @@ const SERVER: usize = 0;
 ///
 /// # Errors
 /// Why it was none.
-pub fn run(connect: &ConnectPlan, around: &Around<'_>) -> Result<ConnectStats, Stop> {
+pub(super) fn run(
+    connect: &ConnectPlan,
+    around: &Around<'_>,
+) -> Result<(CrowdStats, [Histogram; PARTS.len()]), Stop> {
     let ask = Ask::of(connect, around);
     let _swept = ask.site().sweep(connect.clients);
     let page = Page::create(0)?;
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
     let port = start_server(&mut workers, &ask, around, &page)?;
-    let ask = Ask { port, ..ask };
-    let clients = start_clients(&mut workers, &ask, around)?;
-    for (client, _) in &clients {
-        workers.ready::<()>(*client)?;
-    }
-    let mut after = ConnectStats { ports: used_ports(connect.listener), ..ConnectStats::default() };
-    after.time_wait[0] = ports::time_wait().filter(|_| is_tcp(connect.listener));
+    let ask = Ask { port, clients: 0..connect.clients, cpu: around.cpus[0], ..ask };
+    let file = file::unnamed("ipcperf-times")?;
+    let client = workers.start(client::NAME, around.pads[0])?;
+    workers.assign(client, client::NAME, &ask, &[file.as_fd()])?;
+    workers.ready::<()>(client)?;
+    let mut after = CrowdStats { clients: connect.clients, ..CrowdStats::default() };
+    let connects = &mut after.connects;
+    connects.ports = used_ports(connect.listener);
+    connects.time_wait[0] = ports::time_wait().filter(|_| is_tcp(connect.listener));
     let crowding = || ports::crowding().filter(|_| is_tcp(connect.listener));
     let crowded = crowding();
     workers.go(SERVER, &())?;
-    for (client, _) in &clients {
-        workers.go(*client, &())?;
-    }
-    let mut told = Vec::new();
-    for (client, file) in clients {
-        told.push(workers.done::<client::ClientReport>(client)?);
-        after.times.merge(&Times::read(&file)?);
-    }
+    workers.go(client, &())?;
+    let asked = workers.done::<ClientReport>(client)?;
+    let times = Times::read(&file)?;
     let counts = crowding().zip(crowded);
-    after.crowding = counts.map(|(now, then)| [0, 1].map(|at| now[at].saturating_sub(then[at])));
-    after.time_wait[1] = ports::time_wait().filter(|_| is_tcp(connect.listener));
-    if let (Some(ports), Some(now)) = (&mut after.ports, used_ports(connect.listener)) {
+    connects.crowding = counts.map(|(now, then)| [0, 1].map(|at| now[at].saturating_sub(then[at])));
+    connects.time_wait[1] = ports::time_wait().filter(|_| is_tcp(connect.listener));
+    if let (Some(ports), Some(now)) = (&mut connects.ports, used_ports(connect.listener)) {
         ports.in_use[1] = now.in_use[0];
     }
     page.line().store(1, Ordering::Release);
     let caller = Caller::new(&ask.site(), 0)?;
     caller.wake().map_err(|code| format!("{}: {}", connect.listener.name(), errno::name(code)))?;
-    after.add(workers.done::<server::ServerReport>(SERVER)?, &told);
+    after.add_connects(workers.done(SERVER)?, asked);
     after.stopped = workers.stopped();
-    Ok(after)
+    Ok((after, times.parts))
 }
 
 fn used_ports(listener: ListenerKind) -> Option<Ports> {
@@ -90,27 +92,6 @@ fn start_server(
     let server = workers.start(server::NAME, around.pads[1])?;
     workers.assign(server, server::NAME, &ask, &[page.fd()])?;
     workers.ready(server)
-}
-
-/// Returns the number of each process with the file in which it will leave its times.
-fn start_clients(
-    workers: &mut Supervisor<'_>,
-    ask: &Ask,
-    around: &Around<'_>,
-) -> Result<Vec<(usize, File)>, Stop> {
-    let cpu = around.cpus[0];
-    let (processes, each) = match ask.plan.client_kind {
-        ClientKind::Threads => (1, ask.plan.clients),
-        ClientKind::Processes => (ask.plan.clients, 1),
-    };
-    let start = |number| {
-        let ask = Ask { clients: number..number + each, cpu, ..ask.clone() };
-        let file = file::unnamed("ipcperf-times")?;
-        let client = workers.start(client::NAME, around.pads[0])?;
-        workers.assign(client, client::NAME, &ask, &[file.as_fd()])?;
-        Ok((client, file))
-    };
-    (0..processes).map(start).collect()
 }
 
 /// What a server leaves that is killed.
@@ -133,7 +114,7 @@ pub fn kill_server(connect: &ConnectPlan, around: &Around<'_>) -> Result<Remains
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
     start_server(&mut workers, &ask, around, &page)?;
     workers.worker(SERVER).kill();
-    match workers.done::<server::ServerReport>(SERVER) {
+    match workers.done::<ServerReport>(SERVER) {
         Err(Stop::Failed(_)) => {}
         Err(other) => return Err(other),
         Ok(_) => return Err("a killed server has nothing to say".to_owned().into()),

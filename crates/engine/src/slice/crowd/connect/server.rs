@@ -1,7 +1,8 @@
 //! The server of a connect slice: lets callers in, one after the other, tells each a number, and hangs up.
 
+use super::super::report::{ServerReport, add};
 use super::answer::Answers;
-use super::plan::{Ask, add};
+use super::plan::Ask;
 use crate::job::Failure;
 use crate::task::{WorkerContext, pin};
 use ipcperf_core::{Closes, Serving};
@@ -9,29 +10,13 @@ use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::listener::{self, Site};
 use ipcperf_sys::process;
-use ipcperf_sys::procfs::{Consumption, consumption};
-use serde::{Deserialize, Serialize};
+use ipcperf_sys::procfs::consumption;
 use serde_json::Value;
-use std::collections::BTreeMap;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Its name as a task.
 pub(crate) const NAME: &str = "connect-server";
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct ServerReport {
-    pub(super) pid: u32,
-    /// Callers who got the whole answer.
-    pub(super) served: u64,
-    /// Their sequence numbers, added up.
-    pub(super) sum: u64,
-    /// What went wrong, by `errno`.
-    pub(super) errors: BTreeMap<i32, u64>,
-    /// Time in `accept` calls that let somebody in, where they never waited; ticks.
-    pub(super) accept: Option<u64>,
-    pub(super) spent: Consumption,
-}
 
 /// The task. It is over when the word that travels is no longer 0.
 pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
@@ -60,9 +45,12 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         Serving::Accept => one_by_one(&listener, &mut desk, page.line()),
         Serving::Epoll => in_turns(&listener, &mut desk, page.line(), clock),
     };
-    let told =
-        ServerReport { pid: process::own_pid(), spent: consumption().since(&before), ..told };
-    Ok(serde_json::to_value(told)?)
+    Ok(serde_json::to_value(ServerReport {
+        pid: process::own_pid(),
+        spent: consumption().since(&before),
+        cpu: ask.cpu.unwrap_or(0),
+        ..told
+    })?)
 }
 
 /// What the server does for each caller.
@@ -84,7 +72,7 @@ impl Desk {
             }
         }
         drop(inside);
-        told.count(done);
+        count(told, done);
     }
 }
 
@@ -98,7 +86,7 @@ fn one_by_one(listener: &listener::Listener, desk: &mut Desk, stop: &AtomicU32) 
                 desk.serve(inside, &mut told);
             }
             Ok(_) => {}
-            Err(code) => told.count(Err(code)),
+            Err(code) => count(&mut told, Err(code)),
         }
     }
     told
@@ -115,7 +103,7 @@ fn in_turns(
     let mut accept = 0;
     while stop.load(Ordering::Acquire) == 0 {
         if let Err(code) = listener.await_caller() {
-            told.count(Err(code));
+            count(&mut told, Err(code));
             continue;
         }
         loop {
@@ -127,7 +115,7 @@ fn in_turns(
                 }
                 Ok(_) | Err(errno::EAGAIN) => break,
                 Err(code) => {
-                    told.count(Err(code));
+                    count(&mut told, Err(code));
                     break;
                 }
             }
@@ -136,15 +124,13 @@ fn in_turns(
     ServerReport { accept: Some(accept), ..told }
 }
 
-impl ServerReport {
-    #[inline]
-    fn count(&mut self, done: Result<(), i32>) {
-        match done {
-            Ok(()) => {
-                self.sum = self.sum.wrapping_add(self.served);
-                self.served += 1;
-            }
-            Err(code) => add(&mut self.errors, code),
+#[inline]
+fn count(told: &mut ServerReport, done: Result<(), i32>) {
+    match done {
+        Ok(()) => {
+            told.sum = told.sum.wrapping_add(told.served);
+            told.served += 1;
         }
+        Err(code) => add(&mut told.errors, code),
     }
 }

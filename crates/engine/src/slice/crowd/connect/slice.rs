@@ -1,15 +1,13 @@
 //! A slice of the pattern that connects for every request: server and clients in the place of two ends and a channel.
 
-use super::{Around, ConnectPlan, ConnectStats, has_path};
-use crate::job::{Segment, SideReport};
+use super::super::slice::{around, raw};
+use super::run::run as run_workers;
+use super::{ConnectPlan, has_path};
 use crate::registry::Entry;
-use crate::slice::{Compact, ConnectSlice, Data, Gaps, RawSlice, Surroundings, Terms};
+use crate::slice::{Compact, CrowdSlice, RawSlice, Surroundings, Terms};
 use crate::supervisor::Stop;
-use ipcperf_core::{ClientKind, KnobValue, ListenerKind, OptionSet, Seat, SetupError};
+use ipcperf_core::{KnobValue, ListenerKind, OptionSet, SetupError};
 use ipcperf_sys::io::socket::meeting;
-use ipcperf_sys::meter::Span;
-use std::path::Path;
-use std::time::{Duration, Instant};
 
 /// What a connection for one request leaves of a mechanism's knobs.
 pub(crate) const KNOBS: [&str; 2] = ["bind", "backlog"];
@@ -25,7 +23,7 @@ pub(crate) fn run(
     entry: &Entry,
     options: &OptionSet,
     terms: &Terms,
-    around: Surroundings<'_>,
+    given: Surroundings<'_>,
 ) -> Result<RawSlice, Stop> {
     let found = entry.listener(options).map_err(|error| error.to_string())?;
     let (listener, serving) = found.map_err(SetupError::from)?;
@@ -35,7 +33,6 @@ pub(crate) fn run(
         listener,
         serving,
         model: *client,
-        client_kind: ClientKind::Threads,
         clients: job.key.load.conns.max(1),
         requests: count.unwrap_or(u64::MAX),
         slice: if count.is_some() { u64::MAX } else { job.slice },
@@ -46,85 +43,23 @@ pub(crate) fn run(
         nonblocking: job.key.load.nonblocking,
     };
     let (needs_directory, patience) = (has_path(listener), *deadline + connect.waiting());
-    let around = self::around(terms, needs_directory, patience, around)?;
-    Ok(slice(super::run(&connect, &around)?, &connect, entry, around.cpus))
-}
-
-/// What server and clients of a slice have around them, for so long.
-pub(crate) fn around<'a>(
-    terms: &'a Terms,
-    needs_directory: bool,
-    patience: Duration,
-    given: Surroundings<'a>,
-) -> Result<Around<'a>, Stop> {
-    let job = &terms.job;
-    Ok(Around {
-        directory: match needs_directory {
-            true => job.shape.directory().map_err(SetupError::from)?,
-            false => Path::new("/"),
-        },
-        nonce: job.shape.nonce,
-        cpus: Seat::BOTH.map(|end| job.cpu_of(end)),
-        counter: job.counter,
-        pads: terms.pads,
-        deadline: Instant::now() + patience,
-        interrupts: given.interrupts,
-    })
-}
-
-/// The lead is the clients, the follow the server.
-fn slice(
-    mut after: ConnectStats,
-    connect: &ConnectPlan,
-    entry: &Entry,
-    cpus: [Option<usize>; 2],
-) -> RawSlice {
-    let times = std::mem::take(&mut after.times);
-    let [requests, ..] = &times.parts;
+    let around = around(terms, needs_directory, patience, given)?;
+    let (after, times) = run_workers(&connect, &around)?;
+    let [requests, ..] = &times;
+    let crowd = CrowdSlice {
+        after,
+        times: times.iter().map(Compact::from).collect(),
+        by_client: Vec::new(),
+        paced: None,
+        backlog: connect.backlog,
+    };
     // Where clients may find no room at the server, TCP lets them wait for a second and more.
-    let longest = if connect.clients > connect.backlog + 1 { 0 } else { after.longest };
-    let sum = u64::try_from(requests.sum()).unwrap_or(u64::MAX);
-    let gaps = Gaps { longest, sum, count: requests.count() };
-    let times = times.parts.each_ref().map(Compact::from);
-    let part = |count: u64| after.timed(count);
-    let side = |at: usize| SideReport {
-        pid: after.pids[at].first().copied().unwrap_or(0),
-        spent: after.spent[at].map(part),
-        cpu: cpus[at].unwrap_or(0),
-        ..SideReport::default()
-    };
-    let machine = Span {
-        window_ns: part(after.machine.window_ns),
-        busy_ns: after.machine.busy_ns.map(part),
-        energy_uj: after.machine.energy_uj.map(part),
-    };
-    let bind = if connect.listener == ListenerKind::UnixAbstract { "abstract" } else { "path" };
+    let shows_gaps = connect.clients <= connect.backlog + 1;
+    let bind = if listener == ListenerKind::UnixAbstract { "abstract" } else { "path" };
     let granted = [KnobValue::Word(bind.to_owned()), KnobValue::Number(connect.backlog)];
     let effective = KNOBS.iter().zip(granted).filter_map(|(name, value)| {
         let known = entry.knobs.iter().any(|knob| knob.name == *name);
         known.then(|| ((*name).to_owned(), value))
     });
-    RawSlice {
-        operations: after.answered,
-        elapsed: after.elapsed,
-        counts: [
-            Segment {
-                sent: after.all_asked,
-                received: after.all_answered,
-                lost: after.failed(),
-                ..Segment::default()
-            },
-            Segment { sent: after.served, received: after.served, ..Segment::default() },
-        ],
-        sides: [SideReport { machine, ..side(0) }, side(1)],
-        effective: effective.collect(),
-        gaps,
-        stopped: after.stopped.take(),
-        ..RawSlice::of(Data::Connect(Box::new(ConnectSlice {
-            after,
-            times,
-            backlog: connect.backlog,
-            clients: connect.clients,
-        })))
-    }
+    Ok(RawSlice { effective: effective.collect(), ..raw(crowd, requests, shows_gaps) })
 }

@@ -1,11 +1,12 @@
 //! Serving by channels at each end of which a thread waits, as any mechanism allows it. Who receives a message has to know its
 //! length before, so both ends draw the kinds of requests from the same numbers.
 
-use super::super::connect::write_times;
+use super::super::report::{ClientReport, Counts, ServerReport};
+use super::super::times::Times;
 use super::channel::entry;
-use super::client::{ClientReport, begin};
+use super::client::begin;
 use super::plan::{Connected, ServePlan, pick};
-use super::server::{Labour, ServerReport, no_thread, rest, wrong};
+use super::server::{Labour, no_thread, rest, wrong};
 use crate::hot::{AnyWork, Work};
 use crate::job::{Failure, note};
 use crate::registry::Registry;
@@ -66,7 +67,7 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
     let (spent, machine, end) = (consumption().since(&before), meter.since(&reading), clock.stop());
     let mut told = ClientReport {
         pid: process::own_pid(),
-        answered: vec![0; plan.parts().len()],
+        counts: [0, 1].map(|_| Counts::of_kinds(plan.parts().len())),
         region: [begun + plan.warmup, begun + plan.warmup + plan.slice],
         whole: [begun, end],
         spent,
@@ -75,25 +76,22 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
         effective: threads.effective,
         ..ClientReport::default()
     };
-    let mut times = Histogram::new();
+    // Services and lateness are known where requests are due at times.
+    let mut times = Times::<3>::default();
     for one in &asked {
-        told.all[0] += one.all;
-        told.all[1] += one.all;
-        told.asked += one.answered.iter().sum::<u64>();
-        for (sum, count) in told.answered.iter_mut().zip(&one.answered) {
-            *sum += count;
+        for (sum, counts) in told.counts.iter_mut().zip(&one.counts) {
+            sum.merge(counts);
         }
         told.moved.push(one.moved);
-        times.merge(&one.times);
+        times.parts[0].merge(&one.times);
     }
     // Requests were counted, or nobody had an answer in time.
     if plan.requests > 0 || told.moved.iter().all(|moved| *moved == 0) {
         told.region[1] = asked.iter().map(|one| one.last).max().unwrap_or(0).max(told.region[0]);
-        told.moved = asked.iter().map(|one| one.answered.iter().sum()).collect();
+        told.moved = asked.iter().map(|one| one.counts[1].answers()).collect();
     }
-    told.longest = times.max().unwrap_or(0);
-    // Services and lateness are told where requests are due at times.
-    write_times(&[times, Histogram::new(), Histogram::new()], &file)?;
+    told.longest = times.parts[0].max().unwrap_or(0);
+    times.write(&file)?;
     Ok(serde_json::to_value(told)?)
 }
 
@@ -193,10 +191,8 @@ fn answer(port: &mut dyn DynPort, mut end: ChannelEnd) -> Result<u64, Failure> {
 
 /// What was asked on one channel.
 struct ChannelRequests {
-    /// Requests of warm-up and timed region, all of them answered.
-    all: u64,
-    /// Those of the timed region, of each kind.
-    answered: Vec<u64>,
+    /// Requests of the warm-up and of the timed region, all of them answered.
+    counts: [Counts; 2],
     /// Answers inside the timed region, whenever they were asked for.
     moved: u64,
     /// When the last answer came, ticks.
@@ -213,13 +209,12 @@ fn demand(port: &mut dyn DynPort, mut end: ChannelEnd) -> Result<ChannelRequests
     let (begin, until) = (start + plan.warmup, start + plan.warmup + plan.slice);
     let think = plan.key.load.think_ns;
     let mut asked = ChannelRequests {
-        all: 0,
-        answered: vec![0; end.parts.len()],
+        counts: [0, 1].map(|_| Counts::of_kinds(end.parts.len())),
         moved: 0,
         last: 0,
         times: Histogram::new(),
     };
-    let mut timed = 0;
+    let (mut number, mut timed) = (0, 0);
     loop {
         let sent = clock.start();
         let is_timed = sent >= begin;
@@ -227,16 +222,18 @@ fn demand(port: &mut dyn DynPort, mut end: ChannelEnd) -> Result<ChannelRequests
         let is_over = if is_counted { timed >= share } else { sent >= until && timed > 0 };
         let (kind, lengths) = end.next();
         if is_timed && is_over {
-            end.exchange(port, lengths, asked.all ^ LAST)?;
+            end.exchange(port, lengths, number ^ LAST)?;
             return Ok(asked);
         }
-        end.exchange(port, lengths, asked.all)?;
+        end.exchange(port, lengths, number)?;
         let now = clock.stop();
-        asked.all += 1;
+        number += 1;
+        let counts = &mut asked.counts[usize::from(is_timed)];
+        counts.asked += 1;
+        counts.answered[kind] += 1;
         asked.moved += u64::from(now >= begin && now < until);
         if is_timed {
             timed += 1;
-            asked.answered[kind] += 1;
             asked.last = now;
             asked.times.record(now.saturating_sub(sent));
         }

@@ -1,7 +1,8 @@
 //! A client process of a serve slice: one loop over its connections, each of which asks, reads the answer and asks again, or
 //! asks when it is due.
 
-use super::super::connect::{add, write_times};
+use super::super::report::{ClientReport, Counts, add};
+use super::super::times::{Times, WAITING};
 use super::line::{Broken, Done, ServedConnection};
 use super::plan::{Connected, ServePlan, pick};
 use super::server::wrong;
@@ -11,59 +12,22 @@ use crate::job::{Failure, FailureKind, Segment};
 use crate::registry::Registry;
 use crate::slice::is_saturated;
 use crate::task::{WorkerContext, pin};
-use ipcperf_core::{Arrivals, KnobValue, MixPart, Seat};
-use ipcperf_stats::{Histogram, Rng};
+use ipcperf_core::{Arrivals, MixPart, Seat};
+use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::epoll::EpollSet;
 use ipcperf_sys::io::errno;
-use ipcperf_sys::meter::{Meter, Span};
-use ipcperf_sys::procfs::{Consumption, consumption};
+use ipcperf_sys::meter::Meter;
+use ipcperf_sys::procfs::consumption;
 use ipcperf_sys::{affinity, limits, pause, process};
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 use std::fs::File;
 use std::time::Duration;
 
 /// Its name as a task.
 pub(crate) const NAME: &str = "serve-clients";
-
-/// Samples of a closed loop that wait until the histograms take them, so that the cost comes rarely and between requests.
-const WAITING: usize = 4096;
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct ClientReport {
-    pub(super) pid: u32,
-    /// Requests of warm-up and timed region: sent, and answered.
-    pub(super) all: [u64; 2],
-    /// Of the timed region.
-    pub(super) asked: u64,
-    /// Of each kind.
-    pub(super) answered: Vec<u64>,
-    /// Requests of the timed region that failed, by `errno`.
-    pub(super) errors: BTreeMap<i32, u64>,
-    /// Requests due that were never sent.
-    pub(super) unsent: u64,
-    pub(super) eagain: u64,
-    /// Answers inside the timed region on each of its connections, whenever they were asked for.
-    pub(super) moved: Vec<u64>,
-    /// Begin and end of the timed region, ticks; where requests are counted, it ends with the last answer.
-    pub(super) region: [u64; 2],
-    /// Begin of the warm-up and end of the last answer, ticks.
-    pub(super) whole: [u64; 2],
-    /// Open loop: how long the timed region had requests due, ticks.
-    pub(super) due: u64,
-    pub(super) saturated: bool,
-    /// The longest response, ticks.
-    pub(super) longest: u64,
-    pub(super) spent: Consumption,
-    /// Of the whole machine, likewise.
-    pub(super) machine: Span,
-    pub(super) cpu: usize,
-    /// Knobs of channels, as granted.
-    pub(super) effective: Vec<(String, KnobValue)>,
-}
 
 /// The task.
 pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
@@ -74,7 +38,7 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
     let start: u64 = serde_json::from_value(context.ready(&())?)?;
     let mut told = client.run(start)?;
     told.effective = std::mem::take(&mut context.effective);
-    write_times(&client.times, &file)?;
+    client.times.write(&file)?;
     Ok(serde_json::to_value(told)?)
 }
 
@@ -153,7 +117,7 @@ struct Client {
     /// Those whose times the histograms do not have yet.
     trips: Vec<Trip>,
     /// Response, service, lateness; ticks.
-    times: [Histogram; 3],
+    times: Times<3>,
 }
 
 impl Client {
@@ -206,9 +170,12 @@ impl Client {
             begin: plan.warmup,
             end: if plan.requests > 0 { u64::MAX } else { plan.slice },
             last: 0,
-            told: ClientReport { answered: vec![0; parts.len()], ..ClientReport::default() },
+            told: ClientReport {
+                counts: [0, 1].map(|_| Counts::of_kinds(parts.len())),
+                ..ClientReport::default()
+            },
             trips,
-            times: Default::default(),
+            times: Times::default(),
             parts,
             own,
         };
@@ -282,7 +249,7 @@ impl Client {
         told.whole = [begun, self.clock.stop()];
         told.moved = self.own.iter().map(|own| own.moved).collect();
         told.eagain = self.own.iter().map(|own| own.line.eagain).sum();
-        told.longest = self.times[0].max().unwrap_or(0);
+        told.longest = self.times.parts[0].max().unwrap_or(0);
         (told.spent, told.machine, told.cpu) = (spent, machine, affinity::current_cpu());
         // The server goes on until all have hung up.
         self.own.clear();
@@ -323,7 +290,7 @@ impl Client {
 
     /// Whether one more request may be sent now in a closed loop.
     fn may_send(&self, now: u64) -> bool {
-        now < self.end && self.told.asked < self.most
+        now < self.end && self.told.counts[1].asked < self.most
     }
 
     fn is_over(&mut self, now: u64) -> bool {
@@ -445,8 +412,7 @@ impl Client {
         own.under_way.push_back(Departure { kind, number: own.next, due, sent, free, is_timed });
         own.next += 1;
         self.under_way += 1;
-        self.told.all[0] += 1;
-        self.told.asked += u64::from(is_timed);
+        self.told.counts[usize::from(is_timed)].asked += 1;
     }
 
     #[inline]
@@ -513,12 +479,11 @@ impl Client {
 
     #[inline]
     fn arrived(&mut self, departure: Departure, now: u64) {
-        self.told.all[1] += 1;
+        self.told.counts[usize::from(departure.is_timed)].answered[departure.kind] += 1;
         if !departure.is_timed {
             return;
         }
         self.last = now;
-        self.told.answered[departure.kind] += 1;
         let Departure { due, sent, free, .. } = departure;
         self.trips.push(Trip {
             service: now.saturating_sub(sent),
@@ -532,7 +497,7 @@ impl Client {
 
     #[cold]
     fn fold(&mut self) {
-        let [responses, services, lateness] = &mut self.times;
+        let [responses, services, lateness] = &mut self.times.parts;
         for trip in &self.trips {
             responses.record(trip.response());
             services.record(trip.service);
@@ -561,7 +526,7 @@ impl Client {
         let lost = std::mem::take(&mut own.under_way);
         self.under_way -= lost.len() as u64;
         for _ in lost.iter().filter(|departure| departure.is_timed) {
-            add(&mut self.told.errors, broken.code());
+            add(&mut self.told.counts[1].errors, broken.code());
         }
         if let Demand::Open { room, .. } = &mut self.demand {
             room.retain(|(one, _)| *one != at);

@@ -17,19 +17,8 @@ mod plan;
 mod run;
 pub(crate) mod server;
 pub(crate) mod slice;
-mod stats;
 
 pub use plan::{Connected, ServePlan};
 pub(crate) use plan::{Way, objection, parts, way};
 pub(crate) use run::run;
-pub use stats::ServeStats;
-
-use crate::protocol::Kind;
-
-/// What they are told and tell.
-pub(crate) const KINDS: [Kind; 4] = [
-    Kind::of::<Connected>("serve: connected"),
-    Kind::of::<server::Rest>("serve: rest"),
-    Kind::of::<server::ServerReport>("serve: server"),
-    Kind::of::<client::ClientReport>("serve: clients"),
-];
+pub(crate) use server::Rest;

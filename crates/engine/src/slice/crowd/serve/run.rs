@@ -1,11 +1,13 @@
 //! A serve slice as its coordinator sees it.
 
-use super::super::connect::{Around, read_times, site};
+use super::super::connect::{Around, site};
+use super::super::report::{ClientReport, ServerReport};
+use super::super::stats::CrowdStats;
+use super::super::times::Times;
 use super::channel::Channels;
 use super::channels;
 use super::plan::{Connected, ServePlan, Way};
-use super::server::{Rest, ServerReport};
-use super::stats::ServeStats;
+use super::server::Rest;
 use super::{client, server};
 use crate::job::note;
 use crate::registry::Entry;
@@ -24,10 +26,8 @@ use std::os::fd::AsFd;
 const NOTICE_NS: u64 = 1_000_000;
 const NOTICE_EACH_NS: u64 = 100_000;
 
-/// Distributions of one client process: responses, services, lateness; ticks.
-pub(crate) type ClientTimes = [Histogram; 3];
-
-/// Runs a serve slice in fresh processes. Nothing is left of it, whichever process is killed.
+/// Runs a serve slice in fresh processes; returns what it left, and the distributions of each client process: responses,
+/// services, lateness; ticks. Nothing is left running, whichever process is killed.
 ///
 /// # Errors
 /// Why it was none.
@@ -36,7 +36,7 @@ pub(crate) fn run(
     entry: &Entry,
     way: Way,
     around: &Around<'_>,
-) -> Result<(ServeStats, Vec<ClientTimes>), Stop> {
+) -> Result<(CrowdStats, Vec<[Histogram; 3]>), Stop> {
     let mut opened = match (way, &plan.channels) {
         (Way::Listener(listener), _) => Opened::of_listener(plan, listener, around)?,
         (_, Some(channels)) => Opened::of_channels(plan, channels, entry)?,
@@ -95,19 +95,23 @@ pub(crate) fn run(
         if who < servers.end {
             served.push(word.done::<ServerReport>()?);
         } else {
-            asked.push(word.done::<client::ClientReport>()?);
+            asked.push(word.done::<ClientReport>()?);
         }
     }
-    let mut after = ServeStats {
+    let mut after = CrowdStats {
         clients: plan.clients,
         refused: opened.refused,
         style: plan.style(),
         effective: std::mem::take(&mut opened.effective),
-        ..ServeStats::default()
+        ..CrowdStats::default()
     };
-    after.add(&rests, &served, &asked);
+    after.add_stays(&served, &asked);
+    // All rest beside each other.
+    after.rest_ns[0] = rests.iter().map(|rest| rest.length_ns).max().unwrap_or(0);
+    after.rest_ns[1] = rests.iter().map(|rest| rest.rest_cpu_ns).sum();
     after.stopped = workers.stopped();
-    let times = files.iter().map(read_times).collect::<Result<_, _>>()?;
+    let times = files.iter().map(|file| Ok(Times::read(file)?.parts));
+    let times = times.collect::<Result<_, std::io::Error>>()?;
     Ok((after, times))
 }
 

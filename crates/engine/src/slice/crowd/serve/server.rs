@@ -1,13 +1,13 @@
 //! The server of a serve slice: reads requests, works on each for as long as was asked, and answers.
 
-use super::super::connect::add;
+use super::super::report::{ServerReport, add};
 use super::line::{Broken, Done, ServedConnection};
 use super::plan::{Connected, ServePlan};
 use crate::hot::{AnyWork, Work};
 use crate::job::Failure;
 use crate::registry::Registry;
 use crate::task::{WorkerContext, pin};
-use ipcperf_core::{Fault, KnobValue, Missing, MixPart, Seat, ServerStyle, SetupError};
+use ipcperf_core::{Fault, Missing, MixPart, Seat, ServerStyle, SetupError};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::epoll::EpollSet;
@@ -18,7 +18,6 @@ use ipcperf_sys::procfs::{Consumption, consumption};
 use ipcperf_sys::{limits, pause, process};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use std::collections::BTreeMap;
 
 /// Its name as a task.
 pub(crate) const NAME: &str = "serve-server";
@@ -28,24 +27,10 @@ pub(super) const REST_NS: u64 = 10_000_000;
 
 /// What a server used while all connections were idle.
 #[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct Rest {
+pub(crate) struct Rest {
     /// For so long, ns.
     pub(super) length_ns: u64,
     pub(super) rest_cpu_ns: u64,
-}
-
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(super) struct ServerReport {
-    pub(super) pid: u32,
-    /// Requests answered.
-    pub(super) served: u64,
-    pub(super) eagain: u64,
-    /// What went wrong, by `errno`.
-    pub(super) errors: BTreeMap<i32, u64>,
-    pub(super) spent: Consumption,
-    pub(super) cpu: usize,
-    /// Knobs of channels, as granted.
-    pub(super) effective: Vec<(String, KnobValue)>,
 }
 
 /// The task. It is over when all clients have hung up.
@@ -62,14 +47,10 @@ pub(crate) fn serve(
         ServerStyle::Threads => in_threads(&ask, lines, context)?,
         ServerStyle::Uring => in_a_ring(&ask, lines, context)?,
         ServerStyle::Process => {
-            let mut told = ServerReport::default();
+            let mut peers = Peer::all(&ask, lines);
             let before = rest(context)?;
-            for (number, line) in ask.connections.clone().zip(lines) {
-                let mut peer = Peer::new(&ask.plan, number, line);
-                peer.run()?;
-                told.add(&peer);
-            }
-            (told, before)
+            peers.iter_mut().try_for_each(Peer::run)?;
+            (told_of(&peers), before)
         }
     };
     let (spent, effective) = (consumption().since(&before), std::mem::take(&mut context.effective));
@@ -95,28 +76,11 @@ pub(super) fn rest(context: &mut WorkerContext<'_>) -> Result<Consumption, Failu
     Ok(consumption())
 }
 
-impl ServerReport {
-    fn of(peers: &[Peer]) -> Self {
-        let mut told = Self::default();
-        peers.iter().for_each(|peer| told.add(peer));
-        told
-    }
-
-    fn add(&mut self, peer: &Peer) {
-        self.served += peer.served;
-        self.eagain += peer.line.eagain;
-        if let Some(Broken::Errno(code)) = peer.end {
-            add(&mut self.errors, code);
-        }
-    }
-
-    fn merge(&mut self, other: &Self) {
-        self.served += other.served;
-        self.eagain += other.eagain;
-        for (code, count) in &other.errors {
-            *self.errors.entry(*code).or_insert(0) += count;
-        }
-    }
+/// What these connections came to.
+fn told_of(peers: &[Peer]) -> ServerReport {
+    let mut told = ServerReport::default();
+    peers.iter().for_each(|peer| told.merge(&peer.told()));
+    told
 }
 
 /// One connection of a server.
@@ -152,6 +116,18 @@ impl Peer {
             served: 0,
             end: None,
         }
+    }
+
+    fn told(&self) -> ServerReport {
+        let mut told = ServerReport {
+            served: self.served,
+            eagain: self.line.eagain,
+            ..ServerReport::default()
+        };
+        if let Some(Broken::Errno(code)) = self.end {
+            add(&mut told.errors, code);
+        }
+        told
     }
 
     /// Answers every whole request that has come.
@@ -314,7 +290,7 @@ fn in_turns(
             }
         }
     }
-    Ok((ServerReport::of(&peers), before))
+    Ok((told_of(&peers), before))
 }
 
 /// One ring: receives and sends of all connections are under way in it, and each round hands over the next and takes what has
@@ -352,7 +328,7 @@ fn in_a_ring(
             }
         }
     }
-    Ok((ServerReport::of(&peers), before))
+    Ok((told_of(&peers), before))
 }
 
 /// A thread for each connection.
@@ -369,10 +345,7 @@ fn in_threads(
     let count = lines.len();
     let run = |number, line| {
         let mut peer = Peer::new(plan, number, line);
-        peer.run()?;
-        let mut told = ServerReport::default();
-        told.add(&peer);
-        Ok(told)
+        peer.run().map(|()| peer.told())
     };
     std::thread::scope(|scope| {
         let (mut threads, mut refused) = (Vec::with_capacity(count), None);
@@ -396,8 +369,7 @@ fn in_threads(
             }
         }
         drop(doors);
-        let mut told = ServerReport::default();
-        let mut failed = None;
+        let (mut told, mut failed) = (ServerReport::default(), None);
         for thread in threads {
             let panicked = |_| Err("a thread of the server panicked".to_owned().into());
             match thread.join().unwrap_or_else(panicked) {

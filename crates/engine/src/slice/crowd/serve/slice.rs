@@ -1,15 +1,14 @@
 //! A slice of the pattern whose clients stay connected: server and clients in the place of two ends and a channel.
 
-use super::super::connect::{around, has_path};
-use super::{ServePlan, ServeStats, Way};
-use crate::job::{Segment, SideReport};
+use super::super::connect::has_path;
+use super::super::slice::{around, raw};
+use super::{ServePlan, Way};
 use crate::registry::Entry;
-use crate::slice::{Compact, Data, Gaps, Paced, RawSlice, ServeSlice, Surroundings, Terms};
+use crate::slice::{Compact, CrowdSlice, Paced, RawSlice, Surroundings, Terms};
 use crate::supervisor::Stop;
 use ipcperf_core::{KnobValue, ListenerKind, Missing, Offered, OptionSet, Placement, SetupError};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::affinity;
-use ipcperf_sys::meter::Span;
 use std::time::Duration;
 
 /// How much longer a slice may take for each process or thread that it may have.
@@ -66,60 +65,27 @@ pub(crate) fn run(
         let bind = if is_abstract { "abstract" } else { "path" };
         effective.push(("bind".to_owned(), KnobValue::Word(bind.to_owned())));
     }
-    Ok(RawSlice { effective, ..slice(after, &times, &plan) })
-}
-
-/// The lead is the clients, the follow the server.
-fn slice(mut after: ServeStats, times: &[[Histogram; 3]], plan: &ServePlan) -> RawSlice {
     let joint = |at: usize| {
         let mut all = Histogram::new();
         times.iter().for_each(|one| all.merge(&one[at]));
         all
     };
     let [responses, services, lateness] = [0, 1, 2].map(joint);
-    let load = &plan.key.load;
-    let is_busy = load.rate.is_none() && load.think_ns == 0;
-    let gaps = Gaps {
-        // Nothing is under way for a while where requests are due at times of their own.
-        longest: if is_busy { after.longest } else { 0 },
-        sum: u64::try_from(responses.sum()).unwrap_or(u64::MAX),
-        count: responses.count(),
+    let load = &job.key.load;
+    let crowd = CrowdSlice {
+        times: vec![Compact::from(&responses)],
+        by_client: times.iter().map(|one| Compact::from(&one[0])).collect(),
+        paced: load.rate.is_some().then(|| Paced {
+            service: Compact::from(&services),
+            lateness: Compact::from(&lateness),
+            due: after.due[1],
+            messages: after.due[0],
+            saturated: after.saturated,
+        }),
+        backlog: 0,
+        after,
     };
-    let paced = load.rate.is_some().then(|| Paced {
-        service: Compact::from(&services),
-        lateness: Compact::from(&lateness),
-        due: after.due[1],
-        messages: after.due[0],
-        saturated: after.saturated,
-    });
-    let part = |count: u64| after.timed(count);
-    let side = |at: usize| SideReport {
-        pid: after.pids[at].first().copied().unwrap_or(0),
-        spent: after.spent[at].map(part),
-        cpu: after.cpus[at],
-        ..SideReport::default()
-    };
-    let machine = Span {
-        window_ns: part(after.machine.window_ns),
-        busy_ns: after.machine.busy_ns.map(part),
-        energy_uj: after.machine.energy_uj.map(part),
-    };
-    let [asked, answered] = after.all;
-    RawSlice {
-        operations: after.answers(),
-        elapsed: after.window.ticks,
-        counts: [
-            Segment { sent: asked, received: answered, lost: after.failed(), ..Segment::default() },
-            Segment { sent: after.served, received: after.served, ..Segment::default() },
-        ],
-        sides: [SideReport { machine, ..side(0) }, side(1)],
-        gaps,
-        stopped: after.stopped.take(),
-        ..RawSlice::of(Data::Serve(Box::new(ServeSlice {
-            after,
-            responses: Compact::from(&responses),
-            by_client: times.iter().map(|one| Compact::from(&one[0])).collect(),
-            paced,
-        })))
-    }
+    // Nothing is under way for a while where requests are due at times of their own.
+    let shows_gaps = load.rate.is_none() && load.think_ns == 0;
+    Ok(RawSlice { effective, ..raw(crowd, &responses, shows_gaps) })
 }
