@@ -185,7 +185,7 @@ fn common(args: &RunArgs, axis: Axis, pattern: &str) -> String {
         |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name}={value}"));
     let size = typed(&args.size).filter(|_| axis != Axis::Size);
     let load = args.load.0.iter().filter(|(key, _)| Some(**key) != row(axis).key);
-    let load = load.map(|(key, value)| match key.values() {
+    let load = load.map(|(key, value)| match key.facts().values {
         "" => key.to_string(),
         _ => format!("{key}={value}"),
     });

@@ -305,7 +305,7 @@ fn unknown(command: &Command, key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_core::LoadKey;
+    use ipcperf_core::{LoadKey, PatternKind};
     use std::io::Write;
 
     fn written(text: &str) -> tempfile::NamedTempFile {
@@ -439,31 +439,25 @@ mod tests {
                 other => panic!("nobody knows what '{other}' does to a plan"),
             };
         };
-        match load {
-            LoadKey::Think => ("'1ms'", "ping-pong"),
-            LoadKey::Stall => ("'2ms'", "ping-pong"),
-            LoadKey::Packet => ("16", "ping-pong"),
-            LoadKey::Transform => ("'lz4'", "ping-pong"),
-            LoadKey::OneWay => ("true", "ping-pong"),
-            LoadKey::Rate => ("'10%'", "rate"),
-            LoadKey::Arrivals => ("'constant'", "rate"),
-            LoadKey::Burst => ("3", "burst"),
-            LoadKey::Window => ("3", "stream"),
-            LoadKey::Conns => ("3", "connect"),
-            LoadKey::Closes => ("'client'", "connect"),
-            LoadKey::Nonblocking => ("true", "connect"),
-            LoadKey::Peers => ("3", "fan-in"),
-            LoadKey::Clients => ("3", "serve"),
-            LoadKey::Style => ("'threads'", "serve"),
-            LoadKey::Service => ("'20us'", "serve"),
-            LoadKey::Mix => ("'36:5@90%,120:4K@10%'", "serve"),
-            LoadKey::Reply => ("32", "request"),
-            LoadKey::Inflight => ("3", "request"),
-            LoadKey::Payload => ("'Cargo.toml'", "request"),
-            LoadKey::Align => ("'malloc'", "request"),
-            LoadKey::FollowIn => ("'net+ipc'", "request"),
-            LoadKey::Net => ("'veth'", "request"),
-        }
+        let value = match load.facts().values {
+            "" => "true",
+            "TIMES" => "'1ms'",
+            "RATES" => "'10%'",
+            "ARRIVALS" => "'constant'",
+            "COUNTS" => "3",
+            "SIZES" => "16",
+            "NAMES" => "'lz4'",
+            "STYLES" => "'threads'",
+            "MIX" => "'36:5@90%,120:4K@10%'",
+            "SIDES" => "'client'",
+            "FILES" => "'Cargo.toml'",
+            "PLACES" => "'malloc'",
+            "NAMESPACES" => "'net+ipc'",
+            "NETWORKS" => "'veth'",
+            other => panic!("nobody knows an example of {other}"),
+        };
+        let taker = PatternKind::ALL.iter().find(|pattern| pattern.takes(load));
+        (value, taker.expect("a pattern that takes it").name())
     }
 
     #[test]

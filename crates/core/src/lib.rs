@@ -65,7 +65,7 @@ pub mod text;
 pub mod units;
 
 pub use link::{Guard, Link, Wiring};
-pub use load::{Load, LoadKey};
+pub use load::{Load, LoadFacts, LoadKey};
 pub use load_value::{
     Address, Align, Arrivals, LoadError, MOST_PEERS, Mix, MixPart, Offered, PACKET_HEAD,
     PayloadFile, Service, Transform,

@@ -10,8 +10,10 @@ use std::time::Duration;
 
 names! {
     /// When the messages of an open loop are due.
+    #[derive(Default)]
     "arrivals" Arrivals {
         /// At random, independent of each other: exponential gaps. Never in step with a timer.
+        #[default]
         Poisson = "poisson",
         /// At equal distances.
         Constant = "constant",
@@ -20,8 +22,10 @@ names! {
 
 names! {
     /// What is done to every message before it is sent, and undone when it has arrived.
+    #[derive(Default)]
     "transform" Transform {
         /// Nothing.
+        #[default]
         None = "none",
         /// Compressed by DEFLATE in a gzip frame, level 6.
         Gzip = "gzip",
@@ -50,7 +54,12 @@ impl Align {
     /// Bytes of a page.
     const END: u16 = 4096;
     /// How the default is written, which is no alignment: a multiple of 64 bytes that is another one in each slice.
-    pub(crate) const DEFAULT: &'static str = "cacheline";
+    const DEFAULT: &'static str = "cacheline";
+
+    /// What was typed; `None` for the default.
+    pub(crate) fn parsed(text: &str) -> Result<Option<Self>, String> {
+        if text == Self::DEFAULT { Ok(None) } else { text.parse().map(Some) }
+    }
 
     /// Bytes behind the start of a page.
     #[must_use]
@@ -478,10 +487,7 @@ impl From<String> for LoadError {
     }
 }
 
-/// Producers of a fan-in and consumers of a fan-out unless asked otherwise.
-pub(crate) const PEERS: u64 = 4;
-
-/// Most of them.
+/// Most producers of a fan-in and consumers of a fan-out.
 pub const MOST_PEERS: u64 = 64;
 
 /// The longest pause and stall: a slice must hold some of them.
@@ -494,7 +500,7 @@ const LEAST_PER_SECOND: f64 = 1.0;
 const SHARES: std::ops::RangeInclusive<f64> = 0.001..=100.0;
 
 /// A rate within reason.
-pub(crate) fn rate(text: &str) -> Result<Offered, String> {
+pub(crate) fn rate(text: &str) -> Result<Option<Offered>, String> {
     match text.parse()? {
         Offered::PerSecond(rate) if rate < LEAST_PER_SECOND => {
             Err(format!("{text} is less than one message per second"))
@@ -502,7 +508,7 @@ pub(crate) fn rate(text: &str) -> Result<Offered, String> {
         Offered::OfPeak(share) if !SHARES.contains(&share) => {
             Err(format!("{text} is not between 0.1% and 10000%"))
         }
-        rate => Ok(rate),
+        rate => Ok(Some(rate)),
     }
 }
 
@@ -529,11 +535,19 @@ pub(crate) fn packet(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A count from 1 on.
-pub(crate) fn count(text: &str, most: u64) -> Result<u64, String> {
+/// Bytes of an answer.
+pub(crate) fn reply(text: &str) -> Result<u64, String> {
+    match sizes(text).map_err(|error| error.to_string())?.as_slice() {
+        [size] if *size > 0 => Ok(*size as u64),
+        _ => Err(format!("'{text}' is not a size of at least 1")),
+    }
+}
+
+/// A count from 1 to `MOST`.
+pub(crate) fn count<const MOST: u64>(text: &str) -> Result<u64, String> {
     match text.parse() {
-        Ok(number) if (1..=most).contains(&number) => Ok(number),
-        _ => Err(format!("'{text}' is not a number between 1 and {most}")),
+        Ok(number) if (1..=MOST).contains(&number) => Ok(number),
+        _ => Err(format!("'{text}' is not a number between 1 and {MOST}")),
     }
 }
 

@@ -41,6 +41,9 @@ macro_rules! words {
             /// All words of the list, in their natural order.
             pub const ALL: &'static [Self] = &[$(Self::$item,)+];
 
+            /// Their texts, in the same order.
+            pub const NAMES: &'static [&'static str] = &[$($text,)+];
+
             /// The word as written everywhere.
             #[must_use]
             pub const fn name(self) -> &'static str {
@@ -63,7 +66,7 @@ macro_rules! words {
                     _ => Err($crate::UnknownName {
                         kind: $kind,
                         given: text.to_owned(),
-                        known: Self::ALL.iter().map(|item| item.name()).collect(),
+                        known: Self::NAMES.to_vec(),
                     }),
                 }
             }

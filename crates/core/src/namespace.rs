@@ -125,9 +125,14 @@ pub enum FollowIn {
 
 impl FollowIn {
     /// How it is written that it enters none.
-    pub(crate) const NOWHERE: &'static str = "none";
+    const NOWHERE: &'static str = "none";
     /// What the number of a process stands behind.
     const PROCESS: &'static str = "pid:";
+
+    /// What was typed; `None` where it enters none.
+    pub(crate) fn parsed(text: &str) -> Result<Option<Self>, String> {
+        if text == Self::NOWHERE { Ok(None) } else { text.parse().map(Some) }
+    }
 
     /// A number that is as large as there are more of them, and is none only where it enters none.
     pub(crate) fn order(self) -> u64 {

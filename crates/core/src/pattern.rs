@@ -1,8 +1,6 @@
 //! Patterns: what the loop does, and all that follows from it. The word and the row of a pattern stand here; planning,
 //! measuring, adding up, judging and showing read the row.
 
-use crate::load::{Load, LoadKey};
-use crate::load_value::Offered;
 use crate::names;
 use crate::seat::Seat;
 use crate::units::{format_bytes_per_second, format_nanos, format_per_second};
@@ -142,8 +140,6 @@ pub struct PatternFacts {
     pub is_batched: bool,
     /// Every message goes to each of the many, over a channel of its own; they share no object.
     pub to_each: bool,
-    /// What can be asked of it; a load has nothing else in this pattern.
-    pub load: &'static [LoadKey],
     /// The heading of its tables.
     pub title: &'static str,
     /// What is added to the heading where anything is asked for.
@@ -165,17 +161,6 @@ const PING_PONG: PatternFacts = PatternFacts {
     is_open: false,
     is_batched: true,
     to_each: false,
-    load: &[
-        LoadKey::Think,
-        LoadKey::Stall,
-        LoadKey::Packet,
-        LoadKey::Transform,
-        LoadKey::OneWay,
-        LoadKey::Payload,
-        LoadKey::Align,
-        LoadKey::FollowIn,
-        LoadKey::Net,
-    ],
     title: "Round trip",
     when_loaded: " in a closed loop",
     cost_of: "message of a round trip",
@@ -189,15 +174,6 @@ const STREAM: PatternFacts = PatternFacts {
     rate: Some(Rated::Arrived),
     bound: Some(Limitation::Copy),
     is_batched: false,
-    load: &[
-        LoadKey::Window,
-        LoadKey::Packet,
-        LoadKey::Transform,
-        LoadKey::Payload,
-        LoadKey::Align,
-        LoadKey::FollowIn,
-        LoadKey::Net,
-    ],
     title: "Throughput",
     when_loaded: "",
     cost_of: "message of a stream",
@@ -208,15 +184,6 @@ const RATE: PatternFacts = PatternFacts {
     rate: Some(Rated::Answered),
     is_open: true,
     is_batched: false,
-    load: &[
-        LoadKey::Rate,
-        LoadKey::Arrivals,
-        LoadKey::Stall,
-        LoadKey::Payload,
-        LoadKey::Align,
-        LoadKey::FollowIn,
-        LoadKey::Net,
-    ],
     title: "Response time in an open loop",
     when_loaded: "",
     cost_of: "message of an open loop",
@@ -231,14 +198,6 @@ const BURST: PatternFacts = PatternFacts {
     // A burst is more than the one round trip that a bound is.
     bound: None,
     is_batched: false,
-    load: &[
-        LoadKey::Burst,
-        LoadKey::Packet,
-        LoadKey::Payload,
-        LoadKey::Align,
-        LoadKey::FollowIn,
-        LoadKey::Net,
-    ],
     title: "Bursts in a closed loop",
     when_loaded: "",
     cost_of: "message of a burst",
@@ -251,14 +210,6 @@ const REQUEST: PatternFacts = PatternFacts {
     // It waits for those before it, and its answer may be any size.
     bound: None,
     is_batched: false,
-    load: &[
-        LoadKey::Reply,
-        LoadKey::Inflight,
-        LoadKey::Payload,
-        LoadKey::Align,
-        LoadKey::FollowIn,
-        LoadKey::Net,
-    ],
     title: "Requests and answers",
     when_loaded: "",
     cost_of: "message of a request",
@@ -269,7 +220,6 @@ const REQUEST: PatternFacts = PatternFacts {
 
 const FAN_IN: PatternFacts = PatternFacts {
     ends: Ends::Many(Seat::Lead),
-    load: &[LoadKey::Peers, LoadKey::Align],
     title: "Several producers, one consumer",
     cost_of: "message of several producers",
     legend: "Peers share one object, each in a process of its own; a message of a fan-out goes to exactly one of them. \
@@ -301,7 +251,6 @@ const CONNECT: PatternFacts = PatternFacts {
     figure: Figure::Requests,
     bound: None,
     is_batched: false,
-    load: &[LoadKey::Conns, LoadKey::Closes, LoadKey::Nonblocking],
     title: "A connection for each request",
     when_loaded: "",
     cost_of: "request",
@@ -313,18 +262,6 @@ const CONNECT: PatternFacts = PatternFacts {
 
 const SERVE: PatternFacts = PatternFacts {
     ends: Ends::Connected,
-    load: &[
-        LoadKey::Think,
-        LoadKey::Rate,
-        LoadKey::Stall,
-        LoadKey::Conns,
-        LoadKey::Clients,
-        LoadKey::Style,
-        LoadKey::Service,
-        LoadKey::Mix,
-        LoadKey::Reply,
-        LoadKey::Inflight,
-    ],
     title: "One server, connected clients",
     legend: "A request lasts from when it is sent (with --rate: from when it was due) until its answer has arrived; all \
              connections were made before. saturated: requests came faster than they were answered. limit is what was busy: the server, the clients, both, their one CPU, or \
@@ -334,16 +271,6 @@ const SERVE: PatternFacts = PatternFacts {
 };
 
 impl PatternKind {
-    /// What it is given of an option that it takes if nothing else was asked for.
-    #[must_use]
-    pub const fn default_of(self, key: LoadKey) -> Option<&'static str> {
-        match (self, key) {
-            // Without a rate the clients of a server ask in a closed loop.
-            (Self::Serve, LoadKey::Rate) => None,
-            _ => key.default(),
-        }
-    }
-
     /// Its row.
     #[must_use]
     pub const fn facts(self) -> &'static PatternFacts {
@@ -370,37 +297,12 @@ impl PatternKind {
         }
     }
 
-    /// Whether this can be asked of it.
+    /// Whether two processes take part, one at each end of a channel.
     #[must_use]
-    pub fn takes(self, key: LoadKey) -> bool {
-        self.facts().load.contains(&key)
+    pub fn is_pair(self) -> bool {
+        self.facts().ends == Ends::Pair
     }
 }
 
 /// Bytes of what acknowledges messages, if they are not shorter: room for a whole stamp.
-const CREDIT: usize = 8;
-
-impl Load {
-    /// The part that concerns `pattern`.
-    #[must_use]
-    pub fn of(&self, pattern: PatternKind) -> Self {
-        let mut kept = self.kept(pattern.facts().load);
-        // A share is one of a closed loop that only the pattern rate has.
-        if pattern == PatternKind::Serve {
-            kept.rate = kept.rate.filter(|rate| matches!(rate, Offered::PerSecond(_)));
-        }
-        kept
-    }
-
-    /// Bytes of what comes back for messages of `size` bytes.
-    #[must_use]
-    pub fn answer(&self, pattern: PatternKind, size: usize) -> usize {
-        match pattern.facts().exchange {
-            Exchange::RoundTrip | Exchange::Request if self.reply > 0 => {
-                usize::try_from(self.reply).unwrap_or(usize::MAX)
-            }
-            Exchange::RoundTrip | Exchange::Request => size,
-            Exchange::OneWay => size.min(CREDIT),
-        }
-    }
-}
+pub(crate) const CREDIT: usize = 8;

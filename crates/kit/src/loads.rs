@@ -7,14 +7,16 @@ use crate::words::Words;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use ipcperf_core::{
-    Arrivals, FollowIn, Load, LoadError, LoadKey, Namespace, Network, Offered, PatternKind,
-    PayloadFile, ServerStyle, Touch, Transform,
+    FollowIn, Load, LoadError, LoadKey, Namespace, Offered, PatternKind, PayloadFile, Touch,
 };
 use ipcperf_engine::source::PayloadSource;
 use std::collections::BTreeMap;
 
 /// Shares of the peak that make a curve of latency over load, in percent.
 const CURVE: [f64; 6] = [10.0, 25.0, 50.0, 75.0, 90.0, 95.0];
+
+/// What is asked of the pattern rate where no rate was typed: all of the curve.
+const WHOLE_CURVE: &str = "10%..95%";
 
 /// The value of a key that is only switched on.
 const ON: &str = "on";
@@ -23,35 +25,20 @@ const ON: &str = "on";
 #[derive(Clone, Debug, Default)]
 pub struct LoadArgs(pub BTreeMap<LoadKey, String>);
 
-/// Takes a list, with commas or with its flag again and again.
-fn listed(arg: Arg) -> Arg {
-    arg.action(ArgAction::Append)
-}
-
 impl Args for LoadArgs {
     fn augment_args(command: Command) -> Command {
         command.args(LoadKey::ALL.iter().map(|key| {
-            let arg = Arg::new(key.name()).long(key.name()).help(key.help());
-            match (key, key.values()) {
-                (_, "") => arg.action(ArgAction::SetTrue),
-                (LoadKey::Transform, values) => {
-                    let words = Words::of(Transform::ALL, Transform::name);
-                    listed(arg).value_name(values).value_parser(words)
-                }
-                (LoadKey::Arrivals, values) => {
-                    let words = Words::of(Arrivals::ALL, Arrivals::name);
-                    listed(arg).value_name(values).value_parser(words)
-                }
-                (LoadKey::Net, values) => {
-                    let words = Words::of(Network::ALL, Network::name);
-                    listed(arg).value_name(values).value_parser(words)
-                }
-                (LoadKey::Style, values) => {
-                    let words = Words::of(ServerStyle::ALL, ServerStyle::name);
-                    listed(arg).value_name(values).value_parser(words)
-                }
-                (_, "FILES") => listed(arg).value_name("FILES").value_hint(ValueHint::FilePath),
-                (_, values) => listed(arg).value_name(values),
+            let facts = key.facts();
+            let arg = Arg::new(key.name()).long(key.name()).help(facts.help);
+            if facts.values.is_empty() {
+                return arg.action(ArgAction::SetTrue);
+            }
+            // A list, with commas or with the flag again and again.
+            let listed = arg.value_name(facts.values).action(ArgAction::Append);
+            match (facts.values, facts.words) {
+                ("FILES", _) => listed.value_hint(ValueHint::FilePath),
+                (_, []) => listed,
+                (_, words) => listed.value_parser(Words(words.to_vec())),
             }
         }))
     }
@@ -95,11 +82,11 @@ impl LoadArgs {
 pub fn loads(args: &LoadArgs, patterns: &[PatternKind], touch: Touch) -> Result<Vec<Load>, Stop> {
     let mut loads = vec![Load::default()];
     for key in LoadKey::ALL {
-        let mut takers = patterns.iter().filter(|pattern| pattern.takes(*key)).peekable();
-        let is_taken = takers.peek().is_some();
-        let default = takers.find_map(|pattern| pattern.default_of(*key));
-        let Some(given) = args.0.get(key).map(String::as_str).or(default) else { continue };
-        if !is_taken {
+        // Without a rate the clients of a server ask in a closed loop; a load of a pattern has its other defaults.
+        let is_curve = *key == LoadKey::Rate && patterns.contains(&PatternKind::Rate);
+        let usual = is_curve.then_some(WHOLE_CURVE);
+        let Some(given) = args.0.get(key).map(String::as_str).or(usual) else { continue };
+        if !patterns.iter().any(|pattern| pattern.takes(*key)) {
             let takers = PatternKind::ALL.iter().filter(|pattern| pattern.takes(*key));
             let names = takers.map(|pattern| pattern.name()).collect::<Vec<_>>().join(" or ");
             return Err(Stop::usage(format!("--{key} needs the pattern {names}: add -p")));
@@ -156,7 +143,7 @@ fn refuse_shares(rates: &[String], patterns: &[PatternKind]) -> Result<(), Stop>
 
 /// Options that cannot be combined.
 fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<String> {
-    for key in LoadKey::ALL.iter().filter(|key| key.changes_figures()) {
+    for key in LoadKey::ALL.iter().filter(|key| key.facts().changes_figures) {
         let lacks = |pattern: &&PatternKind| !pattern.takes(*key);
         if let Some(pattern) = patterns.iter().find(lacks).filter(|_| load.value(*key).is_some()) {
             return Some(format!(
@@ -239,7 +226,7 @@ mod tests {
 
     fn words(args: &LoadArgs, patterns: &[PatternKind]) -> Vec<String> {
         let loads = loads(args, patterns, Touch::CacheLine).expect("good flags");
-        loads.iter().map(|load| load.words().join(" ")).collect()
+        loads.iter().map(|load| load.of(patterns[0]).words().join(" ")).collect()
     }
 
     #[test]

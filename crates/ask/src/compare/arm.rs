@@ -70,7 +70,7 @@ pub(crate) fn cells(
 
 /// What can be asked for by its name alone.
 fn switch(word: &str) -> Option<LoadKey> {
-    word.parse::<LoadKey>().ok().filter(|key| key.values().is_empty())
+    word.parse::<LoadKey>().ok().filter(|key| key.facts().values.is_empty())
 }
 
 /// A word that is no part of a cell, with the nearest that is.

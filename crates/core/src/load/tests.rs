@@ -9,7 +9,7 @@ fn a_program_is_named_in_the_identity_as_it_is_typed() {
         let follow = words.iter().map(|word| (*word).to_owned()).collect();
         Load { follow, ..Load::default() }
     };
-    assert_eq!(of(&["./echo"]).of(PatternKind::Burst).words(), ["follow=./echo"]);
+    assert_eq!(of(&["./echo"]).of(PatternKind::PingPong).words(), ["follow=./echo"]);
     assert_eq!(of(&["python3", "echo.py"]).words(), ["follow=\"python3 echo.py\""]);
     let quoted = of(&["sh", "-c", "it's", ""]);
     assert_eq!(quoted.program().as_deref(), Some(r"sh -c 'it'\''s' ''"));
@@ -50,7 +50,7 @@ fn a_load_keeps_what_concerns_its_pattern_and_reads_as_words() {
 fn a_load_of_a_pattern_has_what_its_row_says_and_nothing_else() {
     let mut all = Load::default();
     for key in LoadKey::ALL {
-        let text = match key.values() {
+        let text = match key.facts().values {
             "TIMES" => "1ms",
             "RATES" => "10",
             "ARRIVALS" => "constant",
@@ -73,8 +73,8 @@ fn a_load_of_a_pattern_has_what_its_row_says_and_nothing_else() {
             PatternKind::ALL.iter().filter(|one| all.of(**one).value(*key).is_some()).collect();
         let rows: Vec<_> = PatternKind::ALL.iter().filter(|one| one.takes(*key)).collect();
         assert!(takers == rows && !rows.is_empty(), "{key}: {takers:?}, but {rows:?}");
-        for value in key.default().iter().flat_map(|default| default.split("..")) {
-            assert_eq!(Load::default().set(*key, value), Ok(()), "{key}");
+        if let Some(default) = key.facts().default {
+            assert_eq!(Load::default().set(*key, default), Ok(()), "{key}");
         }
     }
 }
