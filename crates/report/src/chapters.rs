@@ -6,7 +6,7 @@ use crate::fittest::fitness;
 use crate::judge::{
     Choice, MetricKind, Reading, Relation, Relations, lost_its_rounds, lost_too_much, margin,
 };
-use crate::{advice, text, words};
+use crate::{advice, marks, text};
 use ipcperf_core::result::{Cell, Metric, ResultSet, Status};
 use ipcperf_core::{Ends, Idle, Load, PatternKind, Placement, Seat, Touch, Wait};
 pub(crate) use ipcperf_judge::label::{curve, label, name};
@@ -22,12 +22,19 @@ pub(crate) struct Chapter<'a> {
     pub(crate) sections: Vec<Section<'a>>,
 }
 
-impl Chapter<'_> {
+impl<'a> Chapter<'a> {
+    pub(crate) fn blocks(&self) -> impl Iterator<Item = &Block<'a>> {
+        self.sections.iter().flat_map(|section| &section.blocks)
+    }
+
+    /// Whether this is so of one of its cells.
+    pub(crate) fn has(&self, is_so: impl Fn(&Cell) -> bool) -> bool {
+        self.blocks().flat_map(|block| &block.rows).any(|row| is_so(row.cell))
+    }
+
     /// The heading of a self. Where it matters it says whether replies hold back what is sent next.
     pub(crate) fn title(&self) -> String {
-        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
-        let is_loaded =
-            blocks.flat_map(|block| &block.rows).any(|row| !row.cell.key.load.is_plain());
+        let is_loaded = self.has(|cell| !cell.key.load.is_plain());
         let facts = self.pattern.facts();
         let what = match self.kind {
             MetricKind::Cpu => format!("CPU per {}", facts.cost_of),
@@ -280,7 +287,7 @@ pub(crate) fn marked_name(cell: &Cell) -> String {
 
 fn marked(cell: &Cell, words: String) -> String {
     match cell.key.wait {
-        Wait::SpinThenBlock => format!("{words} {}", words::BRIEFLY),
+        Wait::SpinThenBlock => format!("{words} {}", marks::BRIEFLY),
         _ => words,
     }
 }

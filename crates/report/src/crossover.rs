@@ -4,9 +4,9 @@ use crate::Specs;
 use crate::compare;
 use crate::figures::{self, NONE};
 use crate::judge::{Point, Search, between, times};
+use crate::marks;
 use crate::table::{grade_words, masthead, reasons};
 use crate::text::{counted, join};
-use crate::words;
 use ipcperf_core::result::{Cell, ResultSet};
 use ipcperf_core::units::format_duration;
 use ipcperf_core::{Axis, Figure};
@@ -230,7 +230,7 @@ pub(crate) fn doc(set: &ResultSet) -> Option<Doc> {
         let has_modes = cells.map(|cell| cell.text("")).any(|cell| cell.ends_with('*'));
         body.table(table);
         if has_modes {
-            body.say(Tone::Quiet, words::ONE_OF_TWO);
+            body.say(Tone::Quiet, marks::ONE_OF_TWO);
         }
         body.list(reasons(set).into_iter().map(|line| Line { tone: Tone::Doubt, ..line }));
     });

@@ -1,6 +1,8 @@
 //! Observations as rows of columns that are always the same, for a spreadsheet, a data frame or a database: one row for
 //! each cell, for each of its rounds, or for each document. `docs/RESULTS.md` lists the columns.
 
+use crate::columns::field::{CsvField, count, flag, float, text, time};
+use crate::columns::{self, NEXT, placed};
 use crate::versus::Versus;
 use crate::{Specs, pipelines, text};
 use ipcperf_core::result::{Cell, ResultSet, Round, Severity, Status};
@@ -8,6 +10,7 @@ pub(crate) use ipcperf_render::csv::{Column, line, number, render_values};
 use ipcperf_render::csv::{row, seen};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::LazyLock;
 use std::{fmt, io};
 
 /// What one row is about.
@@ -23,10 +26,10 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// The columns, from left to right.
-    fn columns(self) -> Vec<Column> {
+    /// The fields, from left to right.
+    fn fields(self) -> Vec<CsvField> {
         match self {
-            Self::Cells => [RUN, WHICH, OF_A_CELL, ORIGIN].concat(),
+            Self::Cells => [RUN, WHICH, OF_A_CELL.as_slice(), ORIGIN].concat(),
             Self::Rounds => [RUN, WHICH, OF_A_ROUND, ORIGIN].concat(),
             Self::Runs => [RUN, OF_A_RUN, ORIGIN].concat(),
         }
@@ -36,225 +39,139 @@ impl Rows {
     /// kernel `6.12.57` would be a date, and a column that is empty in one file a text.
     #[must_use]
     pub fn duckdb(self) -> String {
-        let columns = self.columns();
-        let typed = columns.iter().map(|(name, _)| format!("'{name}': '{}'", sql_type(name)));
+        let fields = self.fields().into_iter();
+        let typed = fields.map(|CsvField { column, holds }| format!("'{}': '{holds}'", column.0));
         format!("columns = {{{}}}\n", typed.collect::<Vec<_>>().join(", "))
     }
 }
 
-/// What a column holds, in the words of SQL. Numbers are `DOUBLE` unless they are in this list.
-fn sql_type(column: &str) -> &'static str {
-    match column {
-        "run" => "TIMESTAMP",
-        "proved" | "saturated" | "verified" | "interrupted" | "autogroup" | "is_reference"
-        | "within_margin" => "BOOLEAN",
-        "size_bytes"
-        | "round"
-        | "order"
-        | "lead_cpu"
-        | "follow_cpu"
-        | "batch"
-        | "accepted_rounds"
-        | "p50_modes"
-        | "messages"
-        | "moved"
-        | "bytes"
-        | "lost"
-        | "unanswered"
-        | "cells"
-        | "measured"
-        | "errors"
-        | "warnings"
-        | "pairs"
-        | "hz"
-        | "sched_rt_runtime_us" => "BIGINT",
-        "machine" | "kernel" | "grade" | "id" | "mechanism" | "wait" | "pattern" | "placement"
-        | "idle" | "touch" | "load" | "knobs" | "status" | "reason" | "timing" | "bound"
-        | "rejected" | "command" | "findings" | "run_id" | "tool" | "cpu_model" | "microcode"
-        | "frequency" | "idle_driver" | "mitigations" | "preemption" | "sched_ext"
-        | "sched_features" | "shmem_huge_pages" | "host" | "labels" | "stage" | "reference"
-        | "statement" => "VARCHAR",
-        _ => "DOUBLE",
-    }
-}
-
 /// Which run, and where: first in every row.
-const RUN: &[Column] = &[
-    ("run", "/run/started"),
-    ("machine", "/run/machine"),
-    ("kernel", "/run/kernel"),
-    ("grade", "/run/grade"),
+const RUN: &[CsvField] = &[
+    time("run", "/run/started"),
+    text("machine", "/run/machine"),
+    text("kernel", "/run/kernel"),
+    text("grade", "/run/grade"),
 ];
 
 /// Which cell.
-const WHICH: &[Column] = &[
-    ("id", "/id"),
-    ("mechanism", "/mechanism"),
-    ("wait", "/wait"),
-    ("pattern", "/pattern"),
-    ("size_bytes", "/size_bytes"),
-    ("placement", "/placement"),
-    ("idle", "/idle"),
-    ("touch", "/touch"),
-    ("load", "/words/load"),
-    ("knobs", "/words/knobs"),
-    ("status", "/status"),
-    ("reason", "/reason"),
+const WHICH: &[CsvField] = &[
+    text("id", "/id"),
+    text("mechanism", "/mechanism"),
+    text("wait", "/wait"),
+    text("pattern", "/pattern"),
+    count("size_bytes", "/size_bytes"),
+    text("placement", "/placement"),
+    text("idle", "/idle"),
+    text("touch", "/touch"),
+    text("load", "/words/load"),
+    text("knobs", "/words/knobs"),
+    text("status", "/status"),
+    text("reason", "/reason"),
 ];
 
-const OF_A_CELL: &[Column] = &[
-    ("lead_cpu", "/cpus/0"),
-    ("follow_cpu", "/cpus/1"),
-    ("timing", "/timing/mode"),
-    ("batch", "/timing/batch"),
-    ("accepted_rounds", "/words/rounds"),
-    ("stage", "/words/stage"),
-    ("is_reference", "/words/is_reference"),
-    ("reference", "/versus/reference"),
-    ("ratio", "/versus/ratio"),
-    ("ratio_low", "/versus/ci95/0"),
-    ("ratio_high", "/versus/ci95/1"),
-    ("pairs", "/versus/pairs"),
-    ("statement", "/versus/statement"),
-    ("within_margin", "/versus/within_margin"),
-    ("verified", "/verified"),
-    ("messages", "/messages"),
-    ("lost", "/lost"),
-    ("min_ns", "/times/min/value"),
-    ("p50_ns", "/times/p50/value"),
-    ("p50_low_ns", "/times/p50/ci95/0"),
-    ("p50_high_ns", "/times/p50/ci95/1"),
-    ("p50_modes", "/words/modes"),
-    ("mean_ns", "/times/mean/value"),
-    ("mean_low_ns", "/times/mean/ci95/0"),
-    ("mean_high_ns", "/times/mean/ci95/1"),
-    ("p90_ns", "/times/p90/value"),
-    ("p99_ns", "/times/p99/value"),
-    ("p99_low_ns", "/times/p99/ci95/0"),
-    ("p99_high_ns", "/times/p99/ci95/1"),
-    ("p99_9_ns", "/times/p99.9/value"),
-    ("p99_99_ns", "/times/p99.99/value"),
-    ("p99_999_ns", "/times/p99.999/value"),
-    ("max_ns", "/times/max/value"),
-    ("bytes_per_second", "/bytes_per_second/value"),
-    ("bytes_per_second_low", "/bytes_per_second/ci95/0"),
-    ("bytes_per_second_high", "/bytes_per_second/ci95/1"),
-    ("messages_per_second", "/messages_per_second/value"),
-    ("messages_per_second_low", "/messages_per_second/ci95/0"),
-    ("messages_per_second_high", "/messages_per_second/ci95/1"),
-    ("requests_per_second", "/requests/value"),
-    ("requests_per_second_low", "/requests/ci95/0"),
-    ("requests_per_second_high", "/requests/ci95/1"),
-    ("offered_per_second", "/offered_per_second/value"),
-    ("achieved_per_second", "/achieved_per_second/value"),
-    ("jain", "/jain/value"),
-    ("cpu_ns_per_message", "/cpu_ns_per_message/total"),
-    ("cpu_ns_per_message_low", "/cpu_ns_per_message/ci95/0"),
-    ("cpu_ns_per_message_high", "/cpu_ns_per_message/ci95/1"),
-    ("lead_cpu_ns_per_message", "/cpu_ns_per_message/lead"),
-    ("follow_cpu_ns_per_message", "/cpu_ns_per_message/follow"),
-    ("user_cpu_ns_per_message", "/cpu_ns_per_message/user"),
-    ("system_cpu_ns_per_message", "/cpu_ns_per_message/system"),
-    ("machine_cpu_ns_per_message", "/machine_cpu_ns_per_message/value"),
-    ("energy_nj_per_message", "/energy_nj_per_message/value"),
-    ("syscalls_per_message", "/syscalls_per_message"),
-    ("context_switches_per_message", "/context_switches_per_message"),
-    ("voluntary_switches_per_message", "/voluntary_switches_per_message"),
-    ("involuntary_switches_per_message", "/involuntary_switches_per_message"),
-    ("page_faults_per_message", "/page_faults_per_message"),
-    ("ipis_per_message", "/ipis_per_message"),
-    ("bound", "/bound/name"),
-    ("bound_value", "/bound/value"),
-    ("bound_ratio", "/bound/ratio"),
-    ("bare", "/of_bare/mechanism"),
-    ("of_bare", "/of_bare/ratio"),
-    ("of_bare_low", "/of_bare/ci95/0"),
-    ("of_bare_high", "/of_bare/ci95/1"),
-    ("of_ours", "/of_ours/ratio"),
-    ("of_ours_low", "/of_ours/ci95/0"),
-    ("of_ours_high", "/of_ours/ci95/1"),
+/// Values of a cell: those of the columns of tables, and others.
+static OF_A_CELL: LazyLock<Vec<CsvField>> = LazyLock::new(|| {
+    let of_columns = columns::all().flat_map(|column| {
+        let places = std::iter::once(column.csv_after).chain(std::iter::repeat(NEXT));
+        places.zip(column.csv.iter().copied())
+    });
+    placed(OTHERS_OF_A_CELL.to_vec(), of_columns, |field| field.column.0)
+});
+
+const OTHERS_OF_A_CELL: &[CsvField] = &[
+    count("lead_cpu", "/cpus/0"),
+    count("follow_cpu", "/cpus/1"),
+    text("timing", "/timing/mode"),
+    count("batch", "/timing/batch"),
+    count("accepted_rounds", "/words/rounds"),
+    text("stage", "/words/stage"),
+    flag("verified", "/verified"),
+    count("messages", "/messages"),
+    float("min_ns", "/times/min/value"),
+    float("p99_99_ns", "/times/p99.99/value"),
+    float("p99_999_ns", "/times/p99.999/value"),
 ];
 
-const OF_A_ROUND: &[Column] = &[
-    ("round", "/round/round"),
-    ("order", "/round/order"),
-    ("stage", "/round/stage"),
-    ("rejected", "/round/rejected"),
-    ("proved", "/round/proof/holds"),
-    ("lead_cpu", "/round/cpus/0"),
-    ("follow_cpu", "/round/cpus/1"),
-    ("messages", "/round/messages"),
-    ("moved", "/round/moved"),
-    ("bytes", "/round/bytes"),
-    ("lost", "/round/lost"),
-    ("unanswered", "/round/unanswered"),
-    ("elapsed_ns", "/round/elapsed_ns"),
-    ("planned_ns", "/round/planned_ns"),
-    ("p50_ns", "/round/p50_ns"),
-    ("mean_ns", "/round/mean_ns"),
-    ("min_ns", "/words/min"),
-    ("max_ns", "/words/max"),
-    ("messages_per_second", "/round/messages_per_second"),
-    ("offered_per_second", "/round/offered_per_second"),
-    ("achieved_per_second", "/round/achieved_per_second"),
-    ("saturated", "/round/saturated"),
-    ("jain", "/round/fan/jain"),
-    ("lead_cpu_ns", "/round/cpu_ns/lead"),
-    ("follow_cpu_ns", "/round/cpu_ns/follow"),
-    ("user_cpu_ns", "/round/cpu_ns/user"),
-    ("system_cpu_ns", "/round/cpu_ns/system"),
-    ("cacheline_rtt_ns", "/round/covariates/cacheline_rtt_ns"),
-    ("cacheline_rtt_after_ns", "/round/covariates/cacheline_rtt_after_ns"),
-    ("ipis", "/round/covariates/ipis"),
-    ("steal_ns", "/round/covariates/steal_ns"),
-    ("machine_window_ns", "/round/covariates/machine_window_ns"),
-    ("machine_busy_ns", "/round/covariates/machine_busy_ns"),
-    ("energy_uj", "/round/covariates/energy_uj"),
-    ("lead_voluntary_switches", "/round/covariates/lead/voluntary_switches"),
-    ("lead_involuntary_switches", "/round/covariates/lead/involuntary_switches"),
-    ("lead_minor_faults", "/round/covariates/lead/minor_faults"),
-    ("lead_major_faults", "/round/covariates/lead/major_faults"),
-    ("lead_migrations", "/round/covariates/lead/migrations"),
-    ("lead_run_delay_ns", "/round/covariates/lead/run_delay_ns"),
-    ("lead_step_ns", "/round/covariates/lead/step_ns"),
-    ("follow_voluntary_switches", "/round/covariates/follow/voluntary_switches"),
-    ("follow_involuntary_switches", "/round/covariates/follow/involuntary_switches"),
-    ("follow_minor_faults", "/round/covariates/follow/minor_faults"),
-    ("follow_major_faults", "/round/covariates/follow/major_faults"),
-    ("follow_migrations", "/round/covariates/follow/migrations"),
-    ("follow_run_delay_ns", "/round/covariates/follow/run_delay_ns"),
-    ("follow_step_ns", "/round/covariates/follow/step_ns"),
+const OF_A_ROUND: &[CsvField] = &[
+    count("round", "/round/round"),
+    count("order", "/round/order"),
+    text("stage", "/round/stage"),
+    text("rejected", "/round/rejected"),
+    flag("proved", "/round/proof/holds"),
+    count("lead_cpu", "/round/cpus/0"),
+    count("follow_cpu", "/round/cpus/1"),
+    count("messages", "/round/messages"),
+    count("moved", "/round/moved"),
+    count("bytes", "/round/bytes"),
+    count("lost", "/round/lost"),
+    count("unanswered", "/round/unanswered"),
+    float("elapsed_ns", "/round/elapsed_ns"),
+    float("planned_ns", "/round/planned_ns"),
+    float("p50_ns", "/round/p50_ns"),
+    float("mean_ns", "/round/mean_ns"),
+    float("min_ns", "/words/min"),
+    float("max_ns", "/words/max"),
+    float("messages_per_second", "/round/messages_per_second"),
+    float("offered_per_second", "/round/offered_per_second"),
+    float("achieved_per_second", "/round/achieved_per_second"),
+    flag("saturated", "/round/saturated"),
+    float("jain", "/round/fan/jain"),
+    float("lead_cpu_ns", "/round/cpu_ns/lead"),
+    float("follow_cpu_ns", "/round/cpu_ns/follow"),
+    float("user_cpu_ns", "/round/cpu_ns/user"),
+    float("system_cpu_ns", "/round/cpu_ns/system"),
+    float("cacheline_rtt_ns", "/round/covariates/cacheline_rtt_ns"),
+    float("cacheline_rtt_after_ns", "/round/covariates/cacheline_rtt_after_ns"),
+    float("ipis", "/round/covariates/ipis"),
+    float("steal_ns", "/round/covariates/steal_ns"),
+    float("machine_window_ns", "/round/covariates/machine_window_ns"),
+    float("machine_busy_ns", "/round/covariates/machine_busy_ns"),
+    float("energy_uj", "/round/covariates/energy_uj"),
+    float("lead_voluntary_switches", "/round/covariates/lead/voluntary_switches"),
+    float("lead_involuntary_switches", "/round/covariates/lead/involuntary_switches"),
+    float("lead_minor_faults", "/round/covariates/lead/minor_faults"),
+    float("lead_major_faults", "/round/covariates/lead/major_faults"),
+    float("lead_migrations", "/round/covariates/lead/migrations"),
+    float("lead_run_delay_ns", "/round/covariates/lead/run_delay_ns"),
+    float("lead_step_ns", "/round/covariates/lead/step_ns"),
+    float("follow_voluntary_switches", "/round/covariates/follow/voluntary_switches"),
+    float("follow_involuntary_switches", "/round/covariates/follow/involuntary_switches"),
+    float("follow_minor_faults", "/round/covariates/follow/minor_faults"),
+    float("follow_major_faults", "/round/covariates/follow/major_faults"),
+    float("follow_migrations", "/round/covariates/follow/migrations"),
+    float("follow_run_delay_ns", "/round/covariates/follow/run_delay_ns"),
+    float("follow_step_ns", "/round/covariates/follow/step_ns"),
 ];
 
-const OF_A_RUN: &[Column] = &[
-    ("command", "/run/command"),
-    ("duration_s", "/run/duration_s"),
-    ("cells", "/run/cells"),
-    ("measured", "/run/measured"),
-    ("errors", "/run/errors"),
-    ("warnings", "/run/warnings"),
-    ("findings", "/run/findings"),
+const OF_A_RUN: &[CsvField] = &[
+    text("command", "/run/command"),
+    float("duration_s", "/run/duration_s"),
+    count("cells", "/run/cells"),
+    count("measured", "/run/measured"),
+    count("errors", "/run/errors"),
+    count("warnings", "/run/warnings"),
+    text("findings", "/run/findings"),
 ];
 
 /// Where it comes from: last in every row.
-const ORIGIN: &[Column] = &[
-    ("run_id", "/run/run_id"),
-    ("interrupted", "/run/interrupted"),
-    ("tool", "/run/tool"),
-    ("cpu_model", "/run/cpu_model"),
-    ("microcode", "/run/microcode"),
-    ("frequency", "/run/frequency"),
-    ("idle_driver", "/run/idle_driver"),
-    ("mitigations", "/run/mitigations"),
-    ("preemption", "/run/preemption"),
-    ("hz", "/run/hz"),
-    ("sched_ext", "/run/sched_ext"),
-    ("autogroup", "/run/autogroup"),
-    ("sched_features", "/run/sched_features"),
-    ("sched_rt_runtime_us", "/run/sched_rt_runtime_us"),
-    ("shmem_huge_pages", "/run/shmem_huge_pages"),
-    ("host", "/run/host"),
-    ("labels", "/run/labels"),
+const ORIGIN: &[CsvField] = &[
+    text("run_id", "/run/run_id"),
+    flag("interrupted", "/run/interrupted"),
+    text("tool", "/run/tool"),
+    text("cpu_model", "/run/cpu_model"),
+    text("microcode", "/run/microcode"),
+    text("frequency", "/run/frequency"),
+    text("idle_driver", "/run/idle_driver"),
+    text("mitigations", "/run/mitigations"),
+    text("preemption", "/run/preemption"),
+    count("hz", "/run/hz"),
+    text("sched_ext", "/run/sched_ext"),
+    flag("autogroup", "/run/autogroup"),
+    text("sched_features", "/run/sched_features"),
+    count("sched_rt_runtime_us", "/run/sched_rt_runtime_us"),
+    text("shmem_huge_pages", "/run/shmem_huge_pages"),
+    text("host", "/run/host"),
+    text("labels", "/run/labels"),
 ];
 
 /// What every row of a document has.
@@ -327,7 +244,7 @@ impl Rows {
     /// # Errors
     /// `out` refuses the bytes.
     pub fn head(self, out: &mut dyn io::Write) -> io::Result<()> {
-        line(self.columns().iter().map(|(name, _)| (*name).to_owned()), out)
+        line(self.fields().iter().map(|field| field.column.0.to_owned()), out)
     }
 
     /// The rows of one document; `specs` has the facts by which an older one gets its references.
@@ -336,8 +253,8 @@ impl Rows {
     /// `out` refuses the bytes.
     pub fn write(self, set: &ResultSet, specs: &Specs, out: &mut dyn io::Write) -> io::Result<()> {
         let run = json!({ "run": run(set) });
-        let fields = |columns: &[Column], value: &Value| {
-            row(columns.iter().map(|column| seen(value, column)))
+        let fields = |fields: &[CsvField], value: &Value| {
+            row(fields.iter().map(|field| seen(value, &field.column)))
         };
         let (first, origin) = (fields(RUN, &run), fields(ORIGIN, &run));
         if self == Self::Runs {
@@ -357,7 +274,7 @@ impl Rows {
             value["jain"] = serde_json::to_value(cell.jain())?;
             let which = fields(WHICH, &value);
             if self == Self::Cells {
-                writeln!(out, "{first},{which},{},{origin}", fields(OF_A_CELL, &value))?;
+                writeln!(out, "{first},{which},{},{origin}", fields(&OF_A_CELL, &value))?;
                 continue;
             }
             for round in &cell.rounds {
@@ -507,7 +424,7 @@ mod tests {
         let manual = include_str!("../../../docs/RESULTS.md");
         for (heading, columns) in [
             ("### Columns of every row", &[RUN, WHICH, ORIGIN].concat()[..]),
-            ("### Columns of a cell", OF_A_CELL),
+            ("### Columns of a cell", &OF_A_CELL),
             ("### Columns of a round", OF_A_ROUND),
             ("### Columns of a run", OF_A_RUN),
         ] {
@@ -516,7 +433,7 @@ mod tests {
             let heads = lines.map(|line| line.split('|').nth(1).unwrap_or_default());
             let named: Vec<&str> =
                 heads.flat_map(|head| head.split('`').skip(1).step_by(2)).collect();
-            let names: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+            let names: Vec<&str> = columns.iter().map(|field| field.column.0).collect();
             assert_eq!(named, names, "{heading}");
         }
     }

@@ -24,6 +24,7 @@ mod fittest;
 mod json;
 mod list;
 mod machine;
+mod marks;
 mod overview;
 mod pictures;
 mod pipelines;
@@ -55,7 +56,8 @@ pub use selftest::selftest;
 pub use specs::Specs;
 pub use table::{counted_findings, finding_text, finding_words, grade_words, machine};
 pub use trend::{CellFigure, CellFigures, DatedResult, Trend, figures_of, trend, trends};
-pub use words::{TWO_MODES, Vocabulary, Word, WordKind, word};
+pub use marks::TWO_MODES;
+pub use words::{Vocabulary, Word, WordKind, word};
 
 pub use ipcperf_judge::{
     Arms, Incomparable, Limit, LoadError, Outcome, ProgramFigure, Programs, Recorded, Repeatable,

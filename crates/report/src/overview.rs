@@ -3,13 +3,13 @@
 use crate::advice::{limits, without_p99};
 use crate::answers::{Contest, Contestant, MOST_ARMS, Survey, caveats};
 use crate::chapters::{Conditions, Row as Alone, label, unmeasured};
-use crate::columns::{Column as Figures, mark, other_mode_of};
+use crate::columns::{self, mark, other_mode_of};
 use crate::figures::{self, NONE, or_none};
 use crate::fittest::FACTS;
 use crate::judge::{MetricKind, ROUND_TRIP, Relation, lost_its_rounds, percent};
 use crate::pictures::{Anchors, Mechanism, mechanisms};
 use crate::table::{grade_words, masthead};
-use crate::{Specs, Style, text, words};
+use crate::{Specs, Style, marks, text};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
 use ipcperf_core::{Capability, OnClose, PatternKind, Placement, Spec, Wait};
 use ipcperf_render::doc::{Cell as Words, Chart, Column, Doc, Layout, Line, Row, Table, Tone};
@@ -252,9 +252,9 @@ impl<'a> Overview<'a> {
 
     fn table(&self, anchors: &Anchors) -> Table {
         let Some(contest) = &self.contest else { return Table::default() };
-        let of = |name| Figures::Quantile(name);
+        let p99 = |row: &Shown<'_>| row.own(|cell| columns::quantile(cell, "p99"));
         let margin = contest.margin;
-        let has_p99 = self.rows.iter().any(|row| row.own(of("p99")) != NONE);
+        let has_p99 = self.rows.iter().any(|row| p99(row) != NONE);
         let [(one_cpu_head, one_cpu), (stream_head, stream), (larger_head, larger)] =
             self.places(contest);
         let mut columns: Vec<(Column, Vec<String>)> = Vec::new();
@@ -268,7 +268,7 @@ impl<'a> Overview<'a> {
         add(Column::text(format!("{} round trip", in_words(contest.size))), &|row| {
             row.cell.map_or_else(|| row.base.to_owned(), label)
         });
-        add(Column::number("p50").drawn(), &|row| unmarked(&row.own(Figures::Figure)));
+        add(Column::number("p50").drawn(), &|row| unmarked(&row.own(columns::figure)));
         if contest.ordered().len() > 1 {
             let reference = base(&contest.reference().cell.key.mechanism);
             let reference = text::clip(reference, LONGEST_HEAD, false);
@@ -277,13 +277,15 @@ impl<'a> Overview<'a> {
             });
         }
         if has_p99 {
-            add(Column::number("p99").rank(1), &|row| row.own(of("p99")));
+            add(Column::number("p99").rank(1), &p99);
         } else {
             add(Column::number(larger_head.clone()).rank(1), &|row| self.at(row, larger));
         }
         add(Column::number(one_cpu_head).rank(2), &|row| self.at(row, one_cpu));
         add(Column::number(stream_head).rank(3), &|row| self.at(row, stream));
-        add(Column::number("CPU/msg").rank(4), &|row| row.own(Figures::Cpu));
+        add(Column::number("CPU/msg").rank(4), &|row| {
+            row.own(|own| or_none(columns::cost(own.cell), figures::nanos))
+        });
         add(Column::text("dead peer").rank(5), &|row| {
             or_none(row.spec, |spec| {
                 match spec.on_death {
@@ -315,8 +317,8 @@ impl<'a> Overview<'a> {
             // Of two modes both figures are shown.
             let own = row.cell.map(|cell| Alone::alone(cell, ROUND_TRIP));
             if let Some(own) = own.filter(Alone::is_two_mode) {
-                let mode = unmarked(&Figures::Figure.second(&own));
-                let rounds = format!("or {}", Figures::Mechanism.second(&own).trim());
+                let mode = unmarked(&columns::figure_of_other_mode(&own));
+                let rounds = format!("or {}", columns::rounds_of_other_mode(&own).trim());
                 let both = cells.iter_mut().zip([rounds, mode]);
                 for (cell, words) in both {
                     *cell = std::mem::take(cell).below(Tone::Plain, words);
@@ -434,7 +436,7 @@ impl<'a> Overview<'a> {
                 some(&split)
             ));
         }
-        let batched = bases(&|cell| mark(cell) == words::BATCH);
+        let batched = bases(&|cell| mark(cell) == marks::BATCH);
         if !batched.is_empty() {
             notes.push(format!("{} timed in batches", some(&batched)));
         }
@@ -519,7 +521,7 @@ const BIG: &str = "big messages";
 
 /// A figure without marks that a legend would have to explain.
 fn unmarked(figure: &str) -> String {
-    figure.replace(words::TWO_MODES, "").replace(words::BATCH, "")
+    figure.replace(marks::TWO_MODES, "").replace(marks::BATCH, "")
 }
 
 /// Whether a relation says that the control failed.

@@ -2,7 +2,7 @@
 
 use crate::Style;
 use crate::chapters::{Block, Chapter, Row as Ranked, unmeasured};
-use crate::columns::{self, Column};
+use crate::columns::{self, Column, Room};
 use crate::figures;
 use crate::judge::{MetricKind, Relation};
 use crate::pictures::Anchors;
@@ -73,24 +73,17 @@ pub fn machine(host: &Host, kernel: &Kernel) -> String {
 
 /// The table of a chapter. Cells of each place and way are a group.
 pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
-    let Chapter { pattern, kind, .. } = *chapter;
+    let kind = chapter.kind;
     let shown = columns::shown(chapter, style);
-    let has_cpus = shown.contains(&Column::Cpus);
-    let rank = |column: &Column| match columns::always(kind).contains(column) {
-        true => 0,
-        false => {
-            let wanted = columns::wanted(kind);
-            1 + wanted.iter().position(|other| other == column).unwrap_or(wanted.len())
-        }
-    };
-    let column = |column: &Column| doc::Column {
-        head: match column {
-            Column::Ratio => columns::ratio_head(chapter),
-            column => column.head(pattern, style),
+    let has_cpus = columns::has_many_named_cpus(&chapter.sections);
+    let column = |column: &&Column| doc::Column {
+        head: column.head(chapter, style),
+        is_number: column.is_number,
+        rank: match column.room(kind) {
+            Room::Rank(rank) => rank,
+            Room::Absent | Room::Always => 0,
         },
-        is_number: column.is_number(),
-        rank: rank(column),
-        is_drawn: *column == Column::Figure,
+        is_drawn: column.is_drawn,
         ..doc::Column::default()
     };
     let mut rows = Vec::new();
@@ -103,12 +96,12 @@ pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
         };
         for (at, row) in section.blocks.iter().flat_map(|block| block.rows.iter().enumerate()) {
             let cells = shown.iter().map(|column| {
-                let line = Line::from(column.cell(row, at == 0));
+                let is_shown = at == 0 || !(column.is_once)(chapter.pattern.facts());
+                let line = Line::from(if is_shown { column.cell(row) } else { String::new() });
                 let figure = || kind.of_cell(row.cell).and_then(|metric| metric.value);
-                let is_drawn = style.bars && *column == Column::Figure;
-                let line = line.worth(is_drawn.then(figure).flatten());
-                let link = anchors.link(row.cell).filter(|_| *column == Column::Mechanism);
-                Cell::from(Line { link, ..line }).below(Tone::Plain, column.second(row))
+                let line = line.worth((style.bars && column.is_drawn).then(figure).flatten());
+                let link = anchors.link(row.cell).filter(|_| column.is_name);
+                Cell::from(Line { link, ..line }).below(Tone::Plain, (column.second)(row))
             });
             let remark = row.remark(style.verbose).filter(|_| kind != MetricKind::Cpu);
             let remark = Line::new(Tone::Doubt, remark.unwrap_or_default());
@@ -121,7 +114,7 @@ pub(crate) fn of(chapter: &Chapter, style: &Style, anchors: &Anchors) -> Table {
         columns.push(doc::Column::text("remarks").place(Place::Below));
     }
     rows.iter_mut().for_each(|row| row.cells.truncate(columns.len()));
-    let flexible = shown.iter().position(|column| *column == Column::Mechanism);
+    let flexible = shown.iter().position(|column| column.is_name);
     Table {
         label: chapter.title(),
         flexible: flexible.unwrap_or_default(),
@@ -140,8 +133,7 @@ fn tone(row: &Ranked) -> Tone {
 /// Notes on the ratios of a chapter: how their references were chosen, and why a ratio differs from the quotient of the
 /// figures.
 pub(crate) fn notes(chapter: &Chapter) -> Vec<&'static str> {
-    let blocks = || chapter.sections.iter().flat_map(|section| &section.blocks);
-    let compared = || blocks().filter(|block| block.reference.is_some());
+    let compared = || chapter.blocks().filter(|block| block.reference.is_some());
     let has_ratio = |row: &&Ranked| row.relation.is_some_and(|one| one.relative().is_some());
     let of_modes = |block: &Block| {
         let is_split = block.rows.iter().any(|row| row.relation.is_some() && row.is_two_mode());

@@ -7,152 +7,122 @@ mod word;
 
 pub use word::{Word, WordKind, word};
 
+use crate::columns::{self as tables, Column, Entry, placed};
+use crate::marks::{BATCH, BRIEFLY, TWO_MODES, VERSUS};
+
 use ipcperf_core::findings;
 use std::borrow::Cow;
 use std::sync::LazyLock;
 
-/// The mark of a mechanism that spins before it sleeps.
-pub(crate) const BRIEFLY: &str = "~";
-/// The mark of rounds in two modes.
-pub const TWO_MODES: &str = "*";
-/// What that mark means if there is room for one value.
-pub(crate) const ONE_OF_TWO: &str = "* two modes, the larger one is shown";
-/// The mark of round trips timed in batches.
-pub(crate) const BATCH: &str = "^";
-/// The head of the column of ratios where references of a table differ; otherwise it names the reference.
-pub(crate) const VERSUS: &str = "vs reference";
-
-/// Codes, marks and verdicts, by kind.
-const WORDS: &[Word] = &[
-    word(
+/// Marks in tables.
+const MARKS: &[Entry] = &[
+    (
         BRIEFLY,
-        WordKind::Mark,
         "spins briefly before it sleeps: fast if the peer answers at once, slow after a pause",
         "measure it with your program's pauses: ipcperf run --think 200us",
     ),
-    word(
+    (
         TWO_MODES,
-        WordKind::Mark,
         "The rounds fall into two modes: both values are shown if there is room, the larger mode first, never an average",
         "look for what switches: CPUs that a host moves, idle states (--idle poll); more rounds do not help",
     ),
-    word(
+    (
         BATCH,
-        WordKind::Mark,
         "is the median of batch means, because one round trip is too short to time alone or --batch was given; it hides single slow ones",
         "read the mean as well; single operations have no quantiles here, however long the run is",
     ),
-    word(
+    (
         "+/-",
-        WordKind::Mark,
         "half of the 95 % interval over rounds, as a share of the value; above 50 %, the interval itself",
         "ignore digits smaller than the interval; more rounds narrow it, and a quieter machine even more",
     ),
-    word(
+    (
         "-",
-        WordKind::Mark,
         "not available, or too few samples",
         "read the line below the table, which says what would help, such as a longer --slice",
     ),
-    word(
+];
+
+/// Noise grades.
+const GRADES: &[Entry] = &[
+    (
         "grade",
-        WordKind::Grade,
         "says how disturbed a run was, from A to F, by the worst of six measures: spread of the rounds, stolen time, other work on busy-waiting CPUs (load) and between the rounds, CPU speed, rejected slices. Steal, load and speed may be missing, which the output says",
         "read the causes shown with it, and 'ipcperf explain A' to F for what each grade allows",
     ),
-    word(
+    (
         "A",
-        WordKind::Grade,
         "a quiet run: rounds differ by up to 1 %, and almost nothing was stolen or rejected",
         "claim differences of a few percent if the intervals support them",
     ),
-    word(
-        "B",
-        WordKind::Grade,
-        "a normal, quiet run: rounds differ by up to 3 %",
-        "claim what the intervals support",
-    ),
-    word(
+    ("B", "a normal, quiet run: rounds differ by up to 3 %", "claim what the intervals support"),
+    (
         "C",
-        WordKind::Grade,
         "a noisy run: rounds differ by up to 10 %, or up to 5 % of the time was stolen",
         "trust large differences, ignore the last digits; more rounds or a quieter machine narrow the intervals",
     ),
-    word(
+    (
         "D",
-        WordKind::Grade,
         "a very noisy run: only large differences are certain",
         "claim factors only, or repeat the run on a quieter machine",
     ),
-    word(
+    (
         "F",
-        WordKind::Grade,
         "too noisy for figures, tails and equality: only slower and faster within rounds are stated",
         "stop other work ('ipcperf doctor' looks for it), and repeat the run",
     ),
-    word(
+    (
         "none",
-        WordKind::Grade,
         "no cell was measured; or the spread of the rounds (a run of one round) or the load of the CPUs is unknown",
         "read the reason shown with it; use at least two rounds",
     ),
-    word(
+];
+
+/// Verdicts of comparisons.
+const DIFFERENCES: &[Entry] = &[
+    (
         "FASTER",
-        WordKind::Difference,
         "the whole 95 % interval of the ratio lies beyond the margin on the better side, and the control agrees",
         "choose B if this metric matters to you",
     ),
-    word(
+    (
         "SLOWER",
-        WordKind::Difference,
         "the whole 95 % interval of the ratio lies beyond the margin on the worse side, and the control agrees",
         "keep A; --fail-on slower:5% turns this into a gate",
     ),
-    word(
+    (
         "NO DIFFERENCE",
-        WordKind::Difference,
         "the 90 % interval of the ratio lies within the margin, which excludes a difference that matters",
         "choose by something else; a smaller --margin asks a finer question",
     ),
-    word(
+    (
         "CAN'T TELL",
-        WordKind::Difference,
         "the interval decides neither way, or the values cannot be trusted",
         "use the number of rounds given below, or remove what confounds the two",
     ),
-    word(
-        "ok",
-        WordKind::Status,
-        "it was measured, and the data was proved to arrive",
-        "read its values",
-    ),
-    word(
+];
+
+/// Statuses of cells.
+const STATUSES: &[Entry] = &[
+    ("ok", "it was measured, and the data was proved to arrive", "read its values"),
+    (
         "unavailable",
-        WordKind::Status,
         "this machine cannot run it",
         "read the reason, which says what is missing and how to get it",
     ),
-    word(
+    (
         "failed",
-        WordKind::Status,
         "it ran and failed, so it has no value",
         "read the reason; if a message was wrong, report it",
     ),
-    word(
+    (
         "deadline",
-        WordKind::Status,
         "it did not finish in time and was killed",
         "repeat it alone; if it hangs again, report it",
     ),
-    word(
-        "rejected",
-        WordKind::Status,
-        "it ran, but every slice was rejected",
-        "look at the findings that start with E-",
-    ),
-    word(
+    ("rejected", "it ran, but every slice was rejected", "look at the findings that start with E-"),
+    (
         "skipped",
-        WordKind::Status,
         "the run ended before it was measured",
         "use a larger --budget, or let the run finish",
     ),
@@ -169,12 +139,43 @@ fn of_finding(row: &findings::Row) -> Word {
     Word { name: row.name(), kind, meaning, advice }
 }
 
-static FINDINGS: LazyLock<Vec<Word>> =
-    LazyLock::new(|| findings::ALL.iter().map(of_finding).collect());
+/// Words of one kind.
+fn of_kind(kind: WordKind, entries: &[Entry]) -> impl Iterator<Item = Word> {
+    entries.iter().map(move |(name, meaning, advice)| Word {
+        name,
+        kind,
+        meaning: Cow::Borrowed(meaning),
+        advice: Cow::Borrowed(advice),
+    })
+}
+
+/// Heads of columns: of the tables of results, and of others.
+fn heads() -> Vec<Entry> {
+    placed(columns::OTHERS.to_vec(), tables::all().flat_map(Column::headings), |head| head.0)
+}
+
+static ALL: LazyLock<Vec<Word>> = LazyLock::new(|| {
+    let before = [
+        (WordKind::Mark, MARKS),
+        (WordKind::Grade, GRADES),
+        (WordKind::Difference, DIFFERENCES),
+        (WordKind::Status, STATUSES),
+    ];
+    let heads = heads();
+    let after = [
+        (WordKind::Column, heads.as_slice()),
+        (WordKind::Setting, shown::SETTINGS),
+        (WordKind::Shown, shown::SHOWN),
+    ];
+    let words = |(kind, entries)| of_kind(kind, entries);
+    let before = before.into_iter().flat_map(words);
+    let findings = findings::ALL.iter().map(of_finding);
+    before.chain(findings).chain(after.into_iter().flat_map(words)).collect()
+});
 
 /// All of them.
 pub(crate) fn all() -> impl Iterator<Item = &'static Word> + Clone {
-    WORDS.iter().chain(FINDINGS.iter()).chain(columns::COLUMNS).chain(shown::SHOWN)
+    ALL.iter()
 }
 
 /// A mark with its meaning, for a legend.

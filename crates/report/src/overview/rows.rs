@@ -3,8 +3,7 @@
 use crate::Specs;
 use crate::answers::{Contest, Contestant};
 use crate::chapters::{Row as Alone, is_comparable, is_floor};
-use crate::columns::Column as Figures;
-use crate::figures::NONE;
+use crate::figures::or_none;
 use crate::fittest::FAMILIAR;
 use crate::judge::{ROUND_TRIP, Relation, lost_its_rounds};
 use crate::text;
@@ -33,11 +32,8 @@ pub(super) struct Shown<'a> {
 
 impl Shown<'_> {
     /// What a column of tables shows of it.
-    pub(super) fn own(&self, column: Figures) -> String {
-        self.cell.map_or_else(
-            || NONE.to_owned(),
-            |cell| column.cell(&Alone::alone(cell, ROUND_TRIP), true),
-        )
+    pub(super) fn own(&self, text: impl Fn(&Alone<'_>) -> String) -> String {
+        or_none(self.cell, |cell| text(&Alone::alone(cell, ROUND_TRIP)))
     }
 }
 

@@ -1,12 +1,12 @@
 //! Every cell as a row with an address of its own.
 
 use crate::chapters::{Row as Alone, name};
-use crate::columns::Column;
+use crate::columns::{self, Column};
 use crate::figures::{self, NONE};
 use crate::judge::MetricKind;
 use crate::{Style, text};
 use ipcperf_core::Figure;
-use ipcperf_core::result::{Cell, CpuCost, Metric, ResultSet, Status};
+use ipcperf_core::result::{Cell, Metric, ResultSet, Status};
 use ipcperf_render::doc::{self, Cell as Words, Line, Row, Table, anchor};
 use std::collections::HashMap;
 
@@ -52,12 +52,8 @@ impl Anchors {
 /// A column of numbers: its head, what is in it, and the number itself as the document has it.
 struct Numbers {
     head: &'static str,
-    words: fn(&Alone) -> String,
+    words: fn(&Alone<'_>) -> String,
     value: fn(&Cell) -> Option<f64>,
-}
-
-fn quantile(cell: &Cell, name: &str) -> Option<f64> {
-    cell.times()?.get(name)?.value
 }
 
 /// The rate that speaks for a cell, or stands beside its time.
@@ -72,10 +68,6 @@ fn rate(cell: &Cell) -> Option<(f64, String)> {
     Some((value, figures::per_second(value)))
 }
 
-fn nanos(value: Option<f64>) -> String {
-    figures::or_none(value, figures::nanos)
-}
-
 /// Half of the interval as a share of the primary metric.
 fn spread(cell: &Cell) -> Option<f64> {
     let Metric { value: Some(value), ci95: Some([low, high]), .. } = *cell.figure()? else {
@@ -85,46 +77,22 @@ fn spread(cell: &Cell) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
-const COLUMNS: &[Numbers] = &[
+/// The figures of all patterns, which no other table has beside each other.
+const FIGURES: [Numbers; 3] = [
     Numbers {
         head: "p50",
         words: |row| match row.cell.key.pattern.facts().figure {
-            Figure::Time => Column::Figure.cell(row, true),
-            _ => nanos(quantile(row.cell, "p50")),
+            Figure::Time => columns::figure(row),
+            _ => figures::or_none(columns::nanos_of(row.cell, "p50"), figures::nanos),
         },
-        value: |cell| quantile(cell, "p50"),
+        value: |cell| columns::nanos_of(cell, "p50"),
     },
     Numbers {
         head: "rate",
-        words: |row| rate(row.cell).map_or_else(|| NONE.to_owned(), |(_, words)| words),
+        words: |row| figures::or_none(rate(row.cell), |(_, words)| words),
         value: |cell| rate(cell).map(|(value, _)| value),
     },
-    Numbers { head: "±", words: |row| Column::Spread.cell(row, true), value: spread },
-    Numbers {
-        head: "p90",
-        words: |row| nanos(quantile(row.cell, "p90")),
-        value: |cell| quantile(cell, "p90"),
-    },
-    Numbers {
-        head: "p99",
-        words: |row| nanos(quantile(row.cell, "p99")),
-        value: |cell| quantile(cell, "p99"),
-    },
-    Numbers {
-        head: "p99.9",
-        words: |row| nanos(quantile(row.cell, "p99.9")),
-        value: |cell| quantile(cell, "p99.9"),
-    },
-    Numbers {
-        head: "CPU/msg",
-        words: |row| Column::Cpu.cell(row, true),
-        value: |cell| cell.cpu_ns_per_message.as_ref().map(CpuCost::figure)?.value,
-    },
-    Numbers {
-        head: "switches",
-        words: |row| Column::Switches.cell(row, true),
-        value: |cell| cell.context_switches_per_message,
-    },
+    Numbers { head: "±", words: columns::spread, value: spread },
 ];
 
 /// Where, and what was asked for beyond the pattern.
@@ -162,8 +130,10 @@ fn remarks(cell: &Cell, found: &HashMap<&str, Vec<&str>>) -> String {
 
 /// Every cell, to look one up.
 pub(crate) fn table(set: &ResultSet, anchors: &Anchors) -> Table {
-    let has = |column: &&Numbers| set.cells.iter().any(|cell| (column.value)(cell).is_some());
-    let numbers: Vec<&Numbers> = COLUMNS.iter().filter(has).collect();
+    let has = |value: fn(&Cell) -> Option<f64>| set.cells.iter().any(|cell| value(cell).is_some());
+    let figures: Vec<&Numbers> = FIGURES.iter().filter(|column| has(column.value)).collect();
+    let others = columns::all().filter(|column| column.is_listed && has(column.value));
+    let others: Vec<&Column> = others.collect();
     let mut found: HashMap<&str, Vec<&str>> = HashMap::new();
     for finding in &set.noise.findings {
         finding.cells.iter().for_each(|id| found.entry(id).or_default().push(&finding.code));
@@ -174,7 +144,9 @@ pub(crate) fn table(set: &ResultSet, anchors: &Anchors) -> Table {
         doc::Column::number("size"),
         doc::Column::whole("where"),
     ];
-    columns.extend(numbers.iter().map(|column| doc::Column::number(column.head)));
+    let heads = figures.iter().map(|column| column.head);
+    let heads = heads.chain(others.iter().map(|column| column.name));
+    columns.extend(heads.map(doc::Column::number));
     columns.extend([doc::Column::number("rounds"), doc::Column::text("remarks")]);
     let rows = set.cells.iter().map(|cell| {
         let own = anchors.link(cell).unwrap_or_default();
@@ -186,9 +158,10 @@ pub(crate) fn table(set: &ResultSet, anchors: &Anchors) -> Table {
             Words::from(Line::from(figures::size(size)).worth(Some(size as f64))),
             Words::from(conditions(cell)),
         ];
-        cells.extend(numbers.iter().map(|column| {
-            Words::from(Line::from((column.words)(&alone)).worth((column.value)(cell)))
-        }));
+        let figures = figures.iter().map(|column| ((column.words)(&alone), (column.value)(cell)));
+        let others = others.iter().map(|column| (column.number(cell), (column.value)(cell)));
+        let numbers = figures.chain(others);
+        cells.extend(numbers.map(|(words, value)| Words::from(Line::from(words).worth(value))));
         cells.extend([Words::from(scatter(cell)), Words::from(remarks(cell, &found))]);
         Row { anchor: own, ..Row::new(cells) }
     });

@@ -137,9 +137,9 @@ fn every_part_of_a_cell_and_every_word_of_a_row_is_explained() {
     words.extend(ipcperf_core::Placement::words());
     words.extend(ipcperf_core::BackPressure::ALL.iter().map(|one| one.name()));
     words.extend([
-        crate::words::BRIEFLY,
-        crate::words::TWO_MODES,
-        crate::words::BATCH,
+        crate::marks::BRIEFLY,
+        crate::marks::TWO_MODES,
+        crate::marks::BATCH,
         crate::figures::NONE,
         crate::figures::WIDE,
         crate::columns::SATURATED,

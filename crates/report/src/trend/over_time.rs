@@ -5,7 +5,7 @@ use crate::compare::{by_metric, differing};
 use crate::figures::{self, NONE, or_none};
 use crate::judge::{Differences, changes, percent, session_floor};
 use crate::text::{counted, in_groups, join};
-use crate::{Style, csv, svg, words};
+use crate::{Style, csv, marks, svg};
 use ipcperf_core::map_of;
 use ipcperf_core::result::Status;
 use ipcperf_render::doc::{Cell, Chart, Column, Doc, Line, Picture, Place, Row, Table, Tone};
@@ -405,7 +405,7 @@ impl Trend {
         }
         body.table(self.table());
         if shown.iter().any(|point| point.figure.two_modes) {
-            body.say(Tone::Quiet, words::ONE_OF_TWO);
+            body.say(Tone::Quiet, marks::ONE_OF_TWO);
         }
         let left_out = self.left_out();
         body.section("Left out", |body| {

@@ -1,651 +1,295 @@
-//! Heads of columns.
+//! Heads of columns of other tables than those of results.
 
-use super::word::WordKind::Column;
-use super::word::{Word, word};
+use crate::columns::Entry;
 
 /// By subject.
-pub(super) const COLUMNS: &[Word] = &[
-    word(
-        "mechanism",
-        Column,
-        "how the message is sent, with its variant after a slash and the knobs that were set; got shows what the kernel made of a knob",
-        "read its facts: ipcperf describe NAME",
-    ),
-    word(
-        "size",
-        Column,
-        "bytes per message; 0 B is a wake-up without data",
-        "measure the size that your program sends: ipcperf run -s 4K",
-    ),
-    word(
-        "CPUs",
-        Column,
-        "the CPUs of lead and follow, if pairs were named",
-        "see what they share with 'ipcperf doctor'",
-    ),
-    word(
-        "peers",
-        Column,
-        "the number of processes on the larger side of a fan; in 'ipcperf list', how many producers and consumers a channel can have",
-        "measure your own number: ipcperf run -p fan-in --peers 2,8",
-    ),
-    word(
-        "conns",
-        Column,
-        "the connections that stay open between the clients and the server",
-        "measure your own number: ipcperf run -p serve --conns 1,16",
-    ),
-    word(
-        "limit",
-        Column,
-        "what had at least 85 % of a CPU: the server, the clients, both, cpu (the one that they share) or neither; in 'report --fail-if', the bound of a figure",
-        "give what is busy more CPUs; with neither, raise --conns or --inflight",
-    ),
-    word(
-        "load",
-        Column,
-        "the rate requested of an open loop: messages per second, or a percentage of the peak",
-        "read the row at your program's rate",
-    ),
-    word(
-        "offered",
-        Column,
-        "messages that were due per second, whether answered or not",
-        "compare it with achieved: if they differ, the mechanism did not keep up",
-    ),
-    word(
-        "achieved",
-        Column,
-        "messages answered per second",
-        "if it is below offered, ask for less or use another mechanism",
-    ),
-    word(
-        "p50",
-        Column,
-        "the median: half of the operations took longer. A round trip is never halved; paused p50 is the median after a pause",
-        "read the mean and p99 as well, which show what the median hides",
-    ),
-    word(
-        "p90",
-        Column,
-        "the time that 1 operation in 10 exceeds",
-        "read it if a few slow operations do not matter",
-    ),
-    word(
-        "p99",
-        Column,
-        "the time that 1 operation in 100 exceeds; for a fan, of sending or of receiving; paused p99 is the one after a pause",
-        "trust it only if little CPU time was stolen, since other work makes tails; a dash means too few samples",
-    ),
-    word(
-        "p99.9",
-        Column,
-        "the time that 1 operation in 1,000 exceeds",
-        "use long slices: it needs 20,000 operations per round",
-    ),
-    word(
-        "min",
-        Column,
-        "the shortest operation of all rounds",
-        "treat it as a limit, not as a typical time",
-    ),
-    word(
-        "max",
-        Column,
-        "the longest operation of all rounds, usually one interruption",
-        "do not compare by it: it grows with the length of the run",
-    ),
-    word(
-        "mean",
-        Column,
-        "the total time divided by the number of operations",
-        "if it is far from p50, there are two kinds of operations: ipcperf report FILE --full",
-    ),
-    word(
-        "rate",
-        Column,
-        "bytes, messages or requests per second, in powers of 1,000; as a pattern, an open loop that sends messages at set times",
-        "compare rates only at the same size: every message has a fixed cost",
-    ),
-    word(
-        "messages",
-        Column,
-        "messages that arrived per second; as what a mechanism carries, messages keep their boundaries",
-        "multiply by the size for bytes",
-    ),
-    word(
-        "vs reference",
-        Column,
-        "how many times slower or faster a row is than the reference, which the head names (vs unix-stream) unless tables differ in it: the median of the ratios within rounds, so it need not equal the ratio of the figures; the 95 % intervals of the rows compared hold together",
-        "use the interval to see how certain it is; what is undecided takes more rounds",
-    ),
-    word(
-        "of ours",
-        Column,
-        "the figure of a program at the place of the follow over that of our own follow, within rounds (run --follow)",
-        "use the interval to see how certain it is; 1 is as good as ours",
-    ),
-    word(
-        "of bare",
-        Column,
-        "a library's figure as a multiple of that of the bare mechanism which it is built on, within rounds, with a 95 % interval; above 1 a time is longer, a rate higher",
-        "it may be below 1, since a library may wait in another way; ipcperf describe NAME says which mechanism that is",
-    ),
-    word(
-        "x bound",
-        Column,
-        "a time as a multiple of this machine's hardware limit: a cache-line round trip or a futex wake-up",
-        "look for a better mechanism only if it is large",
-    ),
-    word(
-        "of bound",
-        Column,
-        "a rate as a share of what one CPU can copy",
-        "look for a better mechanism only if it is small",
-    ),
-    word(
-        "bound",
-        Column,
-        "this machine's hardware limit for the operation, and the value relative to it",
-        "see all limits with --versus-bound",
-    ),
-    word(
-        "service",
-        Column,
-        "in an open loop, the time since a message was sent; p50 and p99 count from when it was due",
-        "read p50 and p99 for what a client waits, and this for what the mechanism takes",
-    ),
-    word(
+pub(super) const OTHERS: &[Entry] = &[
+    ("min", "the shortest operation of all rounds", "treat it as a limit, not as a typical time"),
+    (
         "send",
-        Column,
         "in a fan, the time of the sending call",
         "look here for senders that wait for each other",
     ),
-    word(
+    (
         "recv",
-        Column,
         "in a fan, the time of the receiving call",
         "look here for receivers that wait for each other",
     ),
-    word(
-        "Jain",
-        Column,
-        "how evenly the peers of a fan, or the connections of a server, were served: 1 is perfectly even, 1/n means one got everything (Jain's index)",
-        "look at least, the share of the worst-served one",
-    ),
-    word(
-        "least",
-        Column,
-        "the share of the worst-served peer of a fan, or connection of a server",
-        "compare it with 1 divided by the number of peers or connections",
-    ),
-    word(
-        "slowest",
-        Column,
-        "messages per second that the slowest consumer of a broadcast got",
-        "compare it with the rate divided by the number of peers",
-    ),
-    word(
-        "behind",
-        Column,
-        "messages that were sent and that a consumer of a broadcast had not read yet: the median of a round",
-        "see the most in the document (most_behind)",
-    ),
-    word(
-        "one way",
-        Column,
-        "the median time from lead to follow alone; +- is the uncertainty of the clock difference",
-        "use the round trip if the uncertainty is as large as the value",
-    ),
-    word(
-        "transform",
-        Column,
-        "the time to transform a message and undo it, such as compression; all other values include it",
-        "subtract it to get the time of moving alone",
-    ),
-    word(
-        "CPU/msg",
-        Column,
-        "CPU time of both sides per message in one direction",
-        "rank by it if CPUs are scarce: ipcperf choose --by cpu",
-    ),
-    word(
+    (
         "cores",
-        Column,
         "the CPUs that both sides take at the rate that you asked for: CPU/msg of a request and its answer, times the rate",
         "multiply it by the number of connections",
     ),
-    word(
+    (
         "idle CPU",
-        Column,
         "the CPUs that both sides take while nothing happens; it follows from how they wait and is not measured",
         "prefer none on a battery or a shared machine",
     ),
-    word(
-        "CPU/req",
-        Column,
-        "CPU time of server and clients per request",
-        "rank by it if CPUs are scarce",
-    ),
-    word(
-        "CPU",
-        Column,
-        "CPU time of a program per round",
-        "look at user and system to see where it goes",
-    ),
-    word(
-        "user",
-        Column,
-        "the part of the CPU time spent in the programs themselves",
-        "if it is large, they busy-wait or copy",
-    ),
-    word(
-        "system",
-        Column,
-        "the part of the CPU time that the kernel spends for them",
-        "if it is large, look at the system calls",
-    ),
-    word(
-        "machine",
-        Column,
-        "busy time of all CPUs per message, minus the idle load; it includes kernel work that belongs to no process",
-        "use longer slices for it than for the rest",
-    ),
-    word(
-        "energy",
-        Column,
-        "package energy per message, if the machine reports it",
-        "compare it only on a quiet machine",
-    ),
-    word(
-        "switches",
-        Column,
-        "context switches of both sides per message; near 0, nobody slept",
-        "on two CPUs, expect one for each message that wakes the peer",
-    ),
-    word(
-        "preempted",
-        Column,
-        "involuntary context switches per message; for a program, per round",
-        "look for other work on the CPUs",
-    ),
-    word(
+    ("CPU", "CPU time of a program per round", "look at user and system to see where it goes"),
+    (
         "waits",
-        Column,
         "how each side waits: block, epoll, spin, spin-then-block; for a program, how often it gave up its CPU",
         "avoid spinning where CPUs are shared",
     ),
-    word(
-        "faults",
-        Column,
-        "page faults per message",
-        "expect some if memory is allocated for each message",
-    ),
-    word(
-        "IPIs",
-        Column,
-        "interrupts between CPUs per message",
-        "look at wake-ups across CPUs, which need them",
-    ),
-    word(
-        "syscalls",
-        Column,
-        "system calls of both sides per message",
-        "see each of them: ipcperf run --time-calls",
-    ),
-    word(
-        "errors",
-        Column,
-        "requests that failed; the line below the row says why",
-        "read W-REFUSED in the findings for the remedy",
-    ),
-    word(
-        "pattern",
-        Column,
-        "what the loop does: ping-pong, stream, rate and others",
-        "explain it by its name",
-    ),
-    word(
+    ("pattern", "what the loop does: ping-pong, stream, rate and others", "explain it by its name"),
+    (
         "rounds",
-        Column,
         "accepted rounds; each round measures every cell once, in random order",
         "use more for narrower intervals",
     ),
-    word(
+    (
         "on the front",
-        Column,
         "whether nothing else is better in p99, CPU time and rate at once",
         "see Pareto front",
     ),
-    word(
+    (
         "remarks",
-        Column,
         "what was lost or counted in a cell besides its values",
         "read it before the value",
     ),
-    word("noise", Column, "the noise grade of a result", "read 'ipcperf explain grade'"),
-    word(
+    ("noise", "the noise grade of a result", "read 'ipcperf explain grade'"),
+    (
         "verdict",
-        Column,
         "the conclusion about B relative to A, or about a claim",
         "read 'ipcperf explain' of the verdict itself",
     ),
-    word(
+    (
         "cell",
-        Column,
         "one measurement: mechanism, pattern, size, placement and settings",
         "name it as shown here: ipcperf trend FILES --cell CELL",
     ),
-    word(
+    (
         "A",
-        Column,
         "in a comparison, the existing side: its median over rounds",
         "read B/A, which compares B with it",
     ),
-    word(
+    (
         "B",
-        Column,
         "in a comparison, the new side: its median over rounds",
         "read B/A, which compares it with A",
     ),
-    word(
+    (
         "B/A",
-        Column,
         "the ratio of B to A with its 95 % interval: the median of the ratios within rounds, or of all pairs of rounds if the two sides were measured separately. It need not equal the ratio of the medians",
         "trust it more than the medians: what disturbs a round disturbs both sides",
     ),
-    word(
+    (
         "CPU per message",
-        Column,
         "CPU time of both sides per message, relative to A",
         "read it with the time: what is faster may cost more",
     ),
-    word(
+    (
         "beside it",
-        Column,
         "how p99 and CPU time, which do not decide, compare with A",
         "read them before you choose the faster one",
     ),
-    word(
+    (
         "rests on",
-        Column,
         "the rounds, margin, control and error probability behind a verdict",
         "use more rounds if there are few",
     ),
-    word(
+    (
         "why",
-        Column,
         "the reason for a verdict, and what differs besides what was compared",
         "remove what differs",
     ),
-    word(
+    (
         "certainly better",
-        Column,
         "the side of a crossover that certainly wins at this point; a dash means neither",
         "use more --rounds where it is a dash",
     ),
-    word(
+    (
         "95 %",
-        Column,
         "the 95 % interval over rounds: 19 of 20 such intervals contain the true value",
         "claim no difference smaller than it",
     ),
-    word(
+    (
         "95 % interval",
-        Column,
         "the 95 % interval of the value next to it",
         "claim no difference smaller than it",
     ),
-    word("share", Column, "a part as a share of the total", "look at the largest first"),
-    word(
+    ("share", "a part as a share of the total", "look at the largest first"),
+    (
         "second - first",
-        Column,
         "how much longer a part takes in the second mechanism than in the first",
         "look at the largest first",
     ),
-    word(
-        "where",
-        Column,
-        "the placement of the round trip that was changed",
-        "compare rows of one placement",
-    ),
-    word(
+    ("where", "the placement of the round trip that was changed", "compare rows of one placement"),
+    (
         "round trip",
-        Column,
         "one message there and one back; never halved",
         "halve it for one way only if both ways are alike",
     ),
-    word(
+    (
         "times",
-        Column,
         "the ratio to the value without the change, from rounds that have both",
         "read the interval next to it",
     ),
-    word(
+    (
         "effect",
-        Column,
         "whether a change certainly makes a round trip slower or faster; a dash means neither",
         "use more rounds where it is a dash",
     ),
-    word("call", Column, "a system call of one side", "read its manual page"),
-    word(
+    ("call", "a system call of one side", "read its manual page"),
+    (
         "per message",
-        Column,
         "how many of these calls one side makes per message",
         "expect 1 for the sending and 1 for the receiving call",
     ),
-    word(
+    (
         "median",
-        Column,
         "the median time of a call, timed alone; a call that waits includes the other side's work",
         "do not add calls up to a round trip",
     ),
-    word(
+    (
         "share of its end",
-        Column,
         "these calls as a share of all time that this side spends in calls",
         "look at the largest first",
     ),
-    word(
+    (
         "two CPUs",
-        Column,
         "the round trip with each end on a CPU of its own",
         "use it if your processes run at the same time",
     ),
-    word(
+    (
         "one CPU",
-        Column,
         "the same round trip with both sides on one CPU",
         "use it if your processes share a CPU",
     ),
-    word(
+    (
         "dead peer",
-        Column,
         "whether an end notices that the other one was killed: noticed, late (it may take a minute), unnoticed",
         "where it goes unnoticed, add a timeout or a heartbeat",
     ),
-    word(
+    (
         "vs",
-        Column,
         "how many times slower or faster a row is than the one named: the median of the ratios within rounds, with an interval that holds at 95 % for all rows together. As fast is only what a 90 % interval of its own shows to be within 10 %; of undecided rows the interval stands there, or how many rounds both have",
         "use the interval; of an undecided row more rounds tell",
     ),
-    word(
+    (
         "within",
-        Column,
         "whether a row differs from the one named by no more than this share, by a 90 % interval of its own",
         "do not choose by such a difference",
     ),
-    word(
+    (
         "can",
-        Column,
         "what a mechanism can do beyond carrying messages one way",
         "look for what your program needs: ipcperf list --can NEED",
     ),
-    word(
+    (
         "death",
-        Column,
         "whether a process notices when its peer is killed: noticed, late (up to a minute), no or undetected",
         "if it is no, add a timeout or a heartbeat",
     ),
-    word(
+    (
         "family",
-        Column,
         "a group of mechanisms for which the kernel does similar work",
         "see docs/MECHANISMS.md",
     ),
-    word(
+    (
         "here",
-        Column,
         "whether this machine can run it; in a study, the value measured here",
         "read the reasons below the table",
     ),
-    word(
+    (
         "carries",
-        Column,
         "bytes without boundaries, messages that keep them, or wake-ups",
         "choose messages if the reader must find where each one ends",
     ),
-    word(
+    (
         "largest",
-        Column,
         "the largest message on this machine",
         "raise the limit that 'ipcperf describe' names",
     ),
-    word(
+    (
         "meets",
-        Column,
         "how two processes connect: by fd (an inherited or passed descriptor), by pid, by name, by port",
         "choose by name or by port for unrelated processes",
     ),
-    word(
+    (
         "when full",
-        Column,
         "what happens to a sender that is faster than the receiver: blocks, drops, merges, overwrites",
         "choose one that blocks if nothing may be lost",
     ),
-    word(
+    (
         "calls",
-        Column,
         "system calls of both sides per message when nobody has to wait",
         "compare it with CPU/msg",
     ),
-    word(
+    (
         "copies",
-        Column,
         "how often a message is copied; as a part of a round trip, the time for it",
         "for large messages, choose one that passes references",
     ),
-    word("document", Column, "the file of a result", "show it: ipcperf report FILE"),
-    word(
+    ("document", "the file of a result", "show it: ipcperf report FILE"),
+    (
         "started (UTC)",
-        Column,
         "when a run started",
         "treat runs that are half an hour apart as two sessions",
     ),
-    word(
+    (
         "documents",
-        Column,
         "how many results have a cell and can be compared",
         "show one cell to see which results are left out: ipcperf trend FILES --cell CELL",
     ),
-    word(
+    (
         "latest",
-        Column,
         "the figure of a cell in the latest result that has one",
         "show the cell to see its interval: ipcperf trend FILES --cell CELL",
     ),
-    word(
+    (
         "before",
-        Column,
         "the figure of a cell in the result before the latest one",
         "show the cell to see all of them: ipcperf trend FILES --cell CELL",
     ),
-    word(
+    (
         "change",
-        Column,
         "how much higher or lower the latest figure is than the one before; none is shown where their intervals overlap, or two \
          runs differ as much without a reason",
         "show the cell to see what changed with it: ipcperf trend FILES --cell CELL",
     ),
-    word(
+    (
         "changed",
-        Column,
         "what differs from the previous result: the kernel, the microcode",
         "look here first for the cause of a change",
     ),
-    word(
-        "program",
-        Column,
-        "a program of a pipeline, as it was started",
-        "read its output in the result",
-    ),
-    word(
-        "bytes read",
-        Column,
-        "bytes that a program read",
-        "compare it with what the previous program wrote",
-    ),
-    word(
-        "written",
-        Column,
-        "bytes that a program wrote",
-        "compare it with what the next program read",
-    ),
-    word(
-        "claim",
-        Column,
-        "a statement of the study's author, by number",
-        "read the full text with -v",
-    ),
-    word(
+    ("program", "a program of a pipeline, as it was started", "read its output in the result"),
+    ("bytes read", "bytes that a program read", "compare it with what the previous program wrote"),
+    ("written", "bytes that a program wrote", "compare it with what the next program read"),
+    ("claim", "a statement of the study's author, by number", "read the full text with -v"),
+    (
         "author",
-        Column,
         "the value or the words that the study's author published",
         "compare it with the value here",
     ),
-    word(
+    (
         "why different",
-        Column,
         "in a few words, why a claim came out differently than the author found",
         "read the errata and the tests with -v",
     ),
-    word(
+    (
         "what was found",
-        Column,
         "the value of this machine for a claim made by ipcperf",
         "see its tests with -v",
     ),
-    word("figure", Column, "the number of a claim that is compared", "see its formula next to it"),
-    word(
+    ("figure", "the number of a claim that is compared", "see its formula next to it"),
+    (
         "formula",
-        Column,
         "how the number is computed from the arms (the things compared)",
         "list the arms with 'ipcperf replicate STUDY --dry-run'",
     ),
-    word("published", Column, "what the original printed", "compare it with here"),
-    word(
-        "accepted",
-        Column,
-        "what would count as reproduced",
-        "see docs/STUDIES.md for how it is chosen",
-    ),
-    word("subject", Column, "what 'ipcperf doctor' checks", "explain it by its code"),
-    word("found", Column, "what the check found", "read the consequence next to it"),
-    word("consequence", Column, "what this means for measurements", "read the remedy next to it"),
-    word(
+    ("published", "what the original printed", "compare it with here"),
+    ("accepted", "what would count as reproduced", "see docs/STUDIES.md for how it is chosen"),
+    ("subject", "what 'ipcperf doctor' checks", "explain it by its code"),
+    ("found", "what the check found", "read the consequence next to it"),
+    ("consequence", "what this means for measurements", "read the remedy next to it"),
+    (
         "remedy",
-        Column,
         "one thing to do about it; ipcperf itself changes nothing",
         "do it, and check again",
     ),
-    word(
-        "check",
-        Column,
-        "one check of the self-test",
-        "run it alone: ipcperf selftest --only NAME",
-    ),
-    word("setting", Column, "a setting of the kernel", "set it with sysctl"),
-    word("value", Column, "its current value", "compare it between two machines"),
-    word("fact", Column, "a fact about a machine", "compare it between two machines"),
+    ("check", "one check of the self-test", "run it alone: ipcperf selftest --only NAME"),
+    ("setting", "a setting of the kernel", "set it with sysctl"),
+    ("value", "its current value", "compare it between two machines"),
+    ("fact", "a fact about a machine", "compare it between two machines"),
 ];

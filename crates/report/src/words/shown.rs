@@ -1,415 +1,291 @@
 //! Parts of a cell's identity, and words in rows and sentences.
 
-use super::word::WordKind::{Setting, Shown};
-use super::word::{Word, word};
+use crate::columns::Entry;
 
-/// Settings, then words in rows.
-pub(super) const SHOWN: &[Word] = &[
-    // Parts of a cell's identity.
-    word(
+/// Parts of a cell's identity.
+pub(super) const SETTINGS: &[Entry] = &[
+    (
         "ping-pong",
-        Setting,
         "one message there, one back, one at a time: what a caller waits for",
         "read p50 and p99",
     ),
-    word(
+    (
         "stream",
-        Setting,
         "messages sent one after another in one direction: the highest throughput; as a family, bytes without boundaries",
         "read the rate",
     ),
-    word(
+    (
         "burst",
-        Setting,
         "several messages at once, then one answer",
         "read p50, and divide by the number of messages",
     ),
-    word(
+    (
         "request",
-        Setting,
         "requests with answers of another size, several in flight, each timed separately",
         "read p50 and p99",
     ),
-    word(
-        "fan-in",
-        Setting,
-        "several senders and one receiver on one object",
-        "read the rate, Jain and least",
-    ),
-    word(
-        "fan-out",
-        Setting,
-        "one sender and several receivers on one object",
-        "read the rate, Jain and least",
-    ),
-    word(
+    ("fan-in", "several senders and one receiver on one object", "read the rate, Jain and least"),
+    ("fan-out", "one sender and several receivers on one object", "read the rate, Jain and least"),
+    (
         "broadcast",
-        Setting,
         "one sender and several receivers with a channel each: every message goes to all of them",
         "read the rate, slowest and behind",
     ),
-    word(
+    (
         "connect",
-        Setting,
         "one connection per request: connect, send, receive the answer, close",
         "read the rate, p99 and errors",
     ),
-    word(
+    (
         "serve",
-        Setting,
         "one server and clients that stay connected to it; each request waits for its answer",
         "read the rate, p99 and limit",
     ),
-    word(
+    (
         "same-cpu",
-        Setting,
         "both sides on one CPU, taking turns",
         "compare with two CPUs: one CPU is often faster for small messages",
     ),
-    word("smt", Setting, "two hardware threads of one core", "compare with same-llc"),
-    word(
+    ("smt", "two hardware threads of one core", "compare with same-llc"),
+    (
         "same-llc",
-        Setting,
         "two CPUs that share the last-level cache (LLC)",
         "treat it as what two processes usually get",
     ),
-    word(
+    (
         "cross-llc",
-        Setting,
         "two CPUs of one node that share no cache",
         "keep processes that talk a lot together",
     ),
-    word(
-        "cross-node",
-        Setting,
-        "two CPUs on two NUMA nodes",
-        "keep processes that talk a lot on one node",
-    ),
-    word(
+    ("cross-node", "two CPUs on two NUMA nodes", "keep processes that talk a lot on one node"),
+    (
         "p-cores",
-        Setting,
         "two cores of the fastest kind, on a machine with several kinds of cores (P and E, big and LITTLE)",
         "compare with e-cores",
     ),
-    word("e-cores", Setting, "two cores of the slowest kind", "compare with p-cores"),
-    word(
+    ("e-cores", "two cores of the slowest kind", "compare with p-cores"),
+    (
         "cross-kind",
-        Setting,
         "a core of the fastest kind and one of the slowest",
         "compare with p-cores: the slower side decides",
     ),
-    word(
+    (
         "free",
-        Setting,
         "not pinned: the scheduler places and moves both sides",
         "pin them for repeatable results",
     ),
-    word(
+    (
         "as-is",
-        Setting,
         "idle CPUs do what they do on this machine: a wake-up pays for leaving idle",
         "compare with --idle poll",
     ),
-    word(
+    (
         "poll",
-        Setting,
         "idle CPUs poll and never sleep (PM QoS): wake-ups are fast, power is wasted",
         "compare with --idle as-is",
     ),
-    word(
+    (
         "none",
-        Setting,
         "as touch policy: only the stamp of a message is written and checked, so nothing is ranked",
         "use --touch cacheline or full for a ranking",
     ),
-    word(
+    (
         "header",
-        Setting,
         "as touch policy: only the first cache line is written and read, so nothing is ranked",
         "use --touch cacheline or full for a ranking",
     ),
-    word(
+    (
         "cacheline",
-        Setting,
         "as touch policy: one word of each cache line of the payload is written and read",
         "use --touch copy or full if your program has its data elsewhere, or uses all of it",
     ),
-    word(
+    (
         "full",
-        Setting,
         "as touch policy: every byte of the payload is written and checked",
         "subtract nothing: programs do this too",
     ),
-    word(
+    (
         "copy",
-        Setting,
         "as touch policy: messages start and end in private memory of each side, and are copied if the mechanism provides other memory",
         "use it to compare shared memory with mechanisms where the kernel copies",
     ),
-    word(
-        "block",
-        Setting,
-        "a side sleeps in the call that moves the data",
-        "use it where CPUs are shared",
-    ),
-    word(
+    ("block", "a side sleeps in the call that moves the data", "use it where CPUs are shared"),
+    (
         "epoll",
-        Setting,
         "a side sleeps in epoll_wait, then moves the data",
         "use it where one thread serves many channels",
     ),
-    word(
+    (
         "spin",
-        Setting,
         "a side busy-waits: it never sleeps and uses a whole CPU",
         "use it where each side has a CPU of its own",
     ),
-    word(
+    (
         "spin-then-block",
-        Setting,
         "a side busy-waits for a limited time, then sleeps",
         "measure it with your program's pauses: --think",
     ),
-    word(
-        "idle",
-        Setting,
-        "what an idle CPU does: as-is or poll",
-        "compare both: --idle as-is,poll",
-    ),
-    word(
+    ("idle", "what an idle CPU does: as-is or poll", "compare both: --idle as-is,poll"),
+    (
         "touch",
-        Setting,
         "how each side touches the payload: none, header, cacheline, full, copy",
         "use what your program does",
     ),
-    word("lead", Setting, "the side that starts", "see its CPU in the result"),
-    word("follow", Setting, "the side that answers", "see its CPU in the result"),
-    word(
+    ("lead", "the side that starts", "see its CPU in the result"),
+    ("follow", "the side that answers", "see its CPU in the result"),
+    (
         "floor",
-        Setting,
         "measures the harness itself and moves no data; it is never ranked",
         "subtract it only from values close to it",
     ),
-    // Words in rows and sentences.
-    word(
+];
+
+/// Words in rows and sentences.
+pub(super) const SHOWN: &[Entry] = &[
+    (
         "lost",
-        Shown,
         "an answer never came, so the quantile is longer than any time",
         "use a mechanism that loses nothing, or a lower rate",
     ),
-    word(
+    (
         "saturated",
-        Shown,
         "messages came faster than they were answered, so there is no response time",
         "use a lower --rate",
     ),
-    word(
+    (
         ">50%",
-        Shown,
         "the interval is wider than half of the value on either side",
         "use more rounds, or a quieter machine",
     ),
-    word(
+    (
         "reference",
-        Shown,
         "the row that the others of its table are compared with",
         "use it, unless another row is faster by more than matters to you",
     ),
-    word(
+    (
         "as fast",
-        Shown,
         "the 90 % interval of the ratio to the reference lies within the margin, which is 10 % unless --margin says otherwise",
         "choose by something else",
     ),
-    word(
+    (
         "undecided",
-        Shown,
         "the interval of the ratio, which is shown, leaves open whether the row is slower, faster or as fast; or there is no sound ratio: fewer than six rounds have both (pairs), the reference measured twice differs from itself (control), or a run of noise grade F has no equality to state",
         "use more rounds; with control or grade F, repeat the run on a quieter machine",
     ),
-    word(
+    (
         "screen only",
-        Shown,
         "measured in a few rounds, only to decide what to confirm: the value has no interval, and no ratio is stated",
         "name it with -m to have it confirmed",
     ),
-    word(
+    (
         "runner-up",
-        Shown,
         "the best of those that are certainly slower",
         "choose it if the best is not available",
     ),
-    word(
+    (
         "Pareto front",
-        Shown,
         "those that nothing else beats in p99, CPU time and rate at once",
         "choose among these by what you need",
     ),
-    word(
+    (
         "CONFOUNDED",
-        Shown,
         "something else differs between the two sides and may be the cause",
         "remove it, or declare it as what you compare: --factor",
     ),
-    word("MORE", Shown, "B certainly uses more CPU time", "keep A if CPUs are scarce"),
-    word("LESS", Shown, "B certainly uses less CPU time", "choose B if CPUs are scarce"),
-    word(
+    ("MORE", "B certainly uses more CPU time", "keep A if CPUs are scarce"),
+    ("LESS", "B certainly uses less CPU time", "choose B if CPUs are scarce"),
+    (
         "INTERRUPTED",
-        Shown,
         "the run was stopped before its plan was complete: all values are from what was measured until then",
         "repeat it, and let it finish",
     ),
-    word(
+    (
         "unexplained",
-        Shown,
         "the part of a round trip that no separately measured part accounts for",
         "use -v to see the parts that have no value",
     ),
-    word(
+    (
         "send and receive",
-        Shown,
         "the calls of a message that nobody waits for, in both directions",
         "make fewer calls: larger messages, batches, shared memory",
     ),
-    word(
+    (
         "wake-up and switch",
-        Shown,
         "waking the other side and switching to it",
         "busy-wait briefly, or put both sides on one CPU",
     ),
-    word(
+    (
         "leaving idle",
-        Shown,
         "the time until an idle CPU runs again",
         "see --idle poll, or put both sides on one CPU",
     ),
-    word("migration", Shown, "moving a process to another CPU", "pin both sides"),
-    word(
+    ("migration", "moving a process to another CPU", "pin both sides"),
+    (
         "cache line",
-        Shown,
         "moving a cache line from one CPU to another and back",
         "put both sides on CPUs that share a cache",
     ),
-    word(
+    (
         "yes",
-        Shown,
         "for a claim across machines: REPRODUCED; in 'ipcperf list': it can run here",
         "see that machine's result",
     ),
-    word(
+    (
         "no",
-        Shown,
         "for a claim across machines: NOT REPRODUCED; in 'ipcperf list': it cannot run here; for peer death: it goes unnoticed",
         "read the reason below the table",
     ),
-    word("open", Shown, "for a claim across machines: INCONCLUSIVE", "use more rounds there"),
-    word(
+    ("open", "for a claim across machines: INCONCLUSIVE", "use more rounds there"),
+    (
         "artefact",
-        Shown,
         "it came out as published, but for a reason that is not a property of the mechanisms",
         "read the cause",
     ),
-    word(
+    (
         "untested",
-        Shown,
         "for a claim across machines: there is no value",
         "read the reason in that machine's result",
     ),
-    word(
+    (
         "turned",
-        Shown,
         "a claim holds on one machine but not on another",
         "look at what differs between the two machines",
     ),
-    word(
-        "told",
-        Shown,
-        "of peer death: the survivor reads what was sent and then notices",
-        "rely on it",
-    ),
-    word(
-        "late",
-        Shown,
-        "of peer death: the survivor notices, but it may take a minute",
-        "add a timeout",
-    ),
-    word("undetected", Shown, "of peer death: it goes unnoticed", "add a timeout or a heartbeat"),
-    word(
+    ("told", "of peer death: the survivor reads what was sent and then notices", "rely on it"),
+    ("late", "of peer death: the survivor notices, but it may take a minute", "add a timeout"),
+    ("undetected", "of peer death: it goes unnoticed", "add a timeout or a heartbeat"),
+    (
         "by fd",
-        Shown,
         "for related processes, or processes that were passed a descriptor",
         "use by name for others",
     ),
-    word(
+    (
         "by pid",
-        Shown,
         "for processes of one user that know each other's process ID",
         "use by name for others",
     ),
-    word(
-        "by name",
-        Shown,
-        "for any process that may open its name",
-        "set the permissions of the name",
-    ),
-    word(
+    ("by name", "for any process that may open its name", "set the permissions of the name"),
+    (
         "by port",
-        Shown,
         "for any process in the network namespace, and for other hosts if routed",
         "bind it to the loopback address",
     ),
-    word("bytes", Shown, "what it carries has no boundaries", "send the length before the message"),
-    word(
-        "wake-ups",
-        Shown,
-        "it carries no message, or one word",
-        "put the message into shared memory",
-    ),
-    word(
-        "blocks",
-        Shown,
-        "a sender waits while the channel is full",
-        "expect the receiver's speed",
-    ),
-    word("drops", Shown, "a message is lost if the channel is full", "count messages, and resend"),
-    word(
-        "merges",
-        Shown,
-        "unseen wake-ups become one",
-        "look for all pending work at each wake-up",
-    ),
-    word(
+    ("bytes", "what it carries has no boundaries", "send the length before the message"),
+    ("wake-ups", "it carries no message, or one word", "put the message into shared memory"),
+    ("blocks", "a sender waits while the channel is full", "expect the receiver's speed"),
+    ("drops", "a message is lost if the channel is full", "count messages, and resend"),
+    ("merges", "unseen wake-ups become one", "look for all pending work at each wake-up"),
+    (
         "overwrites",
-        Shown,
         "a newer message replaces an unseen one",
         "use it if only the latest value matters",
     ),
-    word("passed", Shown, "the self-test found what it should", "trust what it tested"),
-    word(
-        "cannot tell",
-        Shown,
-        "the self-test could not decide this time",
-        "repeat it on a quieter machine",
-    ),
-    word(
-        "fix these",
-        Shown,
-        "something disturbs measurements and can be fixed",
-        "do what the remedy says",
-    ),
-    word(
-        "good to know",
-        Shown,
-        "something that affects all results of this machine",
-        "read the consequence",
-    ),
-    word("fine", Shown, "nothing is wrong", "nothing needs to be done"),
-    word(
-        "error",
-        Shown,
-        "a finding that rejected slices or invalidated a value",
-        "read what to do about it",
-    ),
-    word("warning", Shown, "a finding that limits what may be claimed", "read what to do about it"),
-    word("info", Shown, "a finding that is useful to know", "read on"),
+    ("passed", "the self-test found what it should", "trust what it tested"),
+    ("cannot tell", "the self-test could not decide this time", "repeat it on a quieter machine"),
+    ("fix these", "something disturbs measurements and can be fixed", "do what the remedy says"),
+    ("good to know", "something that affects all results of this machine", "read the consequence"),
+    ("fine", "nothing is wrong", "nothing needs to be done"),
+    ("error", "a finding that rejected slices or invalidated a value", "read what to do about it"),
+    ("warning", "a finding that limits what may be claimed", "read what to do about it"),
+    ("info", "a finding that is useful to know", "read on"),
 ];

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 fn names(kind: WordKind) -> BTreeSet<String> {
-    let words = WORDS.iter().filter(|word| word.kind == kind);
+    let words = all().filter(|word| word.kind == kind);
     words.map(|word| word.name.to_owned()).collect()
 }
 
