@@ -2,14 +2,14 @@
 
 use ipcperf_core::result::{
     Comparison, DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList, ResultSet,
-    SELFTEST_SCHEMA, SelfTest,
 };
 use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_packed::text;
 
 const SCHEMAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.gz"));
 
-fn schema(name: &str) -> String {
+/// The JSON Schema of a document of this crate.
+pub(crate) fn schema(name: &str) -> String {
     text(SCHEMAS, name).unwrap_or_default()
 }
 
@@ -28,6 +28,3 @@ pub(crate) const MECHANISMS: DocumentKind = DocumentKind::printed::<MechanismLis
     || MECHANISMS_SCHEMA,
     || schema("mechanisms"),
 );
-/// What `selftest --format json` prints.
-pub(crate) const SELFTEST: DocumentKind =
-    DocumentKind::printed::<SelfTest>("selftest", || SELFTEST_SCHEMA, || schema("selftest"));

@@ -75,7 +75,9 @@ pub struct Row {
     remedy: &'static str,
 }
 
-const fn finding(
+/// A row: a sentence, its consequence and its remedy. Braces in them are filled when it is found.
+#[must_use]
+pub const fn finding(
     code: &'static str,
     limit: Limit,
     sentence: &'static str,

@@ -1,4 +1,4 @@
-//! Texts that are part of the program: a build script packs the files of a folder into one compressed file of `OUT_DIR`
+//! Texts that are part of the program: a build script packs files of its package into one compressed file of `OUT_DIR`
 //! (schemas to a sixth of their size, studies to a fifth), and the program unpacks them when it needs one.
 #![forbid(unsafe_code)]
 
@@ -6,22 +6,33 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use std::io::{self, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-/// Packs every file of `folder`, which is relative to the package, into `OUT_DIR/NAME.gz`. Call it from a build script.
+/// Packs every file of the package whose name ends in `ending` into `OUT_DIR/NAME.gz`, wherever it lies. Call it from a build
+/// script, whose current directory is that of the package; Cargo runs it again when any file of the package changes.
 ///
 /// # Errors
 /// A file cannot be read or is not UTF-8, or `OUT_DIR` cannot be written.
-pub fn pack(folder: &str, name: &str) -> io::Result<()> {
+pub fn pack(ending: &str, name: &str) -> io::Result<()> {
     let mut all = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        all.push((name_of(&file).to_owned(), std::fs::read_to_string(path)?));
-    }
+    collect(Path::new("."), ending, &mut all)?;
     all.sort();
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     std::fs::write(out.join(name).with_extension("gz"), packed(&all)?)
+}
+
+/// Adds the files below a folder.
+fn collect(folder: &Path, ending: &str, all: &mut Vec<(String, String)>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if path.is_dir() {
+            collect(&path, ending, all)?;
+        } else if file.ends_with(ending) && file != "Cargo.toml" {
+            all.push((name_of(&file).to_owned(), std::fs::read_to_string(path)?));
+        }
+    }
+    Ok(())
 }
 
 /// `result` of `ipcperf.result-2.schema.json`, `qiita` of `qiita.toml`.

@@ -30,7 +30,6 @@ mod pictures;
 mod pipelines;
 mod reference;
 mod result;
-mod selftest;
 pub mod snippet;
 mod specs;
 mod table;
@@ -50,19 +49,18 @@ pub use document::{Document, Show, interrupted_after, is_a};
 pub use explain::{BURSTS, Needed, explain_word, needed};
 pub use fittest::{by_custom, by_fitness};
 pub use list::{ListRow, list};
+pub use marks::TWO_MODES;
 pub use reference::reference;
 pub use result::render;
-pub use selftest::selftest;
 pub use specs::Specs;
 pub use table::{counted_findings, finding_text, finding_words, grade_words, machine};
 pub use trend::{CellFigure, CellFigures, DatedResult, Trend, figures_of, trend, trends};
-pub use marks::TWO_MODES;
 pub use words::{Vocabulary, Word, WordKind, word};
 
 pub use ipcperf_judge::{
     Arms, Incomparable, Limit, LoadError, Outcome, ProgramFigure, Programs, Recorded, Repeatable,
-    Slower, Terms, at_once, beside, compare_files, compare_live, compare_programs, factor_names,
-    is_document, is_of, load, metric_of, once, run_key, winner,
+    Slower, Terms, at_once, beside, compare_files, compare_live, compare_programs, damaged,
+    factor_names, is_document, is_of, load, metric_of, once, run_key, winner,
 };
 pub use ipcperf_render::csv::row as csv_row;
 pub use ipcperf_render::text::{clean, counted, in_groups, wrap};

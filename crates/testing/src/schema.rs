@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What a schema says is wrong with a document, a line for each place.
 ///
@@ -17,22 +17,30 @@ pub fn errors(schema: &Value, document: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The JSON Schema (2020-12) of a kind of document (`profile`), as the program prints it: a file of the folder `schema` of
-/// the crate that writes the documents.
+/// The JSON Schema (2020-12) of a kind of document (`profile`), as the program prints it: a file of the crate that writes the
+/// documents, `ipcperf.profile-1.schema.json`.
 ///
 /// # Panics
 /// No crate has one.
 #[must_use]
 pub fn schema(kind: &str) -> Value {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let crates = fs::read_dir(crates).expect("the folder of all crates").flatten();
-    let folders = crates.filter_map(|one| fs::read_dir(one.path().join("schema")).ok());
-    let is_it = |name: &str| name.starts_with(&format!("ipcperf.{kind}-"));
-    let mut files = folders.flatten().flatten();
-    let file = files.find(|file| is_it(&file.file_name().to_string_lossy()));
+    let file = found(&crates, &format!("ipcperf.{kind}-"));
     let file = file.unwrap_or_else(|| panic!("no schema of '{kind}'"));
-    let text = fs::read_to_string(file.path()).expect("readable");
+    let text = fs::read_to_string(file).expect("readable");
     serde_json::from_str(&text).expect("it is JSON")
+}
+
+/// The schema below a folder whose name begins so.
+fn found(folder: &Path, begin: &str) -> Option<PathBuf> {
+    fs::read_dir(folder).ok()?.flatten().find_map(|entry| {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        match path.is_dir() {
+            true => found(&path, begin),
+            false => (name.starts_with(begin) && name.ends_with(".schema.json")).then_some(path),
+        }
+    })
 }
 
 /// A document is valid by the schema of its kind, which names each of its keys.

@@ -53,13 +53,12 @@ pub(crate) fn schemas(root: &Path) -> Result<Vec<Generated>> {
     Ok(all)
 }
 
-/// Where a schema is: in the folder `schema` of the crate that has a file of this name, which may be empty.
+/// Where a schema is, from the root: wherever a file of this name lies, which may be empty.
 fn placed(root: &Path, file: &str) -> Result<String> {
-    let crates = std::fs::read_dir(root.join("crates")).context("crates")?.flatten();
-    let names = crates.map(|one| one.file_name().to_string_lossy().into_owned());
-    let mut places = names.map(|name| format!("crates/{name}/schema/{file}"));
-    let place = places.find(|place| root.join(place).is_file());
-    place.with_context(|| format!("no crate has a file schema/{file}: make an empty one"))
+    let files = super::tracked(root)?;
+    let place = files.into_iter().find(|one| one.path.ends_with(&format!("/{file}")));
+    let place = place.with_context(|| format!("no crate has a file {file}: make an empty one"))?;
+    Ok(place.path)
 }
 
 /// The text with its generated block, which stands between two lines of their own, replaced.

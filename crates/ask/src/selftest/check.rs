@@ -1,6 +1,6 @@
 //! The outcome of a check.
 
-use ipcperf_core::result::TrialOutcome;
+use crate::selftest::document::TrialOutcome;
 use ipcperf_engine::inject::Service;
 
 /// What a check came to, and what was found.

@@ -4,15 +4,17 @@ mod cells;
 mod check;
 mod clock;
 mod detectors;
+mod document;
 mod injectors;
 mod recovery;
+mod screen;
 mod stage;
 
-use crate::documents;
+use crate::documents::schema;
 use check::{Found, cannot_tell, failed, told};
 use detectors::DETECTORS;
+use document::{About, SELFTEST_SCHEMA, SelfTest, Trial, TrialOutcome, Trust};
 use injectors::{CALL, DELAY, Injector, LATE, SLOWER};
-use ipcperf_core::result::{About, SELFTEST_SCHEMA, SelfTest, Trial, TrialOutcome, Trust};
 use ipcperf_engine::host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Progress;
@@ -126,7 +128,8 @@ impl CommandArgs for SelftestArgs {
     const EXAMPLES: &'static str = "Examples:
   ipcperf selftest
   ipcperf selftest --only clock,timer";
-    const DOCUMENTS: &'static [DocumentKind] = &[documents::SELFTEST];
+    const DOCUMENTS: &'static [DocumentKind] =
+        &[DocumentKind::printed::<SelfTest>("selftest", || SELFTEST_SCHEMA, || schema("selftest"))];
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
         run(context.registry, self)
@@ -181,7 +184,7 @@ fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, Stop> {
         tail,
     };
     let style = output::style(&args.look, false);
-    let code = output::put(None, |out| ipcperf_report::selftest(&test, format, &style, out))?;
+    let code = output::put(None, |out| screen::selftest(&test, format, &style, out))?;
     Ok(if centre == Trust::Refuted { Code::Invalid.into() } else { code })
 }
 

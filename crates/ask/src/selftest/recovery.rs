@@ -93,7 +93,7 @@ fn recover(stage: &Stage<'_>, service: Service) -> Result<Recovered, Halt> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ipcperf_core::result::TrialOutcome;
+    use crate::selftest::document::TrialOutcome;
 
     #[test]
     fn what_is_off_never_passes_and_only_noise_excuses_what_is_longer() {

@@ -20,7 +20,6 @@ mod pipeline;
 mod question;
 mod reading;
 mod requirements;
-mod selftest;
 
 pub use cell::{
     Beside, BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading,
@@ -49,7 +48,6 @@ pub use pipeline::{
 pub use question::Question;
 pub use reading::{read, read_cells};
 pub use requirements::{Goal, Need, Requirements};
-pub use selftest::{About, SELFTEST_SCHEMA, SelfTest, Trial, TrialOutcome, Trust};
 
 use serde::{Deserialize, Serialize};
 

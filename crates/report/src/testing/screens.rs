@@ -5,7 +5,7 @@ use super::{rendered, to_text};
 use crate::words::Vocabulary;
 use crate::{
     Format, Style, compare, comparison, crossover, describe, doctor, explain, explain_word, list,
-    pipelines, selftest, trend, trends,
+    pipelines, trend, trends,
 };
 use ipcperf_core::result::{Requirements, ResultSet, Severity, Status};
 use ipcperf_core::{Idle, OnClose, PatternKind, Touch, Wait};
@@ -58,7 +58,6 @@ fn all(format: Format, style: &Style) -> Vec<(String, String)> {
     for document in [compare::tests::mixed(), compare::tests::live(1.05, 1.0)] {
         add("comparison", to_text(|out| comparison(&document, format, style, out)));
     }
-    add("selftest", to_text(|out| selftest(&selftest::tests::test(), format, style, out)));
     let examination = doctor::tests::examination();
     add("doctor", to_text(|out| doctor(&examination, format, style, out)));
     add(
@@ -109,7 +108,7 @@ fn every_head_of_a_table_is_explained() {
     let search = crossover::tests::search(&[(64, 0.5), (4096, 2.0)]);
     seen.extend(crossover::heads(&search).into_iter().map(|head| (head, "crossover".to_owned())));
     // What is named by a document: arms; and the scale of a trend.
-    let own = ["", "a", "b", "pipe", "tcp", "p99.99", "word", "what it says", "what to do"];
+    let own = ["", "a", "b", "pipe", "tcp", "word", "what it says", "what to do"];
     let units = [" B", " KiB", " MiB"];
     let is_size = |head: &str| units.iter().any(|unit| head.ends_with(unit));
     let is_own = |head: &str| {

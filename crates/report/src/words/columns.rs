@@ -6,6 +6,11 @@ use crate::columns::Entry;
 pub(super) const OTHERS: &[Entry] = &[
     ("min", "the shortest operation of all rounds", "treat it as a limit, not as a typical time"),
     (
+        "p99.99",
+        "the time that 1 operation in 10,000 exceeds",
+        "use long slices: it needs 200,000 operations per round",
+    ),
+    (
         "send",
         "in a fan, the time of the sending call",
         "look here for senders that wait for each other",

@@ -1,58 +1,58 @@
 //! The JSON of `ipcperf selftest`: whether the program finds on this machine what it claims to find.
 
-use super::{Host, Kernel, Origin, Tool};
+use ipcperf_core::result::{Host, Kernel, Origin, Tool};
 use serde::Serialize;
 
 /// The schema of [`SelfTest`].
-pub const SELFTEST_SCHEMA: &str = "ipcperf.selftest/1";
+pub(crate) const SELFTEST_SCHEMA: &str = "ipcperf.selftest/1";
 
 /// What the checks of a self-test came to. Readers ignore keys they do not know.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SelfTest {
+pub(crate) struct SelfTest {
     /// Kind and version of this document.
     #[cfg_attr(feature = "schema", schemars(regex(pattern = r"^ipcperf\.selftest/1(\.[0-9]+)*$")))]
-    pub schema: &'static str,
+    pub(crate) schema: &'static str,
     /// Which document it is.
     #[serde(flatten)]
-    pub origin: Origin,
+    pub(crate) origin: Origin,
     /// What was tested.
-    pub tool: Tool,
+    pub(crate) tool: Tool,
     /// The machine.
-    pub host: Host,
+    pub(crate) host: Host,
     /// The kernel and its settings.
-    pub kernel: Kernel,
+    pub(crate) kernel: Kernel,
     /// Wall-clock seconds of all checks.
-    pub duration_s: f64,
+    pub(crate) duration_s: f64,
     /// The checks, in the order in which they ran.
-    pub checks: Vec<Trial>,
+    pub(crate) checks: Vec<Trial>,
     /// Whether medians and rates of this machine can be believed: no check failed, and none that is about them was left open.
-    pub centre: Trust,
+    pub(crate) centre: Trust,
     /// The same of high quantiles.
-    pub tail: Trust,
+    pub(crate) tail: Trust,
     /// Both in one sentence.
-    pub conclusion: String,
+    pub(crate) conclusion: String,
 }
 
 /// What one check came to.
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Trial {
+pub(crate) struct Trial {
     /// One word for programs and for `--only`: `timer-linear`.
-    pub name: String,
+    pub(crate) name: String,
     /// What it is about.
-    pub about: About,
+    pub(crate) about: About,
     /// What it came to.
-    pub outcome: TrialOutcome,
+    pub(crate) outcome: TrialOutcome,
     /// What was found, with its unit; why it failed, or why nothing can be told.
-    pub found: String,
+    pub(crate) found: String,
 }
 
 /// What figures a check speaks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum About {
+pub(crate) enum About {
     /// Every figure.
     All,
     /// High quantiles.
@@ -65,7 +65,7 @@ pub enum About {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum TrialOutcome {
+pub(crate) enum TrialOutcome {
     /// As it must be.
     Passed,
     /// It cannot be told on this machine, or not now.
@@ -78,7 +78,7 @@ pub enum TrialOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Trust {
+pub(crate) enum Trust {
     /// They can.
     Believed,
     /// It was left open.

@@ -1,9 +1,9 @@
 //! What a self-test found, in words.
 
-use crate::{Format, Style, csv};
-use ipcperf_core::result::{SelfTest, Trial, TrialOutcome};
-use ipcperf_render::Output;
+use super::document::{SelfTest, Trial, TrialOutcome};
+use ipcperf_render::csv;
 use ipcperf_render::doc::{Column, Doc, Row, Table, Tone};
+use ipcperf_render::{Format, Output, Style};
 use std::io;
 
 const COLUMNS: &[csv::Column] =
@@ -13,7 +13,7 @@ const COLUMNS: &[csv::Column] =
 ///
 /// # Errors
 /// `out` refuses the bytes.
-pub fn selftest(
+pub(super) fn selftest(
     test: &SelfTest,
     format: Format,
     style: &Style,
@@ -47,12 +47,14 @@ fn doc(test: &SelfTest) -> Doc {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use ipcperf_core::result::{About, Host, Kernel, SELFTEST_SCHEMA, Tool, Trust};
+    use crate::selftest::document::{About, SELFTEST_SCHEMA, Trust};
+    use ipcperf_core::result::{Host, Kernel, Tool};
+    use ipcperf_testing::screens::fits;
     use ipcperf_testing::to_text;
 
-    pub(crate) fn test() -> SelfTest {
+    fn test() -> SelfTest {
         let check = |name: &str, outcome, found: &str| Trial {
             name: name.into(),
             about: About::All,
@@ -95,6 +97,14 @@ pub(crate) mod tests {
         cannot tell  recovery-p99  the machine is too disturbed to decide this now: the
                                    grade is F, and p99 differs by 40 %
         ");
+    }
+
+    #[test]
+    fn no_text_is_lost_at_forty_columns_or_more() {
+        for width in [40, 48, 56, 72, 80] {
+            let style = Style { width, ..Style::default() };
+            fits("selftest", &to_text(|out| selftest(&test(), Format::Table, &style, out)), width);
+        }
     }
 
     #[test]
