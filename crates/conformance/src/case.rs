@@ -220,8 +220,8 @@ fn conduct(list: &Registry, task: &Task) -> Outcome {
         return Outcome::Failed("the suite itself: no such mechanism or case".into());
     };
     let deadline = Instant::now() + task.deadline;
-    let played =
-        Scene::new(&entry, &task.base, task.seed, deadline).and_then(|scene| (case.run)(&scene));
+    let played = Scene::new(&entry, &task.base, task.seed, deadline, task.is_long)
+        .and_then(|scene| (case.run)(&scene));
     match played {
         Ok(()) => Outcome::Passed,
         Err(Trouble::Failed(text)) => Outcome::Failed(text),
@@ -237,7 +237,7 @@ pub(crate) fn victim(list: &Registry, context: &mut WorkerContext<'_>) -> Result
         let entry = Entry::find(list, &task.mechanism);
         let entry = entry.ok_or_else(|| Trouble::failed("unknown"))?;
         let deadline = Instant::now() + task.deadline;
-        let scene = Scene::new(&entry, &task.base, task.seed, deadline)?;
+        let scene = Scene::new(&entry, &task.base, task.seed, deadline, task.is_long)?;
         let mut pair = scene.pair(&task.options)?;
         pair.open(scene.size(64, &task.options), Script::default().both(Step::Hold))?;
         pair.attached()?;

@@ -15,7 +15,8 @@
 //! `cargo test --test conformance -- pipe C09` runs the trials whose names contain both words. After the trials a
 //! matrix of mechanisms and cases is printed, with what was not applicable or not available, and why. With
 //! `IPCPERF_EXPECT_ALL=1` a mechanism that cannot run here fails the run, but for those that `IPCPERF_MAY_LACK` names
-//! (`vsock,sctp`); `IPCPERF_SEED` makes other random choices than the usual ones.
+//! (`vsock,sctp`); `IPCPERF_SEED` makes other random choices than the usual ones; `IPCPERF_LONG_CASES=1` moves up to ten
+//! times as many messages and opens up to four times as many channels, for what goes wrong once in many times.
 //!
 //! # How it works
 //! Each trial is three processes, re-executions of the test program: the coordinator of the case, which opens

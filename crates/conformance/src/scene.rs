@@ -20,9 +20,18 @@ pub(crate) struct Scene<'a> {
     pub(crate) base: &'a Path,
     pub(crate) run: RunDirectory,
     pub(crate) deadline: Instant,
+    is_long: bool,
     /// What this process inherited from the parent of the test program; its workers inherit the same.
     pub(crate) inherited: Descriptors,
     random: RefCell<Random>,
+}
+
+/// Messages, channels or round trips of a case. The short amount takes every path that the long one takes, and is what
+/// mechanisms that are broken on purpose are caught with; the long one is for what goes wrong once in many times.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Amount<T = u64> {
+    pub(crate) short: T,
+    pub(crate) long: T,
 }
 
 /// Why a case has not passed.
@@ -75,12 +84,18 @@ impl<'a> Scene<'a> {
         base: &'a Path,
         seed: u64,
         deadline: Instant,
+        is_long: bool,
     ) -> Result<Self, Trouble> {
         let mut random = Random::new(seed);
         let mut inherited = Descriptors::take();
         inherited.fds.retain(|fd| !fd.is_close_on_exec);
         let run = RunDirectory::create_in(base, random.next())?;
-        Ok(Self { entry, base, run, deadline, inherited, random: RefCell::new(random) })
+        Ok(Self { entry, base, run, deadline, is_long, inherited, random: RefCell::new(random) })
+    }
+
+    /// How many messages, channels or round trips this run takes.
+    pub(crate) fn amount<T>(&self, amount: Amount<T>) -> T {
+        if self.is_long { amount.long } else { amount.short }
     }
 
     /// The next random number.

@@ -28,6 +28,8 @@ use std::time::{Duration, Instant};
 const BLESS: &str = "IPCPERF_BLESS";
 /// Other random choices than the usual ones.
 const SEED: &str = "IPCPERF_SEED";
+/// With all messages, channels and round trips that a case has, rather than those of every run.
+const LONG: &str = "IPCPERF_LONG_CASES";
 
 /// The cases and a list of mechanisms, ready to run.
 #[derive(Clone, Debug)]
@@ -35,6 +37,7 @@ pub struct Suite {
     list: Registry,
     deadline: Duration,
     seed: u64,
+    is_long: bool,
     kept: Option<PathBuf>,
 }
 
@@ -53,8 +56,14 @@ impl Suite {
         let seed = std::env::var(SEED)
             .ok()
             .and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
-        // The same choices each time, so that a change is what makes a difference.
-        Self { list, deadline: Duration::from_secs(900), seed: seed.unwrap_or(0), kept: None }
+        Self {
+            list,
+            deadline: Duration::from_secs(900),
+            // The same choices each time, so that a change is what makes a difference.
+            seed: seed.unwrap_or(0),
+            is_long: std::env::var_os(LONG).is_some_and(|on| on == "1"),
+            kept: None,
+        }
     }
 
     /// Another deadline for each case. It only turns a hang into a failure; a quarter of an hour by default, since a
@@ -208,6 +217,7 @@ impl Suite {
                 base: base.0.clone(),
                 seed,
                 deadline: self.deadline,
+                is_long: self.is_long,
             };
             ask(&task)
         });

@@ -2,7 +2,7 @@
 
 use super::refusal::can_filter;
 use crate::pair::WorkerPair;
-use crate::scene::{Scene, Trouble, ensure, mirror};
+use crate::scene::{Amount, Scene, Trouble, ensure, mirror};
 use crate::script::{Batch, Script, Sizes, Step};
 use ipcperf_core::{OptionSet, Seat};
 use ipcperf_sys::trace::{self, CallTally, Trace};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Messages before the first that counts.
 const WARM_UP: u64 = 100;
 /// Messages that count. Each call of theirs is stopped at twice, so that more of them would take long.
-const MESSAGES: u64 = 250;
+const MESSAGES: Amount = Amount { short: 100, long: 250 };
 
 /// C21: one message at a time, each end needs exactly the system calls it declares. Where their number depends on
 /// timing, it makes none that neither moves data nor waits for it.
@@ -19,14 +19,15 @@ pub(crate) fn declared_system_calls(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let size = scene.size(64, &options);
     let declared = scene.entry.spec().syscalls;
+    let messages = scene.amount(MESSAGES);
     for from in Seat::BOTH {
-        let batch = Batch::new(WARM_UP + MESSAGES, Sizes::List(vec![size]), 0);
+        let batch = Batch::new(WARM_UP + messages, Sizes::List(vec![size]), 0);
         let script = Script::default().both(Step::Hold).both(Step::Counted {
             from,
             batch,
             warm_up: WARM_UP,
         });
-        let tallies = traced(scene, size, script, MESSAGES)?;
+        let tallies = traced(scene, size, script, messages)?;
         for (seat, tally) in Seat::BOTH.into_iter().zip(&tallies) {
             let (side, declared) =
                 if seat == from { ("send", declared.send) } else { ("recv", declared.recv) };
@@ -38,8 +39,8 @@ pub(crate) fn declared_system_calls(scene: &Scene<'_>) -> Result<(), Trouble> {
                 })?;
                 continue;
             };
-            let counted = tally.total() as f64 / MESSAGES as f64;
-            ensure(tally.total() as f64 == declared * MESSAGES as f64, || {
+            let counted = tally.total() as f64 / messages as f64;
+            ensure(tally.total() as f64 == declared * messages as f64, || {
                 let text = describe(tally);
                 format!(
                     "syscalls.{side}: {declared}, but the {seat:?} made {counted} per message: {text}"
@@ -53,7 +54,7 @@ pub(crate) fn declared_system_calls(scene: &Scene<'_>) -> Result<(), Trouble> {
 /// Round trips before the first that counts: every slot and every buffer has been used by then.
 const WARM_TRIPS: u64 = 2000;
 /// Round trips that count.
-const TRIPS: u64 = 3000;
+const TRIPS: Amount = Amount { short: 1000, long: 3000 };
 /// Page faults that have other causes: the process comes back from a stop, the kernel moves a page.
 const FEW: u64 = 16;
 /// How often more of them than that are looked for anew: when the kernel writes a file to its disk, each page of a mapping
@@ -76,8 +77,9 @@ pub(crate) fn no_allocation(scene: &Scene<'_>) -> Result<(), Trouble> {
         match touched {
             None => return Ok(()),
             Some((seat, faults)) if attempt == ATTEMPTS => {
+                let trips = scene.amount(TRIPS);
                 return Err(Trouble::failed(format!(
-                    "{seat:?}: {TRIPS} round trips touched {faults} pages for the first time"
+                    "{seat:?}: {trips} round trips touched {faults} pages for the first time"
                 )));
             }
             Some(_) => attempt += 1,
@@ -89,16 +91,17 @@ pub(crate) fn no_allocation(scene: &Scene<'_>) -> Result<(), Trouble> {
 fn page_faults(scene: &Scene<'_>) -> Result<Vec<u64>, Trouble> {
     let options = OptionSet::default();
     let size = scene.size(64, &options);
+    let trips = scene.amount(TRIPS);
     let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);
     let script =
-        Script::default().exchange(batch(WARM_TRIPS)).both(Step::WatchedMemory(batch(TRIPS)));
+        Script::default().exchange(batch(WARM_TRIPS)).both(Step::WatchedMemory(batch(trips)));
     let seen = scene.play(&options, size, script)?;
     mirror(&seen)?;
     let mut faults = Vec::new();
     for (seat, seen) in Seat::BOTH.into_iter().zip(&seen) {
         let Some(seen) = seen.last() else { continue };
         ensure(seen.memory.is_empty(), || {
-            format!("{seat:?}: {TRIPS} round trips called for memory: {:?}", seen.memory)
+            format!("{seat:?}: {trips} round trips called for memory: {:?}", seen.memory)
         })?;
         faults.push(seen.events);
     }
@@ -118,7 +121,7 @@ fn traced(
 }
 
 /// Messages whose transfers are shortened, and their largest.
-const SHORTENED: u64 = 300;
+const SHORTENED: Amount = Amount { short: 100, long: 300 };
 const LARGEST: usize = 9000;
 
 /// C06: a kernel may move less of a stream than it is asked to, whenever it likes. An end goes on where it stopped.
@@ -127,7 +130,7 @@ pub(crate) fn short_transfers(scene: &Scene<'_>) -> Result<(), Trouble> {
         let text = "calls cannot be shortened on this architecture; x86-64 can";
         return Err(Trouble::Unavailable(text.into()));
     }
-    let batch = Batch::new(SHORTENED, scene.sizes(1, LARGEST), 0);
+    let batch = Batch::new(scene.amount(SHORTENED), scene.sizes(1, LARGEST), 0);
     let script = Script::default().both(Step::Hold).both(Step::Watched(batch));
     let mut pair = scene.pair(&OptionSet::default())?;
     let seed = Some(scene.draw());

@@ -2,7 +2,7 @@
 
 use super::LARGEST;
 use crate::pair::WorkerPair;
-use crate::scene::{Scene, Trouble, mirror};
+use crate::scene::{Amount, Scene, Trouble, mirror};
 use crate::script::{Batch, Script, Sizes};
 use ipcperf_core::{OptionSet, Payload, Seat};
 use ipcperf_sys::io::pipe::splice;
@@ -52,24 +52,30 @@ fn exchange(pair: &mut WorkerPair<'_>, largest: usize, sizes: Vec<usize>) -> Res
     mirror(&seen)
 }
 
-/// C03: 100,000 numbered messages one way and 10,000 the other; of calls a tenth, each of which goes both ways.
+/// Numbered messages of the lead; the follow sends a tenth of them.
+const NUMBERED: Amount = Amount { short: 10_000, long: 100_000 };
+
+/// C03: numbered messages one way and the other; of calls a tenth, each of which goes both ways.
 pub(crate) fn ordering(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let size = scene.size(8, &options);
     let batch = |count| scene.batch(count, Sizes::List(vec![size]), size);
-    let tenth = if scene.calls() { 10 } else { 1 };
-    let script = scene.flow(Script::default(), Seat::Lead, batch(100_000 / tenth));
-    let script = scene.flow(script, Seat::Follow, batch(10_000 / tenth));
+    let count = scene.amount(NUMBERED) / if scene.calls() { 10 } else { 1 };
+    let script = scene.flow(Script::default(), Seat::Lead, batch(count));
+    let script = scene.flow(script, Seat::Follow, batch(count / 10));
     let mut pair = WorkerPair::start(scene, &options, scene.near_cpus()?, &[], None)?;
     pair.open(size, script)?;
     mirror(&pair.done()?)
 }
 
+/// Messages of random sizes from each end.
+const RANDOM: Amount = Amount { short: 1500, long: 5000 };
+
 /// C04: counts and fingerprints of both ends agree over messages of random sizes.
 pub(crate) fn no_loss(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let largest = scene.size(4096, &options);
-    let batch = || scene.batch(5000, scene.sizes(largest.min(1), largest), largest);
+    let batch = || scene.batch(scene.amount(RANDOM), scene.sizes(largest.min(1), largest), largest);
     let script = scene.flow(Script::default(), Seat::Lead, batch());
     let script = scene.flow(script, Seat::Follow, batch());
     let mut pair = WorkerPair::start(scene, &options, scene.near_cpus()?, &[], None)?;

@@ -1,18 +1,19 @@
 //! C13: channels that were let go of leave no descriptor and no mapping, in any of the three processes.
 
 use crate::census::Descriptors;
-use crate::scene::{Scene, Trouble, ensure};
+use crate::scene::{Amount, Scene, Trouble, ensure};
 use crate::script::{Batch, Script, Sizes, Step, StepOutcome};
 use ipcperf_core::Seat;
 
 /// Channels before the first census: allocators and caches have their memory by then.
 const WARM_UP: usize = 5;
-/// Channels with the default setup, and with each other one.
-const CYCLES: [usize; 2] = [200, 20];
+/// Channels with the default setup, and with each other one. A page that stays mapped next to the one before it shows among
+/// the long amount only.
+const CYCLES: Amount<[usize; 2]> = Amount { short: [50, 10], long: [200, 20] };
 
 pub(crate) fn descriptors_and_mappings(scene: &Scene<'_>) -> Result<(), Trouble> {
     for (index, options) in scene.entry.setups().iter().enumerate() {
-        let cycles = CYCLES[index.min(1)];
+        let cycles = scene.amount(CYCLES)[index.min(1)];
         let size = scene.size(4096, options);
         let mut pair = scene.pair(options)?;
         let mut before = None;

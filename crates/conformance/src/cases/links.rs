@@ -1,6 +1,6 @@
 //! C16, C17: links know nothing of each other, neither beside each other nor one after another.
 
-use crate::scene::{Scene, Trouble, mirror};
+use crate::scene::{Amount, Scene, Trouble, mirror};
 use crate::script::{Batch, Script, Sizes, Step};
 use ipcperf_core::{OptionSet, Seat};
 
@@ -59,14 +59,14 @@ pub(crate) fn isolation(scene: &Scene<'_>) -> Result<(), Trouble> {
 }
 
 /// Links in sequence with the default setup, and with each other one.
-const SEQUENCE: [usize; 2] = [50, 10];
+const SEQUENCE: Amount<[usize; 2]> = Amount { short: [12, 6], long: [50, 10] };
 
 /// C17: links one after another in the same processes, of changing sizes. Each is let go of with a message unread,
 /// which nobody must ever see.
 pub(crate) fn reuse(scene: &Scene<'_>) -> Result<(), Trouble> {
     for (index, options) in scene.entry.setups().iter().enumerate() {
         let mut pair = scene.pair(options)?;
-        for link in 0..SEQUENCE[index.min(1)] {
+        for link in 0..scene.amount(SEQUENCE)[index.min(1)] {
             let size = scene.size([64, 4096, 1][link % 3], options);
             let batch = |count| Batch::new(count, Sizes::List(vec![size]), 0);
             // A server has nothing to send unasked.

@@ -68,6 +68,7 @@ fn coordinator_killed(scene: &Scene<'_>, options: &OptionSet) -> Result<(), Trou
         base: scene.base.to_owned(),
         seed: scene.draw(),
         deadline: scene.deadline.saturating_duration_since(Instant::now()),
+        is_long: false,
     };
     victims.assign(victim, VICTIM, &task, &[])?;
     let workers: [u32; 2] = victims.ready(victim).map_err(|stop| {

@@ -2,7 +2,7 @@
 
 use super::death::killed;
 use crate::pair::WorkerPair;
-use crate::scene::{Scene, Trouble, ensure, mirror};
+use crate::scene::{Amount, Scene, Trouble, ensure, mirror};
 use crate::script::{Batch, Script, Sizes, Step, StepOutcome};
 use ipcperf_core::{OptionSet, Seat};
 use std::time::{Duration, Instant};
@@ -55,7 +55,8 @@ fn interrupted(scene: &Scene<'_>, trips: u64) -> Result<u64, Trouble> {
 }
 
 /// How long an end is stopped.
-const STOPPED: Duration = Duration::from_millis(120);
+const STOPPED: Amount<Duration> =
+    Amount { short: Duration::from_millis(70), long: Duration::from_millis(120) };
 
 /// C12: while the peer is stopped an end waits, and goes on with it.
 pub(crate) fn stopped_peer(scene: &Scene<'_>) -> Result<(), Trouble> {
@@ -80,7 +81,7 @@ fn stopped(scene: &Scene<'_>, seat: Seat, trips: u64) -> Result<bool, Trouble> {
         pair.turn(Instant::now() + Duration::from_micros(100))?;
     }
     pair.worker(seat).pause();
-    rest(&mut pair, STOPPED)?;
+    rest(&mut pair, scene.amount(STOPPED))?;
     let is_middle = pair.progress(seat).1 < trips;
     pair.worker(seat).resume();
     mirror(&pair.done()?)?;
