@@ -2,46 +2,22 @@
 //! (Linux 5.11).
 //!
 //! # Safety
-//! Attributes of `bpf(2)` are arrays of numbers, zero where nothing is said; the memory they point to lives through the call.
 //! The ring is mapped for as long as it is read. The kernel writes behind the position that it publishes, and what is before
 //! that and after ours stays until ours is published.
 
-use super::btf::Types;
-use super::programs::{self, CALLS, Maps, Places, Within, class, event};
-use super::{Call, Does, Heard, Kind, Object, does};
+use super::bpf::Map;
+use super::event::{Class, heard};
+use super::programs::{Programs, Within};
+use super::{Does, Heard, does};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
-
-/// Commands of `bpf(2)` and kinds of maps and programs (`linux/bpf.h`).
-const MAP_CREATE: usize = 0;
-const MAP_LOOK_UP: usize = 1;
-const MAP_UPDATE: usize = 2;
-const MAP_DELETE: usize = 3;
-const PROGRAM_LOAD: usize = 5;
-const TRACEPOINT_OPEN: usize = 17;
-const HASH: u32 = 1;
-const ARRAY: u32 = 2;
-const RECENT_HASH: u32 = 9;
-const RING: u32 = 27;
-const TRACING: u32 = 26;
-const AT_TRACEPOINT: u64 = 23;
-
-/// The functions that read the kernel's memory are for programs that declare a licence like its own.
-const LICENCE: &[u8] = b"Dual MIT/GPL\0";
-
-/// Bytes of events that wait to be read: at 88 bytes a call, 190,000 calls, which is half a second of the busiest programs
-/// seen here.
-const RING_SIZE: u32 = 16 << 20;
-
-/// Processes, threads and objects at a time.
-const MOST: u32 = 1 << 16;
 
 /// Calls of a block by which the price is found, and blocks: 2 ms in all.
 const IN_BLOCK: u32 = 200;
@@ -59,13 +35,8 @@ fn own_namespace() -> io::Result<Option<Within>> {
     let facts = fs::metadata(OWN)?;
     let (major, minor) = (libc::major(facts.dev()), libc::minor(facts.dev()));
     // The kernel has 20 bits for the minor number (`linux/kdev_t.h`).
-    let too_large = |_| io::Error::from(ErrorKind::InvalidData);
-    let number = u32::try_from(facts.ino()).map_err(too_large)?;
-    Ok(Some(Within { device: major << 20 | minor, number }))
+    Ok(Some(Within { device: (major << 20 | minor).into(), number: facts.ino() }))
 }
-
-/// Where the kernel says what its types look like.
-const TYPES: &str = "/sys/kernel/btf/vmlinux";
 
 /// A call with a descriptor, ns: the median of blocks of them.
 fn call_ns() -> io::Result<f64> {
@@ -85,13 +56,10 @@ fn call_ns() -> io::Result<f64> {
 /// Recorded processes, and what is heard of them.
 #[derive(Debug)]
 pub(crate) struct Kernel {
-    processes: OwnedFd,
-    lost: OwnedFd,
+    programs: Programs,
     ring: Ring,
     /// What a call took before.
     bare_ns: f64,
-    /// Programs run for as long as these are open.
-    _links: Vec<OwnedFd>,
 }
 
 impl Kernel {
@@ -101,40 +69,9 @@ impl Kernel {
     /// `PermissionDenied` without `CAP_BPF` and `CAP_PERFMON`, `Unsupported` where this kernel has not what they need.
     pub(crate) fn new() -> io::Result<Self> {
         let bare_ns = call_ns()?;
-        let maps = Maps {
-            processes: map(HASH, 4, 4, MOST)?,
-            calls: map(ARRAY, 4, 1, CALLS.cast_unsigned())?,
-            begun: map(ARRAY, 4, 16, MOST)?,
-            known: map(RECENT_HASH, 8, 8, MOST)?,
-            recent: map(ARRAY, 4, 8, MOST)?,
-            lost: map(ARRAY, 4, 8, 1)?,
-            events: map(RING, 0, 0, RING_SIZE)?,
-            within: own_namespace()?,
-        };
-        let types = fs::read(TYPES).map_err(|error| {
-            let why = format!("this kernel does not describe its types at {TYPES} ({error})");
-            io::Error::new(ErrorKind::Unsupported, why)
-        })?;
-        let types = Types::read(&types).ok_or(ErrorKind::InvalidData)?;
-        let places = Places::of(&types)?;
-        for number in 0..CALLS {
-            if let Some(does) = does(number.into()) {
-                update(&maps.calls, &number.to_ne_bytes(), &[class_of(number.into(), does)])?;
-            }
-        }
-        let links = [
-            ("sched_process_fork", programs::fork(&maps, &places)),
-            ("sched_process_exit", programs::task_end(&maps, &places)),
-            ("sys_exit", programs::exit(&maps, &places)),
-            ("sys_enter", programs::entry(&maps)),
-        ];
-        let links = links.iter().map(|(point, program)| {
-            let of = types.synonym(&format!("btf_trace_{point}"))?;
-            attach(point, of, program)
-        });
-        let links = links.collect::<io::Result<_>>()?;
-        let ring = Ring::of(maps.events)?;
-        Ok(Self { processes: maps.processes, lost: maps.lost, ring, bare_ns, _links: links })
+        let programs = Programs::load(own_namespace()?, class_of)?;
+        let ring = Ring::of(programs.map("events")?)?;
+        Ok(Self { programs, ring, bare_ns })
     }
 
     /// From now on a process is recorded, and every process that it makes.
@@ -142,7 +79,7 @@ impl Kernel {
     /// # Errors
     /// The kernel's.
     pub(crate) fn add(&self, process: u32) -> io::Result<()> {
-        update(&self.processes, &process.to_ne_bytes(), &1_u32.to_ne_bytes())
+        self.programs.map("processes")?.update(&process.to_ne_bytes(), &1_u32.to_ne_bytes())
     }
 
     /// It is not any more; what it has made is.
@@ -150,11 +87,7 @@ impl Kernel {
     /// # Errors
     /// The kernel's.
     pub(crate) fn remove(&self, process: u32) -> io::Result<()> {
-        let key = process.to_ne_bytes();
-        let attribute =
-            [self.processes.as_raw_fd().cast_unsigned().into(), key.as_ptr() as u64, 0, 0];
-        // SAFETY: see the module.
-        unsafe { bpf(MAP_DELETE, &attribute) }.map(drop)
+        self.programs.map("processes")?.delete(&process.to_ne_bytes())
     }
 
     /// Tells all that has happened since the last time, in its order. Asked too seldom, it loses some.
@@ -185,115 +118,24 @@ impl Kernel {
     /// # Errors
     /// The kernel's.
     pub(crate) fn lost(&self) -> io::Result<u64> {
-        let (key, mut value) = (0_u32, 0_u64);
-        let attribute = [
-            self.lost.as_raw_fd().cast_unsigned().into(),
-            &raw const key as u64,
-            &raw mut value as u64,
-            0,
-        ];
-        // SAFETY: see the module.
-        unsafe { bpf(MAP_LOOK_UP, &attribute) }?;
-        Ok(value)
+        self.programs.map("lost")?.first()
     }
 }
 
-fn class_of(number: i64, does: Does) -> u8 {
-    let descriptor = if does.has_descriptor() { class::DESCRIPTOR } else { 0 };
-    let header = if number == libc::SYS_sendmsg { class::HEADER } else { 0 };
-    let program = if does == Does::Executes { class::PROGRAM } else { 0 };
+/// The class of a call, by its number; `None` of one that is not recorded.
+fn class_of(number: u32) -> Option<Class> {
+    let does = does(number.into())?;
+    let is_header = i64::from(number) == libc::SYS_sendmsg;
     let is_data = matches!(does, Does::Reads | Does::Writes | Does::Passes | Does::Batches);
-    let data = if is_data { class::DATA } else { 0 };
-    class::RECORDED | descriptor | header | program | data
-}
-
-/// `bpf(2)`.
-///
-/// # Safety
-/// See the module.
-unsafe fn bpf(command: usize, attribute: &[u64]) -> io::Result<usize> {
-    let (at, size) = (attribute.as_ptr() as usize, size_of_val(attribute));
-    // SAFETY: the caller's promise.
-    let call = || match unsafe { libc::syscall(libc::SYS_bpf, command, at, size) } {
-        -1 => Err(io::Error::last_os_error()),
-        done => Ok(done as usize),
-    };
-    // The verifier gives up when a signal is pending. The thread takes the signal when the call returns.
-    let is_cut = |done: &io::Result<usize>| {
-        let code = done.as_ref().err().and_then(io::Error::raw_os_error);
-        matches!(code, Some(libc::EAGAIN | libc::EINTR))
-    };
-    let done = (0..TRIES).map(|_| call()).find(|done| !is_cut(done));
-    done.unwrap_or_else(|| Err(io::Error::from_raw_os_error(libc::EAGAIN))).map_err(explained)
-}
-
-/// How often a call is tried that signals interrupt (libbpf: 5).
-const TRIES: usize = 20;
-
-/// Which right is missing.
-fn explained(error: io::Error) -> io::Error {
-    match error.kind() {
-        ErrorKind::PermissionDenied => io::Error::new(
-            ErrorKind::PermissionDenied,
-            "programs in the kernel need CAP_BPF and CAP_PERFMON, and a sandbox that lets bpf(2) through",
-        ),
-        _ => error,
-    }
-}
-
-/// # Safety
-/// The result of the call is a new descriptor.
-unsafe fn descriptor(result: io::Result<usize>) -> io::Result<OwnedFd> {
-    // SAFETY: the caller's promise.
-    result.map(|fd| unsafe { OwnedFd::from_raw_fd(fd as i32) })
-}
-
-fn map(kind: u32, key: u32, value: u32, entries: u32) -> io::Result<OwnedFd> {
-    let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-    let attribute = [pair(kind, key), pair(value, entries), 0];
-    // SAFETY: see the module.
-    unsafe { descriptor(bpf(MAP_CREATE, &attribute)) }
-}
-
-fn update(map: &OwnedFd, key: &[u8], value: &[u8]) -> io::Result<()> {
-    let map = map.as_raw_fd().cast_unsigned().into();
-    let attribute = [map, key.as_ptr() as u64, value.as_ptr() as u64, 0];
-    // SAFETY: see the module.
-    unsafe { bpf(MAP_UPDATE, &attribute) }.map(drop)
-}
-
-/// Loads a program and lets it run at a tracepoint for as long as the descriptor is open.
-fn attach(point: &str, of: u32, program: &[u64]) -> io::Result<OwnedFd> {
-    let mut attribute = [0_u64; 15];
-    attribute[0] = u64::from(TRACING) | (program.len() as u64) << 32;
-    attribute[1] = program.as_ptr() as u64;
-    attribute[2] = LICENCE.as_ptr() as u64;
-    // Where it is to run, and the type of what it is given there.
-    attribute[8] = AT_TRACEPOINT << 32;
-    attribute[13] = u64::from(of) << 32;
-    // SAFETY: see the module.
-    let loaded = unsafe { descriptor(bpf(PROGRAM_LOAD, &attribute)) };
-    let loaded = loaded.map_err(|error| {
-        let (kind, why) = (error.kind(), objection(&mut attribute));
-        let of = if kind == ErrorKind::InvalidInput { ErrorKind::Unsupported } else { kind };
-        io::Error::new(of, format!("the kernel refuses the program for {point}: {error}{why}"))
-    })?;
-    let attribute = [0, loaded.as_raw_fd().cast_unsigned().into()];
-    // SAFETY: see the module.
-    unsafe { descriptor(bpf(TRACEPOINT_OPEN, &attribute)) }
-}
-
-/// The last words of the kernel's verifier about a program that it refuses.
-fn objection(attribute: &mut [u64; 15]) -> String {
-    let mut log = vec![0_u8; 1 << 20];
-    attribute[3] = 1 | (log.len() as u64) << 32;
-    attribute[4] = log.as_mut_ptr() as u64;
-    // SAFETY: see the module.
-    let _ = unsafe { bpf(PROGRAM_LOAD, attribute) };
-    let text = String::from_utf8_lossy(&log);
-    let mut lines = text.trim_end_matches('\0').lines().rev();
-    let last = lines.find(|line| !line.starts_with("processed"));
-    last.map(|line| format!(" ({line})")).unwrap_or_default()
+    let bits = [
+        (true, Class::RECORDED),
+        (does.has_descriptor(), Class::DESCRIPTOR),
+        (is_header, Class::HEADER),
+        (does == Does::Executes, Class::EXECUTES),
+        (is_data, Class::DATA),
+    ];
+    let bits = bits.into_iter().filter_map(|(is_set, bit)| is_set.then_some(bit));
+    Some(Class(bits.sum()))
 }
 
 /// The ring, as the kernel shows it: a page with our position, a page with its own, and the events, twice in a row.
@@ -302,7 +144,8 @@ struct Ring {
     ours: NonNull<c_void>,
     theirs: NonNull<c_void>,
     page: usize,
-    _events: OwnedFd,
+    /// Bytes of all events.
+    size: usize,
 }
 
 // SAFETY: the mappings belong to it alone, and are not tied to a thread.
@@ -314,12 +157,13 @@ const DISCARDED: u32 = 1 << 30;
 const HEAD: usize = 8;
 
 impl Ring {
-    fn of(events: OwnedFd) -> io::Result<Self> {
+    fn of(events: &Map) -> io::Result<Self> {
+        let size = events.most() as usize;
         let page = rustix::param::page_size();
         let ours = mapped(events.as_fd(), page, ProtFlags::READ | ProtFlags::WRITE, 0)?;
-        let all = page + 2 * RING_SIZE as usize;
+        let all = page + 2 * size;
         match mapped(events.as_fd(), all, ProtFlags::READ, page as u64) {
-            Ok(theirs) => Ok(Self { ours, theirs, page, _events: events }),
+            Ok(theirs) => Ok(Self { ours, theirs, page, size }),
             Err(error) => {
                 // SAFETY: mapped above, and nobody has its address.
                 let _ = unsafe { munmap(ours.as_ptr(), page) };
@@ -335,7 +179,7 @@ impl Ring {
         };
         let mut at = ours.load(Ordering::Relaxed);
         while at < theirs.load(Ordering::Acquire) {
-            let offset = self.page + (at & u64::from(RING_SIZE - 1)) as usize;
+            let offset = self.page + (at as usize & (self.size - 1));
             // SAFETY: within the mapping, which has all events twice.
             let head = unsafe { self.theirs.byte_add(offset) };
             // SAFETY: an event begins with its length, 8 bytes aligned.
@@ -362,7 +206,7 @@ impl Drop for Ring {
         // SAFETY: mapped with these lengths; nothing refers to them any more.
         unsafe {
             let _ = munmap(self.ours.as_ptr(), self.page);
-            let _ = munmap(self.theirs.as_ptr(), self.page + 2 * RING_SIZE as usize);
+            let _ = munmap(self.theirs.as_ptr(), self.page + 2 * self.size);
         }
     }
 }
@@ -378,138 +222,9 @@ fn mapped(
     NonNull::new(place).ok_or_else(|| ErrorKind::OutOfMemory.into())
 }
 
-/// Numbers at places of an event.
-struct Parts<'a>(&'a [u8]);
-
-impl Parts<'_> {
-    fn long(&self, at: usize) -> Option<u64> {
-        Some(u64::from_ne_bytes(self.0.get(at..at + 8)?.try_into().ok()?))
-    }
-
-    fn word(&self, at: usize) -> Option<u32> {
-        Some(u32::from_ne_bytes(self.0.get(at..at + 4)?.try_into().ok()?))
-    }
-
-    fn half(&self, at: usize) -> Option<u16> {
-        Some(u16::from_ne_bytes(self.0.get(at..at + 2)?.try_into().ok()?))
-    }
-
-    /// Up to the first zero.
-    fn text(&self, at: usize, most: usize) -> Option<String> {
-        let bytes = self.0.get(at..)?;
-        let bytes = &bytes[..most.min(bytes.len())];
-        let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
-        Some(String::from_utf8_lossy(&bytes[..end]).into_owned())
-    }
-}
-
-/// What an event says.
-fn heard(event: &[u8]) -> Option<Heard> {
-    let parts = Parts(event);
-    Some(match parts.word(0)? {
-        event::CALL => {
-            let numbers = parts.long(8)?;
-            Heard::Call(Call {
-                number: parts.word(4)?.into(),
-                process: (numbers >> 32) as u32,
-                thread: numbers as u32,
-                begun: parts.long(16)?,
-                ended: parts.long(24)?,
-                result: parts.long(32)?.cast_signed(),
-                arguments: [parts.long(40)?, parts.long(48)?, parts.long(56)?, parts.long(64)?],
-                object: parts.long(72)?,
-                control: parts.word(84)?,
-            })
-        }
-        event::OBJECT => Heard::Object(object(&parts)?),
-        event::FORK => {
-            Heard::Fork { parent: (parts.long(8)? >> 32) as u32, child: parts.long(16)? as u32 }
-        }
-        event::NAME => {
-            Heard::Program { process: (parts.long(8)? >> 32) as u32, name: parts.text(24, 16)? }
-        }
-        _ => return None,
-    })
-}
-
-/// `TCP_LISTEN` (`net/tcp_states.h`), which UNIX sockets have as well.
-const LISTENS: u8 = 10;
-
-fn object(parts: &Parts<'_>) -> Option<Object> {
-    let (mode, id) = (parts.word(4)?, parts.long(8)?);
-    let mut found = Object {
-        id,
-        kind: Kind::Other,
-        pair: [0; 2],
-        name: String::new(),
-        owns_name: false,
-        ports: [0; 2],
-        listens: false,
-    };
-    match mode & libc::S_IFMT {
-        libc::S_IFIFO => {
-            (found.kind, found.name) = (Kind::Pipe, parts.text(88, 64)?);
-        }
-        libc::S_IFSOCK => {
-            let (family, sort) = (i32::from(parts.half(32)?), i32::from(parts.half(36)?));
-            found.listens = *parts.0.get(34)? == LISTENS;
-            match family {
-                libc::AF_UNIX => {
-                    found.kind = Kind::Unix(sort);
-                    found.pair = [parts.long(16)?, parts.long(24)?].map(u128::from);
-                    found.owns_name = *parts.0.get(35)? == 0;
-                    found.name = unix_name(parts.0.get(88..)?, parts.word(52)? as usize);
-                }
-                libc::AF_INET | libc::AF_INET6 => {
-                    let version = if family == libc::AF_INET { 4 } else { 6 };
-                    found.kind = Kind::Internet(sort, version);
-                    // The peer's comes first, in the order of the network.
-                    let ports = parts.word(48)?;
-                    let (far, near) = (u16::from_be(ports as u16), (ports >> 16) as u16);
-                    found.ports = [near, far];
-                    found.pair = pair_of(parts, [near, far])?;
-                }
-                // The kernel is at the other end.
-                libc::AF_NETLINK => {}
-                _ => found.kind = Kind::Socket(sort),
-            }
-        }
-        _ => found.name = parts.text(88, 64)?,
-    }
-    Some(found)
-}
-
-/// Both ends in an order that the other end has the other way round: addresses and ports, of which none leaves this process.
-fn pair_of(parts: &Parts<'_>, [near, far]: [u16; 2]) -> Option<[u128; 2]> {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let addresses = parts.long(40)?;
-    let [far_address, near_address] = [addresses as u32, (addresses >> 32) as u32];
-    let half = |own: (u32, u16), other: (u32, u16)| {
-        let mut hasher = DefaultHasher::new();
-        (own, other).hash(&mut hasher);
-        u128::from(hasher.finish())
-    };
-    let (near, far) = ((near_address, near), (far_address, far));
-    Some([half(near, far), half(far, near)])
-}
-
-/// The last part of a path; an abstract name with its sign.
-fn unix_name(bytes: &[u8], length: usize) -> String {
-    // The family comes before the name, in two bytes.
-    let name = bytes.get(2..length.min(bytes.len())).unwrap_or_default();
-    match name.split_first() {
-        None => String::new(),
-        Some((0, rest)) => format!("@{}", String::from_utf8_lossy(rest)),
-        Some(_) => {
-            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-            let path = String::from_utf8_lossy(&name[..end]);
-            path.rsplit('/').next().unwrap_or_default().to_owned()
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::{Call, Kind};
     use super::*;
     use rustix::pipe::pipe;
     use std::os::unix::net::UnixStream;
@@ -579,16 +294,5 @@ mod tests {
         assert_eq!(a.kind, Kind::Unix(libc::SOCK_STREAM));
         assert_eq!([a.pair[0], a.pair[1]], [b.pair[1], b.pair[0]]);
         assert_eq!(socket(&writes[0]).kind, Kind::Pipe);
-    }
-
-    #[test]
-    fn names_are_the_last_parts_of_paths() {
-        let of = |path: &str| {
-            let bytes = [b"\x01\0", path.as_bytes()].concat();
-            unix_name(&[&bytes[..], b"\0\0garbage"].concat(), bytes.len())
-        };
-        assert_eq!(of("/run/user/1000/s.sock\0"), "s.sock");
-        assert_eq!(of("\0abstract"), "@abstract");
-        assert_eq!(of(""), "");
     }
 }

@@ -2,8 +2,8 @@
 //! ([`Kernel`]), which need rights, or by `ptrace(2)` ([`Traced`]), which stops the program at each call.
 
 mod acts;
-mod assembler;
-mod btf;
+mod bpf;
+mod event;
 mod kernel;
 mod programs;
 mod purpose;

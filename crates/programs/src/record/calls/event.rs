@@ -1,0 +1,257 @@
+//! What the programs in the kernel tell: events, laid out as `programs.bpf.c` has them.
+
+use super::{Call, Heard, Kind, Object};
+use std::mem::offset_of;
+
+/// What is of interest at a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Class(pub(super) u8);
+
+impl Class {
+    /// It is recorded.
+    pub(super) const RECORDED: u8 = 1;
+    /// Its first argument is a descriptor.
+    pub(super) const DESCRIPTOR: u8 = 2;
+    /// Its second argument is the header of a message that goes out.
+    pub(super) const HEADER: u8 = 4;
+    /// It gives the process another program.
+    pub(super) const EXECUTES: u8 = 8;
+    /// It moves data: its socket is what it will be.
+    pub(super) const DATA: u8 = 16;
+}
+
+/// Kinds of events.
+const CALL: u16 = 1;
+const OBJECT: u16 = 2;
+const FORK: u16 = 3;
+const PROGRAM: u16 = 4;
+
+/// A call that has returned.
+#[repr(C)]
+struct CallEvent {
+    _kind: u16,
+    number: u16,
+    control: u32,
+    thread: u32,
+    process: u32,
+    begun: u64,
+    ended: u64,
+    result: i64,
+    arguments: [u64; 4],
+    object: u64,
+}
+
+/// An object that is new, or of which more is known.
+#[repr(C)]
+struct ObjectEvent {
+    _kind: u16,
+    mode: u16,
+    ports: u32,
+    id: u64,
+    own: u64,
+    peer: u64,
+    addresses: u64,
+    name_size: u32,
+    family: u16,
+    sort: u16,
+    state: u8,
+    has_peers_name: u8,
+    name: [u8; 110],
+}
+
+/// A process that another one has made.
+#[repr(C)]
+struct ForkEvent {
+    _kind: u16,
+    parent: u32,
+    child: u32,
+}
+
+/// A process runs another program.
+#[repr(C)]
+struct ProgramEvent {
+    _kind: u16,
+    process: u32,
+    name: [u8; 16],
+}
+
+// The numbers are those that `programs.bpf.c` states.
+const _: () = {
+    assert!(size_of::<CallEvent>() == 80);
+    assert!(offset_of!(CallEvent, number) == 2);
+    assert!(offset_of!(CallEvent, control) == 4);
+    assert!(offset_of!(CallEvent, thread) == 8);
+    assert!(offset_of!(CallEvent, process) == 12);
+    assert!(offset_of!(CallEvent, begun) == 16);
+    assert!(offset_of!(CallEvent, ended) == 24);
+    assert!(offset_of!(CallEvent, result) == 32);
+    assert!(offset_of!(CallEvent, arguments) == 40);
+    assert!(offset_of!(CallEvent, object) == 72);
+
+    assert!(size_of::<ObjectEvent>() == 160);
+    assert!(offset_of!(ObjectEvent, mode) == 2);
+    assert!(offset_of!(ObjectEvent, ports) == 4);
+    assert!(offset_of!(ObjectEvent, id) == 8);
+    assert!(offset_of!(ObjectEvent, own) == 16);
+    assert!(offset_of!(ObjectEvent, peer) == 24);
+    assert!(offset_of!(ObjectEvent, addresses) == 32);
+    assert!(offset_of!(ObjectEvent, name_size) == 40);
+    assert!(offset_of!(ObjectEvent, family) == 44);
+    assert!(offset_of!(ObjectEvent, sort) == 46);
+    assert!(offset_of!(ObjectEvent, state) == 48);
+    assert!(offset_of!(ObjectEvent, has_peers_name) == 49);
+    assert!(offset_of!(ObjectEvent, name) == 50);
+
+    assert!(size_of::<ForkEvent>() == 12);
+    assert!(offset_of!(ForkEvent, parent) == 4);
+    assert!(offset_of!(ForkEvent, child) == 8);
+
+    assert!(size_of::<ProgramEvent>() == 24);
+    assert!(offset_of!(ProgramEvent, process) == 4);
+    assert!(offset_of!(ProgramEvent, name) == 8);
+};
+
+/// # Safety
+/// Any bytes are a value of such a type.
+unsafe trait Plain {}
+// SAFETY: they have nothing but numbers.
+unsafe impl Plain for u16 {}
+// SAFETY: likewise.
+unsafe impl Plain for CallEvent {}
+// SAFETY: likewise.
+unsafe impl Plain for ObjectEvent {}
+// SAFETY: likewise.
+unsafe impl Plain for ForkEvent {}
+// SAFETY: likewise.
+unsafe impl Plain for ProgramEvent {}
+
+/// Bytes as what they begin with; `None` if there are too few, or where no such value may be.
+fn view<T: Plain>(bytes: &[u8]) -> Option<&T> {
+    let at = bytes.as_ptr().cast::<T>();
+    let fits = bytes.len() >= size_of::<T>() && at.is_aligned();
+    // SAFETY: in bounds and aligned by the line above, and of a type that any bytes are a value of.
+    fits.then(|| unsafe { &*at })
+}
+
+/// What an event says.
+pub(super) fn heard(event: &[u8]) -> Option<Heard> {
+    Some(match *view(event)? {
+        CALL => {
+            let call: &CallEvent = view(event)?;
+            Heard::Call(Call {
+                number: call.number.into(),
+                process: call.process,
+                thread: call.thread,
+                begun: call.begun,
+                ended: call.ended,
+                result: call.result,
+                arguments: call.arguments,
+                object: call.object,
+                control: call.control,
+            })
+        }
+        OBJECT => Heard::Object(object(view(event)?)),
+        FORK => {
+            let ForkEvent { parent, child, .. } = *view(event)?;
+            Heard::Fork { parent, child }
+        }
+        PROGRAM => {
+            let program: &ProgramEvent = view(event)?;
+            Heard::Program { process: program.process, name: text(&program.name) }
+        }
+        _ => return None,
+    })
+}
+
+/// Up to the first zero.
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
+}
+
+/// `TCP_LISTEN` (`net/tcp_states.h`), which UNIX sockets have as well.
+const LISTENS: u8 = 10;
+
+fn object(event: &ObjectEvent) -> Object {
+    let mut found = Object {
+        id: event.id,
+        kind: Kind::Other,
+        pair: [0; 2],
+        name: String::new(),
+        owns_name: false,
+        ports: [0; 2],
+        listens: false,
+    };
+    match u32::from(event.mode) & libc::S_IFMT {
+        libc::S_IFIFO => (found.kind, found.name) = (Kind::Pipe, text(&event.name)),
+        libc::S_IFSOCK => {
+            let (family, sort) = (i32::from(event.family), i32::from(event.sort));
+            found.listens = event.state == LISTENS;
+            match family {
+                libc::AF_UNIX => {
+                    found.kind = Kind::Unix(sort);
+                    found.pair = [event.own, event.peer].map(u128::from);
+                    found.owns_name = event.has_peers_name == 0;
+                    found.name = unix_name(&event.name, event.name_size as usize);
+                }
+                libc::AF_INET | libc::AF_INET6 => {
+                    let version = if family == libc::AF_INET { 4 } else { 6 };
+                    found.kind = Kind::Internet(sort, version);
+                    // The peer's comes first, in the order of the network.
+                    let far = u16::from_be(event.ports as u16);
+                    found.ports = [(event.ports >> 16) as u16, far];
+                    found.pair = pair_of(event.addresses, found.ports);
+                }
+                // The kernel is at the other end.
+                libc::AF_NETLINK => {}
+                _ => found.kind = Kind::Socket(sort),
+            }
+        }
+        _ => found.name = text(&event.name),
+    }
+    found
+}
+
+/// Both ends in an order that the other end has the other way round: addresses and ports, of which none leaves this process.
+fn pair_of(addresses: u64, [near, far]: [u16; 2]) -> [u128; 2] {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let [far_address, near_address] = [addresses as u32, (addresses >> 32) as u32];
+    let half = |own: (u32, u16), other: (u32, u16)| {
+        let mut hasher = DefaultHasher::new();
+        (own, other).hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    let (near, far) = ((near_address, near), (far_address, far));
+    [half(near, far), half(far, near)]
+}
+
+/// The last part of a path; an abstract name with its sign.
+fn unix_name(bytes: &[u8], length: usize) -> String {
+    // The family comes before the name, in two bytes.
+    let name = bytes.get(2..length.min(bytes.len())).unwrap_or_default();
+    match name.split_first() {
+        None => String::new(),
+        Some((0, rest)) => format!("@{}", String::from_utf8_lossy(rest)),
+        Some(_) => {
+            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+            let path = String::from_utf8_lossy(&name[..end]);
+            path.rsplit('/').next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_the_last_parts_of_paths() {
+        let of = |path: &str| {
+            let bytes = [b"\x01\0", path.as_bytes()].concat();
+            unix_name(&[&bytes[..], b"\0\0garbage"].concat(), bytes.len())
+        };
+        assert_eq!(of("/run/user/1000/s.sock\0"), "s.sock");
+        assert_eq!(of("\0abstract"), "@abstract");
+        assert_eq!(of(""), "");
+    }
+}
