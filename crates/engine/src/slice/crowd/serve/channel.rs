@@ -1,40 +1,29 @@
 //! The channels that are the connections of a server without a listener.
 
-use crate::job::Failure;
+use crate::job::{Failure, Job};
 use crate::registry::{Entry, Registry};
-use ipcperf_core::{Attach, DynPort, KnobValue, Meet, OptionSet, Seat, SetupError, Shape, Wiring};
-use serde::{Deserialize, Serialize};
-
-/// What the channels of a slice are opened and attached with.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Channels {
-    pub(super) shape: Shape,
-    pub(super) options: OptionSet,
-}
+use ipcperf_core::{Attach, DynPort, KnobValue, Meet, Seat, SetupError, Shape, Wiring};
 
 /// An end, and knobs as granted.
 pub(super) type Attached = (Box<dyn DynPort>, Vec<(String, KnobValue)>);
 
-impl Channels {
-    /// What the channel of a connection has to carry.
-    pub(super) fn shape(&self, connection: u64) -> Shape {
-        self.shape.numbered(connection)
-    }
+/// What the channel of a connection has to carry.
+pub(super) fn shape(job: &Job, connection: u64) -> Shape {
+    job.shape.numbered(connection)
+}
 
-    /// Becomes one end of the channel of a connection.
-    pub(super) fn attach(
-        &self,
-        entry: &Entry,
-        connection: u64,
-        seat: Seat,
-        wiring: Wiring,
-    ) -> Result<Attached, Failure> {
-        let (mut meet, shape) = (Alone(Vec::new()), self.shape(connection));
-        let options = &self.options;
-        let port =
-            entry.attach(Attach { wiring, seat, shape: &shape, options, meet: &mut meet })?;
-        Ok((port, meet.0))
-    }
+/// Becomes one end of the channel of a connection.
+pub(super) fn attach(
+    job: &Job,
+    entry: &Entry,
+    connection: u64,
+    seat: Seat,
+    wiring: Wiring,
+) -> Result<Attached, Failure> {
+    let (mut meet, shape) = (Alone(Vec::new()), shape(job, connection));
+    let options = &job.options;
+    let port = entry.attach(Attach { wiring, seat, shape: &shape, options, meet: &mut meet })?;
+    Ok((port, meet.0))
 }
 
 /// The mechanism of this name.

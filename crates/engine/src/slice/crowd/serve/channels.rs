@@ -3,7 +3,7 @@
 
 use super::super::report::{ClientReport, Counts, ServerReport};
 use super::super::times::Times;
-use super::channel::entry;
+use super::channel::{attach, entry};
 use super::client::begin;
 use super::plan::{Connected, ServePlan, pick};
 use super::server::{Labour, no_thread, rest, wrong};
@@ -53,11 +53,11 @@ pub(crate) fn serve(
 /// The task of a process of clients.
 pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let (ask, file) = begin(context)?;
-    let (plan, clock) = (&ask.plan, ask.plan.clock());
+    let (plan, clock) = (&ask.plan, ask.plan.job.clock());
     let threads = Threads::start(registry, &ask, Seat::Lead, context, demand)?;
     let start: u64 = serde_json::from_value(context.ready(&())?)?;
     let left = start.saturating_sub(clock.stop());
-    pause::sleep_ns((left as f64 * plan.ns_per_tick) as u64);
+    pause::sleep_ns((left as f64 * plan.job.ns_per_tick) as u64);
     let meter = Meter::find();
     let (before, reading) = (consumption(), meter.read());
     // Who was kept from its CPU until later has as much time as the others.
@@ -68,7 +68,7 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
     let mut told = ClientReport {
         pid: process::own_pid(),
         counts: [0, 1].map(|_| Counts::of_kinds(plan.parts().len())),
-        region: [begun + plan.warmup, begun + plan.warmup + plan.slice],
+        region: [begun + plan.job.warmup, begun + plan.job.warmup + plan.job.slice],
         whole: [begun, end],
         spent,
         machine,
@@ -86,7 +86,7 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
         times.parts[0].merge(&one.times);
     }
     // Requests were counted, or nobody had an answer in time.
-    if plan.requests > 0 || told.moved.iter().all(|moved| *moved == 0) {
+    if plan.job.operations > 0 || told.moved.iter().all(|moved| *moved == 0) {
         told.region[1] = asked.iter().map(|one| one.last).max().unwrap_or(0).max(told.region[0]);
         told.moved = asked.iter().map(|one| one.counts[1].answers()).collect();
     }
@@ -120,7 +120,7 @@ impl Unattached {
         let requests = plan.work(number);
         ChannelEnd {
             parts: plan.parts(),
-            kinds: Rng::from_seed(plan.seed ^ number.rotate_left(17)),
+            kinds: Rng::from_seed(plan.job.seed ^ number.rotate_left(17)),
             answers: requests.reversed(),
             requests,
             plan,
@@ -202,12 +202,12 @@ struct ChannelRequests {
 
 /// The client's end: asks, waits for the answer, and asks again.
 fn demand(port: &mut dyn DynPort, mut end: ChannelEnd) -> Result<ChannelRequests, Failure> {
-    let (clock, plan) = (end.plan.clock(), end.plan.clone());
+    let (clock, plan) = (end.plan.job.clock(), end.plan.clone());
     let share = plan.requests_until(end.number + 1) - plan.requests_until(end.number);
-    let is_counted = plan.requests > 0;
+    let is_counted = plan.job.operations > 0;
     let start = end.start.recv().map_err(|_| "serve: nobody said when to begin".to_owned())?;
-    let (begin, until) = (start + plan.warmup, start + plan.warmup + plan.slice);
-    let think = plan.key.load.think_ns;
+    let (begin, until) = (start + plan.job.warmup, start + plan.job.warmup + plan.job.slice);
+    let think = plan.job.key.load.think_ns;
     let mut asked = ChannelRequests {
         counts: [0, 1].map(|_| Counts::of_kinds(end.parts.len())),
         moved: 0,
@@ -267,16 +267,15 @@ impl<T: Send + 'static> Threads<T> {
         work: fn(&mut dyn DynPort, ChannelEnd) -> Result<T, Failure>,
     ) -> Result<Self, Failure> {
         let plan = &ask.plan;
-        let entry = entry(registry, &plan.key.mechanism)?;
-        let channels = plan.channels.as_ref().ok_or_else(|| "serve: no channels".to_owned())?;
+        let entry = entry(registry, &plan.job.key.mechanism)?;
         let (say, said) = mpsc::channel();
         let mut threads = Self { said, go: Vec::new(), effective: Vec::new() };
         for number in ask.connections.clone() {
-            let (wiring, say, channels) = (context.wiring()?, say.clone(), channels.clone());
+            let (wiring, say) = (context.wiring()?, say.clone());
             let (go, start) = mpsc::channel();
             let end = Unattached { plan: plan.clone(), number, start };
             let run = move || {
-                let attached = channels.attach(&entry, number, seat, wiring);
+                let attached = attach(&end.plan.job, &entry, number, seat, wiring);
                 let done = attached.and_then(|(mut port, granted)| {
                     let _ = say.send(Ok(ThreadReport::Attached(granted)));
                     let done = work(&mut *port, end.attached());

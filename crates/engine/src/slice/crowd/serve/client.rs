@@ -143,32 +143,32 @@ impl Client {
         let parts = plan.parts();
         let most =
             plan.requests_until(ask.connections.end) - plan.requests_until(ask.connections.start);
-        let stall = plan.key.load.stall_ns;
+        let stall = plan.job.key.load.stall_ns;
         let has_first = ask.connections.start == 0;
         // Touched before it is needed.
         let mut trips = vec![Trip { service: 0, late: 0, free: true }; WAITING];
         trips.clear();
         let mut client = Self {
-            clock: plan.clock(),
-            ns_per_tick: plan.ns_per_tick,
+            clock: plan.job.clock(),
+            ns_per_tick: plan.job.ns_per_tick,
             head: plan.head(),
-            rng: Rng::from_seed(plan.seed ^ ask.connections.start.rotate_left(17)),
+            rng: Rng::from_seed(plan.job.seed ^ ask.connections.start.rotate_left(17)),
             set,
             open: own.len(),
             under_way: 0,
             demand: Demand::Closed {
-                pause: plan.ticks(plan.key.load.think_ns),
+                pause: plan.ticks(plan.job.key.load.think_ns),
                 resting: BinaryHeap::new(),
             },
-            inflight: plan.key.load.inflight.max(1),
+            inflight: plan.job.key.load.inflight.max(1),
             stall: (stall > 0 && has_first).then(|| Stall {
-                from: plan.slice / 4,
-                to: plan.slice / 4 + plan.ticks(stall),
+                from: plan.job.slice / 4,
+                to: plan.job.slice / 4 + plan.ticks(stall),
                 has_begun: false,
             }),
-            most: if plan.requests > 0 { most } else { u64::MAX },
-            begin: plan.warmup,
-            end: if plan.requests > 0 { u64::MAX } else { plan.slice },
+            most: if plan.job.operations > 0 { most } else { u64::MAX },
+            begin: plan.job.warmup,
+            end: if plan.job.operations > 0 { u64::MAX } else { plan.job.slice },
             last: 0,
             told: ClientReport {
                 counts: [0, 1].map(|_| Counts::of_kinds(parts.len())),
@@ -179,10 +179,10 @@ impl Client {
             parts,
             own,
         };
-        if plan.requests > 0
+        if plan.job.operations > 0
             && let Some(stall) = &mut client.stall
         {
-            (stall.from, stall.to) = (0, plan.ticks(plan.key.load.stall_ns));
+            (stall.from, stall.to) = (0, plan.ticks(plan.job.key.load.stall_ns));
         }
         if let Some(rate) = plan.rate() {
             client.schedule(plan, rate);
@@ -192,10 +192,11 @@ impl Client {
 
     /// Fixes when requests are due, from 0 on.
     fn schedule(&mut self, plan: &ServePlan, rate: f64) {
-        let mean = 1e9 / (rate * self.own.len() as f64 / plan.conns as f64) / self.ns_per_tick;
+        let mean = 1e9 / (rate * self.own.len() as f64 / plan.conns() as f64) / self.ns_per_tick;
         let in_time = |ticks: u64| (ticks as f64 / mean).round() as u64;
-        let warmups = in_time(plan.warmup);
-        let timed = if plan.requests > 0 { self.most } else { in_time(plan.slice).max(1) };
+        let warmups = in_time(plan.job.warmup);
+        let timed =
+            if plan.job.operations > 0 { self.most } else { in_time(plan.job.slice).max(1) };
         let mut due = arrivals::schedule(Arrivals::Poisson, warmups, mean, &mut self.rng);
         self.begin = (warmups as f64 * mean) as u64;
         let timed = arrivals::schedule(Arrivals::Poisson, timed, mean, &mut self.rng);
@@ -204,7 +205,7 @@ impl Client {
         self.end = self.told.due;
         self.trips.reserve(due.len());
         let room = (0..self.inflight).flat_map(|_| (0..self.own.len()).map(|at| (at, 0))).collect();
-        self.demand = Demand::Open { due, next: 0, room, give_up: plan.slice };
+        self.demand = Demand::Open { due, next: 0, room, give_up: plan.job.slice };
     }
 
     /// All of it, from `start` on, or from when it gets there.

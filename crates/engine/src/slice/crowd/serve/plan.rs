@@ -1,7 +1,7 @@
 //! The plan of a serve slice, and why there can be none.
 
 use super::super::connect;
-use super::channel::{Channels, entry};
+use super::channel::{attach, entry};
 use super::line::ServedConnection;
 use crate::hot::AnyWork;
 use crate::job::{Failure, Job, note};
@@ -14,7 +14,6 @@ use ipcperf_core::{
     Payload, Seat, ServerStyle, SetupError, Shape,
 };
 use ipcperf_stats::Rng;
-use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::{duplicate, uring};
 use ipcperf_sys::limits;
 use serde::{Deserialize, Serialize};
@@ -24,70 +23,51 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// A serve slice.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ServePlan {
-    /// The cell.
-    pub key: CellKey,
-    /// Connections.
-    pub conns: u64,
-    /// Client processes, at most as many.
+    /// What both sides are asked; its shape is as large as the longest request or answer.
+    pub job: Job,
+    /// Client processes, at most as many as connections.
     pub clients: u64,
     /// Whether messages keep their boundaries.
     pub keeps_boundaries: bool,
-    /// A number that no other slice has.
-    pub nonce: u64,
-    /// What random choices follow from.
-    pub seed: u64,
-    /// Requests of the timed region; 0: as many as fit.
-    pub requests: u64,
-    /// Before the timed region, ticks.
-    pub warmup: u64,
-    /// Timed region, ticks.
-    pub slice: u64,
-    /// Whether the CPU counter is the clock.
-    pub counter: bool,
-    /// Length of a tick.
-    pub ns_per_tick: f64,
-    /// What its connections are made of where there is no listener.
-    pub channels: Option<Channels>,
+    /// Whether each connection is a channel, for want of a listener.
+    pub has_channels: bool,
 }
 
 impl ServePlan {
     /// The slice that a job asks for, by so many clients unless it says how many.
     pub(crate) fn of(job: &Job, clients: u64, entry: &Entry, way: Way) -> Self {
-        let (key, conns) = (&job.key, job.key.load.conns.max(1));
+        let load = &job.key.load;
+        let clients = clients.clamp(1, load.conns.max(1));
+        let shape = Shape { size: longest(&parts(&job.key)), ..job.shape.clone() };
         Self {
-            key: key.clone(),
-            conns,
-            clients: if key.load.clients > 0 { key.load.clients } else { clients.clamp(1, conns) },
+            clients: if load.clients > 0 { load.clients } else { clients },
             keeps_boundaries: entry.spec.payload != Payload::Stream,
-            nonce: job.shape.nonce,
-            seed: job.seed,
-            requests: job.operations,
-            warmup: job.warmup,
-            slice: job.slice,
-            counter: job.counter,
-            ns_per_tick: job.ns_per_tick,
-            channels: (!matches!(way, Way::Listener(_))).then(|| Channels {
-                shape: Shape { size: longest(&parts(key)), ..job.shape.clone() },
-                options: job.options.clone(),
-            }),
+            has_channels: !matches!(way, Way::Listener(_)),
+            job: Job { shape, ..job.clone() },
         }
+    }
+
+    /// Connections.
+    pub(super) fn conns(&self) -> u64 {
+        self.job.key.load.conns.max(1)
     }
 
     /// How the server is built.
     #[must_use]
     pub fn style(&self) -> ServerStyle {
-        self.key.load.style.unwrap_or_default()
+        self.job.key.load.style.unwrap_or_default()
     }
 
     /// How many requests of the timed region the connections before this one send, where they are counted.
     pub(super) fn requests_until(&self, connection: u64) -> u64 {
-        let share = u128::from(self.requests) * u128::from(connection) / u128::from(self.conns);
-        u64::try_from(share).unwrap_or(self.requests)
+        let share =
+            u128::from(self.job.operations) * u128::from(connection) / u128::from(self.conns());
+        u64::try_from(share).unwrap_or(self.job.operations)
     }
 
     /// Requests per second of all clients; `None` in a closed loop.
     pub(super) fn rate(&self) -> Option<f64> {
-        match self.key.load.rate? {
+        match self.job.key.load.rate? {
             Offered::PerSecond(rate) => Some(rate),
             Offered::OfPeak(_) => None,
         }
@@ -95,34 +75,30 @@ impl ServePlan {
 
     /// So many ns in ticks.
     pub(super) fn ticks(&self, ns: u64) -> u64 {
-        (ns as f64 / self.ns_per_tick) as u64
-    }
-
-    pub(super) fn clock(&self) -> Clock {
-        if self.counter { Clock::counter() } else { Clock::monotonic() }
+        (ns as f64 / self.job.ns_per_tick) as u64
     }
 
     /// The kinds of requests.
     #[must_use]
     pub fn parts(&self) -> Vec<MixPart> {
-        parts(&self.key)
+        parts(&self.job.key)
     }
 
     /// Bytes at the begin of a request that say which kind it is.
     pub(super) fn head(&self) -> usize {
-        usize::from(self.key.load.mix.is_some())
+        usize::from(self.job.key.load.mix.is_some())
     }
 
     /// What proves the requests of one connection: of another slice or another connection no stamp is right.
     pub(super) fn work(&self, connection: u64) -> AnyWork<'static> {
         // The odd constant of SplitMix64 keeps the numbers of connections far apart.
-        let nonce = self.nonce ^ connection.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        AnyWork::touching(self.key.touch, nonce)
+        let nonce = self.job.shape.nonce ^ connection.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        AnyWork::touching(self.job.key.touch, nonce)
     }
 
     /// Which connections the client of this number has.
     pub(super) fn share(&self, client: u64) -> Range<u64> {
-        let from = |client: u64| client * self.conns / self.clients;
+        let from = |client: u64| client * self.conns() / self.clients;
         from(client)..from(client + 1)
     }
 }
@@ -183,18 +159,17 @@ impl Connected {
         let (plan, mut lines) = (&self.plan, Vec::with_capacity(count));
         for number in self.connections.clone() {
             let mut wiring = context.wiring()?;
-            let found = match &plan.channels {
-                None => wiring.fds.pop().map(|fd| (fd, None)),
-                Some(channels) => {
-                    let entry = entry(registry, &plan.key.mechanism)?;
-                    let (port, granted) = channels.attach(&entry, number, seat, wiring)?;
-                    note(&mut context.effective, granted);
-                    descriptors(&*port)?
-                }
+            let found = if plan.has_channels {
+                let entry = entry(registry, &plan.job.key.mechanism)?;
+                let (port, granted) = attach(&plan.job, &entry, number, seat, wiring)?;
+                note(&mut context.effective, granted);
+                descriptors(&*port)?
+            } else {
+                wiring.fds.pop().map(|fd| (fd, None))
             };
             let found = found.ok_or_else(|| "serve: a connection has no descriptor".to_owned())?;
             let (reads, writes) = found;
-            let (keeps, inflight) = (plan.keeps_boundaries, plan.key.load.inflight);
+            let (keeps, inflight) = (plan.keeps_boundaries, plan.job.key.load.inflight);
             lines.push(ServedConnection::new(reads, writes, keeps, longest, inflight));
         }
         Ok(lines)
@@ -365,31 +340,23 @@ fn too_many(key: &CellKey, way: Way) -> Option<Missing> {
 mod tests {
     use super::*;
     use crate::hot::Work;
-    use ipcperf_core::Touch;
+    use crate::testing;
+    use ipcperf_core::{Load, Touch};
 
     #[test]
     fn a_stamp_of_another_connection_or_slice_is_wrong() {
-        let plan = ServePlan {
-            key: CellKey { touch: Touch::None, ..CellKey::default() },
-            conns: 7,
-            clients: 3,
-            keeps_boundaries: false,
-            nonce: 5,
-            seed: 1,
-            requests: 0,
-            warmup: 0,
-            slice: 0,
-            counter: false,
-            ns_per_tick: 1.0,
-            channels: None,
-        };
+        let load = Load { conns: 7, ..Load::default() };
+        let job = testing::job(CellKey { touch: Touch::None, load, ..CellKey::default() });
+        let plan = ServePlan { job, clients: 3, keeps_boundaries: false, has_channels: false };
         let mut message = [0; 64];
         plan.work(3).fill(&mut message, 9);
         assert!(plan.work(3).check(&message, 9).is_ok());
         assert!(plan.work(3).check(&message, 8).is_err());
         assert!(plan.work(4).check(&message, 9).is_err());
         assert!(plan.work(3).reversed().check(&message, 9).is_err());
-        assert!(ServePlan { nonce: 6, ..plan.clone() }.work(3).check(&message, 9).is_err());
+        let mut other = plan.clone();
+        other.job.shape.nonce += 1;
+        assert!(other.work(3).check(&message, 9).is_err());
         let shares: Vec<_> = (0..3).map(|client| plan.share(client)).collect();
         assert_eq!(shares, [0..2, 2..4, 4..7]);
     }

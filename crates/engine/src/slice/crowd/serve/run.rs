@@ -4,7 +4,7 @@ use super::super::connect::{Around, site};
 use super::super::report::{ClientReport, ServerReport};
 use super::super::stats::CrowdStats;
 use super::super::times::Times;
-use super::channel::Channels;
+use super::channel::shape;
 use super::channels;
 use super::plan::{Connected, ServePlan, Way};
 use super::server::Rest;
@@ -37,10 +37,9 @@ pub(crate) fn run(
     way: Way,
     around: &Around<'_>,
 ) -> Result<(CrowdStats, Vec<[Histogram; 3]>), Stop> {
-    let mut opened = match (way, &plan.channels) {
-        (Way::Listener(listener), _) => Opened::of_listener(plan, listener, around)?,
-        (_, Some(channels)) => Opened::of_channels(plan, channels, entry)?,
-        (_, None) => return Err("serve: no channels".to_owned().into()),
+    let mut opened = match way {
+        Way::Listener(listener) => Opened::of_listener(plan, listener, around)?,
+        Way::Lines | Way::Threads => Opened::of_channels(plan, entry)?,
     };
     let [server, client] = match way {
         Way::Listener(_) | Way::Lines => [server::NAME, client::NAME],
@@ -49,9 +48,9 @@ pub(crate) fn run(
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
     let shares: Vec<Range<u64>> = match plan.style() {
         ServerStyle::Epoll | ServerStyle::Threads | ServerStyle::Uring => {
-            std::iter::once(0..plan.conns).collect()
+            std::iter::once(0..plan.conns()).collect()
         }
-        ServerStyle::Process => (0..plan.conns).map(|number| number..number + 1).collect(),
+        ServerStyle::Process => (0..plan.conns()).map(|number| number..number + 1).collect(),
     };
     let servers = 0..shares.len();
     for (number, share) in shares.iter().enumerate() {
@@ -88,7 +87,7 @@ pub(crate) fn run(
     }
     servers.clone().try_for_each(|who| workers.go(who, &()))?;
     let notice = plan.ticks(NOTICE_NS + NOTICE_EACH_NS * plan.clients);
-    let start = plan.clock().stop() + notice;
+    let start = plan.job.clock().stop() + notice;
     clients.clone().try_for_each(|who| workers.go(who, &start))?;
     let (mut served, mut asked) = (Vec::new(), Vec::new());
     for (who, word) in workers.gather(&mut |_| ())?.into_iter().enumerate() {
@@ -145,7 +144,7 @@ impl Opened {
         let _swept = asked.sweep(0);
         let (listener, at) = Listener::open(&asked, meeting::backlog(), 0)?;
         let mut opened = Self::default();
-        for number in 0..plan.conns {
+        for number in 0..plan.conns() {
             let nonce = around.nonce.wrapping_add(number);
             let (ends, before) = listener.connection(&at, nonce)?;
             opened.refused += before;
@@ -157,10 +156,10 @@ impl Opened {
     }
 
     /// A channel for each.
-    fn of_channels(plan: &ServePlan, channels: &Channels, entry: &Entry) -> Result<Self, Stop> {
+    fn of_channels(plan: &ServePlan, entry: &Entry) -> Result<Self, Stop> {
         let mut opened = Self::default();
-        for number in 0..plan.conns {
-            let link = entry.open(&channels.shape(number), &channels.options)?;
+        for number in 0..plan.conns() {
+            let link = entry.open(&shape(&plan.job, number), &plan.job.options)?;
             opened.guards.extend(link.guards);
             note(&mut opened.effective, link.effective);
             for (side, end) in opened.ends.iter_mut().zip([link.lead, link.follow]) {

@@ -225,11 +225,11 @@ pub(super) struct Labour {
 
 impl Labour {
     pub(super) fn new(plan: &ServePlan, number: u64) -> Self {
-        let service = plan.key.load.service;
-        let mean = service.map_or(0.0, |service| service.mean_ns() as f64 / plan.ns_per_tick);
+        let service = plan.job.key.load.service;
+        let mean = service.map_or(0.0, |service| service.mean_ns() as f64 / plan.job.ns_per_tick);
         let random = service.filter(|service| service.is_exponential());
-        let rng = random.map(|_| Rng::from_seed(plan.seed ^ number.rotate_left(32)));
-        Self { clock: plan.clock(), mean, rng }
+        let rng = random.map(|_| Rng::from_seed(plan.job.seed ^ number.rotate_left(32)));
+        Self { clock: plan.job.clock(), mean, rng }
     }
 
     #[inline]

@@ -41,7 +41,7 @@ pub(crate) fn run(
     let plan = ServePlan::of(job, clients, entry, way);
     // So many processes and threads take a while to come and to go.
     let mut patience =
-        *deadline + EACH * u32::try_from(plan.conns + plan.clients).unwrap_or(u32::MAX);
+        *deadline + EACH * u32::try_from(plan.conns() + plan.clients).unwrap_or(u32::MAX);
     if let Some(Offered::PerSecond(rate)) = job.key.load.rate {
         let seconds = (job.warmup + job.slice) as f64 * job.ns_per_tick / 1e9;
         if rate * seconds > MOST_DUE {
