@@ -60,7 +60,7 @@ const MOST: [(&str, usize); 2] = [("command", 1), ("finding", 2)];
 const SNAPSHOTS: &str = "test --quiet --package ipcperf --test it -- transcripts";
 
 /// Tests that know all commands, findings, documents and rules.
-const TESTS: [&str; 6] = [
+const TESTS: [&str; 8] = [
     "test --quiet --package ipcperf-core",
     "test --quiet --package ipcperf-engine --lib noise",
     "test --quiet --package ipcperf-report --lib words",

@@ -10,11 +10,8 @@ mod registry;
 mod source;
 mod words;
 
-use std::path::Path;
-use std::process::Command;
-
-use anyhow::{Context, Result, ensure};
-pub(crate) use file::File;
+use anyhow::Result;
+pub(crate) use file::{File, tracked};
 
 /// Prints one line per violation; false if there is any.
 pub(crate) fn run() -> Result<bool> {
@@ -43,23 +40,4 @@ pub(crate) fn write_documents() -> Result<bool> {
     let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
     generated::write(metadata.workspace_root.as_std_path())?;
     Ok(true)
-}
-
-/// Every text file that git tracks or would track.
-pub(crate) fn tracked(root: &Path) -> Result<Vec<File>> {
-    let output = Command::new("git")
-        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
-        .current_dir(root)
-        .output()
-        .context("cannot start git")?;
-    ensure!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr));
-    let names = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
-    let mut files = Vec::new();
-    for name in names.split_terminator('\0') {
-        // A file may be deleted and not yet staged, or hold something other than text.
-        if let Ok(text) = std::fs::read_to_string(root.join(name)) {
-            files.push(File::new(name, &text));
-        }
-    }
-    Ok(files)
 }

@@ -23,40 +23,40 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 20] = [
-        ("crates/core", 5_947),
+        ("crates/core", 5_766),
         ("crates/ring", 674),
         ("crates/sys", 11_049),
         ("crates/mech", 7_629),
-        ("crates/engine", 17_021),
+        ("crates/engine", 16_836),
         ("crates/stats", 1_394),
         ("crates/judge", 2_563),
         ("crates/render", 2_655),
-        ("crates/report", 11_485),
-        ("crates/packed", 38),
-        ("crates/kit", 2_333),
-        ("crates/ask", 5_833),
-        ("crates/programs", 6_177),
-        ("crates/studies", 5_945),
+        ("crates/report", 11_524),
+        ("crates/packed", 46),
+        ("crates/kit", 2_318),
+        ("crates/ask", 5_920),
+        ("crates/programs", 5_534),
+        ("crates/studies", 5_940),
         ("crates/ipcperf", 47),
         ("crates/testing", 0),
         ("crates/builtin", 8),
-        ("crates/conformance", 3_497),
+        ("crates/conformance", 3_524),
         ("fuzz", 872),
-        ("xtask", 4_305),
+        ("xtask", 4_436),
     ];
-    pub(super) const TEST_LINES: usize = 42_070;
-    pub(super) const TOKENS: usize = 925_567;
-    pub(super) const TOKENS_PER_LINE: f64 = 10.36;
+    pub(super) const TEST_LINES: usize = 42_031;
+    pub(super) const TOKENS: usize = 920_681;
+    pub(super) const TOKENS_PER_LINE: f64 = 10.38;
     /// Imports that close a circle between folders of a crate.
-    pub(super) const CIRCLES_OF_FOLDERS: usize = 8;
+    pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
     /// Names that three types or more have.
-    pub(super) const SHARED_NAMES: usize = 13;
+    pub(super) const SHARED_NAMES: usize = 14;
     pub(super) const ROUND_LOOPS: usize = 1;
     pub(super) const JUDGES: usize = 0;
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 232_100;
+    pub(super) const MARKDOWN_BYTES: usize = 234_657;
 }
 
 /// Folders of Rust that are counted.

@@ -52,5 +52,5 @@ pub fn read_document(text: &str) -> Result<Box<dyn Document>, LoadError> {
     document::read(&COMMANDS.concat(), text)
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "programs", feature = "studies"))]
 mod tests;

@@ -1,5 +1,9 @@
 //! What the rules are given, and what they find.
 
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
 use std::fmt;
 
 use super::source;
@@ -56,4 +60,23 @@ impl File {
 /// Joins the parts of a word that must not stand in this repository, not even here.
 pub(crate) fn needle(parts: &[&str]) -> String {
     parts.concat()
+}
+
+/// Every text file that git tracks or would track.
+pub(crate) fn tracked(root: &Path) -> Result<Vec<File>> {
+    let output = Command::new("git")
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root)
+        .output()
+        .context("cannot start git")?;
+    ensure!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr));
+    let names = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
+    let mut files = Vec::new();
+    for name in names.split_terminator('\0') {
+        // A file may be deleted and not yet staged, or hold something other than text.
+        if let Ok(text) = std::fs::read_to_string(root.join(name)) {
+            files.push(File::new(name, &text));
+        }
+    }
+    Ok(files)
 }

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::file::{File, Violation};
+use super::file::{File, Violation, tracked};
 
 /// What the product prints when it is given words. Its own tests look at these, since they have built it. The table of
 /// bare loops is measured, so it has no one true text, and the conformance suite looks after its own matrix.
@@ -55,7 +55,7 @@ pub(crate) fn schemas(root: &Path) -> Result<Vec<Generated>> {
 
 /// Where a schema is, from the root: wherever a file of this name lies, which may be empty.
 fn placed(root: &Path, file: &str) -> Result<String> {
-    let files = super::tracked(root)?;
+    let files = tracked(root)?;
     let place = files.into_iter().find(|one| one.path.ends_with(&format!("/{file}")));
     let place = place.with_context(|| format!("no crate has a file {file}: make an empty one"))?;
     Ok(place.path)
