@@ -23,18 +23,18 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 20] = [
-        ("crates/core", 5_766),
+        ("crates/core", 5_779),
         ("crates/ring", 674),
         ("crates/sys", 11_049),
         ("crates/mech", 7_629),
-        ("crates/engine", 16_836),
+        ("crates/engine", 16_845),
         ("crates/stats", 1_394),
-        ("crates/judge", 2_563),
+        ("crates/judge", 2_565),
         ("crates/render", 2_655),
         ("crates/report", 11_524),
         ("crates/packed", 46),
-        ("crates/kit", 2_318),
-        ("crates/ask", 5_920),
+        ("crates/kit", 2_335),
+        ("crates/ask", 5_927),
         ("crates/programs", 5_534),
         ("crates/studies", 5_940),
         ("crates/ipcperf", 47),
@@ -45,7 +45,7 @@ mod ceiling {
         ("xtask", 4_436),
     ];
     pub(super) const TEST_LINES: usize = 42_031;
-    pub(super) const TOKENS: usize = 920_681;
+    pub(super) const TOKENS: usize = 921_236;
     pub(super) const TOKENS_PER_LINE: f64 = 10.38;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

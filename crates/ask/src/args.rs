@@ -57,6 +57,7 @@ pub(crate) struct RunArgs {
     /// Find where one of two mechanisms overtakes the other as a parameter grows (--over). Each may have knobs: 'pipe
     /// size=1M'
     #[arg(
+        help_heading = "A search for where one overtakes the other",
         long,
         value_names = ["A", "B"],
         num_args = 2,
@@ -65,7 +66,7 @@ pub(crate) struct RunArgs {
     )]
     pub(crate) crossover: Vec<String>,
     /// With --crossover: the parameter that grows; -s, --conns, --rate or --think list the first points
-    #[arg(long, value_name = "AXIS", requires = "crossover", value_parser = Words::of(Axis::ALL, Axis::name))]
+    #[arg(help_heading = "A search for where one overtakes the other", long, value_name = "AXIS", requires = "crossover", value_parser = Words::of(Axis::ALL, Axis::name))]
     pub(crate) over: Option<String>,
     /// How each side touches the payload [default: cacheline]
     #[arg(long, value_name = "TOUCH", value_parser = Words::of(Touch::ALL, Touch::name))]
@@ -74,47 +75,47 @@ pub(crate) struct RunArgs {
     pub(crate) load: LoadArgs,
     /// Ping-pong and burst: also measure with this program (started without a shell) as the follow, in the same rounds as our
     /// own (repeatable): 'python3 echo.py'. How it answers: docs/ENDS.md
-    #[arg(long, value_name = "PROGRAM ARGS")]
+    #[arg(help_heading = "Programs of others", long, value_name = "PROGRAM ARGS")]
     pub(crate) follow: Vec<String>,
     /// Ping-pong and burst: also measure with an end that is running already and listens at unix:PATH or
     /// tcp:127.0.0.1:PORT, as the follow; one size. Prints the environment to start it with
-    #[arg(long, value_name = "ADDRESS")]
+    #[arg(help_heading = "Programs of others", long, value_name = "ADDRESS")]
     pub(crate) at: Option<String>,
     /// Run a program (without a shell) instead of a mechanism: 'head -c 1G /dev/zero'. Repeat it to build a pipeline;
     /// ',' starts another pipeline
-    #[arg(long, value_name = "PROGRAM ARGS")]
+    #[arg(help_heading = "Programs of others", long, value_name = "PROGRAM ARGS")]
     pub(crate) exec: Vec<String>,
     /// With --exec: kill a run that takes longer than this [default: 60s]
-    #[arg(long, value_name = "TIME")]
+    #[arg(help_heading = "Programs of others", long, value_name = "TIME")]
     pub(crate) deadline: Option<String>,
     /// With --exec: also count system calls with ptrace, in separate untimed rounds
-    #[arg(long)]
+    #[arg(help_heading = "Programs of others", long)]
     pub(crate) trace_calls: bool,
     /// With -m: also time each system call of both sides, in a separate slice after all rounds
     #[arg(long)]
     pub(crate) time_calls: bool,
     /// Allow running the programs that a job file names
-    #[arg(long)]
+    #[arg(help_heading = "Programs of others", long)]
     pub(crate) allow_exec: bool,
     /// Number of rounds (each measures every cell once); a 95 % interval needs 6 [default: 12]
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = "How long", long, value_name = "N")]
     pub(crate) rounds: Option<u64>,
     /// Timed length of a slice (one measurement of one cell) [default: 100ms]
-    #[arg(long, value_name = "TIME")]
+    #[arg(help_heading = "How long", long, value_name = "TIME")]
     pub(crate) slice: Option<String>,
     /// Exact number of samples per slice, however long they take: round trips, streamed messages, bursts, requests;
     /// with --batch, batches of round trips
-    #[arg(long, value_name = "N", conflicts_with = "slice")]
+    #[arg(help_heading = "How long", long, value_name = "N", conflicts_with = "slice")]
     pub(crate) samples: Option<u64>,
     /// Warm-up before each slice [default: 20ms]
-    #[arg(long, value_name = "TIME")]
+    #[arg(help_heading = "How long", long, value_name = "TIME")]
     pub(crate) warmup: Option<String>,
     /// Exact number of warm-up operations, however long they take
-    #[arg(long, value_name = "N", conflicts_with = "warmup")]
+    #[arg(help_heading = "How long", long, value_name = "N", conflicts_with = "warmup")]
     pub(crate) warmup_ops: Option<u64>,
     /// Round trips timed together as one sample; above 1 there are no quantiles of single round trips [default: 1, or
     /// more if one is too short for the clock]
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = "How long", long, value_name = "N")]
     pub(crate) batch: Option<u64>,
     /// Also write every timed operation to this file, one per line: iters, ns, round, cell, separated by tabs; '-'
     /// prints them instead of a table
@@ -124,9 +125,9 @@ pub(crate) struct RunArgs {
     pub(crate) margin: MarginArgs,
     #[command(flatten)]
     pub(crate) plan: PlanArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Gates")]
     pub(crate) gates: GateArgs,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Output")]
     pub(crate) output: OutputArgs,
 }
 

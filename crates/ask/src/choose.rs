@@ -185,11 +185,8 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         }
     }
     if let Some(given) = &args.consumers {
-        load.set(LoadKey::Peers, given).map_err(|error| {
-            Stop::usage(
-                loads::refused(LoadKey::Peers, error).to_string().replace("--peers", "--consumers"),
-            )
-        })?;
+        let refused = |error| loads::refused_as("consumers", error);
+        load.set(LoadKey::Peers, given).map_err(refused)?;
         if !matches!(by, Goal::Throughput | Goal::Cpu) {
             let why = "consumers answer nothing, so there are no times: --by throughput or cpu";
             return Err(Stop::usage(format!("--by {by}: {why}")));

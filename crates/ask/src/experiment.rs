@@ -4,6 +4,7 @@ use crate::args::RunArgs;
 use crate::questions;
 use crate::questions::SLICE_OVERHEAD;
 use crate::raw::Raw;
+use ipcperf_core::findings;
 use ipcperf_core::result::{Cell, CellKey, Plan, Requirements, ResultSet, Status};
 use ipcperf_core::{OptionSet, PayloadFile, units};
 use ipcperf_engine::plan::{CellPlan, Family};
@@ -442,7 +443,7 @@ pub(crate) fn verdict(set: &ResultSet) -> Option<Code> {
     let cells = set.cells.iter().map(|cell| cell.status);
     let pipelines = set.pipelines.iter().map(|one| one.status);
     // The cell has figures, but not of what was asked for.
-    let is_refused = set.noise.findings.iter().any(|finding| finding.code == "E-REFUSED");
+    let is_refused = set.noise.findings.iter().any(|finding| findings::REFUSED.is_of(finding));
     let refused = is_refused.then_some(Status::Failed);
     let statuses: Vec<Status> = cells.chain(pipelines).chain(refused).collect();
     let unproved = |cell: &Cell| {

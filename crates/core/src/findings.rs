@@ -11,6 +11,7 @@ pub use checks::*;
 use crate::result::{Check, Finding, Rating};
 use crate::units::{counted, format_nanos, percent};
 use Limit::{Above, Fewer, Longer, More, Share, Without};
+use std::fmt;
 
 /// What a value must pass to be a finding, with its unit.
 #[derive(Clone, Copy, Debug)]
@@ -134,6 +135,24 @@ impl Row {
             Fewer(limit, _) => value < limit as f64,
             limit => limit.number().is_some_and(|limit| value > limit),
         }
+    }
+
+    /// Why a slice does not count: `E-MIGRATE: pinned to CPU 1`.
+    #[must_use]
+    pub fn rejection(&self, why: impl fmt::Display) -> String {
+        format!("{}: {why}", self.code)
+    }
+
+    /// What a rejection by this row says behind its code; `None` of one by another row.
+    #[must_use]
+    pub fn reason<'a>(&self, rejection: &'a str) -> Option<&'a str> {
+        rejection.strip_prefix(self.code)?.strip_prefix(": ")
+    }
+
+    /// Whether a finding has the code of this row.
+    #[must_use]
+    pub fn is_of(&self, finding: &Finding) -> bool {
+        finding.code == self.code
     }
 
     /// It was found, and no number belongs to it.

@@ -9,6 +9,7 @@ use crate::inject::Injection;
 use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
 use crate::slice::{Data, RawSlice};
+use ipcperf_core::findings;
 use ipcperf_core::result::{Question, Stage, Status};
 use ipcperf_core::{Idle, Placement, Seat};
 use ipcperf_sys::clock::Clock;
@@ -217,11 +218,12 @@ impl CellRun {
             seen.extend([before, after]);
         }
         let stopped = around.throttled.filter(|times| *times > 0).map(|times| {
-            format!("E-THROTTLE: the control group's CPU limit stopped it {times} times")
+            findings::THROTTLE
+                .rejection(format_args!("the control group's CPU limit stopped it {times} times"))
         });
         let rejected = around
             .jumped
-            .map(|text| format!("E-CLOCKJUMP: {text}"))
+            .map(|text| findings::CLOCKJUMP.rejection(text))
             .or_else(|| misplaced(&slice.raw, &slice.cpus, self.plan.key.placement))
             .or(stopped);
         if self.slices.len() == self.slices.capacity() {
@@ -265,10 +267,10 @@ fn misplaced(raw: &RawSlice, cpus: &[usize], placement: Placement) -> Option<Str
         let Some(cpu) = cpu else { continue };
         let allowed = side.allowed.as_deref().is_none_or(|allowed| allowed == [cpu]);
         if side.cpu != cpu || !allowed || side.migrations.is_some_and(|count| count > 0) {
-            return Some(format!(
-                "E-MIGRATE: pinned to CPU {cpu}, found on CPU {} (allowed: {:?})",
+            return Some(findings::MIGRATE.rejection(format_args!(
+                "pinned to CPU {cpu}, found on CPU {} (allowed: {:?})",
                 side.cpu, side.allowed
-            ));
+            )));
         }
     }
     None

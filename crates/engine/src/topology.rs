@@ -5,6 +5,7 @@
 //! figure of the slice is never asked.
 
 use crate::measured::{BoundReadings, CellRun, Findings, SliceRun};
+use ipcperf_core::findings;
 use ipcperf_core::units::format_nanos;
 use ipcperf_core::{Placement, map_of};
 use ipcperf_stats::{FEWEST_ROUNDS, median};
@@ -89,5 +90,7 @@ fn words(worst: f64, usual: f64, ns: f64) -> String {
     } else {
         "the CPUs were further apart"
     };
-    format!("E-TOPOLOGY: a cache-line round trip took {took} instead of the usual {normal}: {what}")
+    findings::MOVED.rejection(format_args!(
+        "a cache-line round trip took {took} instead of the usual {normal}: {what}"
+    ))
 }

@@ -7,6 +7,7 @@ use super::pair::{Figure, FigurePair, Match, compare, percent};
 use super::session::{count, sessions};
 use crate::once::{Repeatable, run_of};
 use crate::reading::{LoadError, load_with};
+use ipcperf_core::findings;
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
     Adjustment, COMPARISON_SCHEMA, Comparison, Design, Finding, Origin, ResultSet, Severity, Side,
@@ -262,7 +263,8 @@ pub(super) fn invalid(side: &str, sets: &[&ResultSet]) -> Option<String> {
 /// What disturbs the machine enough to make the tail of any cell: more than 1 in 100 of all time.
 pub(super) fn disturbance(sets: &[&ResultSet]) -> Option<String> {
     let mut findings = sets.iter().flat_map(|set| &set.noise.findings);
-    let found = findings.find(|finding| ["W-STEAL", "W-LOAD"].contains(&finding.code.as_str()))?;
+    let found = findings
+        .find(|finding| findings::STOLEN.is_of(finding) || findings::LOAD.is_of(finding))?;
     Some(found.text.trim_end_matches('.').to_owned())
 }
 

@@ -30,6 +30,7 @@ impl Args for LoadArgs {
         command.args(LoadKey::ALL.iter().map(|key| {
             let facts = key.facts();
             let arg = Arg::new(key.name()).long(key.name()).help(facts.help);
+            let arg = arg.help_heading(heading(facts.takers));
             if facts.values.is_empty() {
                 return arg.action(ArgAction::SetTrue);
             }
@@ -47,6 +48,23 @@ impl Args for LoadArgs {
         Self::augment_args(command)
     }
 }
+
+/// The section of the help for options that these patterns take.
+fn heading(takers: fn(PatternKind) -> bool) -> &'static str {
+    let names: Vec<&str> =
+        PatternKind::ALL.iter().filter(|one| takers(**one)).map(|one| one.name()).collect();
+    match names.as_slice() {
+        // clap keeps a heading for as long as the program runs.
+        [one] => format!("Pattern {one}").leak(),
+        [others @ .., last] if names.len() <= FEW_PATTERNS => {
+            format!("Patterns {} and {last}", others.join(", ")).leak()
+        }
+        _ => "Most patterns",
+    }
+}
+
+/// So many patterns the heading of a section names.
+const FEW_PATTERNS: usize = 3;
 
 impl FromArgMatches for LoadArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -118,8 +136,13 @@ pub fn loads(args: &LoadArgs, patterns: &[PatternKind], touch: Touch) -> Result<
 
 /// Why a value is wrong, with the nearest right one.
 pub fn refused(key: LoadKey, error: LoadError) -> Stop {
+    refused_as(key.name(), error)
+}
+
+/// The same of an option whose flag has another name.
+pub fn refused_as(flag: &str, error: LoadError) -> Stop {
     match error {
-        LoadError::Value(what) => Stop::usage(format!("--{key}: {what}")),
+        LoadError::Value(what) => Stop::usage(format!("--{flag}: {what}")),
         LoadError::Unknown(error) => unknown_name(error),
     }
 }

@@ -7,6 +7,7 @@ use crate::document::shareable;
 use crate::error::{Code, Stop};
 use crate::output;
 use crate::output::Target;
+use ipcperf_core::findings;
 use ipcperf_core::result::{self, Invocation, Noise, Origin, Plan, ResultSet, Status};
 use ipcperf_engine::RunFacts;
 use ipcperf_engine::run;
@@ -108,8 +109,8 @@ pub fn worst(interrupted: bool, is_invalid: bool, statuses: &[Status]) -> Option
 
 /// A figure below its floor, a clock that ran backwards, a message that was wrong.
 pub fn invalid(noise: &Noise) -> bool {
-    let worst = ["E-IMPOSSIBLE", "E-CLOCK", "E-PAYLOAD"];
-    noise.findings.iter().any(|finding| worst.contains(&finding.code.as_str()))
+    let worst = [findings::IMPOSSIBLE, findings::BACKWARDS, findings::PAYLOAD];
+    noise.findings.iter().any(|finding| worst.iter().any(|row| row.is_of(finding)))
 }
 
 #[cfg(test)]

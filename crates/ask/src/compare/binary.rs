@@ -3,6 +3,7 @@
 
 use super::arm;
 use super::rounds::Rounds;
+use ipcperf_core::findings;
 use ipcperf_core::result::{Cell, Finding, ResultSet, Round, Severity, Status};
 use ipcperf_core::units::format_duration;
 use ipcperf_engine::exec::{Error, Programs};
@@ -29,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 const MOST_DISTURBED: f64 = 0.25;
 
 /// Findings of a machine that makes the tail of any cell.
-const DISTURBANCES: [&str; 2] = ["W-STEAL", "W-LOAD"];
+const DISTURBANCES: [&str; 2] = [findings::STOLEN.code, findings::LOAD.code];
 
 /// Measures rounds of A, A again and B in random order.
 pub(super) fn measure(

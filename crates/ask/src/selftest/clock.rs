@@ -3,6 +3,7 @@
 use super::check::{Found, cannot_tell, failed, passed};
 use super::injectors::{Does, Injector};
 use super::stage::{Halt, Stage};
+use ipcperf_core::findings;
 use ipcperf_core::units::format_nanos;
 use ipcperf_engine::bounds::clock_cost;
 use ipcperf_engine::chain;
@@ -15,9 +16,9 @@ use std::thread::{sleep, spawn};
 use std::time::Duration;
 
 /// The clock left its line.
-pub(super) const JUMP: &str = "E-CLOCKJUMP";
+pub(super) const JUMP: &str = findings::CLOCKJUMP.code;
 /// It went backwards.
-pub(super) const BACK: &str = "E-CLOCK";
+pub(super) const BACK: &str = findings::BACKWARDS.code;
 
 /// Readings beside `CLOCK_MONOTONIC_RAW`, and how long lies between two: longer than the 50 ms from which on a change of
 /// rate shows.

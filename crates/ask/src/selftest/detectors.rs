@@ -4,6 +4,7 @@ use super::clock;
 use super::injectors::{self, Injector};
 use super::stage::{Act, Halt, Stage};
 use ipcperf_core::Fault;
+use ipcperf_core::findings;
 use ipcperf_core::result::{ResultSet, Status};
 use ipcperf_sys::affinity;
 use std::collections::BTreeSet;
@@ -44,12 +45,12 @@ const fn of_clock(injector: Injector, finds: &'static str, sign: &'static str) -
 }
 
 pub(super) const DETECTORS: &[Detector] = &[
-    of(injectors::CORRUPT, "a changed message", PING, "E-PAYLOAD"),
-    of(injectors::CORRUPT_BYTE, "one byte in the verification", PING, "E-PAYLOAD"),
-    of(injectors::DROP, "a lost message", STREAM, "E-PAYLOAD"),
-    of(injectors::DUPLICATE, "a message sent twice", STREAM, "E-PAYLOAD"),
-    of(injectors::REORDER, "two messages out of order", STREAM, "E-PAYLOAD"),
-    of(injectors::STALE, "an old message for a new one", PING, "E-PAYLOAD"),
+    of(injectors::CORRUPT, "a changed message", PING, findings::PAYLOAD.code),
+    of(injectors::CORRUPT_BYTE, "one byte in the verification", PING, findings::PAYLOAD.code),
+    of(injectors::DROP, "a lost message", STREAM, findings::PAYLOAD.code),
+    of(injectors::DUPLICATE, "a message sent twice", STREAM, findings::PAYLOAD.code),
+    of(injectors::REORDER, "two messages out of order", STREAM, findings::PAYLOAD.code),
+    of(injectors::STALE, "an old message for a new one", PING, findings::PAYLOAD.code),
     of(injectors::TRUNCATE, "a cut message", Act::of("unix-seqpacket 64 same-cpu"), TRUNCATED),
     of(injectors::STALL, "an end that hangs", PING, DEADLINE),
     of(injectors::DIE, "an end that dies", PING, DIED),
@@ -57,27 +58,27 @@ pub(super) const DETECTORS: &[Detector] = &[
         injectors::PRETEND,
         "messages that never moved",
         Act { bounds: true, ..Act::of("pipe stream 1M same-cpu touch=none") },
-        "E-IMPOSSIBLE",
+        findings::IMPOSSIBLE.code,
     ),
     of(
         injectors::LOSE,
         "losses of what may lose",
         Act { slice_ms: 100, ..Act::of("udp stream 64 same-cpu") },
-        "W-LOSS",
+        findings::LOSS.code,
     ),
-    of(injectors::ALLOCATE, "page faults while it is timed", PING, "W-FAULT"),
+    of(injectors::ALLOCATE, "page faults while it is timed", PING, findings::FAULT.code),
     of(
         injectors::UNPIN,
         "workers moved off their CPUs",
         Act { slice_ms: 150, ..PING },
-        "E-MIGRATE",
+        findings::MIGRATE.code,
     )
     .on_two_cpus(),
     of(
         injectors::FAR,
         "CPUs that were elsewhere",
         Act { rounds: 7, ..Act::of("pipe 64") },
-        "E-TOPOLOGY",
+        findings::MOVED.code,
     )
     .on_two_cpus(),
     of(
@@ -87,15 +88,20 @@ pub(super) const DETECTORS: &[Detector] = &[
         NOISY,
     )
     .on_two_cpus(),
-    of(injectors::SLOW_CPU, "a CPU whose speed changes", Act { rounds: 8, ..PING }, "W-SPEED"),
-    of(injectors::TWO_STATES, "two modes of rounds", NULL, "W-MULTIMODAL"),
+    of(
+        injectors::SLOW_CPU,
+        "a CPU whose speed changes",
+        Act { rounds: 8, ..PING },
+        findings::SPEED.code,
+    ),
+    of(injectors::TWO_STATES, "two modes of rounds", NULL, findings::MULTIMODAL.code),
     of(
         injectors::TWO_KINDS,
         "two modes within rounds",
         Act { rounds: 2, operations: 1000, ..NULL },
-        "W-OPMODES",
+        findings::OPMODES.code,
     ),
-    of(injectors::DRIFT, "rounds that become slower", NULL, "W-DRIFT"),
+    of(injectors::DRIFT, "rounds that become slower", NULL, findings::DRIFT.code),
     of_clock(injectors::CLOCK_JUMP, "a clock that jumps", clock::JUMP),
     of_clock(injectors::CLOCK_DRIFT, "a clock whose rate changes", clock::JUMP),
     of_clock(injectors::CLOCK_BACK, "a clock that runs backwards", clock::BACK),

@@ -2,6 +2,7 @@
 
 use crate::measured::BoundReadings;
 use crate::plan::CellPlan;
+use ipcperf_core::findings::{self, Row};
 use ipcperf_core::result::BoundRatio;
 use ipcperf_core::{Idle, Limitation, Placement, Touch, Wait, map_of, units};
 use ipcperf_stats::median;
@@ -59,16 +60,16 @@ impl Floors {
         if plan.entry.spec.is_floor() {
             return None;
         }
-        let told = |code: &str, least: f64, what: &str| {
+        let below = |row: &Row, least: f64, what: &str| {
             let least = least * TOLERANCE;
             let [shown, limit] = [got, least].map(units::format_nanos);
-            (got < least)
-                .then(|| format!("{code}: a round trip of {shown} is below {limit} ({what})"))
+            let why = format!("a round trip of {shown} is below {limit} ({what})");
+            (got < least).then(|| row.rejection(why))
         };
         match plan.key.placement {
             // Both ends run one after the other and must each enter the kernel, or nobody else would run.
             place if place.is_one_cpu() => {
-                told("E-IMPOSSIBLE", self.syscall? * 2.0, "two system calls")
+                below(&findings::IMPOSSIBLE, self.syscall? * 2.0, "two system calls")
             }
             place if place.is_free() => None,
             placement => {
@@ -78,9 +79,13 @@ impl Floors {
                 // this placement either.
                 let moved = || {
                     let [Some(before), Some(after)] = lines else { return None };
-                    told("E-TOPOLOGY", before.min(after), "a cache line just before and after it")
+                    below(
+                        &findings::MOVED,
+                        before.min(after),
+                        "a cache line just before and after it",
+                    )
                 };
-                told("E-IMPOSSIBLE", *smallest, what).or_else(moved)
+                below(&findings::IMPOSSIBLE, *smallest, what).or_else(moved)
             }
         }
     }
@@ -113,7 +118,8 @@ impl Floors {
         };
         let most = most / TOLERANCE;
         let [shown, limit] = [got, most].map(units::format_bytes_per_second);
-        (got > most).then(|| format!("E-IMPOSSIBLE: {shown} is above {limit} ({what})"))
+        let why = format!("{shown} is above {limit} ({what})");
+        (got > most).then(|| findings::IMPOSSIBLE.rejection(why))
     }
 
     /// The bound a user should hold this cell against, with the ratio of `value` to it.

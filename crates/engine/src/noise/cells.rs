@@ -107,12 +107,10 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
         let hit: Vec<(&Cell, &str)> = cells
             .iter()
             .flat_map(|cell| cell.rounds.iter().map(move |round| (cell, round)))
-            .filter_map(|(cell, round)| Some((cell, round.rejected.as_deref()?)))
-            .filter(|(_, reason)| reason.starts_with(row.code))
+            .filter_map(|(cell, round)| Some((cell, row.reason(round.rejected.as_deref()?)?)))
             .collect();
         let (cell, reason) = hit.first()?;
-        let detail = reason.trim_start_matches(row.code).trim_start_matches(": ");
-        let detail = format!(" (first: {}: {detail})", cell.id);
+        let detail = format!(" (first: {}: {reason})", cell.id);
         let were = if hit.len() == 1 { "was" } else { "were" };
         let slices = format!("{} {were}", counted(hit.len() as u64, "slice"));
         let finding = row.measured(hit.len() as f64, &[&slices, &detail]);
