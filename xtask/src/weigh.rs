@@ -44,7 +44,7 @@ mod ceiling {
         ("fuzz", 872),
         ("xtask", 4_436),
     ];
-    pub(super) const TEST_LINES: usize = 42_031;
+    pub(super) const TEST_LINES: usize = 42_034;
     pub(super) const TOKENS: usize = 921_236;
     pub(super) const TOKENS_PER_LINE: f64 = 10.38;
     /// Imports that close a circle between folders of a crate.

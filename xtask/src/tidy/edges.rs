@@ -178,7 +178,9 @@ mod tests {
             ("ipcperf-core", "libc"),
             ("ipcperf-ring", "loom"),
             ("ipcperf-engine", "ipcperf"),
-            ("ipcperf-study", "ipcperf-engine"),
+            ("ipcperf-kit", "ipcperf-ask"),
+            ("ipcperf-programs", "ipcperf-studies"),
+            ("ipcperf-judge", "toml"),
             ("xtask", "ipcperf-core"),
         ] {
             assert_eq!(check_edge(from, to, false).len(), 1, "{from} -> {to}");

@@ -139,6 +139,7 @@ mod tests {
                 "unsafe impl Send for A {}\nfn f() { unsafe { g() } }\n",
             ),
             File::new("crates/ring/Cargo.toml", "[lints.clippy]\n"),
+            File::new("crates/programs/Cargo.toml", manifest),
             File::new("xtask/Cargo.toml", manifest),
         ];
         assert_eq!(unsafe_blocks(&files), "ring 1, sys 2, programs 0, xtask 0");
