@@ -181,7 +181,7 @@ pub fn show_replication(document: &Replication, format: Format, styles: &[Style]
         }
     }
     if format == Format::Html {
-        for (name, picture) in document.pictures() {
+        for (name, picture) in document.pictures().unwrap_or_default() {
             let is_fit = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
             assert!(name.chars().all(is_fit) && name.ends_with(".svg"), "{name}");
             soundness::printable(&picture);

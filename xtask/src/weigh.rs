@@ -31,12 +31,12 @@ mod ceiling {
         ("crates/stats", 1_394),
         ("crates/judge", 2_565),
         ("crates/render", 2_655),
-        ("crates/report", 11_524),
+        ("crates/report", 11_521),
         ("crates/packed", 46),
         ("crates/kit", 2_335),
-        ("crates/ask", 5_927),
+        ("crates/ask", 5_925),
         ("crates/programs", 5_534),
-        ("crates/studies", 5_940),
+        ("crates/studies", 5_938),
         ("crates/ipcperf", 47),
         ("crates/testing", 0),
         ("crates/builtin", 8),
@@ -44,8 +44,8 @@ mod ceiling {
         ("fuzz", 872),
         ("xtask", 4_436),
     ];
-    pub(super) const TEST_LINES: usize = 42_034;
-    pub(super) const TOKENS: usize = 921_236;
+    pub(super) const TEST_LINES: usize = 42_043;
+    pub(super) const TOKENS: usize = 921_251;
     pub(super) const TOKENS_PER_LINE: f64 = 10.38;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -56,7 +56,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 234_657;
+    pub(super) const MARKDOWN_BYTES: usize = 234_609;
 }
 
 /// Folders of Rust that are counted.

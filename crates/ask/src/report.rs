@@ -120,11 +120,9 @@ impl Chosen<'_> {
     /// The cells that were asked for, with the pictures of a replication.
     fn chosen(&self, mut document: Box<dyn Document>) -> Result<Box<dyn Document>, Stop> {
         if let Some(folder) = &self.args.plots {
-            if !document.repeats_pictures() {
-                return Err(no_figures());
-            }
+            let pictures = document.pictures().ok_or_else(no_figures)?;
             output::folder("--plots", folder)?;
-            output::pictures(folder, &*document)?;
+            output::pictures(folder, &pictures)?;
         } else if let Some(set) = cast_mut(&mut *document) {
             only::keep(self.context.registry, set, &self.args.only)?;
         }

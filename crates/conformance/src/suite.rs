@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 const BLESS: &str = "IPCPERF_BLESS";
 /// Other random choices than the usual ones.
 const SEED: &str = "IPCPERF_SEED";
-/// With all messages, channels and round trips that a case has, rather than those of every run.
+/// The full number of messages, channels and round trips of each case; other runs use fewer.
 const LONG: &str = "IPCPERF_LONG_CASES";
 
 /// The cases and a list of mechanisms, ready to run.

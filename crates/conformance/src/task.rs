@@ -18,6 +18,6 @@ pub(crate) struct Task {
     pub(crate) base: PathBuf,
     pub(crate) seed: u64,
     pub(crate) deadline: Duration,
-    /// With the amounts of the long run, rather than those of every run.
+    /// The case uses the full amounts of the long run.
     pub(crate) is_long: bool,
 }

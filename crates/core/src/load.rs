@@ -34,7 +34,7 @@ pub struct LoadFacts {
 }
 
 impl LoadFacts {
-    /// What holds of an option whose row does not say otherwise.
+    /// The facts of an option whose row does not set them.
     const UNLESS_SAID: Self = Self {
         takers: |_| false,
         values: "",

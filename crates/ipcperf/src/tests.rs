@@ -4,7 +4,7 @@ mod examples;
 
 use super::{COMMANDS, builtin};
 use ipcperf_ask::with_words;
-use ipcperf_kit::command::{command_line, subjects};
+use ipcperf_kit::command::{command_line, documents, subjects};
 use ipcperf_kit::hint;
 
 /// What a line of words is answered with.
@@ -137,5 +137,15 @@ fn a_name_that_somebody_gave_is_completed_by_no_word_of_ours() {
         (["replicate"], "export", "marhubi"),
     ] {
         assert!(words(&path, id).iter().any(|known| known == word), "{path:?} {id}");
+    }
+}
+
+#[test]
+fn every_document_has_its_json_schema() {
+    let kinds = documents(&COMMANDS.concat());
+    assert!(kinds.len() > 5, "{kinds:?}");
+    for kind in kinds {
+        let title = format!("\"title\": \"{}\"", (kind.schema)());
+        assert!((kind.json_schema)().contains(&title), "{}: {title}", kind.name);
     }
 }

@@ -38,7 +38,7 @@ pub struct OutputArgs {
 /// What happens where the result is there already.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum IfDone {
-    /// Measure nothing; the exit code is that of the result, gates included
+    /// Measure nothing, and exit as a run with this result would, gates included
     Skip,
 }
 

@@ -65,10 +65,10 @@ pub trait CommandArgs: Args {
     const FINDINGS: &'static [findings::Row] = &[];
     /// The words of its screens, beyond those of every result.
     const WORDS: &'static [Word] = &[];
-    /// What it is given, where a user may type that in another place.
+    /// What a user passes to it and may type in another place by mistake.
     const SUBJECT: Option<Subject> = None;
 
-    /// Changes what is declared by what only the list of all commands says.
+    /// Completes the declaration with what depends on the list of all commands.
     #[must_use]
     fn declare(command: clap::Command, _commands: &[Command]) -> clap::Command {
         command

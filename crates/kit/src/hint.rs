@@ -7,7 +7,7 @@ use clap::{Arg, Command};
 use ipcperf_engine::registry::Registry;
 use std::ffi::OsStr;
 
-/// What a command is given, known well enough to be recognised in front of another command or without one.
+/// What a user passes to one command, such as a study, so that others recognise it.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject {
     /// What it is, in one word: `study`.

@@ -484,8 +484,8 @@ pub fn folder(flag: &str, path: &Path) -> Result<(), Stop> {
 }
 
 /// Writes pictures into a folder that is there.
-pub fn pictures(path: &Path, document: &dyn Document) -> Result<(), Stop> {
-    for (name, text) in document.pictures() {
+pub fn pictures(path: &Path, pictures: &[(String, String)]) -> Result<(), Stop> {
+    for (name, text) in pictures {
         beside(&path.join(name), text.as_bytes())?;
     }
     Ok(())

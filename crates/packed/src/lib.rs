@@ -21,12 +21,12 @@ pub fn pack(ending: &str, name: &str) -> io::Result<()> {
     std::fs::write(out.join(name).with_extension("gz"), packed(&all)?)
 }
 
-/// Adds the files below a folder.
+/// Adds the files below a folder, but for what Cargo builds there.
 fn collect(folder: &Path, ending: &str, all: &mut Vec<(String, String)>) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if path.is_dir() {
+        if path.is_dir() && file != "target" {
             collect(&path, ending, all)?;
         } else if file.ends_with(ending) && file != "Cargo.toml" {
             all.push((name_of(&file).to_owned(), std::fs::read_to_string(path)?));

@@ -69,7 +69,7 @@ const WHICH: &[CsvField] = &[
     text("reason", "/reason"),
 ];
 
-/// Values of a cell: those of the columns of tables, and others.
+/// The values of a cell that rows of CSV can have; some are columns of tables, too.
 static OF_A_CELL: LazyLock<Vec<CsvField>> = LazyLock::new(|| {
     let of_columns = columns::all().flat_map(|column| {
         let places = std::iter::once(column.csv_after).chain(std::iter::repeat(NEXT));

@@ -62,14 +62,10 @@ pub trait Document: Any {
     /// plan was done.
     fn stopped(&self) -> Option<String>;
 
-    /// Whether it repeats pictures that were published.
-    fn repeats_pictures(&self) -> bool {
-        false
-    }
-
-    /// These pictures with the values measured here: the name of each file and its text (SVG).
-    fn pictures(&self) -> Vec<(String, String)> {
-        Vec::new()
+    /// Published pictures with the values measured here, each as the name of a file and its text (SVG); `None` of a kind that
+    /// repeats no pictures.
+    fn pictures(&self) -> Option<Vec<(String, String)>> {
+        None
     }
 
     /// Writes it for people or programs.

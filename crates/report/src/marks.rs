@@ -1,4 +1,4 @@
-//! Signs that tables have beside their figures and names.
+//! Marks next to the figures and names in tables.
 
 /// The mark of a mechanism that spins before it sleeps.
 pub(crate) const BRIEFLY: &str = "~";

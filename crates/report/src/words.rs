@@ -184,7 +184,7 @@ pub(crate) fn legend(mark: &str) -> Option<String> {
     word.map(|word| format!("{} {}.", word.name, word.meaning))
 }
 
-/// The words of the output: those of every result, and what commands add.
+/// Every word of the output: the words that all results use, and the words that commands add.
 #[derive(Clone, Debug)]
 pub struct Vocabulary(Vec<Word>);
 

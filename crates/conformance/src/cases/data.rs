@@ -55,7 +55,7 @@ fn exchange(pair: &mut WorkerPair<'_>, largest: usize, sizes: Vec<usize>) -> Res
 /// Numbered messages of the lead; the follow sends a tenth of them.
 const NUMBERED: Amount = Amount { short: 10_000, long: 100_000 };
 
-/// C03: numbered messages one way and the other; of calls a tenth, each of which goes both ways.
+/// C03: numbered messages in each direction; a tenth as many calls, because a call goes in both directions.
 pub(crate) fn ordering(scene: &Scene<'_>) -> Result<(), Trouble> {
     let options = OptionSet::default();
     let size = scene.size(8, &options);

@@ -125,7 +125,7 @@ pub(crate) fn name(seat: Seat) -> &'static str {
 }
 
 impl RawSlice {
-    /// Adds segments, of which both ends have as many.
+    /// Adds the segments of both ends, which have the same number of them.
     pub(crate) fn fold_all(
         &mut self,
         key: &CellKey,

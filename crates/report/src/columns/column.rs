@@ -19,7 +19,7 @@ pub(crate) enum Room {
     Rank(usize),
 }
 
-/// Tables whose columns are explained below them.
+/// The tables of a screen, which a legend follows.
 pub(crate) struct Tables<'a> {
     pub(crate) set: &'a ResultSet,
     pub(crate) chapters: &'a [Chapter<'a>],

@@ -77,7 +77,7 @@ fn spread(cell: &Cell) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
-/// The figures of all patterns, which no other table has beside each other.
+/// One table with the figures of all patterns.
 const FIGURES: [Numbers; 3] = [
     Numbers {
         head: "p50",

@@ -232,7 +232,8 @@ fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode,
     };
     let beside = publication.publish(|| {
         let files = args.csv.iter().map(|folder| export::write(folder, &studies, &document));
-        let pictures = args.plots.iter().map(|folder| output::pictures(folder, &document));
+        let plots = document.pictures().filter(|_| args.plots.is_some()).unwrap_or_default();
+        let pictures = args.plots.iter().map(|folder| output::pictures(folder, &plots));
         files.chain(pictures).collect::<Vec<_>>()
     })?;
     beside.into_iter().collect::<Result<(), Stop>>()?;

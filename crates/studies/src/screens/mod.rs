@@ -44,12 +44,8 @@ impl Document for Replication {
         self.interrupted.then(|| interrupted_after(0, 0))
     }
 
-    fn repeats_pictures(&self) -> bool {
-        true
-    }
-
-    fn pictures(&self) -> Vec<(String, String)> {
-        plots(self)
+    fn pictures(&self) -> Option<Vec<(String, String)>> {
+        Some(plots(self))
     }
 
     fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()> {

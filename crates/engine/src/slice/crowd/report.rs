@@ -94,7 +94,7 @@ pub(super) struct ServerReport {
     pub(super) sum: u64,
     /// What went wrong, by `errno`.
     pub(super) errors: BTreeMap<i32, u64>,
-    /// Time in `accept` calls that let somebody in, where they never waited; ticks.
+    /// Ticks in `accept` calls that returned a connection; `None` where such calls may have waited.
     pub(super) accept: Option<u64>,
     /// Calls that found nothing to read, or no room.
     pub(super) eagain: u64,

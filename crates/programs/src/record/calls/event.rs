@@ -41,7 +41,7 @@ struct CallEvent {
     object: u64,
 }
 
-/// An object that is new, or of which more is known.
+/// A new object, or an old one about which more is known now.
 #[repr(C)]
 struct ObjectEvent {
     _kind: u16,
@@ -212,7 +212,8 @@ fn object(event: &ObjectEvent) -> Object {
     found
 }
 
-/// Both ends in an order that the other end has the other way round: addresses and ports, of which none leaves this process.
+/// The addresses and ports of a socket, its own first: those of its peer have them in the opposite order. Addresses stay in
+/// this process.
 fn pair_of(addresses: u64, [near, far]: [u16; 2]) -> [u128; 2] {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let [far_address, near_address] = [addresses as u32, (addresses >> 32) as u32];
