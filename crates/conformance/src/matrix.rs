@@ -127,15 +127,21 @@ impl fmt::Display for Matrix {
             Outcome::NotApplicable(reason) => Some(reason),
             _ => None,
         });
-        for line in not_applicable {
-            writeln!(out, "not applicable, {line}")?;
-        }
         let unavailable = self.reasons(|outcome| match outcome {
             Outcome::Unavailable(reason) => Some(reason),
             _ => None,
         });
-        for line in unavailable {
-            writeln!(out, "unavailable, {line}")?;
+        let failed = self.reasons(|outcome| match outcome {
+            Outcome::Failed(reason) => Some(reason),
+            _ => None,
+        });
+        // Failures come last: of a long log often only the end is kept.
+        let kinds =
+            [("not applicable", not_applicable), ("unavailable", unavailable), ("failed", failed)];
+        for (kind, lines) in kinds {
+            for line in lines {
+                writeln!(out, "{kind}, {line}")?;
+            }
         }
         let OutcomeCounts { passed, failed, unavailable, not_applicable } = self.counts();
         write!(
@@ -175,6 +181,7 @@ mod tests {
         assert_eq!(lines[2], "a      U");
         assert!(text.contains("not applicable, payload: stream: pipe C10"), "{text}");
         assert!(text.contains("unavailable, none: a C01"), "{text}");
+        assert!(text.contains("failed, x: pipe C09"), "{text}");
         assert!(text.ends_with("2 passed, 1 failed, 1 skipped (unavailable); 1 not applicable"));
     }
 }
