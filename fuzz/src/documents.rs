@@ -5,7 +5,9 @@ use crate::soundness::{self, check, written};
 use ipcperf::{Registry, read_document};
 use ipcperf_core::result::{Comparison, ResultSet};
 use ipcperf_programs::profile::Profile;
-use ipcperf_report::{Document, Format, LoadError, Recorded, Rows, Show, Style, Terms};
+use ipcperf_report::{
+    ComparisonDocument, Document, Format, LoadError, Recorded, Rows, Show, Style, Terms,
+};
 use ipcperf_studies::across;
 use ipcperf_studies::replication::Replication;
 use serde::Serialize;
@@ -114,7 +116,7 @@ pub fn comparison(bytes: &[u8]) {
     let base = usize::from(*base) % (BASES.len() + 1);
     let Some(base) = BASES.get(base) else {
         let text = edits::edited(&OLD_COMPARISON, changes).to_string();
-        if let Some(document) = loaded(Comparison::load(&text)) {
+        if let Some(ComparisonDocument(document)) = loaded(ComparisonDocument::load(&text)) {
             show_comparison(&document, format, &style);
         }
         return;
@@ -191,7 +193,7 @@ pub fn show_replication(document: &Replication, format: Format, styles: &[Style]
 }
 
 fn show_comparison(document: &Comparison, format: Format, style: &Style) {
-    comes_back(document, Comparison::load);
+    comes_back(document, |text| ComparisonDocument::load(text).map(|read| read.0));
     let text = written(|out| ipcperf_report::comparison(document, format, style, out));
     check(&text, format, style);
     for gate in ["slower:5%", "p99:slower:10%"] {

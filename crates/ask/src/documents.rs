@@ -5,6 +5,7 @@ use ipcperf_core::result::{
 };
 use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_packed::text;
+use ipcperf_report::{ComparisonDocument, ResultDocument};
 
 const SCHEMAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.gz"));
 
@@ -15,10 +16,10 @@ pub(crate) fn schema(name: &str) -> String {
 
 /// What `survey`, `run`, `choose` and `explain` write.
 pub(crate) const RESULT: DocumentKind =
-    DocumentKind::of::<ResultSet>("result", || schema("result"));
+    DocumentKind::around::<ResultDocument, ResultSet>("result", || schema("result"));
 /// What `compare` writes.
 pub(crate) const COMPARISON: DocumentKind =
-    DocumentKind::of::<Comparison>("comparison", || schema("comparison"));
+    DocumentKind::around::<ComparisonDocument, Comparison>("comparison", || schema("comparison"));
 /// What `doctor --format json` prints.
 pub(crate) const DOCTOR: DocumentKind =
     DocumentKind::printed::<Examination>("doctor", || DOCTOR_SCHEMA, || schema("doctor"));

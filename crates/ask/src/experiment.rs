@@ -21,7 +21,7 @@ use ipcperf_kit::output;
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::progress::ProgressLine;
 use ipcperf_kit::{measure, request};
-use ipcperf_report::{Show, counted, in_groups};
+use ipcperf_report::{ResultDocument, Show, counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
 use ipcperf_sys::signals::Interrupts;
 use std::collections::BTreeSet;
@@ -397,11 +397,10 @@ pub(crate) fn record(
     let Shown { context, args, raw, gates } = *shown;
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
-    if let Some(set) =
-        document::done(context.commands, &plan.command, args)?.and_then(cast_box::<ResultSet>)
-    {
+    let done = document::done(context.commands, &plan.command, args)?;
+    if let Some(ResultDocument(set)) = done.and_then(cast_box).map(|document| *document) {
         let code = verdict(&set).or(gates.check(&set)).map_or(ExitCode::SUCCESS, ExitCode::from);
-        return Ok((code, *set));
+        return Ok((code, set));
     }
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
@@ -422,14 +421,16 @@ pub(crate) fn record(
     let shows = !raw.is_some_and(Raw::is_stdout);
     let style = output::table_style(&args.look, &args.tables, false);
     let specs = request::specs(context.registry);
+    let document = ResultDocument(set);
     let publication = Publication {
         name: "Result",
-        document: &set,
+        document: &document,
         target: Some(&target),
         quiet: args.progress.quiet,
         screen: shows.then(|| Show { specs: &specs, ..Show::new(format, &style) }),
     };
     let published = publication.publish(|| ());
+    let ResultDocument(set) = document;
     let written = raw.map(|raw| raw.write(&set, &kept_one_by_one, args.progress.quiet));
     published?;
     written.transpose()?;

@@ -13,7 +13,7 @@ use ipcperf_kit::document::{
 use ipcperf_kit::error::{Stop, note};
 use ipcperf_kit::{output, request};
 use ipcperf_report::{
-    Document, Format, Rows, Show, Style, Terms, clean, compare_files, once, run_key,
+    Document, Format, ResultDocument, Rows, Show, Style, Terms, clean, compare_files, once, run_key,
 };
 use ipcperf_stats::MARGIN;
 use std::collections::HashMap;
@@ -123,7 +123,7 @@ impl Chosen<'_> {
             let pictures = document.pictures().ok_or_else(no_figures)?;
             output::folder("--plots", folder)?;
             output::pictures(folder, &pictures)?;
-        } else if let Some(set) = cast_mut(&mut *document) {
+        } else if let Some(ResultDocument(set)) = cast_mut(&mut *document) {
             only::keep(self.context.registry, set, &self.args.only)?;
         }
         Ok(document)
@@ -133,7 +133,7 @@ impl Chosen<'_> {
         let Self { context, args, format, style } = self;
         let top = args.only.top;
         let full =
-            style.full || (cast::<ResultSet>(document).is_some() && only::is_some(&args.only));
+            style.full || (cast::<ResultDocument>(document).is_some() && only::is_some(&args.only));
         let style = Style { full, top, ..*style };
         let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
         let specs = request::specs(context.registry);

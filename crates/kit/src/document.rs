@@ -80,21 +80,19 @@ pub fn same(old: &[Recorded], new: &[Recorded]) -> Option<String> {
     Some(format!("'{}' and '{}' are the same result: nothing can differ", a.name, b.name))
 }
 
-/// A document of any kind that these commands write; a text of no known kind is read as a result, whose error names what was
-/// found. Older results lack the comparisons of each cell with its counterpart; they are added.
+/// A document of any kind that these commands write. A text of no known kind is read as the first of them, whose error names
+/// what was found.
 ///
 /// # Errors
 /// As [`Document::load`]; or it is of no kind, or of another major version of it.
 pub fn read(commands: &[Command], text: &str) -> Result<Box<dyn Document>, LoadError> {
-    let found = documents(commands).into_iter().find(|kind| is_of(text, (kind.schema)()));
-    let mut document = match found.and_then(|kind| kind.load) {
-        Some(load) => load(text)?,
-        None => Box::new(ResultSet::load(text)?),
-    };
-    if let Some(set) = cast_mut::<ResultSet>(&mut *document) {
-        beside(set, |_| None);
+    let kinds = documents(commands);
+    let found = kinds.iter().find(|kind| is_of(text, (kind.schema)()));
+    let first = kinds.iter().find_map(|kind| kind.load);
+    match found.and_then(|kind| kind.load).or(first) {
+        Some(load) => load(text),
+        None => Err(LoadError::Schema("no command of this build reads documents".to_owned())),
     }
-    Ok(document)
 }
 
 /// The document as one of this kind.

@@ -39,9 +39,18 @@ impl DocumentKind {
         name: &'static str,
         json_schema: fn() -> String,
     ) -> Self {
+        Self::around::<D, D>(name, json_schema)
+    }
+
+    /// The same, where what is written has a type of its own.
+    #[must_use]
+    pub const fn around<D: Document, Written: Described>(
+        name: &'static str,
+        json_schema: fn() -> String,
+    ) -> Self {
         let load =
             |text: &str| -> Result<Box<dyn Document>, LoadError> { Ok(Box::new(D::load(text)?)) };
-        Self { load: Some(load), ..Self::printed::<D>(name, D::schema, json_schema) }
+        Self { load: Some(load), ..Self::printed::<Written>(name, D::schema, json_schema) }
     }
 
     /// A kind that is only printed.

@@ -94,8 +94,8 @@ pub fn interrupted_after(done: u64, planned: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::comparison;
+    use crate::result::stopped;
     use crate::testing::sample::{self, Build, TWO};
     use crate::testing::screens::sets;
     use crate::testing::{rendered, to_text};
@@ -156,7 +156,7 @@ mod tests {
             (done, "INTERRUPTED before the plan was done".to_owned()),
         ] {
             set.invocation.plan.rounds = planned;
-            let words = set.stopped().unwrap_or_default();
+            let words = stopped(&set).unwrap_or_default();
             assert!(words.starts_with(&told), "{words}");
         }
     }
@@ -169,15 +169,15 @@ mod tests {
         };
         let mut set = ResultSet { interrupted: true, ..sample::survey() };
         set.questions = vec![question(Stage::Screen), question(Stage::Screen)];
-        let words = set.stopped().unwrap();
+        let words = stopped(&set).unwrap();
         assert_eq!(words, "INTERRUPTED in the screen stage: nothing is confirmed.");
         set.questions[0].stage = Some(Stage::Confirm);
-        let words = set.stopped().unwrap();
+        let words = stopped(&set).unwrap();
         assert!(
             words.contains("confirm stage") && words.contains("of 1 of 2 questions"),
             "{words}"
         );
         set.interrupted = false;
-        assert_eq!(set.stopped(), None);
+        assert_eq!(stopped(&set), None);
     }
 }

@@ -41,7 +41,7 @@ mod words;
 
 pub use answers::{Answer, Question, answers};
 pub use choose::{chosen, is_met, lacking};
-pub use compare::comparison;
+pub use compare::{ComparisonDocument, comparison};
 pub use csv::Rows;
 pub use describe::describe;
 pub use doctor::doctor;
@@ -51,7 +51,7 @@ pub use fittest::{by_custom, by_fitness};
 pub use list::{ListRow, list};
 pub use marks::TWO_MODES;
 pub use reference::reference;
-pub use result::render;
+pub use result::{ResultDocument, render};
 pub use specs::Specs;
 pub use table::{counted_findings, finding_text, finding_words, grade_words, machine};
 pub use trend::{CellFigure, CellFigures, DatedResult, Trend, figures_of, trend, trends};

@@ -11,7 +11,7 @@ use crate::{
     overview, pipelines, table, text,
 };
 use ipcperf_core::result::{Origin, ResultSet, SCHEMA, Stage};
-use ipcperf_judge::LoadError;
+use ipcperf_judge::{LoadError, beside};
 use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Layout, Line, Row, Section, Table, Tone};
 use std::io::{self, Write};
 
@@ -40,40 +40,52 @@ pub fn render(
     }
 }
 
-impl Document for ResultSet {
+/// A result as a document that is read and shown: what `survey`, `run`, `choose` and `explain` write.
+#[derive(Debug)]
+pub struct ResultDocument(pub ResultSet);
+
+impl Document for ResultDocument {
     fn schema() -> &'static str {
         SCHEMA
     }
 
+    /// Older results lack the comparisons of each cell with its counterpart; they are added.
     fn load(text: &str) -> Result<Self, LoadError> {
-        ipcperf_judge::load(text)
+        let mut set = ipcperf_judge::load(text)?;
+        beside(&mut set, |_| None);
+        Ok(Self(set))
     }
 
     fn command(&self) -> &str {
-        &self.invocation.plan.command
+        &self.0.invocation.plan.command
     }
 
     fn origin(&self) -> &Origin {
-        &self.origin
+        &self.0.origin
     }
 
     fn is_interrupted(&self) -> bool {
-        self.interrupted
+        self.0.interrupted
     }
 
     fn stopped(&self) -> Option<String> {
-        if let Some(words) = stage(self).filter(|_| self.interrupted) {
-            return Some(words);
-        }
-        let cells = self.cells.iter().map(|cell| cell.by_round().count());
-        let rounds = cells.chain(self.pipelines.iter().map(|one| one.rounds.len()));
-        let done = rounds.max().unwrap_or(0) as u64;
-        self.interrupted.then(|| interrupted_after(done, self.invocation.plan.rounds))
+        stopped(&self.0)
     }
 
     fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()> {
-        render(self, show.specs, show.format, show.style, out)
+        render(&self.0, show.specs, show.format, show.style, out)
     }
+}
+
+/// That a result was stopped before its plan was done, and how far it came.
+pub(crate) fn stopped(set: &ResultSet) -> Option<String> {
+    if let Some(words) = stage(set).filter(|_| set.interrupted) {
+        return Some(words);
+    }
+    let cells = set.cells.iter().map(|cell| cell.by_round().count());
+    let rounds = cells.chain(set.pipelines.iter().map(|one| one.rounds.len()));
+    let done = rounds.max().unwrap_or(0) as u64;
+    set.interrupted.then(|| interrupted_after(done, set.invocation.plan.rounds))
 }
 
 /// Which stage a run with stages reached; `None` of one without.
@@ -97,7 +109,7 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
     let is_answered = answer.is_some();
     let mut doc = answer.unwrap_or_default();
     doc.title = title(set);
-    doc.stopped = set.stopped();
+    doc.stopped = stopped(set);
     doc.foot = foot(set);
     if is_answered && !is_whole {
         return doc;

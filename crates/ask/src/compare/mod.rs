@@ -19,7 +19,9 @@ use ipcperf_kit::error::{Stop, note, unknown};
 use ipcperf_kit::output;
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::{gates, request};
-use ipcperf_report::{Document, Recorded, Show, Terms, at_once, compare_files, factor_names, once};
+use ipcperf_report::{
+    ComparisonDocument, Document, Recorded, Show, Terms, at_once, compare_files, factor_names, once,
+};
 use ipcperf_stats::MARGIN;
 use ipcperf_sys::file::regular;
 use std::io::Read;
@@ -74,7 +76,12 @@ fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
         live => {
             let (document, ended) = live::run(registry, args, live, &terms)?;
             // First: an older document in its place has the home directory shortened, too.
-            (document::shareable(document, |text| Comparison::load(text).ok()), ended)
+            (
+                document::shareable(document, |text| {
+                    ComparisonDocument::load(text).ok().map(|read| read.0)
+                }),
+                ended,
+            )
         }
     };
     document.origin = origin;
@@ -82,6 +89,7 @@ fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
         document.attempt = attempt(&document, path);
     }
     let style = output::style(&args.look, false);
+    let document = ComparisonDocument(document);
     let publication = Publication {
         name: "Comparison",
         document: &document,
@@ -90,7 +98,7 @@ fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
         screen: Some(Show::new(format, &style)),
     };
     publication.publish(|| ())?;
-    let gate = gates::outcome(&gates, &document);
+    let gate = gates::outcome(&gates, &document.0);
     Ok(ended.or(gate).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
@@ -100,7 +108,7 @@ fn attempt(document: &Comparison, path: &Path) -> Option<u64> {
     let (file, _) = regular(path).ok()?;
     let mut text = String::new();
     file.take(output::MOST).read_to_string(&mut text).ok()?;
-    let before = Comparison::load(&text).ok()?;
+    let before = ComparisonDocument::load(&text).ok()?.0;
     let question = |one: &Comparison| (one.design, one.a.names.clone(), one.b.names.clone());
     (question(&before) == question(document)).then(|| before.attempt.unwrap_or(1).saturating_add(1))
 }

@@ -6,7 +6,7 @@ use crate::record::session as record;
 use crate::server::split;
 use crate::swap::command::ExchangeArgs;
 use crate::swap::watch::Job;
-use ipcperf_core::result::{Comparison, ComparisonPlan, ExchangedPrograms, Origin, Plan, Status};
+use ipcperf_core::result::{ComparisonPlan, ExchangedPrograms, Origin, Plan, Status};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_engine::task::TaskError;
@@ -18,7 +18,9 @@ use ipcperf_kit::output;
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::progress::ProgressLine;
 use ipcperf_kit::{document, gates, measure, request};
-use ipcperf_report::{Document, ProgramFigure, Programs, Show, compare_programs, counted};
+use ipcperf_report::{
+    ComparisonDocument, Document, ProgramFigure, Programs, Show, compare_programs, counted,
+};
 use ipcperf_stats::{median, robust_cv};
 use ipcperf_sys::signals::Interrupts;
 use regex_lite::Regex;
@@ -167,9 +169,12 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let [a, b] = [from, to].map(|kind| format!("{kind} {words}"));
     let programs = Programs { a, b, facts, figures, set: &set };
     let document = compare_programs(programs, plan);
-    let mut document = document::shareable(document, |text| Comparison::load(text).ok());
+    let mut document = document::shareable(document, |text| {
+        ComparisonDocument::load(text).ok().map(|read| read.0)
+    });
     document.origin = origin;
     let style = output::style(&args.look, false);
+    let document = ComparisonDocument(document);
     let publication = Publication {
         name: "Comparison",
         document: &document,
@@ -179,7 +184,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     };
     publication.publish(|| ())?;
     let ended = measure::worst(set.interrupted, measure::invalid(&set.noise), &[Status::Ok]);
-    Ok(ended.or(gates::outcome(&gates, &document)).map_or(ExitCode::SUCCESS, ExitCode::from))
+    Ok(ended.or(gates::outcome(&gates, &document.0)).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
 /// How many requests the client makes: those of the channel with most of them, in a run of both that is recorded. `None` where

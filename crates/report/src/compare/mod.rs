@@ -6,7 +6,7 @@ mod sentence;
 pub(crate) mod tests;
 mod words;
 
-pub use render::comparison;
 pub(crate) use render::doc;
+pub use render::{ComparisonDocument, comparison};
 pub(crate) use sentence::{comparison as in_a_sentence, sentences};
 pub(crate) use words::{by_metric, differing};

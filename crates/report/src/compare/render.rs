@@ -19,13 +19,18 @@ use ipcperf_render::Output;
 use ipcperf_render::doc::{Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table, Tone};
 use std::io::{self, Write};
 
-impl Document for Comparison {
+/// What `compare` writes, as a document that is read and shown.
+#[derive(Debug)]
+pub struct ComparisonDocument(pub Comparison);
+
+impl Document for ComparisonDocument {
     fn schema() -> &'static str {
         COMPARISON_SCHEMA
     }
 
     fn load(text: &str) -> Result<Self, LoadError> {
-        serde_json::from_str(text).map_err(|error| damaged(&error, text))
+        let read = serde_json::from_str(text).map_err(|error| damaged(&error, text));
+        read.map(Self)
     }
 
     fn command(&self) -> &'static str {
@@ -33,34 +38,39 @@ impl Document for Comparison {
     }
 
     fn origin(&self) -> &Origin {
-        &self.origin
+        &self.0.origin
     }
 
     fn is_interrupted(&self) -> bool {
-        self.interrupted
+        self.0.interrupted
     }
 
     fn stopped(&self) -> Option<String> {
-        if self.interrupted {
-            let rounds = self.comparisons.iter().flat_map(|one| &one.primary.rounds);
-            let planned = self.plan.as_ref().map_or(0, |plan| plan.rounds);
-            return Some(interrupted_after(rounds.max().copied().unwrap_or(0), planned));
-        }
-        let sides = [('A', &self.a), ('B', &self.b)];
-        let stopped = sides.into_iter().filter(|(_, side)| side.interrupted > 0);
-        let of = |(letter, side): (char, &Side)| {
-            format!("{} of {} of {letter}", side.interrupted, side.names.len())
-        };
-        let stopped: Vec<String> = stopped.map(of).collect();
-        (!stopped.is_empty()).then(|| {
-            let sides = stopped.join(" and ");
-            format!("INTERRUPTED before their plan was done: the runs of {sides}.")
-        })
+        stopped(&self.0)
     }
 
     fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()> {
-        comparison(self, show.format, show.style, out)
+        comparison(&self.0, show.format, show.style, out)
     }
+}
+
+/// That a comparison or one of its sides was stopped, and how far it came.
+fn stopped(document: &Comparison) -> Option<String> {
+    if document.interrupted {
+        let rounds = document.comparisons.iter().flat_map(|one| &one.primary.rounds);
+        let planned = document.plan.as_ref().map_or(0, |plan| plan.rounds);
+        return Some(interrupted_after(rounds.max().copied().unwrap_or(0), planned));
+    }
+    let sides = [('A', &document.a), ('B', &document.b)];
+    let stopped = sides.into_iter().filter(|(_, side)| side.interrupted > 0);
+    let of = |(letter, side): (char, &Side)| {
+        format!("{} of {} of {letter}", side.interrupted, side.names.len())
+    };
+    let stopped: Vec<String> = stopped.map(of).collect();
+    (!stopped.is_empty()).then(|| {
+        let sides = stopped.join(" and ");
+        format!("INTERRUPTED before their plan was done: the runs of {sides}.")
+    })
 }
 
 /// Writes a comparison in one of the formats.
@@ -108,7 +118,7 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
         words => (tally_words, None, words),
     };
     let mut doc = Doc::new(headline);
-    doc.stopped = document.stopped();
+    doc.stopped = stopped(document);
     let [a, b] = [&document.a, &document.b].map(|side| side.names.join(", "));
     let command = if document.programs.is_some() { "predict" } else { "compare" };
     doc.title = format!("ipcperf {command}: {b} vs {a}");
