@@ -3,12 +3,12 @@
 use crate::edits;
 use ipcperf_core::result::ResultSet;
 use ipcperf_core::{Load, LoadKey, Offered, OptionSet, Placement};
-use ipcperf_report::{Limit, Outcome, Slower};
+use ipcperf_judge::{Limit, Outcome, Slower};
 use std::sync::LazyLock;
 
 /// Results of one cell each.
 static SINGLE: LazyLock<Vec<ResultSet>> = LazyLock::new(|| {
-    let read = |text: &&str| ipcperf_report::load(text).expect("a document of ours");
+    let read = |text: &&str| ipcperf_judge::load(text).expect("a document of ours");
     let sets: Vec<ResultSet> = edits::RESULTS.iter().take(2).map(read).collect();
     let single = |set: &ResultSet| {
         let alone = |cell| ResultSet { cells: vec![cell], ..set.clone() };

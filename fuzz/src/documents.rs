@@ -3,11 +3,14 @@
 use crate::edits::{self, COMPARISON, PROFILE, REPLICATION, RESULTS};
 use crate::soundness::{self, check, written};
 use ipcperf::{Registry, read_document};
+use ipcperf_ask::ComparisonDocument;
+use ipcperf_ask::results::csv::Rows;
 use ipcperf_core::result::{Comparison, ResultSet};
+use ipcperf_judge::{LoadError, Recorded, Terms};
+use ipcperf_kit::command::screens;
+use ipcperf_kit::document::{Document, Show};
 use ipcperf_programs::profile::Profile;
-use ipcperf_report::{
-    ComparisonDocument, Document, Format, LoadError, Recorded, Rows, Show, Style, Terms,
-};
+use ipcperf_render::{Format, Style};
 use ipcperf_studies::across;
 use ipcperf_studies::replication::Replication;
 use serde::Serialize;
@@ -68,7 +71,7 @@ pub fn text(bytes: &[u8]) {
     let changed = edits::broken(bases, bytes);
     let text = changed.map_or_else(|| String::from_utf8_lossy(bytes), Cow::from);
     let Some(document) = loaded(read_document(&text)) else { return };
-    assert!(ipcperf_report::is_document(&text), "what is read is a document");
+    assert!(ipcperf_judge::is_document(&text), "what is read is a document");
     let style = Style::default();
     let show = Show::new(Format::Json, &style);
     let json = |document: &dyn Document| written(|out| document.show(&show, out));
@@ -83,7 +86,7 @@ pub fn result(bytes: &[u8]) {
     let Some((format, style, rest)) = choice(bytes) else { return };
     let Some((base, changes)) = rest.split_first() else { return };
     let base = &BASES[usize::from(*base) % BASES.len()];
-    let Some(set) = loaded(ipcperf_report::load(&edits::edited(base, changes).to_string())) else {
+    let Some(set) = loaded(ipcperf_judge::load(&edits::edited(base, changes).to_string())) else {
         return;
     };
     show_result(&set, format, &style);
@@ -126,11 +129,13 @@ pub fn comparison(bytes: &[u8]) {
     let named = |name: &str, text: &str| loaded(Recorded::read(name, text));
     let (Some(first), Some(second)) = (named("a", &one), named("b", &two)) else { return };
     let terms = Terms { margin: ipcperf_stats::MARGIN, ..Terms::default() };
-    let Ok(document) = ipcperf_report::compare_files(&[first], &[second], &terms) else { return };
+    let Ok(document) = ipcperf_judge::compare_files(&[first], &[second], &terms) else { return };
     show_comparison(&document, format, &style);
     if format == Format::Html {
-        let Some(after) = loaded(ipcperf_report::load(&two)) else { return };
-        let page = written(|out| ipcperf_report::before_and_after(&document, &after, &spec, out));
+        let Some(after) = loaded(ipcperf_judge::load(&two)) else { return };
+        let (style, screens) = (Style::default(), screens(ipcperf_ask::COMMANDS));
+        let show = Show { specs: &spec, screens: &screens, ..Show::new(Format::Html, &style) };
+        let page = written(|out| ipcperf_ask::before_and_after(&document, &after, &show, out));
         check(&page, format, &style);
     }
 }
@@ -143,8 +148,10 @@ fn comes_back<T: Serialize>(document: &T, read: impl Fn(&str) -> Result<T, LoadE
 }
 
 fn show_result(set: &ResultSet, format: Format, style: &Style) {
-    comes_back(set, ipcperf_report::load);
-    let text = written(|out| ipcperf_report::render(set, &spec, format, style, out));
+    comes_back(set, ipcperf_judge::load);
+    let screens = screens(ipcperf_ask::COMMANDS);
+    let show = Show { specs: &spec, screens: &screens, ..Show::new(format, style) };
+    let text = written(|out| ipcperf_ask::results::document::render(set, &show, out));
     check(&text, format, style);
     match format {
         Format::Csv => {
@@ -155,19 +162,19 @@ fn show_result(set: &ResultSet, format: Format, style: &Style) {
             };
             check(&written(rounds), format, style);
         }
-        Format::Json => drop(ipcperf_report::answers(set, &spec)),
+        Format::Json => drop(ipcperf_ask::results::answers::answers(set, &spec)),
         _ => {}
     }
-    let (result, cells) = ipcperf_report::figures_of("a.json".to_owned(), set);
+    let (result, cells) = ipcperf_ask::figures_of("a.json".to_owned(), set);
     let trends: Vec<_> = cells
         .into_iter()
         .take(2)
         .map(|(cell, figure)| {
             let twice = [(result.clone(), figure.clone()), (result.clone(), figure)];
-            ipcperf_report::trend(&cell, twice.to_vec(), &result.started_utc)
+            ipcperf_ask::trend(&cell, twice.to_vec(), &result.started_utc)
         })
         .collect();
-    check(&written(|out| ipcperf_report::trends(&trends, format, style, out)), format, style);
+    check(&written(|out| ipcperf_ask::trends(&trends, format, style, out)), format, style);
 }
 
 pub fn show_replication(document: &Replication, format: Format, styles: &[Style]) {
@@ -194,9 +201,9 @@ pub fn show_replication(document: &Replication, format: Format, styles: &[Style]
 
 fn show_comparison(document: &Comparison, format: Format, style: &Style) {
     comes_back(document, |text| ComparisonDocument::load(text).map(|read| read.0));
-    let text = written(|out| ipcperf_report::comparison(document, format, style, out));
+    let text = written(|out| ipcperf_ask::comparison(document, format, style, out));
     check(&text, format, style);
     for gate in ["slower:5%", "p99:slower:10%"] {
-        let _ = gate.parse::<ipcperf_report::Slower>().expect("a gate").check(document);
+        let _ = gate.parse::<ipcperf_judge::Slower>().expect("a gate").check(document);
     }
 }

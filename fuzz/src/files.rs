@@ -6,7 +6,7 @@ use crate::soundness;
 use ipcperf::{Registry, read_job};
 use ipcperf_core::Knob;
 use ipcperf_core::result::Noise;
-use ipcperf_report::Format;
+use ipcperf_render::Format;
 use ipcperf_stats::Histogram;
 use ipcperf_studies::claims::{Arm, Findings, Measured, Readings, Study, csv_files};
 use ipcperf_studies::replication::{Replication, Scale};
@@ -18,8 +18,8 @@ use toml::{Table, Value};
 static REGISTRY: LazyLock<Registry> = LazyLock::new(ipcperf::builtin);
 /// A replication of no study.
 static NOTHING: LazyLock<Replication> = LazyLock::new(|| {
-    let document =
-        <Replication as ipcperf_report::Document>::load(REPLICATION).expect("a document of ours");
+    let document = <Replication as ipcperf_kit::document::Document>::load(REPLICATION)
+        .expect("a document of ours");
     Replication { studies: vec![], ..document }
 });
 

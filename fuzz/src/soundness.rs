@@ -1,6 +1,6 @@
 //! What must hold of everything that is written, whatever was read.
 
-use ipcperf_report::{Format, Style};
+use ipcperf_render::{Format, Style};
 
 /// Styles with all that changes the layout.
 pub fn styles() -> [Style; 5] {

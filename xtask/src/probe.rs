@@ -63,7 +63,7 @@ const SNAPSHOTS: &str = "test --quiet --package ipcperf --test it -- transcripts
 const TESTS: [&str; 8] = [
     "test --quiet --package ipcperf-core",
     "test --quiet --package ipcperf-engine --lib noise",
-    "test --quiet --package ipcperf-report --lib words",
+    "test --quiet --package ipcperf-ask --lib words",
     "test --quiet --package ipcperf-kit --lib",
     "test --quiet --package ipcperf-ask --lib",
     "test --quiet --package ipcperf --lib",

@@ -22,7 +22,7 @@ struct Count {
 mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
-    pub(super) const CODE_LINES: [(&str, usize); 20] = [
+    pub(super) const CODE_LINES: [(&str, usize); 19] = [
         ("crates/core", 5_779),
         ("crates/ring", 674),
         ("crates/sys", 11_049),
@@ -31,21 +31,20 @@ mod ceiling {
         ("crates/stats", 1_394),
         ("crates/judge", 2_565),
         ("crates/render", 2_655),
-        ("crates/report", 11_521),
         ("crates/packed", 46),
-        ("crates/kit", 2_335),
-        ("crates/ask", 5_925),
-        ("crates/programs", 5_534),
-        ("crates/studies", 5_938),
-        ("crates/ipcperf", 47),
+        ("crates/kit", 2_540),
+        ("crates/ask", 17_300),
+        ("crates/programs", 5_533),
+        ("crates/studies", 5_930),
+        ("crates/ipcperf", 48),
         ("crates/testing", 0),
         ("crates/builtin", 8),
-        ("crates/conformance", 3_524),
-        ("fuzz", 872),
-        ("xtask", 4_436),
+        ("crates/conformance", 3_529),
+        ("fuzz", 881),
+        ("xtask", 4_447),
     ];
-    pub(super) const TEST_LINES: usize = 42_043;
-    pub(super) const TOKENS: usize = 921_251;
+    pub(super) const TEST_LINES: usize = 42_109;
+    pub(super) const TOKENS: usize = 922_620;
     pub(super) const TOKENS_PER_LINE: f64 = 10.38;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -56,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 234_609;
+    pub(super) const MARKDOWN_BYTES: usize = 234_593;
 }
 
 /// Folders of Rust that are counted.
@@ -69,9 +68,8 @@ const JUDGING: [&str; 8] =
 const JUDGES: [&str; 3] = ["crates/stats/", "crates/judge/", "xtask/"];
 
 /// Crates that show something to people.
-const SHOWING: [&str; 7] = [
+const SHOWING: [&str; 6] = [
     "crates/render/",
-    "crates/report/",
     "crates/kit/",
     "crates/ask/",
     "crates/programs/src/record/screen.rs",

@@ -1,11 +1,11 @@
 //! The documents of the questions.
 
+use crate::results::document::ResultDocument;
 use ipcperf_core::result::{
-    Comparison, DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList, ResultSet,
+    DOCTOR_SCHEMA, Examination, MECHANISMS_SCHEMA, MechanismList, ResultSet,
 };
 use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_packed::text;
-use ipcperf_report::{ComparisonDocument, ResultDocument};
 
 const SCHEMAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.gz"));
 
@@ -17,9 +17,6 @@ pub(crate) fn schema(name: &str) -> String {
 /// What `survey`, `run`, `choose` and `explain` write.
 pub(crate) const RESULT: DocumentKind =
     DocumentKind::around::<ResultDocument, ResultSet>("result", || schema("result"));
-/// What `compare` writes.
-pub(crate) const COMPARISON: DocumentKind =
-    DocumentKind::around::<ComparisonDocument, Comparison>("comparison", || schema("comparison"));
 /// What `doctor --format json` prints.
 pub(crate) const DOCTOR: DocumentKind =
     DocumentKind::printed::<Examination>("doctor", || DOCTOR_SCHEMA, || schema("doctor"));

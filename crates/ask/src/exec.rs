@@ -8,8 +8,7 @@ use ipcperf_kit::args::OutputArgs;
 use ipcperf_kit::command::Context;
 use ipcperf_kit::error::Stop;
 use ipcperf_kit::gates::Gates;
-use ipcperf_kit::measure;
-use ipcperf_kit::{external, request};
+use ipcperf_kit::{external, measure, request};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -100,8 +99,8 @@ fn print(
 ) -> Result<ExitCode, Stop> {
     let amount = format!(
         "{} x {} of at most {} s, seed {}",
-        ipcperf_report::counted(plans.len() as u64, "pipeline"),
-        ipcperf_report::counted(settings.rounds, "round"),
+        ipcperf_render::text::counted(plans.len() as u64, "pipeline"),
+        ipcperf_render::text::counted(settings.rounds, "round"),
         settings.deadline.as_secs_f64(),
         settings.seed,
     );

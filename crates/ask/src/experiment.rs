@@ -4,24 +4,23 @@ use crate::args::RunArgs;
 use crate::questions;
 use crate::questions::SLICE_OVERHEAD;
 use crate::raw::Raw;
-use ipcperf_core::findings;
+use crate::results::document::ResultDocument;
 use ipcperf_core::result::{Cell, CellKey, Plan, Requirements, ResultSet, Status};
-use ipcperf_core::{OptionSet, PayloadFile, units};
+use ipcperf_core::{OptionSet, PayloadFile, findings, units};
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::run::{self, Counts, Settings, Staging};
 use ipcperf_engine::slice::MOST_KEPT;
 use ipcperf_kit::args::OutputArgs;
-use ipcperf_kit::command::Context;
+use ipcperf_kit::command::{Context, screens};
 use ipcperf_kit::counts::{counts, each_alone, fits};
-use ipcperf_kit::document;
-use ipcperf_kit::document::cast_box;
+use ipcperf_kit::document::Show;
 use ipcperf_kit::error::{Code, Stop};
 use ipcperf_kit::gates::Gates;
-use ipcperf_kit::output;
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::progress::ProgressLine;
-use ipcperf_kit::{measure, request};
-use ipcperf_report::{ResultDocument, Show, counted, in_groups};
+use ipcperf_kit::reading::cast_box;
+use ipcperf_kit::{measure, output, reading, request};
+use ipcperf_render::text::{counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
 use ipcperf_sys::signals::Interrupts;
 use std::collections::BTreeSet;
@@ -397,7 +396,7 @@ pub(crate) fn record(
     let Shown { context, args, raw, gates } = *shown;
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
-    let done = document::done(context.commands, &plan.command, args)?;
+    let done = reading::done(context.commands, &plan.command, args)?;
     if let Some(ResultDocument(set)) = done.and_then(cast_box).map(|document| *document) {
         let code = verdict(&set).or(gates.check(&set)).map_or(ExitCode::SUCCESS, ExitCode::from);
         return Ok((code, set));
@@ -421,13 +420,18 @@ pub(crate) fn record(
     let shows = !raw.is_some_and(Raw::is_stdout);
     let style = output::table_style(&args.look, &args.tables, false);
     let specs = request::specs(context.registry);
+    let screens = screens(context.commands);
     let document = ResultDocument(set);
     let publication = Publication {
         name: "Result",
         document: &document,
         target: Some(&target),
         quiet: args.progress.quiet,
-        screen: shows.then(|| Show { specs: &specs, ..Show::new(format, &style) }),
+        screen: shows.then(|| Show {
+            specs: &specs,
+            screens: &screens,
+            ..Show::new(format, &style)
+        }),
     };
     let published = publication.publish(|| ());
     let ResultDocument(set) = document;

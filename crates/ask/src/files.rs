@@ -1,10 +1,9 @@
 //! Commands that read several results: which files, and how others are reported.
 
 use ipcperf_kit::command::Command;
-use ipcperf_kit::document;
-use ipcperf_kit::document::{is_stdin, text_of};
 use ipcperf_kit::error::{Code, Stop, note};
-use ipcperf_kit::output;
+use ipcperf_kit::reading::{is_stdin, text_of};
+use ipcperf_kit::{output, reading};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -118,7 +117,7 @@ impl<'a> FilesRead<'a> {
             }
             Err(why) => {
                 // A document that has no rows, a study for example, is no loss.
-                self.is_lossy |= document::read(self.commands, &text).is_err();
+                self.is_lossy |= reading::read(self.commands, &text).is_err();
                 self.others.push(format!("'{name}' ({why})"));
                 None
             }

@@ -6,8 +6,7 @@ use ipcperf_engine::plan::{CellPlan, Request};
 use ipcperf_engine::shim;
 use ipcperf_kit::args::ProgressArgs;
 use ipcperf_kit::error::{Stop, note};
-use ipcperf_kit::external;
-use ipcperf_kit::shell_words;
+use ipcperf_kit::{external, shell_words};
 
 /// Bytes of a command at the most.
 const MOST: usize = 4096;

@@ -7,9 +7,8 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use ipcperf_core::{KnobKind, LoadKey, OptionSet, nearest};
 use ipcperf_kit::error::{Stop, one_line};
-use ipcperf_kit::external;
 use ipcperf_kit::request::word;
-use ipcperf_kit::{foreign, output};
+use ipcperf_kit::{external, foreign, output};
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
@@ -252,7 +251,7 @@ fn check_output(path: &Path) -> Result<(), &'static str> {
         let mut text = Vec::new();
         let mut file = fs::File::open(path)?.take(output::MOST);
         file.read_to_end(&mut text)?;
-        Ok::<_, std::io::Error>(ipcperf_report::is_document(&String::from_utf8_lossy(&text)))
+        Ok::<_, std::io::Error>(ipcperf_judge::is_document(&String::from_utf8_lossy(&text)))
     };
     match fs::symlink_metadata(path) {
         Ok(facts) if !facts.is_file() || !is_result().unwrap_or(false) => {

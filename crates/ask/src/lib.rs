@@ -1,6 +1,7 @@
 //! The questions: about mechanisms, about results, and about this machine. Each has a module with its flags, its plan and
 //! what it shows, and a row in [`COMMANDS`].
 #![forbid(unsafe_code)]
+#![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect"))]
 
 mod args;
 mod choose;
@@ -22,14 +23,20 @@ mod questions;
 mod raw;
 mod repeat;
 mod report;
+pub mod results;
 mod run;
 mod schema;
 mod selftest;
+pub mod snippets;
 mod survey;
+#[cfg(test)]
+mod testing;
 mod trend;
 
+pub use compare::screen::{ComparisonDocument, before_and_after, comparison};
 pub use manual::with_words;
 pub use run::read_job;
+pub use trend::screen::{CellFigure, CellFigures, DatedResult, Trend, figures_of, trend, trends};
 
 use ipcperf_kit::command::Command;
 

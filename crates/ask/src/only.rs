@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn findings_go_with_their_cells_and_those_of_the_machine_stay() {
         let text = include_str!("../../ipcperf/tests/it/fixtures/result-1.0.json");
-        let mut set = ipcperf_report::load(text).expect("a document");
+        let mut set = ipcperf_judge::load(text).expect("a document");
         let of = |mechanism: &str| {
             let mut cells = set.cells.iter().filter(|cell| cell.key.mechanism == mechanism);
             cells.next().expect("measured").id.clone()
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn a_word_means_what_it_means_to_a_run_and_what_this_build_does_not_know_has_its_name() {
         let text = include_str!("../../ipcperf/tests/it/fixtures/result-1.0.json");
-        let mut set = ipcperf_report::load(text).expect("a document");
+        let mut set = ipcperf_judge::load(text).expect("a document");
         let pipe = set.cells.iter().find(|cell| cell.key.mechanism == "pipe").expect("measured");
         let like = |name: &str| {
             let mut cell = pipe.clone();

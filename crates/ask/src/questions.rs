@@ -6,7 +6,7 @@ use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, conditions};
 use ipcperf_kit::request;
-use ipcperf_report::counted;
+use ipcperf_render::text::counted;
 use ipcperf_stats::{FEWEST_CONFIRMED, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::time::Duration;
 
@@ -60,14 +60,14 @@ pub(crate) fn of(
             of.iter().copied().filter(|at| is_named(&cells[*at])).take(MOST_CONFIRMED).collect();
         if named.is_empty() {
             let is_plain = |at: &usize| cells[of[*at]].options.0.is_empty();
-            let usual = ipcperf_report::by_custom(&names, &specs);
+            let usual = crate::results::fittest::by_custom(&names, &specs);
             named = usual.into_iter().filter(is_plain).take(USUAL).map(|at| of[at]).collect();
         }
         // It is as fast as what only spins while the peer answers at once; in a stream that is always so.
         let may_be_reference = |at: &usize| {
             key.pattern == PatternKind::Stream || cells[*at].key.wait != Wait::SpinThenBlock
         };
-        let by_fitness = ipcperf_report::by_fitness(&names, &specs);
+        let by_fitness = crate::results::fittest::by_fitness(&names, &specs);
         let words = key.words(&OptionSet::default());
         QuestionPlan {
             name: format!("{}{}", words.trim(), if burns { " busy-waiting" } else { "" }),

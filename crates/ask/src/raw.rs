@@ -4,7 +4,7 @@ use ipcperf_core::result::{ResultSet, Status};
 use ipcperf_engine::run::Kept;
 use ipcperf_kit::error::{Stop, note};
 use ipcperf_kit::output;
-use ipcperf_report::{clean, counted};
+use ipcperf_render::text::{clean, counted};
 use std::io::{self, Write};
 use std::path::Path;
 

@@ -11,8 +11,7 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Settings;
 use ipcperf_kit::args::{GateArgs, OutputArgs};
 use ipcperf_kit::error::Stop;
-use ipcperf_kit::measure;
-use ipcperf_kit::{counts, document, foreign, loads, output, request};
+use ipcperf_kit::{counts, foreign, loads, measure, output, reading, request};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -52,7 +51,7 @@ pub(crate) fn plan(
     for setting in job_file::values_of(flags, "set") {
         typed.knobs.set(&setting).map_err(Stop::usage)?;
     }
-    let set = document::read_result(path)?;
+    let set = reading::read_result(path)?;
     let shown = path.display();
     let refused = |why: String| Stop::usage(format!("'{shown}': {why}"));
     if let Some(pipeline) = set.pipelines.first() {

@@ -1,20 +1,26 @@
 //! `report`: shows a result file again.
 
 use crate::args::OnlyArgs;
+use crate::compare::screen::before_and_after;
 use crate::files::{FilesArgs, FilesRead};
 use crate::only;
+use crate::results::csv::Rows;
+use crate::results::document::ResultDocument;
+use crate::results::words;
 use ipcperf_core::result::ResultSet;
+use ipcperf_judge::{Terms, compare_files, once, run_key};
 use ipcperf_kit::args::{LookArgs, TableArgs};
-use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
-use ipcperf_kit::document;
-use ipcperf_kit::document::{
+use ipcperf_kit::command::{CommandArgs, CommandGroup, Context, screens};
+use ipcperf_kit::document::{Document, Show};
+use ipcperf_kit::error::{Stop, note};
+use ipcperf_kit::reading;
+use ipcperf_kit::reading::{
     beginning_of, cast, cast_mut, read_result, recorded, refused, same, text_of,
 };
-use ipcperf_kit::error::{Stop, note};
+use ipcperf_kit::word::Word;
 use ipcperf_kit::{output, request};
-use ipcperf_report::{
-    Document, Format, ResultDocument, Rows, Show, Style, Terms, clean, compare_files, once, run_key,
-};
+use ipcperf_render::text::clean;
+use ipcperf_render::{Format, Style};
 use ipcperf_stats::MARGIN;
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -57,6 +63,7 @@ impl CommandArgs for ReportArgs {
     const NAME: &'static str = "report";
     const GROUP: CommandGroup = CommandGroup::Results;
     const ABOUT: &'static str = "Show a result file in any format";
+    const WORDS: fn() -> &'static [Word] = words::all;
     const EXAMPLES: &'static str = "Examples:
   ipcperf report ipcperf-20261122T060000Z.json --full
   ipcperf report ipcperf-20261122T060000Z.json -m 'pipe/*,unix-stream' --place same-cpu --top 5
@@ -98,7 +105,7 @@ fn run(context: &Context<'_>, args: &ReportArgs) -> Result<ExitCode, Stop> {
         _ => return rows(context, args, &files, format),
     };
     let document =
-        document::read(context.commands, &text_of(file)?).map_err(|error| refused(file, &error))?;
+        reading::read(context.commands, &text_of(file)?).map_err(|error| refused(file, &error))?;
     let show = Chosen { context, args, format, style: table_style(args) };
     let document = show.chosen(document)?;
     output::put(args.output.as_deref(), |out| show.write(&*document, out))
@@ -137,8 +144,13 @@ impl Chosen<'_> {
         let style = Style { full, top, ..*style };
         let pictures = args.plots.as_ref().map(|folder| folder.to_string_lossy());
         let specs = request::specs(context.registry);
-        let show =
-            Show { specs: &specs, format: *format, style: &style, pictures: pictures.as_deref() };
+        let screens = screens(context.commands);
+        let show = Show {
+            specs: &specs,
+            screens: &screens,
+            pictures: pictures.as_deref(),
+            ..Show::new(*format, &style)
+        };
         document.show(&show, out)
     }
 }
@@ -183,7 +195,7 @@ fn all(
         let mut before = "";
         for path in files {
             let read =
-                |text: &str| document::read(context.commands, text).map_err(|why| why.to_string());
+                |text: &str| reading::read(context.commands, text).map_err(|why| why.to_string());
             let Some((name, document)) = reading.one(path, read) else { continue };
             let document = show.chosen(document)?;
             let written = writeln!(out, "{before}==> {} <==", clean(&name, show.style.unicode))
@@ -236,7 +248,7 @@ fn rows(
         });
     }
     let read = |text: &str| {
-        with_rows(ipcperf_report::load(text).map_err(|why| why.to_string())?, args.rows)
+        with_rows(ipcperf_judge::load(text).map_err(|why| why.to_string())?, args.rows)
     };
     streamed(context, args, |reading, out| {
         let mut is_begun = false;
@@ -298,6 +310,9 @@ fn both(context: &Context<'_>, args: &ReportArgs, files: [&PathBuf; 2]) -> Resul
     let mut set = read_result(after)?;
     only::keep(context.registry, &mut set, &args.only)?;
     output::put(args.output.as_deref(), |out| {
-        ipcperf_report::before_and_after(&document, &set, &request::specs(context.registry), out)
+        let style = Style::default();
+        let (specs, screens) = (request::specs(context.registry), screens(context.commands));
+        let show = Show { specs: &specs, screens: &screens, ..Show::new(Format::Html, &style) };
+        before_and_after(&document, &set, &show, out)
     })
 }

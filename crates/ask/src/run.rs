@@ -8,11 +8,11 @@ use ipcperf_core::{Idle, Load, LoadKey, OptionSet, PatternKind, Placement, Touch
 use ipcperf_engine::plan::{self, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context, subjects};
+use ipcperf_kit::document::Screen;
 use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_kit::error::Stop;
 use ipcperf_kit::gates::Gates;
-use ipcperf_kit::request;
-use ipcperf_kit::{counts, loads, output};
+use ipcperf_kit::{counts, loads, output, request};
 use ipcperf_sys::topology::Topology;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -34,6 +34,7 @@ impl CommandArgs for RunArgs {
   ipcperf run -m pipe --fail-if 'p99 > 50us' --max-noise C
   ipcperf run --from ipcperf-20261122T060000Z.json        the same run again";
     const DOCUMENTS: &'static [DocumentKind] = &[documents::RESULT];
+    const SCREEN: Option<Screen> = Some(crate::crossover::screen::SCREEN);
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
         run(context, self)

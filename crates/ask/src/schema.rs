@@ -1,9 +1,9 @@
 //! `schema`: the JSON Schemas of the documents and the types of rows, for programs that read them.
 
+use crate::results::csv::Rows;
 use ipcperf_kit::command::{Command, CommandArgs, CommandGroup, Context, documents};
 use ipcperf_kit::error::{Stop, unknown};
 use ipcperf_kit::output;
-use ipcperf_report::Rows;
 use std::process::ExitCode;
 
 #[derive(Clone, Debug, clap::Args)]

@@ -19,9 +19,10 @@ pub use ipcperf_kit::cli::Cli;
 pub use ipcperf_studies::read_study;
 
 use ipcperf_engine::{protocol, tasks};
+use ipcperf_judge::LoadError;
 use ipcperf_kit::command::{self, Command};
-use ipcperf_kit::document;
-use ipcperf_report::{Document, LoadError};
+use ipcperf_kit::document::Document;
+use ipcperf_kit::reading;
 
 /// Lists of commands, in the order of the help within each group: those of the features of this build.
 pub const COMMANDS: &[&[Command]] = &[
@@ -49,7 +50,7 @@ pub fn messages() -> Vec<protocol::Kind> {
 /// # Errors
 /// It is none, or of another major version.
 pub fn read_document(text: &str) -> Result<Box<dyn Document>, LoadError> {
-    document::read(&COMMANDS.concat(), text)
+    reading::read(&COMMANDS.concat(), text)
 }
 
 #[cfg(all(test, feature = "programs", feature = "studies"))]

@@ -7,7 +7,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use ipcperf_core::result::Origin;
 use ipcperf_core::units;
 use ipcperf_engine::run::fresh_seed;
-use ipcperf_report::Format;
+use ipcperf_render::Format;
 use ipcperf_sys::random;
 use std::path::PathBuf;
 

@@ -3,16 +3,18 @@
 //! The command line, its help, manual pages, completions, hints, the dispatch, the tasks of workers, the documents that can be
 //! read and the words that can be explained are made from the rows.
 
+use crate::document::Screen;
 use crate::document_kind::DocumentKind;
 use crate::error::Stop;
 use crate::hint::Subject;
+use crate::word::{Vocabulary, Word};
 use crate::{hint, output};
 use clap::builder::{StyledStr, Styles};
 use clap::{ArgMatches, Args};
 use ipcperf_core::findings;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::tasks::TaskRow;
-use ipcperf_report::{Vocabulary, Word, wrap};
+use ipcperf_render::text::wrap;
 use std::process::ExitCode;
 
 /// What the commands that stand together in the help are for.
@@ -63,8 +65,10 @@ pub trait CommandArgs: Args {
     const DOCUMENTS: &'static [DocumentKind] = &[];
     /// What it can find, beyond what every run can.
     const FINDINGS: &'static [findings::Row] = &[];
-    /// The words of its screens, beyond those of every result.
-    const WORDS: &'static [Word] = &[];
+    /// The words of its screens, beyond the findings of every run.
+    const WORDS: fn() -> &'static [Word] = || &[];
+    /// How the results begin that it makes.
+    const SCREEN: Option<Screen> = None;
     /// What a user passes to it and may type in another place by mistake.
     const SUBJECT: Option<Subject> = None;
 
@@ -110,7 +114,8 @@ pub struct Command {
     tasks: &'static [TaskRow],
     documents: &'static [DocumentKind],
     findings: &'static [findings::Row],
-    words: &'static [Word],
+    words: fn() -> &'static [Word],
+    screen: Option<Screen>,
     subject: Option<Subject>,
     arguments: fn(clap::Command) -> clap::Command,
     declare: fn(clap::Command, &[Command]) -> clap::Command,
@@ -130,6 +135,7 @@ impl Command {
             documents: A::DOCUMENTS,
             findings: A::FINDINGS,
             words: A::WORDS,
+            screen: A::SCREEN,
             subject: A::SUBJECT,
             arguments: A::augment_args,
             declare: A::declare,
@@ -179,18 +185,24 @@ pub fn documents(commands: &[Command]) -> Vec<DocumentKind> {
     all
 }
 
+/// How results begin, by the commands that make them.
+#[must_use]
+pub fn screens(commands: &[Command]) -> Vec<Screen> {
+    commands.iter().filter_map(|command| command.screen).collect()
+}
+
 /// What commands are given, each with the name of its command.
 #[must_use]
 pub fn subjects(commands: &[Command]) -> Vec<(&'static str, Subject)> {
     commands.iter().filter_map(|command| Some((command.name, command.subject?))).collect()
 }
 
-/// The words of all output: what every result has, and what these commands add.
+/// The words of all output: the findings of every run, and what these commands add.
 #[must_use]
 pub fn vocabulary(commands: &[Command]) -> Vocabulary {
     let findings = commands.iter().flat_map(|command| command.findings);
-    let words = commands.iter().flat_map(|command| command.words);
-    Vocabulary::with(findings, words)
+    let words = commands.iter().flat_map(|command| (command.words)());
+    Vocabulary::new(findings, words)
 }
 
 /// The whole command line. Without a command its arguments are those of the first.

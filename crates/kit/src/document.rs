@@ -1,180 +1,124 @@
-//! Documents: their kinds, reading what is kept in files, and what must not be in them when they are shared.
+//! What all documents can do, whatever their kind.
 
-use crate::args::{IfDone, OutputArgs};
-use crate::command::{Command, documents};
-use crate::error::{Stop, note};
-use crate::output;
-use ipcperf_core::result::ResultSet;
-use ipcperf_report::{Document, LoadError, Recorded, Repeatable, beside, is_of};
-use serde::Serialize;
-use serde_json::Value;
+use ipcperf_core::Spec;
+use ipcperf_core::result::{Origin, ResultSet};
+use ipcperf_judge::{LoadError, is_of};
+use ipcperf_render::doc::Doc;
+use ipcperf_render::{Format, Style};
 use std::any::Any;
-use std::io::{self, Read};
-use std::path::Path;
+use std::fmt;
+use std::io::{self, Write};
 
-/// Reads the text of a document; '-' is standard input.
-pub fn text_of(path: &Path) -> Result<String, Stop> {
-    let text = beginning_of(path, output::MOST + 1)?;
-    if text.len() as u64 > output::MOST {
-        let shown = path.display();
-        return Err(Stop::usage(format!("cannot read '{shown}': larger than 256 MiB")));
+/// Where a screen asks for the facts of a mechanism by its full name. `None` for one this build does not know:
+/// its cells are still shown, with what the document itself says.
+pub type Specs<'a> = dyn Fn(&str) -> Option<&'static Spec> + 'a;
+
+/// What a document is shown with.
+#[derive(Clone, Copy)]
+pub struct Show<'a> {
+    /// The facts of mechanisms.
+    pub specs: &'a Specs<'a>,
+    /// The format.
+    pub format: Format,
+    /// How it looks.
+    pub style: &'a Style,
+    /// Where pictures of it lie, as Markdown shall refer to them.
+    pub pictures: Option<&'a str>,
+    /// How results begin that were made for a question.
+    pub screens: &'a [Screen],
+}
+
+/// The screen of a question: how a result begins that was made for it.
+#[derive(Clone, Copy)]
+pub struct Screen {
+    /// The answer, with all that stands around it; `None` of another result.
+    pub answer: fn(&ResultSet, &Specs, &Style) -> Option<Doc>,
+    /// Whether the tables of the result follow.
+    pub has_tables: fn(&Style) -> bool,
+}
+
+impl Screen {
+    /// A screen that the tables follow where the style asks for more than the answer.
+    #[must_use]
+    pub const fn new(answer: fn(&ResultSet, &Specs, &Style) -> Option<Doc>) -> Self {
+        Self { answer, has_tables: Style::is_whole }
     }
-    Ok(text)
 }
 
-/// The same of as many bytes at the most.
-pub fn beginning_of(path: &Path, most: u64) -> Result<String, Stop> {
-    let failed = |error: io::Error| {
-        let shown = path.display();
-        Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
-    };
-    let mut bytes = Vec::new();
-    let source: Box<dyn Read> = match is_stdin(path) {
-        true => Box::new(io::stdin().lock()),
-        false => Box::new(std::fs::File::open(path).map_err(failed)?),
-    };
-    source.take(most).read_to_end(&mut bytes).map_err(failed)?;
-    Ok(String::from_utf8(bytes)
-        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()))
+impl fmt::Debug for Screen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Screen")
+    }
 }
 
-/// Whether the path is `-`, standard input.
+impl<'a> Show<'a> {
+    /// In a format and style, with nothing known of mechanisms beyond what the document says.
+    #[must_use]
+    pub fn new(format: Format, style: &'a Style) -> Self {
+        Self { specs: &|_| None, format, style, pictures: None, screens: &[] }
+    }
+}
+
+impl fmt::Debug for Show<'_> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {:?}", self.format, self.style)
+    }
+}
+
+/// A document of some kind.
+pub trait Document: Any {
+    /// The schema of the kind, without a minor version: `ipcperf.profile/1`.
+    fn schema() -> &'static str
+    where
+        Self: Sized;
+
+    /// Reads one. Keys that this build does not know are ignored, so newer minor versions are read.
+    ///
+    /// # Errors
+    /// The text is not JSON (or cut off), or a key is missing or mistyped.
+    fn load(text: &str) -> Result<Self, LoadError>
+    where
+        Self: Sized;
+
+    /// The command whose plan it follows: `--if-done` compares it.
+    fn command(&self) -> &str;
+
+    /// Which document it is.
+    fn origin(&self) -> &Origin;
+
+    /// Whether it was stopped before its plan was done.
+    fn is_interrupted(&self) -> bool;
+
+    /// That it was stopped, and how far it came: what every screen, page and Markdown of it begins with. `None` of one whose
+    /// plan was done.
+    fn stopped(&self) -> Option<String>;
+
+    /// Published pictures with the values measured here, each as the name of a file and its text (SVG); `None` of a kind that
+    /// repeats no pictures.
+    fn pictures(&self) -> Option<Vec<(String, String)>> {
+        None
+    }
+
+    /// Writes it for people or programs.
+    ///
+    /// # Errors
+    /// `out` refuses the bytes.
+    fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Whether a text says that it is a document of this kind and major version.
 #[must_use]
-pub fn is_stdin(path: &Path) -> bool {
-    path.as_os_str() == "-"
+pub fn is_a<D: Document>(text: &str) -> bool {
+    is_of(text, D::schema())
 }
 
-/// Why a document is refused.
-pub fn refused(path: &Path, error: &LoadError) -> Stop {
-    let shown = path.display();
-    match error {
-        LoadError::Schema(_) => Stop::incomparable(format!("'{shown}': {error}")),
-        _ => Stop::usage(format!("'{shown}': {error}")),
-    }
-}
-
-/// Reads a result document.
-pub fn read_result(path: &Path) -> Result<ResultSet, Stop> {
-    load(&text_of(path)?).map_err(|error| refused(path, &error))
-}
-
-/// Older results lack the comparisons of each cell with its counterpart; they are added.
-pub fn load(text: &str) -> Result<ResultSet, LoadError> {
-    let mut set = ipcperf_report::load(text)?;
-    beside(&mut set, |_| None);
-    Ok(set)
-}
-
-/// Reads a result document with the name of its file, both without the home directory, which older ones have.
-pub fn recorded(path: &Path) -> Result<Recorded, Stop> {
-    let name = output::without_home(&path.display().to_string());
-    let text = text_of(path)?;
-    let text = without_home(&text).unwrap_or(text);
-    Recorded::read(name, &text).map_err(|error| refused(path, &error))
-}
-
-/// That a result is on both sides.
-pub fn same(old: &[Recorded], new: &[Recorded]) -> Option<String> {
-    let is_one = |a: &Recorded, b: &Recorded| a.is_in(b) || b.is_in(a);
-    let (a, b) = old.iter().find_map(|a| Some((a, new.iter().find(|b| is_one(a, b))?)))?;
-    Some(format!("'{}' and '{}' are the same result: nothing can differ", a.name, b.name))
-}
-
-/// A document of any kind that these commands write. A text of no known kind is read as the first of them, whose error names
-/// what was found.
-///
-/// # Errors
-/// As [`Document::load`]; or it is of no kind, or of another major version of it.
-pub fn read(commands: &[Command], text: &str) -> Result<Box<dyn Document>, LoadError> {
-    let kinds = documents(commands);
-    let found = kinds.iter().find(|kind| is_of(text, (kind.schema)()));
-    let first = kinds.iter().find_map(|kind| kind.load);
-    match found.and_then(|kind| kind.load).or(first) {
-        Some(load) => load(text),
-        None => Err(LoadError::Schema("no command of this build reads documents".to_owned())),
-    }
-}
-
-/// The document as one of this kind.
-pub fn cast<D: Document>(document: &dyn Document) -> Option<&D> {
-    (document as &dyn Any).downcast_ref()
-}
-
-/// The same, taken out of its box.
-pub fn cast_box<D: Document>(document: Box<dyn Document>) -> Option<Box<D>> {
-    (document as Box<dyn Any>).downcast().ok()
-}
-
-/// The same, to be changed.
-pub fn cast_mut<D: Document>(document: &mut dyn Document) -> Option<&mut D> {
-    (document as &mut dyn Any).downcast_mut()
-}
-
-/// The whole result of this command and host that `--if-done skip` finds where the result would go, and says so. An
-/// interrupted or damaged one is measured again.
-///
-/// # Errors
-/// No file was named, or it holds another command's or another host's result, which is not overwritten either.
-pub fn done(
-    commands: &[Command],
-    command: &str,
-    args: &OutputArgs,
-) -> Result<Option<Box<dyn Document>>, Stop> {
-    let Some(IfDone::Skip) = args.if_done else { return Ok(None) };
-    let Some(path) = args.output.as_ref().filter(|path| !is_stdin(path)) else {
-        return Err(Stop::usage("--if-done: name the file with -o"));
-    };
-    let document = if path.is_file() { read(commands, &text_of(path)?).ok() } else { None };
-    let Some(document) = document else { return Ok(None) };
-    let of = document.command();
-    let shown = path.display();
-    let in_the_way = |what: String| {
-        Err(Stop::usage(format!("--if-done: '{shown}' is a result {what}; name another file")))
-    };
-    if of != command {
-        return in_the_way(format!("of '{of}', not of '{command}'"));
-    }
-    let ours = args.label.origin()?;
-    if let Some((other, host)) = document.origin().host().zip(ours.host()).filter(|(a, b)| a != b) {
-        return in_the_way(format!("of host '{other}', not of '{host}'"));
-    }
-    if document.is_interrupted() {
-        return Ok(None);
-    }
-    if !args.progress.quiet {
-        note(&format!("'{shown}' is done: nothing is measured"));
-    }
-    Ok(Some(document))
-}
-
-/// The document with the home directory shortened wherever it stands (identities of cells, knobs, reasons, findings): a
-/// result may be shared.
-pub fn shareable<T: Serialize>(document: T, read: impl Fn(&str) -> Option<T>) -> T {
-    let Ok(text) = serde_json::to_string(&document) else { return document };
-    // As a text, which all documents are read from: reading values would be a quarter of a megabyte of program more.
-    let short = without_home(&text).and_then(|text| read(&text));
-    short.unwrap_or(document)
-}
-
-/// The text of a document with the home directory shortened; `None` where it does not have it, as most do not.
-fn without_home(text: &str) -> Option<String> {
-    let home = output::home()?;
-    // Values take five times the memory of their text.
-    let written = Value::from(home.as_str()).to_string();
-    if !text.contains(written.trim_matches('"')) {
-        return None;
-    }
-    let mut value = serde_json::from_str(text).ok()?;
-    shorten(&mut value, &home);
-    Some(value.to_string())
-}
-
-/// Shortens all texts.
-fn shorten(value: &mut Value, home: &str) {
-    match value {
-        Value::String(text) => *text = output::shortened(text, home),
-        Value::Array(all) => all.iter_mut().for_each(|one| shorten(one, home)),
-        Value::Object(all) => all.values_mut().for_each(|one| shorten(one, home)),
-        _ => {}
+/// That a document was stopped after `done` of `planned` rounds; there are as many where what was left is no round.
+#[must_use]
+pub fn interrupted_after(done: u64, planned: u64) -> String {
+    match done < planned {
+        true => format!("INTERRUPTED after {done} of {planned} rounds: all figures are of these."),
+        false => {
+            "INTERRUPTED before the plan was done: what follows was measured until then.".to_owned()
+        }
     }
 }

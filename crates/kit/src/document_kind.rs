@@ -1,6 +1,7 @@
 //! Kinds of documents: each is a row of the command that writes it.
 
-use ipcperf_report::{Document, LoadError};
+use crate::document::Document;
+use ipcperf_judge::LoadError;
 
 /// Reads a document of one kind.
 type Load = fn(&str) -> Result<Box<dyn Document>, LoadError>;

@@ -90,7 +90,7 @@ impl Stop {
 
 /// One line to standard error, whatever it quotes; nobody listening is no error.
 pub fn note(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", ipcperf_report::clean(text, true));
+    let _ = writeln!(std::io::stderr(), "{}", ipcperf_render::text::clean(text, true));
 }
 
 /// `unknown KIND 'GIVEN'`, with the nearest right one or, failing that, where to find the list.

@@ -3,7 +3,7 @@
 use crate::args::GateArgs;
 use crate::error::{Code, Stop, note};
 use ipcperf_core::result::{Comparison, ResultSet};
-use ipcperf_report::{Limit, Outcome, Slower};
+use ipcperf_judge::{Limit, Outcome, Slower};
 
 /// Grades that a limit can name, best first.
 const GRADES: [&str; 4] = ["A", "B", "C", "D"];

@@ -21,6 +21,8 @@ pub mod loads;
 pub mod measure;
 pub mod output;
 pub mod progress;
+pub mod reading;
 pub mod request;
 pub mod shell_words;
+pub mod word;
 pub mod words;

@@ -2,16 +2,15 @@
 
 use crate::args::OutputArgs;
 use crate::command::Command;
-use crate::document;
-use crate::document::shareable;
 use crate::error::{Code, Stop};
 use crate::output;
 use crate::output::Target;
+use crate::reading;
+use crate::reading::shareable;
 use ipcperf_core::findings;
 use ipcperf_core::result::{self, Invocation, Noise, Origin, Plan, ResultSet, Status};
-use ipcperf_engine::RunFacts;
-use ipcperf_engine::run;
-use ipcperf_report::beside;
+use ipcperf_engine::{RunFacts, run};
+use ipcperf_judge::beside;
 use ipcperf_sys::signals::Interrupts;
 use std::collections::BTreeMap;
 use std::io;
@@ -40,7 +39,7 @@ pub fn dry_run(
 ) -> Result<ExitCode, Stop> {
     output::format(&args.look)?;
     args.label.origin()?;
-    if document::done(commands, command, args)?.is_some() {
+    if reading::done(commands, command, args)?.is_some() {
         return Ok(ExitCode::SUCCESS);
     }
     let head = format!("{amount}, result: {}", Target::planned(args.output.as_deref())?);

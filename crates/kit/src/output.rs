@@ -1,9 +1,10 @@
 //! Where bytes go: standard output, and files that appear whole or not at all.
 
 use crate::args::{ColorChoice, LookArgs, TableArgs};
+use crate::document::{Document, Show};
 use crate::error::{Stop, note, unknown_name};
 use clap::builder::StyledStr;
-use ipcperf_report::{Document, Format, Show, Style};
+use ipcperf_render::{Format, Style};
 use ipcperf_sys::file::WholeFile;
 use ipcperf_sys::{directory, signals, terminal};
 use std::io::{self, IsTerminal, Read, Write};
@@ -54,7 +55,7 @@ pub fn styled(text: &StyledStr) -> Result<ExitCode, Stop> {
 /// Prints lines, whatever they quote.
 pub fn lines(lines: impl IntoIterator<Item = String>) -> Result<ExitCode, Stop> {
     let text: String =
-        lines.into_iter().map(|line| ipcperf_report::clean(&line, true) + "\n").collect();
+        lines.into_iter().map(|line| ipcperf_render::text::clean(&line, true) + "\n").collect();
     to_stdout(text.as_bytes())
 }
 

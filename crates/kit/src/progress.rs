@@ -91,7 +91,7 @@ impl ProgressLine {
             Progress::Bounds => self.begin("the machine's own limits"),
             Progress::Slice { done: 0, id, .. } => {
                 self.began.get_or_init(Instant::now);
-                self.begin(&ipcperf_report::clean(id, true));
+                self.begin(&ipcperf_render::text::clean(id, true));
             }
             Progress::Slice { done, total, id } => {
                 let took = self.began.get_or_init(Instant::now).elapsed();
@@ -99,7 +99,7 @@ impl ProgressLine {
                 self.bar.set_prefix(left.map(left_words).unwrap_or_default());
                 self.bar.set_length(total);
                 self.bar.set_position(done);
-                self.bar.set_message(ipcperf_report::clean(id, true));
+                self.bar.set_message(ipcperf_render::text::clean(id, true));
                 // Last: what is drawn meanwhile has nothing to count.
                 let what = self.what;
                 self.template(&format!(

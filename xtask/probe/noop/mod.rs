@@ -17,7 +17,8 @@ use ipcperf_kit::error::Stop;
 use ipcperf_kit::output::{self, Publication, Target};
 use ipcperf_kit::measure;
 use ipcperf_engine::tasks::TaskRow;
-use ipcperf_report::{Show, Word, WordKind, word};
+use ipcperf_kit::document::Show;
+use ipcperf_kit::word::{Word, WordKind, word};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -44,7 +45,7 @@ impl CommandArgs for NoopArgs {
     const DOCUMENTS: &'static [DocumentKind] =
         &[DocumentKind::of::<Noop>("noop", || schema("noop"))];
     const FINDINGS: &'static [Row] = findings::ALL;
-    const WORDS: &'static [Word] = &[word(
+    const WORDS: fn() -> &'static [Word] = || &[word(
         "started",
         WordKind::Column,
         "the time from the start of a worker process to its first word",

@@ -24,7 +24,7 @@ struct Allowed {
     outside: Option<&'static [&'static str]>,
 }
 
-/// What crates of commands may know: not each other, and no mechanism.
+/// What the crate of questions may know: no other command, and no mechanism.
 const COMMANDS: &[&str] = &[
     "ipcperf-core",
     "ipcperf-engine",
@@ -32,7 +32,19 @@ const COMMANDS: &[&str] = &[
     "ipcperf-kit",
     "ipcperf-packed",
     "ipcperf-render",
-    "ipcperf-report",
+    "ipcperf-stats",
+    "ipcperf-sys",
+];
+
+/// What crates of further commands may know: the questions as well, whose screens of results and comparisons they show.
+const MORE_COMMANDS: &[&str] = &[
+    "ipcperf-ask",
+    "ipcperf-core",
+    "ipcperf-engine",
+    "ipcperf-judge",
+    "ipcperf-kit",
+    "ipcperf-packed",
+    "ipcperf-render",
     "ipcperf-stats",
     "ipcperf-sys",
 ];
@@ -64,20 +76,21 @@ const TABLE: &[Allowed] = &[
         inside: &["ipcperf-core", "ipcperf-stats"],
         outside: Some(&["serde", "serde_json"]),
     },
-    Allowed {
-        package: "ipcperf-report",
-        inside: &["ipcperf-core", "ipcperf-judge", "ipcperf-render", "ipcperf-stats"],
-        outside: None,
-    },
     Allowed { package: "ipcperf-packed", inside: &[], outside: Some(&["flate2"]) },
     Allowed {
         package: "ipcperf-kit",
-        inside: &["ipcperf-core", "ipcperf-engine", "ipcperf-report", "ipcperf-sys"],
+        inside: &[
+            "ipcperf-core",
+            "ipcperf-engine",
+            "ipcperf-judge",
+            "ipcperf-render",
+            "ipcperf-sys",
+        ],
         outside: None,
     },
     Allowed { package: "ipcperf-ask", inside: COMMANDS, outside: None },
-    Allowed { package: "ipcperf-programs", inside: COMMANDS, outside: None },
-    Allowed { package: "ipcperf-studies", inside: COMMANDS, outside: None },
+    Allowed { package: "ipcperf-programs", inside: MORE_COMMANDS, outside: None },
+    Allowed { package: "ipcperf-studies", inside: MORE_COMMANDS, outside: None },
     Allowed { package: "ipcperf-testing", inside: &["ipcperf-core"], outside: None },
     Allowed {
         package: "ipcperf-conformance",

@@ -1,4 +1,4 @@
-//! Trials on a simulated host: the module of this name in `crates/report/tests/trials`, or tests of `crates/stats` where what
+//! Trials on a simulated host: the module of this name in `crates/ask/tests/trials`, or tests of `crates/stats` where what
 //! is tried needs no document; with more repetitions.
 
 use super::options::Options;
@@ -12,7 +12,7 @@ const COUNT: &str = "IPCPERF_TRIALS";
 const SEED: &str = "IPCPERF_TRIAL_SEED";
 
 pub(super) fn run(name: &str, count: u64, _options: &Options) -> Result<bool> {
-    tests(["ipcperf-report", "trials"], name, count, None)
+    tests(["ipcperf-ask", "trials"], name, count, None)
 }
 
 /// Of the statements of the first screen.

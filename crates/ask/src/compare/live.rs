@@ -9,11 +9,10 @@ use ipcperf_core::result::{Comparison, ComparisonPlan};
 use ipcperf_engine::plan::{CellPlan, Host};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Settings, fresh_seed};
+use ipcperf_judge::{Arms, Terms, compare_live, metric_of};
 use ipcperf_kit::error::{Code, Stop, note};
-use ipcperf_kit::external;
 use ipcperf_kit::progress::ProgressLine;
-use ipcperf_kit::{measure, output, request};
-use ipcperf_report::{Arms, Terms, compare_live, metric_of};
+use ipcperf_kit::{external, measure, output, request};
 use ipcperf_stats::paired_spread;
 use std::time::{Duration, Instant};
 

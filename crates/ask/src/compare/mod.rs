@@ -5,23 +5,22 @@ mod binary;
 mod live;
 mod plan;
 mod rounds;
+pub(crate) mod screen;
 
 use crate::args::CompareArgs;
+use crate::compare::screen::ComparisonDocument;
 use crate::documents;
 use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
+use ipcperf_judge::{Recorded, Terms, at_once, compare_files, factor_names, once};
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
-use ipcperf_kit::document;
-use ipcperf_kit::document::{recorded, same};
+use ipcperf_kit::document::{Document, Show};
 use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_kit::error::{Stop, note, unknown};
-use ipcperf_kit::output;
 use ipcperf_kit::output::{Publication, Target};
-use ipcperf_kit::{gates, request};
-use ipcperf_report::{
-    ComparisonDocument, Document, Recorded, Show, Terms, at_once, compare_files, factor_names, once,
-};
+use ipcperf_kit::reading::{recorded, same};
+use ipcperf_kit::{gates, output, reading, request};
 use ipcperf_stats::MARGIN;
 use ipcperf_sys::file::regular;
 use std::io::Read;
@@ -30,6 +29,12 @@ use std::process::ExitCode;
 
 /// What the layout of a program alone moves its figures by: no two programs differ by less.
 const LAYOUT: f64 = 0.01;
+
+/// What `compare` and `predict` write.
+const DOCUMENT: DocumentKind =
+    DocumentKind::around::<ComparisonDocument, Comparison>("comparison", || {
+        documents::schema("comparison")
+    });
 
 impl CommandArgs for CompareArgs {
     const NAME: &'static str = "compare";
@@ -40,7 +45,7 @@ impl CommandArgs for CompareArgs {
   ipcperf compare 'pipe stream 64K' 'pipe stream 64K size=1M'
   ipcperf compare 'pipe 64 same-cpu' --live-binary ../before/ipcperf --fail-on slower:5%
   ipcperf compare old.json new.json --factor kernel";
-    const DOCUMENTS: &'static [DocumentKind] = &[documents::COMPARISON];
+    const DOCUMENTS: &'static [DocumentKind] = &[DOCUMENT];
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
         run(context.registry, self)
@@ -77,7 +82,7 @@ fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
             let (document, ended) = live::run(registry, args, live, &terms)?;
             // First: an older document in its place has the home directory shortened, too.
             (
-                document::shareable(document, |text| {
+                reading::shareable(document, |text| {
                     ComparisonDocument::load(text).ok().map(|read| read.0)
                 }),
                 ended,

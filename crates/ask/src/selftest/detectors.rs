@@ -3,9 +3,8 @@
 use super::clock;
 use super::injectors::{self, Injector};
 use super::stage::{Act, Halt, Stage};
-use ipcperf_core::Fault;
-use ipcperf_core::findings;
 use ipcperf_core::result::{ResultSet, Status};
+use ipcperf_core::{Fault, findings};
 use ipcperf_sys::affinity;
 use std::collections::BTreeSet;
 

@@ -1,9 +1,8 @@
 //! What a self-test found, in words.
 
 use super::document::{SelfTest, Trial, TrialOutcome};
-use ipcperf_render::csv;
 use ipcperf_render::doc::{Column, Doc, Row, Table, Tone};
-use ipcperf_render::{Format, Output, Style};
+use ipcperf_render::{Format, Output, Style, csv};
 use std::io;
 
 const COLUMNS: &[csv::Column] =

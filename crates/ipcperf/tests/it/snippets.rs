@@ -1,9 +1,10 @@
 //! The programs that are printed for mechanisms: each compiles without a warning, answers, and leaves nothing behind.
 
 use crate::common::{Ended, Sandbox, at_once, can_run, skipped};
+use ipcperf_ask::snippets;
+use ipcperf_ask::snippets::Language;
 use ipcperf_core::{OptionSet, Payload};
 use ipcperf_engine::registry::Entry;
-use ipcperf_report::snippet::{self, Language};
 use ipcperf_sys::io::queue::mqueue;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -71,8 +72,8 @@ fn programs_in_c_end_with_an_error_when_the_peer_dies() {
     if !can_run("cc", &["--version"]) {
         return;
     }
-    at_once(snippet::mechanisms(Language::C).filter(|name| *name != "fifo"), |name| {
-        let mut text = snippet::program(name, Language::C).expect("one of the list").to_owned();
+    at_once(snippets::mechanisms(Language::C).filter(|name| *name != "fifo"), |name| {
+        let mut text = snippets::program(name, Language::C).expect("one of the list").to_owned();
         for (ten, one) in
             [("tv_sec = 10", "tv_sec = 1"), ("+= 10", "+= 1"), ("+ 10)", "+ 1)"), ("10000", "1000")]
         {
@@ -109,13 +110,13 @@ fn try_all(
     }
     let registry = ipcperf::builtin();
     let place = |name| registry.entries().iter().position(|entry| entry.spec.full_name() == name);
-    assert!(snippet::mechanisms(language).map(place).is_sorted(), "in the order of the list");
-    for name in snippet::mechanisms(language) {
+    assert!(snippets::mechanisms(language).map(place).is_sorted(), "in the order of the list");
+    for name in snippets::mechanisms(language) {
         let entry = registry.find(name).expect("a mechanism of the list");
         let sandbox = Sandbox::new();
         let printed = sandbox.run(&["describe", name, "--snippet", language.name()]);
         assert_eq!((printed.stderr.as_str(), printed.status.code()), ("", Some(0)));
-        assert_eq!(Some(printed.stdout.as_str()), snippet::program(name, language));
+        assert_eq!(Some(printed.stdout.as_str()), snippets::program(name, language));
         let source = sandbox.temporary().join(match language {
             Language::C => "source.c",
             Language::Rust => "source.rs",

@@ -6,21 +6,21 @@ use crate::record::session as record;
 use crate::server::split;
 use crate::swap::command::ExchangeArgs;
 use crate::swap::watch::Job;
+use ipcperf_ask::ComparisonDocument;
 use ipcperf_core::result::{ComparisonPlan, ExchangedPrograms, Origin, Plan, Status};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_engine::task::TaskError;
 use ipcperf_engine::tasks::TaskRow;
+use ipcperf_judge::{ProgramFigure, Programs, compare_programs};
 use ipcperf_kit::args::{LabelArgs, LookArgs, ProgressArgs};
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
+use ipcperf_kit::document::{Document, Show};
 use ipcperf_kit::error::{Stop, note};
-use ipcperf_kit::output;
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::progress::ProgressLine;
-use ipcperf_kit::{document, gates, measure, request};
-use ipcperf_report::{
-    ComparisonDocument, Document, ProgramFigure, Programs, Show, compare_programs, counted,
-};
+use ipcperf_kit::{gates, measure, output, reading, request};
+use ipcperf_render::text::counted;
 use ipcperf_stats::{median, robust_cv};
 use ipcperf_sys::signals::Interrupts;
 use regex_lite::Regex;
@@ -169,9 +169,8 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let [a, b] = [from, to].map(|kind| format!("{kind} {words}"));
     let programs = Programs { a, b, facts, figures, set: &set };
     let document = compare_programs(programs, plan);
-    let mut document = document::shareable(document, |text| {
-        ComparisonDocument::load(text).ok().map(|read| read.0)
-    });
+    let mut document =
+        reading::shareable(document, |text| ComparisonDocument::load(text).ok().map(|read| read.0));
     document.origin = origin;
     let style = output::style(&args.look, false);
     let document = ComparisonDocument(document);

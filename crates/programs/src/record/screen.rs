@@ -9,12 +9,11 @@ use ipcperf_core::result::Origin;
 use ipcperf_core::units::grouped;
 use ipcperf_judge::figures::{self, NONE};
 use ipcperf_judge::{LoadError, damaged};
-use ipcperf_render::Output;
-use ipcperf_render::csv;
+use ipcperf_kit::document::{Document, Show};
 use ipcperf_render::doc::{Blocks, Chart, Column, Doc, Line, Picture, Place, Row, Table, Tone};
 use ipcperf_render::svg::{Flow, FlowLink};
 use ipcperf_render::text::{counted, join};
-use ipcperf_report::{Document, Format, Show, Style};
+use ipcperf_render::{Format, Output, Style, csv};
 use std::collections::BTreeMap;
 use std::io;
 

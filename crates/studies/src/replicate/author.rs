@@ -1,7 +1,6 @@
 //! Files of an original's author, which are not shipped: some arms run them, where the user says in which folder they are.
 
-use super::exec;
-use super::kinds;
+use super::{exec, kinds};
 use crate::claims::{Arm, Study};
 use crate::replication::Scale;
 use ipcperf_core::nearest;

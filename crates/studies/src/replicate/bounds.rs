@@ -2,8 +2,7 @@
 
 use crate::claims::Readings;
 use ipcperf_core::Placement;
-use ipcperf_engine::bounds::Bound;
-use ipcperf_engine::bounds::{Chunks, Intervals, Trips};
+use ipcperf_engine::bounds::{Bound, Chunks, Intervals, Trips};
 use ipcperf_engine::plan::Host;
 use ipcperf_stats::Histogram;
 use ipcperf_sys::clock::Clock;

@@ -5,7 +5,7 @@ use crate::packed::{self, STUDY_NAMES};
 use crate::replication::Replication;
 use ipcperf_kit::error::{Stop, note, unknown};
 use ipcperf_kit::output;
-use ipcperf_report::csv_row;
+use ipcperf_render::csv::row as csv_row;
 use std::path::Path;
 use std::process::ExitCode;
 

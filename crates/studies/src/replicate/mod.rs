@@ -19,29 +19,25 @@ mod work;
 use crate::claims::{Findings, Study};
 use crate::packed::{self, STUDY_NAMES};
 use crate::replication::{ClaimKind, REPLICATION_SCHEMA, Replication, Scale, StudyResult};
-use crate::screens::across as across_machines;
-use crate::screens::verdicts;
+use crate::screens::{across as across_machines, verdicts};
 use expect::{Expected, Extent};
 use ipcperf_core::result::{Invocation, Plan, Status};
 use ipcperf_engine::host;
 use ipcperf_engine::run::Progress;
 use ipcperf_kit::args::{OutputArgs, PlanArgs};
-use ipcperf_kit::command;
 use ipcperf_kit::command::{CommandArgs, CommandGroup};
-use ipcperf_kit::document;
-use ipcperf_kit::document::{cast, refused, text_of};
+use ipcperf_kit::document::{Document, Show, is_a};
 use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_kit::error::{Code, Stop, note, unknown, unknown_name};
-use ipcperf_kit::external;
 use ipcperf_kit::hint::Subject;
-use ipcperf_kit::measure;
 use ipcperf_kit::measure::arguments;
-use ipcperf_kit::output;
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::progress::ProgressLine;
-use ipcperf_kit::request;
+use ipcperf_kit::reading::{cast, refused, text_of};
+use ipcperf_kit::word::Word;
 use ipcperf_kit::words::Words;
-use ipcperf_report::{Document, Format, Show, Word, is_a};
+use ipcperf_kit::{command, external, measure, output, reading, request};
+use ipcperf_render::Format;
 use rounds::{Context, Limits};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -106,7 +102,7 @@ impl CommandArgs for ReplicateArgs {
 
     const DOCUMENTS: &'static [DocumentKind] =
         &[DocumentKind::of::<Replication>("replication", packed::schema)];
-    const WORDS: &'static [Word] = verdicts::WORDS;
+    const WORDS: fn() -> &'static [Word] = || verdicts::WORDS;
     const SUBJECT: Option<Subject> = Some(Subject {
         what: "study",
         names: &STUDY_NAMES,
@@ -175,7 +171,7 @@ fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode,
         author::lacking(&studies, scale)?;
     }
     let origin = args.output.label.origin()?;
-    let done = document::done(command.commands, "replicate", &args.output)?;
+    let done = reading::done(command.commands, "replicate", &args.output)?;
     if let Some(document) = done.as_deref().and_then(cast::<Replication>) {
         return Ok(verdict(document).map_or(ExitCode::SUCCESS, ExitCode::from));
     }
@@ -220,7 +216,7 @@ fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode,
     }
     document.duration_s = began.elapsed().as_secs_f64();
     document.invocation.plan.command = "replicate".into();
-    let document = document::shareable(document, |text| Replication::load(text).ok());
+    let document = reading::shareable(document, |text| Replication::load(text).ok());
     let style = output::table_style(&args.output.look, &args.output.tables, false);
     let plots = args.plots.as_ref().map(|folder| folder.to_string_lossy());
     let publication = Publication {
@@ -291,7 +287,7 @@ fn replicate(
                 "{} at scale {}: {}, about {}",
                 study.name(),
                 extent.scale,
-                ipcperf_report::counted(extent.rounds, "round"),
+                ipcperf_render::text::counted(extent.rounds, "round"),
                 expect::words(expected)
             ));
             if let Some(cut) = &extent.cut {
@@ -329,7 +325,7 @@ fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
         Ok((shown, document))
     };
     let given = args.across.iter().map(read).collect::<Result<_, Stop>>()?;
-    let (kept, told) = ipcperf_report::once(given);
+    let (kept, told) = ipcperf_judge::once(given);
     told.iter().for_each(|words| note(words));
     let documents: Vec<Replication> = kept.into_iter().map(|(_, document)| document).collect();
     let style = output::style(&args.output.look, args.output.output.is_some());

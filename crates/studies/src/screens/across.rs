@@ -2,9 +2,9 @@
 
 use super::words::{bare, brief, deciding, is_artefact, with_interval};
 use crate::replication::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
+use ipcperf_ask::results::table;
 use ipcperf_render::doc::{Column, Doc, Layout, Line, Row, Table, Tone};
 use ipcperf_render::{Format, Style, csv, text};
-use ipcperf_report as table;
 use std::io::{self, Write};
 
 /// What the words of the table mean.

@@ -4,9 +4,9 @@ use super::words::{
     accepted, errata, errata_words, formula, is_artefact, rows_of, together, with_interval,
 };
 use crate::replication::{ClaimResult, Published, StudyResult, TestResult};
+use ipcperf_ask::results::table;
 use ipcperf_render::doc::Line;
 use ipcperf_render::text;
-use ipcperf_report as table;
 
 /// One figure of a claim: what it is, how it is formed, what was found, published and accepted.
 pub(super) fn test_words(test: &TestResult) -> String {

@@ -11,11 +11,11 @@ use crate::replication::{
     ClaimKind, ClaimResult, Published, Replication, RowResult, StudyResult, TableResult,
     TestResult, Verdict,
 };
+use ipcperf_kit::document::Document;
 use ipcperf_render::doc::{
     Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Section, Table, Tone,
 };
 use ipcperf_render::{Style, text};
-use ipcperf_report::Document;
 
 /// Lines of a first screen.
 const MOST: usize = 60;

@@ -11,9 +11,9 @@ mod words;
 use crate::replication::{REPLICATION_SCHEMA, Replication};
 use ipcperf_core::result::Origin;
 use ipcperf_judge::{LoadError, damaged};
-use ipcperf_render::Output;
+use ipcperf_kit::document::{Document, Show, interrupted_after};
 use ipcperf_render::csv::cell as csv_cell;
-use ipcperf_report::{Document, Format, Show, Style, interrupted_after};
+use ipcperf_render::{Format, Output, Style};
 use std::io::{self, Write};
 
 pub use across::across;

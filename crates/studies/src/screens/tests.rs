@@ -6,10 +6,9 @@ use crate::replication::{
     REPLICATION_SCHEMA, RowResult, Scale, StudyResult, TableResult, TestResult, Verdict,
 };
 use ipcperf_core::result::{Metric, Mode, Noise, Severity, Status};
-use ipcperf_judge::sample;
+use ipcperf_judge::{once, sample};
+use ipcperf_kit::document::is_a;
 use ipcperf_render::text;
-use ipcperf_report::is_a;
-use ipcperf_report::once;
 use ipcperf_testing::schema::{is_described, schema};
 use ipcperf_testing::sound::{is_sound, spoiled};
 use ipcperf_testing::to_text;

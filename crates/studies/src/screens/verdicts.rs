@@ -1,6 +1,6 @@
 //! The verdicts of claims, for `ipcperf explain` and docs/WORDS.md.
 
-use ipcperf_report::{Word, WordKind, word};
+use ipcperf_kit::word::{Word, WordKind, word};
 
 /// Each verdict, with what it means and what to do about it.
 pub(crate) const WORDS: &[Word] = &[

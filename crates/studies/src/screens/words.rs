@@ -4,9 +4,9 @@ use crate::replication::{
     ClaimKind, ClaimResult, Published, Replication, RowResult, StudyResult, TableResult,
     TestResult, Verdict,
 };
+use ipcperf_ask::results::table;
 use ipcperf_core::result::{Metric, Mode};
 use ipcperf_render::text;
-use ipcperf_report as table;
 
 /// The method of a figure that counts rounds by what they answered.
 const ANSWERS: &str = "answers";
@@ -248,7 +248,7 @@ pub(super) fn mark(claim: &ClaimResult, study: &StudyResult) -> &'static str {
     let arms: Vec<String> = split.map(|id| format!("({id})")).collect();
     let reads = |test: &TestResult| arms.iter().any(|arm| test.test.contains(arm.as_str()));
     let is_split = claim.tests.iter().any(|test| test.measured.value.is_some() && reads(test));
-    if is_split { ipcperf_report::TWO_MODES } else { "" }
+    if is_split { ipcperf_ask::results::marks::TWO_MODES } else { "" }
 }
 
 /// What needs an explanation below the claims of a study.

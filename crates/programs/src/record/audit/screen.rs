@@ -1,11 +1,11 @@
 //! What `audit` found in a benchmark, for people: before the channels that it looked at.
 
 use crate::profile::{Audit, TimedMessages};
+use ipcperf_ask::results::table::finding_text;
 use ipcperf_core::result::{Finding, Severity};
 use ipcperf_core::units::grouped;
 use ipcperf_render::doc::{Blocks, Line, Tone};
 use ipcperf_render::text::counted;
-use ipcperf_report::finding_text;
 
 /// What it comes to, in a sentence.
 pub(crate) fn headline(audit: &Audit) -> String {

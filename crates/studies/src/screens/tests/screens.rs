@@ -1,7 +1,7 @@
 //! First screens, from stored documents: what a person sees, and how long it is.
 
 use super::*;
-use ipcperf_report::Vocabulary;
+use ipcperf_kit::command::vocabulary;
 use ipcperf_testing::screens::{fits, heads, says_that_it_was_stopped, word_of};
 
 /// A stored document of a real run.
@@ -424,7 +424,7 @@ fn no_text_is_lost_at_forty_columns_or_more() {
 #[test]
 fn every_head_of_a_table_is_explained_or_a_column_or_machine_of_the_documents() {
     let style = Style { verbose: true, full: true, ..Style::default() };
-    let vocabulary = Vocabulary::with(std::iter::empty(), verdicts::WORDS.iter());
+    let vocabulary = vocabulary(&[ipcperf_ask::COMMANDS, crate::COMMANDS].concat());
     let documents = [marhubi(), baeldung()];
     let studies = documents.iter().flat_map(|document| &document.studies);
     let columns = studies.flat_map(|study| &study.tables).flat_map(|table| &table.columns);

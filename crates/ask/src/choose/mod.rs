@@ -1,0 +1,685 @@
+//! `choose`: which mechanism to use for given requirements.
+
+pub(crate) mod screen;
+
+use crate::args::{places, typed};
+use crate::documents;
+use crate::experiment::Experiment;
+use crate::questions::SLICE_OVERHEAD;
+use crate::results::document::render;
+use crate::snippets::Language;
+use crate::survey::{SHORTEST, found_by_path, has_room, settings, standing};
+use crate::{list, only, questions};
+use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
+use ipcperf_core::units::{format_bytes, format_duration, format_per_second, format_size};
+use ipcperf_core::{
+    Capability, Idle, KnobKind, Load, LoadKey, Namespace, Offered, OptionSet, PatternKind,
+    Placement,
+};
+use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
+use ipcperf_engine::registry::{Entry, Registry};
+use ipcperf_engine::run::{QuestionPlan, Settings, Staging, TRIALS};
+use ipcperf_kit::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs};
+use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
+use ipcperf_kit::document::{Screen, Show};
+use ipcperf_kit::document_kind::DocumentKind;
+use ipcperf_kit::error::{Code, Stop, note};
+use ipcperf_kit::gates::Gates;
+use ipcperf_kit::words::Words;
+use ipcperf_kit::{loads, output, reading, request};
+use ipcperf_render::Format;
+use ipcperf_render::text::counted;
+use ipcperf_stats::{FEWEST_ROUNDS, FIRST_CONFIRMED, PRACTICAL_MARGIN};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// The requirements, and how much time there is to measure.
+#[derive(Clone, Debug, Default, clap::Args)]
+pub(crate) struct ChooseArgs {
+    /// Message sizes: 64, 4K, lists 1,64,4K [default: 64]
+    #[arg(short, long, value_name = "SIZES")]
+    pub(crate) size: Vec<String>,
+    /// Open loop: messages per second, whether or not earlier ones are answered: 20k, 1000/s [default: closed loop]
+    #[arg(long, value_name = "RATE")]
+    pub(crate) rate: Option<String>,
+    /// Pause before each round trip: 100us [default: none]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) think: Option<String>,
+    /// Clients that stay connected to one server, over so many connections, 1 to 1024: 16 [default: one end and one other]
+    #[arg(long, value_name = "COUNT")]
+    pub(crate) conns: Option<String>,
+    /// Consumers that each get every message of one producer, 1 to 64: 4 [default: one end and one other]
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["conns", "rate", "think", "p99"])]
+    pub(crate) consumers: Option<String>,
+    /// Capabilities that the mechanism must have
+    #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
+    pub(crate) can: Vec<String>,
+    /// Namespaces that the two processes do not share, as in two containers: net,mnt
+    #[arg(long, value_name = "NAMESPACES", value_parser = Words::of(Namespace::ALL, Namespace::name))]
+    pub(crate) across: Vec<String>,
+    /// Exclude busy-waiting, even brief
+    #[arg(long)]
+    pub(crate) no_spin: bool,
+    /// Highest acceptable p99: 50us
+    #[arg(long, value_name = "TIME")]
+    pub(crate) p99: Option<String>,
+    /// Metric that ranks the mechanisms which meet all requirements [default: p50]
+    #[arg(long, value_name = "METRIC", value_parser = Words::of(Goal::ALL, Goal::name))]
+    pub(crate) by: Option<String>,
+    /// Choose among these mechanisms and show all of them: pipe,'unix-stream bind=path','tcp/*',all [default: those of
+    /// the survey]
+    #[arg(short, long, value_name = "NAMES")]
+    pub(crate) mechanism: Vec<String>,
+    /// CPU placement: one of the words below (llc is the last-level cache, free is unpinned), two CPU numbers (0,1), or
+    /// only one side pinned (0,free) [default: two close cores]
+    #[arg(long, value_name = "PLACE", value_parser = places())]
+    pub(crate) place: Option<String>,
+    /// Also print a complete example program for the chosen mechanism (the same as 'ipcperf describe NAME --snippet')
+    #[arg(long, value_name = "LANGUAGE", value_parser = Words::of(Language::ALL, Language::name))]
+    pub(crate) snippet: Option<String>,
+    /// Use this result instead of measuring
+    #[arg(long, value_name = "RESULT.json", conflicts_with_all = ["budget", "seed", "dry_run", "output", "fail_if", "max_noise"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Time limit for the whole run: 20s, 60s, 10m
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    pub(crate) budget: String,
+    #[command(flatten)]
+    pub(crate) margin: MarginArgs,
+    #[command(flatten)]
+    pub(crate) plan: PlanArgs,
+    #[command(flatten)]
+    pub(crate) gates: GateArgs,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Operations that a slice should have at the least: a median needs 40, and a p99 2,000 in all rounds (docs/METHOD.md).
+const OPERATIONS: [f64; 2] = [40.0, 200.0];
+
+/// What only explains a choice has no room where it would leave shorter slices than this to what decides.
+const EXPLAINING: Duration = Duration::from_millis(40);
+
+/// The longest slice that slow rates and long pauses may ask for.
+const LONGEST: Duration = Duration::from_secs(2);
+
+/// What buffers are tried at, beside what they are: as much as most hosts allow without privileges.
+const BUFFER: u64 = 1 << 20;
+
+impl CommandArgs for ChooseArgs {
+    const NAME: &'static str = "choose";
+    const GROUP: CommandGroup = CommandGroup::Measure;
+    const ABOUT: &'static str = "Recommend a mechanism for your requirements, from a one-minute measurement or from a result";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf choose -s 4K --rate 20k --can unrelated --no-spin
+  ipcperf choose --conns 16 --rate 20k           for 16 connections to one server
+  ipcperf choose --consumers 4                     for 4 consumers that each get every message
+  ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
+  ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
+  ipcperf choose --across net,mnt                for processes in two containers
+  ipcperf choose --can unrelated --snippet c     and a C program to start from";
+    const DOCUMENTS: &'static [DocumentKind] = &[documents::RESULT];
+    const SCREEN: Option<Screen> = Some(screen::SCREEN);
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context, self)
+    }
+}
+
+fn run(context: &Context<'_>, args: &ChooseArgs) -> Result<ExitCode, Stop> {
+    let registry = context.registry;
+    let wanted = requirements(args)?;
+    args.margin.share()?;
+    let language = args.snippet.as_deref().map(list::language).transpose()?;
+    let is_table = output::format(&args.output.look)? == Format::Table
+        && args.output.output.as_deref().is_none_or(|path| path.as_os_str() != "-");
+    if language.is_some() && !is_table {
+        let why =
+            "a program stands below a table; 'ipcperf describe NAME --snippet' prints it alone";
+        return Err(Stop::usage(format!("--snippet: {why}")));
+    }
+    let (code, set) = match &args.from {
+        Some(path) => (ExitCode::SUCCESS, from(registry, path, wanted, args)?),
+        None => match measure(context, wanted, args)? {
+            (code, Some(set)) => (code, set),
+            (code, None) => return Ok(code),
+        },
+    };
+    if code != ExitCode::SUCCESS {
+        return Ok(code);
+    }
+    if let Some(language) = language {
+        program(registry, &set, language)?;
+    }
+    Ok(match crate::choose::screen::is_met(&set, &request::specs(registry)) {
+        true => code,
+        false => Code::NothingRan.into(),
+    })
+}
+
+/// What may be measured of those that miss one need, of all there is time for: the rest is for knobs.
+const NEAR: f64 = 0.75;
+
+/// What was asked for.
+fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
+    let given: Vec<Goal> = list::words(args.by.as_slice(), "known: p50, p99, cpu, throughput")?;
+    let by = match given.as_slice() {
+        [] if args.consumers.is_some() => Goal::Throughput,
+        [] => Goal::default(),
+        [one] => *one,
+        _ => return Err(Stop::usage("--by takes one metric")),
+    };
+    let mut load = Load::default();
+    if let Some(given) = &args.think {
+        let (least, most) = (Duration::ZERO, Duration::from_secs(1));
+        load.think_ns = request::time("--think", given, least, most)?.as_nanos() as u64;
+    }
+    if let Some(given) = &args.rate {
+        load.set(LoadKey::Rate, given).map_err(|_| {
+            Stop::usage(format!(
+                "--rate: '{given}' is not a rate (like 50k or 1000/s, at most 1000M/s)"
+            ))
+        })?;
+    }
+    if let Some(given) = &args.conns {
+        load.set(LoadKey::Conns, given).map_err(|error| loads::refused(LoadKey::Conns, error))?;
+        if load.rate.is_some() && load.think_ns > 0 {
+            return Err(Stop::usage(
+                "--conns: a request is due by --rate, or after --think: leave one of them out",
+            ));
+        }
+    }
+    if let Some(given) = &args.consumers {
+        let refused = |error| loads::refused_as("consumers", error);
+        load.set(LoadKey::Peers, given).map_err(refused)?;
+        if !matches!(by, Goal::Throughput | Goal::Cpu) {
+            let why = "consumers answer nothing, so there are no times: --by throughput or cpu";
+            return Err(Stop::usage(format!("--by {by}: {why}")));
+        }
+    }
+    let rate_per_second = match load.rate {
+        Some(Offered::OfPeak(_)) => {
+            let why = "a percentage means a different rate for each mechanism; give messages per second, like 20k";
+            return Err(Stop::usage(format!("--rate: {why}")));
+        }
+        Some(Offered::PerSecond(rate)) => Some(rate),
+        None => None,
+    };
+    let sizes = request::sizes(typed(&args.size).as_deref().unwrap_or("64"))?;
+    if sizes.contains(&0) {
+        return Err(Stop::usage("-s 0: a message has at least 1 byte"));
+    }
+    let mut places: Vec<Placement> = match &args.place {
+        Some(given) => request::placements(given)?,
+        None => Vec::new(),
+    };
+    if places.len() > 1 {
+        return Err(Stop::usage("--place: a choice is made for one placement"));
+    }
+    let (short, long) = (Duration::from_nanos(1), Duration::from_secs(10));
+    let p99 = args.p99.as_deref().map(|given| request::time("--p99", given, short, long));
+    Ok(Requirements {
+        sizes: sizes.into_iter().map(|size| size as u64).collect(),
+        rate_per_second,
+        think_ns: load.think_ns,
+        conns: load.conns,
+        consumers: load.peers,
+        placement: places.pop(),
+        can: list::words(&args.can, "'ipcperf choose -h' shows the capabilities")?,
+        across: list::words(&args.across, "known: net, ipc, mnt, pid, user")?,
+        no_spin: args.no_spin,
+        p99_ns: p99.transpose()?.map(|time| time.as_secs_f64() * 1e9),
+        by,
+        among: Vec::new(),
+        left_out: Vec::new(),
+    })
+}
+
+/// The choice by what a document has.
+fn from(
+    registry: &Registry,
+    path: &std::path::Path,
+    wanted: Requirements,
+    args: &ChooseArgs,
+) -> Result<ResultSet, Stop> {
+    let shown = path.display();
+    let format = output::format(&args.output.look)?;
+    if !format.is_for_people() {
+        let why = format!("--from shows the choice; the figures are in '{shown}' already");
+        return Err(Stop::usage(why));
+    }
+    let mut set = reading::read_result(path)?;
+    let mut wanted = wanted;
+    if !args.mechanism.is_empty() {
+        only::keep_mechanisms(registry, &mut set, &args.mechanism)
+            .map_err(|stop| Stop::usage(format!("'{shown}': {stop}")))?;
+        let names = set.cells.iter().map(|cell| cell.key.mechanism.clone());
+        wanted.among = names.collect::<BTreeSet<_>>().into_iter().collect();
+    }
+    if let Some(what) = crate::choose::screen::lacking(&set, &wanted) {
+        return Err(Stop::usage(format!("'{shown}': {what}")));
+    }
+    set.invocation.plan.margin = args.margin.share()?.or(set.invocation.plan.margin);
+    let before = set.invocation.plan.requirements.take();
+    let left_out = before.map(|before| before.left_out).unwrap_or_default();
+    set.invocation.plan.requirements = Some(Requirements { left_out, ..wanted });
+    let specs = request::specs(registry);
+    let style = output::table_style(&args.output.look, &args.output.tables, false);
+    let show = Show { specs: &specs, screens: &[screen::SCREEN], ..Show::new(format, &style) };
+    output::put(None, |out| render(&set, &show, out))?;
+    Ok(set)
+}
+
+/// Prints a program for the mechanism that is chosen, below the choice.
+fn program(registry: &Registry, set: &ResultSet, language: Language) -> Result<(), Stop> {
+    let chosen = crate::choose::screen::chosen(set, &request::specs(registry))
+        .ok_or_else(|| Stop::nothing_ran("--snippet: nothing is chosen, so there is no program"))?;
+    let program = list::snippet(registry, chosen, language)?;
+    output::to_stdout(format!("\n{program}").as_bytes()).map(drop)
+}
+
+/// Measures those that meet the needs, then chooses; no result set of a dry run.
+fn measure(
+    context: &Context<'_>,
+    mut wanted: Requirements,
+    args: &ChooseArgs,
+) -> Result<(ExitCode, Option<ResultSet>), Stop> {
+    let registry = context.registry;
+    let gates = Gates::of(&args.gates)?;
+    let budget = request::budget("--budget", &args.budget)?;
+    let host = request::host()?;
+    let (candidates, options) = request::block(match args.mechanism.as_slice() {
+        [] => standing(registry),
+        names => request::asked(registry, names, &[])?,
+    })?;
+    if !args.mechanism.is_empty() {
+        wanted.among = candidates.iter().map(|entry| entry.spec.full_name()).collect();
+    }
+    let slice = shortest(&wanted).max(EXPLAINING);
+    let cells = cells((&candidates, &options), &host, &wanted, slice, budget)?;
+    let seed = args.plan.seed();
+    let mut experiment = within(budget, cells, &wanted, seed)?;
+    let is_measured = |entry: &Entry| {
+        experiment.cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name())
+    };
+    let left_out = candidates.iter().filter(|entry| !is_measured(entry));
+    wanted.left_out = left_out.map(|entry| entry.spec.full_name()).collect();
+    experiment.requirements = Some(wanted.clone());
+    experiment.margin = args.margin.share()?;
+    if !args.output.progress.quiet {
+        experiment.short("an order").iter().for_each(|words| note(words));
+    }
+    let is_named = |_: &CellPlan| !args.mechanism.is_empty();
+    experiment.staging = Some(staging(registry, &experiment.cells, &wanted, is_named));
+    if let (Some(margin), Some(staging)) = (experiment.margin, &mut experiment.staging) {
+        staging.margin = margin;
+    }
+    let slice = experiment.staging.iter().flat_map(|staging| &staging.slices).min().copied();
+    let slice = slice.unwrap_or(SHORTEST);
+    experiment.settings.rounds = FIRST_CONFIRMED;
+    experiment.settings.slice = slice;
+    experiment.settings.warmup = (slice / 5).max(Duration::from_millis(1));
+    if args.plan.dry_run {
+        return Ok((experiment.print(context, &args.output)?, None));
+    }
+    let (code, set) = experiment.carry_out(context, &args.output, &gates)?;
+    Ok((code, Some(set)))
+}
+
+/// How these cells are measured: what decides comes first, and the same mechanisms are confirmed everywhere.
+fn staging(
+    registry: &Registry,
+    cells: &[CellPlan],
+    wanted: &Requirements,
+    is_named: impl Fn(&CellPlan) -> bool,
+) -> Staging {
+    let mut questions = questions::of(registry, cells, is_named);
+    let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
+    let patterns = joined(wanted.deciding(), &limited);
+    let decides =
+        |question: &QuestionPlan| patterns.contains(&cells[question.cells[0]].key.pattern);
+    questions.sort_by_key(|question| !decides(question));
+    let deciding = questions.iter().filter(|question| decides(question)).count();
+    let has_tail = wanted.p99_ns.is_some() || wanted.by == Goal::P99;
+    questions[..deciding].iter_mut().for_each(|question| question.has_tail = has_tail);
+    let mut staging = questions::staging(questions, cells, deciding, PRACTICAL_MARGIN);
+    staging.is_united = true;
+    // Rates and pauses ask for longer slices than a median does.
+    let shortest = shortest(wanted);
+    if shortest > SHORTEST {
+        staging.slices.iter_mut().for_each(|slice| *slice = shortest.max(*slice));
+    }
+    staging
+}
+
+/// The plan of these cells that keeps the budget: where not enough rounds of all of them fit, of those alone that decide.
+fn within(
+    budget: Duration,
+    cells: Vec<CellPlan>,
+    wanted: &Requirements,
+    seed: u64,
+) -> Result<Experiment, Stop> {
+    let plan = |cells: Vec<CellPlan>| {
+        let shortest = shortest(wanted);
+        let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
+        let trials = Family::all(cells.iter()).len() as u64 * TRIALS;
+        // A closed loop that finds a peak takes two fifths of a slice, and how long that is depends on what is left for slices.
+        let beside = |slice: Duration| {
+            let peaks = (slice.mul_f64(0.4) + SLICE_OVERHEAD).mul_f64(trials as f64);
+            settings(budget.saturating_sub(peaks), runnable + 1, shortest, seed)
+        };
+        let settings = beside(beside(shortest).slice);
+        // The budget of a run ends it; what was spent on peaks is part of it.
+        let settings = Settings { budget: Some(budget), ..settings };
+        let mut plan = Experiment::new("choose", cells, settings);
+        let fits = plan.keep_budget();
+        (plan, fits)
+    };
+    let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
+    let decides = |cell: &CellPlan| {
+        let patterns = joined(wanted.deciding(), &limited);
+        wanted.unmet(cell.entry.spec).is_empty() && patterns.contains(&cell.key.pattern)
+    };
+    let deciding: Vec<CellPlan> = cells.iter().filter(|cell| decides(cell)).cloned().collect();
+    let (all, fits) = plan(cells);
+    if fits && all.settings.rounds >= FEWEST_ROUNDS as u64 {
+        return Ok(all);
+    }
+    let (few, fits) = plan(deciding);
+    if fits {
+        return Ok(few);
+    }
+    Err(Stop::usage(format!(
+        "--budget {}: one round of {}{} takes about {:.0} s, and an order takes {FEWEST_ROUNDS}: --budget {}, or fewer \
+         mechanisms (-m)",
+        format_duration(budget.as_nanos() as u64),
+        counted(few.runnable(), "cell"),
+        load_words(wanted),
+        few.expected().as_secs_f64().ceil(),
+        few.enough(),
+    )))
+}
+
+/// ` at 30.0 /s`: what makes slices long.
+fn load_words(wanted: &Requirements) -> String {
+    match (wanted.rate_per_second, wanted.think_ns) {
+        (Some(rate), _) => format!(" at {}", format_per_second(rate)),
+        (None, 0) => String::new(),
+        (None, pause) => format!(" after pauses of {}", format_duration(pause)),
+    }
+}
+
+/// How long a slice has to be for what is asked of it.
+fn shortest(wanted: &Requirements) -> Duration {
+    let operations = OPERATIONS[usize::from(wanted.p99_ns.is_some() || wanted.by == Goal::P99)];
+    let rate = wanted.rate_per_second.map_or(0.0, |rate| operations / rate);
+    let pauses = operations * wanted.think_ns as f64 / 1e9;
+    Duration::from_secs_f64(rate.max(pauses).min(LONGEST.as_secs_f64())).max(SHORTEST)
+}
+
+/// The cells of those that meet the needs, and, as far as there is room for slices of this length, of those that miss one
+/// need, so that it can be said what the need costs, and with knobs turned.
+fn cells(
+    (candidates, options): (&[Entry], &OptionSet),
+    host: &Host,
+    wanted: &Requirements,
+    slice: Duration,
+    budget: Duration,
+) -> Result<Vec<CellPlan>, Stop> {
+    let missing = |count: usize| -> Vec<Entry> {
+        // A server waits in its own way.
+        let is_served = |entry: &Entry| wanted.conns == 0 || entry.spec.variant.is_none();
+        let is_it = |entry: &&Entry| {
+            let unmet = wanted.unmet(entry.spec).len();
+            !entry.spec.is_floor() && unmet == count && is_served(entry)
+        };
+        candidates.iter().filter(is_it).copied().collect()
+    };
+    let eligible = missing(0);
+    if eligible.is_empty() {
+        return Err(nobody(&missing(1), wanted));
+    }
+    let mut near: Vec<Entry> =
+        missing(1).into_iter().filter(|entry| Need::Messages.is_met(entry.spec)).collect();
+    // Those first that are likely to be missed: they copy less.
+    near.sort_by_key(|entry| entry.spec.copies);
+    let given = options;
+    let options = match wanted.is_by_name() {
+        true => found_by_path(&eligible, options),
+        false => options.clone(),
+    };
+    // What times are of, what CPU time is of, what throughput is of.
+    let is_of_two = wanted.conns == 0 && wanted.consumers == 0;
+    let explaining: &[PatternKind] = match is_of_two {
+        true => &[PatternKind::PingPong, PatternKind::Stream],
+        false => &[],
+    };
+    let of_all = joined(wanted.timed(), explaining);
+    let mut all = planned(&eligible, &of_all, &options, host, wanted)?;
+    if let Some(stop) = uncarried(&all, wanted) {
+        return Err(stop);
+    }
+    let add = |all: &mut Vec<CellPlan>, more: Vec<CellPlan>, share: f64| {
+        let has_room = has_room(all, &more, slice, budget.mul_f64(share));
+        if has_room {
+            all.extend(more);
+        }
+        has_room
+    };
+    if !is_of_two {
+        // Who misses a need has no connections, and a server that has some takes no knobs; consumers are compared as they are.
+        return Ok(all);
+    }
+    let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
+    let of_near = joined(wanted.deciding(), &limited);
+    for entry in near {
+        let more = planned(&[entry], &of_near, given, host, wanted)?;
+        if !add(&mut all, more, NEAR) {
+            break;
+        }
+    }
+    let largest = wanted.sizes.iter().copied().max().into_iter().collect();
+    let at_most = Requirements { sizes: largest, ..wanted.clone() };
+    let of_knobs = joined(wanted.deciding(), &[PatternKind::Stream]);
+    for entry in &eligible {
+        for (knob, value) in turned(entry) {
+            let mut options = options.clone();
+            let key = format!("{}.{knob}", entry.spec.name);
+            if options.0.contains_key(&key) {
+                continue;
+            }
+            options.0.insert(key, value);
+            let shares = entry.shares(&options).map_err(request::refused)?;
+            if wanted.across.iter().any(|kind| shares.has(*kind)) {
+                continue;
+            }
+            let mut more = planned(&[*entry], &of_knobs, &options, host, &at_most)?;
+            more.retain(|cell| cell.objection.is_none());
+            if !add(&mut all, more, 1.0) {
+                return Ok(all);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// These patterns and more, each once.
+fn joined(mut patterns: Vec<PatternKind>, more: &[PatternKind]) -> Vec<PatternKind> {
+    for pattern in more {
+        if !patterns.contains(pattern) {
+            patterns.push(*pattern);
+        }
+    }
+    patterns
+}
+
+/// Values of knobs beside those that are set anyway: large buffers, and each other word.
+fn turned(entry: &Entry) -> Vec<(&'static str, String)> {
+    let mut turned = Vec::new();
+    for knob in entry.knobs.iter().filter(|knob| knob.name != "bind") {
+        match knob.kind {
+            KnobKind::Bytes { min, max } => {
+                turned.push((knob.name, format_bytes(BUFFER.clamp(min, max))));
+            }
+            KnobKind::Choice { words } => {
+                let others = words.iter().filter(|word| **word != knob.default);
+                turned.extend(others.map(|word| (knob.name, (*word).to_owned())));
+            }
+            _ => {}
+        }
+    }
+    turned
+}
+
+fn planned(
+    mechanisms: &[Entry],
+    patterns: &[PatternKind],
+    options: &OptionSet,
+    host: &Host,
+    wanted: &Requirements,
+) -> Result<Vec<CellPlan>, Stop> {
+    let place = wanted.placement.or(host.topology.two_cpus()).unwrap_or(Placement::SameCpu);
+    let mut cells = Vec::new();
+    for pattern in patterns {
+        let request = Request {
+            loads: vec![wanted.load(*pattern)],
+            options: options.clone(),
+            ..request::usual(mechanisms, *pattern, &wanted.sizes, place, Idle::AsIs)
+        };
+        cells.extend(plan::cells(&request, host).map_err(request::refused)?);
+    }
+    Ok(cells)
+}
+
+/// No mechanism has facts that meet all needs: what to leave out, and who is there then.
+fn nobody(near: &[Entry], wanted: &Requirements) -> Stop {
+    let mut told: Vec<(Need, String)> = Vec::new();
+    for entry in near {
+        let missed = wanted.unmet(entry.spec);
+        if !told.iter().any(|(need, _)| missed.contains(need)) {
+            told.extend(missed.first().map(|need| (*need, entry.spec.full_name())));
+        }
+    }
+    let without = |(need, name): &(Need, String)| format!("; without {}: {name}", need.words());
+    let without: String = told.iter().map(without).collect();
+    Stop::nothing_ran(format!("no mechanism can do all of that{without}"))
+}
+
+/// A size that nobody can carry here, with the reason of one of them.
+fn uncarried(cells: &[CellPlan], wanted: &Requirements) -> Option<Stop> {
+    wanted.sizes.iter().find_map(|size| {
+        let mut of_size = cells.iter().filter(|cell| cell.key.size_bytes == *size);
+        let is_carried = of_size.clone().any(|cell| cell.objection.is_none());
+        let (cell, why) = of_size.find_map(|cell| Some((cell, cell.objection.as_ref()?)))?;
+        let size = format_size(*size);
+        let name = &cell.key.mechanism;
+        (!is_carried).then(|| {
+            Stop::nothing_ran(format!(
+                "nothing that meets the needs carries {size} here; {name}: {why}"
+            ))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_core::Capability;
+
+    #[test]
+    fn what_meets_the_needs_comes_first_and_the_rest_as_far_as_there_is_room() {
+        let (registry, host) = (ipcperf_builtin::builtin(), Host::read().expect("affinity"));
+        let all: Vec<Entry> = registry.entries().to_vec();
+        let wanted = Requirements {
+            sizes: vec![64, 4096],
+            rate_per_second: Some(1000.0),
+            can: vec![Capability::Unrelated, Capability::Boundaries],
+            no_spin: true,
+            ..Requirements::default()
+        };
+        let of = |seconds| {
+            cells(
+                (&all, &OptionSet::default()),
+                &host,
+                &wanted,
+                EXPLAINING,
+                Duration::from_secs(seconds),
+            )
+            .expect("some")
+        };
+        let unmet = |cell: &CellPlan| wanted.unmet(cell.entry.spec).len();
+        let (short, long) = (of(1), of(24 * 3600));
+        assert!(short.iter().all(|cell| unmet(cell) == 0), "no room for any other");
+        let is_same = |(a, b): (&CellPlan, &CellPlan)| a.id == b.id;
+        assert!(short.iter().zip(&long).all(is_same), "what decides is the same");
+        assert!(long.iter().all(|cell| unmet(cell) <= 1));
+        assert!(long.iter().any(|cell| unmet(cell) == 1));
+        assert!(long.iter().any(|cell| cell.options.0.contains_key("unix-seqpacket.sndbuf")));
+        let ids: BTreeSet<_> = long.iter().map(|cell| &cell.id).collect();
+        assert_eq!(ids.len(), long.len(), "a cell stands in the plan twice");
+        let of_packets = short.iter().filter(|cell| cell.key.mechanism == "unix-seqpacket");
+        let planned: BTreeSet<_> =
+            of_packets.clone().map(|cell| (cell.key.pattern, cell.key.size_bytes)).collect();
+        assert_eq!(planned.len(), 6, "open and closed loop and stream, at both sizes");
+        for cell in of_packets {
+            assert_eq!(cell.options.0["unix-seqpacket.bind"], "path", "{}", cell.id);
+        }
+    }
+
+    #[test]
+    fn slow_rates_and_long_pauses_have_longer_slices() {
+        let of = |rate: Option<f64>, think_ns, p99_ns| {
+            shortest(&Requirements {
+                rate_per_second: rate,
+                think_ns,
+                p99_ns,
+                ..Requirements::default()
+            })
+        };
+        assert_eq!(of(None, 0, None), SHORTEST);
+        assert_eq!(of(Some(100.0), 0, None), Duration::from_millis(400));
+        assert_eq!(of(Some(100_000.0), 1_000_000, Some(1e6)), Duration::from_millis(200));
+        assert_eq!(of(Some(1.0), 0, None), LONGEST);
+    }
+
+    #[test]
+    fn a_budget_holds_and_one_that_is_too_short_names_one_that_is_not() {
+        let (registry, host) = (ipcperf_builtin::builtin(), Host::read().expect("affinity"));
+        let all = request::block(standing(&registry)).expect("no knobs");
+        let planned = |wanted: &Requirements, budget: Duration| {
+            let slice = shortest(wanted).max(EXPLAINING);
+            let cells = cells((&all.0, &all.1), &host, wanted, slice, budget).expect("some");
+            within(budget, cells, wanted, 1)
+        };
+        let mut refused = 0;
+        for rate in [None, Some(30.0), Some(1000.0), Some(20_000.0)] {
+            let wanted =
+                Requirements { sizes: vec![64], rate_per_second: rate, ..Requirements::default() };
+            for seconds in [1, 3, 20, 60, 600] {
+                let budget = Duration::from_secs(seconds);
+                let text = match planned(&wanted, budget) {
+                    Ok(plan) => {
+                        let expected = plan.expected();
+                        assert!(expected <= budget, "{rate:?} in {seconds} s: {expected:?}");
+                        let is_short = plan.settings.rounds < FEWEST_ROUNDS as u64;
+                        let said = plan.short("an order");
+                        assert_eq!(said.is_some(), is_short, "{said:?}");
+                        said
+                    }
+                    Err(stop) => {
+                        refused += 1;
+                        Some(stop.to_string())
+                    }
+                };
+                let Some(text) = text else { continue };
+                assert!(text.contains("an order takes 6: --budget "), "{text}");
+                let enough = text.rsplit("--budget ").next().expect("one");
+                let enough: u64 = enough.split('s').next().expect("seconds").parse().expect(&text);
+                let plan = planned(&wanted, Duration::from_secs(enough)).expect("enough");
+                assert!(plan.settings.rounds >= FEWEST_ROUNDS as u64, "{rate:?}: {text}");
+            }
+        }
+        assert!(refused >= 2, "a second is too short for whatever is asked");
+    }
+}

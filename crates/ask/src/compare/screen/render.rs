@@ -1,0 +1,358 @@
+//! A comparison for people and programs: the verdicts, a picture of every ratio, and what each rests on.
+
+use super::in_a_sentence;
+use super::words::{
+    alone, at_least, basis, beside, briefly, cells, differing, figure, heads, moved, own_reason,
+    paired, ratio, ratio_head, rests_on, shared_reason, tally, verdict,
+};
+use crate::results::csv;
+use crate::results::document::put_below;
+use ipcperf_core::result::ResultSet;
+use ipcperf_core::result::{
+    COMPARISON_SCHEMA, CellComparison, Comparison, Difference, FigureComparison, Origin, Side,
+};
+use ipcperf_judge::{LoadError, damaged, times};
+use ipcperf_kit::document::{Document, Show, interrupted_after};
+use ipcperf_render::doc::{Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table, Tone};
+use ipcperf_render::svg::{Axis, Strip, StripRow};
+use ipcperf_render::text::{counted, join};
+use ipcperf_render::{Format, Output, Style};
+use std::io::{self, Write};
+
+/// What `compare` writes, as a document that is read and shown.
+#[derive(Debug)]
+pub struct ComparisonDocument(pub Comparison);
+
+impl Document for ComparisonDocument {
+    fn schema() -> &'static str {
+        COMPARISON_SCHEMA
+    }
+
+    fn load(text: &str) -> Result<Self, LoadError> {
+        let read = serde_json::from_str(text).map_err(|error| damaged(&error, text));
+        read.map(Self)
+    }
+
+    fn command(&self) -> &'static str {
+        "compare"
+    }
+
+    fn origin(&self) -> &Origin {
+        &self.0.origin
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.0.interrupted
+    }
+
+    fn stopped(&self) -> Option<String> {
+        stopped(&self.0)
+    }
+
+    fn show(&self, show: &Show<'_>, out: &mut dyn Write) -> io::Result<()> {
+        comparison(&self.0, show.format, show.style, out)
+    }
+}
+
+/// That a comparison or one of its sides was stopped, and how far it came.
+fn stopped(document: &Comparison) -> Option<String> {
+    if document.interrupted {
+        let rounds = document.comparisons.iter().flat_map(|one| &one.primary.rounds);
+        let planned = document.plan.as_ref().map_or(0, |plan| plan.rounds);
+        return Some(interrupted_after(rounds.max().copied().unwrap_or(0), planned));
+    }
+    let sides = [('A', &document.a), ('B', &document.b)];
+    let stopped = sides.into_iter().filter(|(_, side)| side.interrupted > 0);
+    let of = |(letter, side): (char, &Side)| {
+        format!("{} of {} of {letter}", side.interrupted, side.names.len())
+    };
+    let stopped: Vec<String> = stopped.map(of).collect();
+    (!stopped.is_empty()).then(|| {
+        let sides = stopped.join(" and ");
+        format!("INTERRUPTED before their plan was done: the runs of {sides}.")
+    })
+}
+
+/// Writes a comparison in one of the formats.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn comparison(
+    document: &Comparison,
+    format: Format,
+    style: &Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if format == Format::Csv {
+        return csv(document, out);
+    }
+    Output { document, rows: &document.comparisons, columns: &[] }.write(
+        format,
+        style,
+        out,
+        |style| doc(document, style),
+    )
+}
+
+/// Writes a page of two documents: the second next to the first, then all of the second.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn before_and_after(
+    document: &Comparison,
+    after: &ResultSet,
+    show: &Show<'_>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let style = Style::default().within(Format::Html);
+    let mut both = doc(document, &style);
+    put_below(&mut both, after, &Show { style: &style, ..*show });
+    both.write(Format::Html, &style, out)
+}
+
+fn tone(verdict: Difference) -> Tone {
+    match verdict {
+        Difference::Faster => Tone::Best,
+        Difference::Slower => Tone::Bad,
+        Difference::None => Tone::Plain,
+        Difference::CannotTell => Tone::Doubt,
+    }
+}
+
+/// Where the text beside a verdict begins: after the longest.
+const TEXT: usize = 15;
+
+/// A comparison for people.
+pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
+    let tally_words = format!("B vs A: {}", tally(&document.comparisons));
+    let sentence = in_a_sentence(document);
+    // A page begins with the answer; the last lines of a screen are what is copied.
+    let (headline, first, last) = match sentence {
+        Some(words) if style.pictures => {
+            (words.trim_end_matches('.').to_owned(), Some(tally_words), None)
+        }
+        words => (tally_words, None, words),
+    };
+    let mut doc = Doc::new(headline);
+    doc.stopped = stopped(document);
+    let [a, b] = [&document.a, &document.b].map(|side| side.names.join(", "));
+    let command = if document.programs.is_some() { "predict" } else { "compare" };
+    doc.title = format!("ipcperf {command}: {b} vs {a}");
+    let body = &mut doc.body;
+    body.lines(first.map(Line::from));
+    body.list(rests_on(document));
+    if let Some(chart) = ratios(document) {
+        body.chart(chart);
+    }
+    let (shown, left) = shown(document, style);
+    let shared = shared_reason(document);
+    let [tail, cpu] = heads(document).map(|(head, _)| head);
+    let columns = [
+        Column::text("cell"),
+        Column::number("A"),
+        Column::number("B"),
+        Column::number(ratio_head(document)),
+        Column::text("verdict"),
+        Column::text(tail),
+        Column::text(cpu),
+        Column::text("rests on"),
+    ];
+    let rows = shown.into_iter().map(|cell| row(document, cell, shared));
+    body.table(Table::new(columns, rows).layout(Layout::Cards));
+    if let Some(left) = left {
+        body.space();
+        body.say(Tone::Quiet, left);
+    }
+    for (letter, only) in alone(document) {
+        body.fold(format!("Only in {letter}: {}", only.len()), |body| {
+            body.list(only.iter().cloned());
+        });
+    }
+    if let Some(words) = not_confirmed(document) {
+        body.space();
+        body.say(Tone::Quiet, words);
+    }
+    if let Some(words) = last {
+        body.space();
+        body.say(Tone::Title, words);
+    }
+    doc
+}
+
+/// How many cells are not compared, since A and B have rounds of the screen alone.
+fn not_confirmed(document: &Comparison) -> Option<String> {
+    let count = document.not_confirmed.len() as u64;
+    (count > 0).then(|| {
+        format!(
+            "Not compared: {} with rounds of the screen alone (survey --all-equal measures all cells alike).",
+            counted(count, "cell")
+        )
+    })
+}
+
+/// Ratios that are drawn; all of them are in the table.
+const DRAWN: usize = 40;
+
+/// Each ratio with its interval over one axis, and where rounds are paired every round as a point. Differences come first.
+fn ratios(document: &Comparison) -> Option<Chart> {
+    let is_claim = |cell: &CellComparison| {
+        matches!(cell.primary.verdict, Difference::Faster | Difference::Slower)
+    };
+    let row = |cell: &CellComparison| {
+        let one = &cell.primary;
+        let paired = one.rounds.len() == 1 && one.a_rounds.len() == one.b_rounds.len();
+        let rounds = one.a_rounds.iter().zip(&one.b_rounds).filter(|_| paired);
+        let value = one.ratio.value?;
+        Some(StripRow {
+            label: cells(cell),
+            link: None,
+            rounds: rounds.map(|(a, b)| b / a).collect(),
+            value,
+            interval: one.ratio.ci95,
+            words: format!("{} {}", times(value), one.verdict),
+            is_best: is_claim(cell),
+        })
+    };
+    let mut ordered: Vec<&CellComparison> = document.comparisons.iter().collect();
+    ordered.sort_by_key(|cell| !is_claim(cell));
+    let mut rows: Vec<StripRow> = ordered.into_iter().filter_map(row).collect();
+    let more = rows.len().saturating_sub(DRAWN);
+    rows.truncate(DRAWN);
+    if rows.is_empty() {
+        return None;
+    }
+    let count = counted(rows.len() as u64, "cell");
+    let label = format!("B over A of {count}: {}.", tally(&document.comparisons));
+    let more = match more {
+        0 => String::new(),
+        more => format!(" {more} more are in the table."),
+    };
+    Some(Chart {
+        title: "B over A".to_owned(),
+        note: format!(
+            "Left of 1x the figure of B is smaller: better for a time, worse for a rate. The line is the ratio, the bar its \
+             95 % interval; points are rounds in which both were measured.{more}"
+        ),
+        picture: Some(Picture::Strip(Strip { label, axis: Axis::plain("", factor), rows })),
+        ..Chart::default()
+    })
+}
+
+/// A factor at an axis.
+fn factor(value: f64) -> String {
+    let digits = format!("{value:.3}");
+    format!("{}x", digits.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// A cell of B against that of A; `shared` is the reason that holds for all cells.
+fn row(document: &Comparison, cell: &CellComparison, shared: Option<&str>) -> Row {
+    let one = &cell.primary;
+    let [a, b] = [one.a_value, one.b_value].map(|value| figure(one, value));
+    let least = at_least(one).unwrap_or_default();
+    let reason = own_reason(one, shared).unwrap_or_default();
+    let differs: Vec<String> = differing(&cell.factors).collect();
+    let differs = match differs.as_slice() {
+        [] => String::new(),
+        all => format!("differs: {}", all.join("; ")),
+    };
+    let others = beside(document, cell)
+        .map(|(name, other)| (name, other.map(|one| (briefly(document, one), one))));
+    let cells_of_others =
+        others.each_ref().map(|(_, other)| other.as_ref().map_or("", |(words, _)| words.as_str()));
+    let verdict = Cell::from(Line::new(tone(one.verdict), verdict(document, one)))
+        .below(Tone::Quiet, &least)
+        .below(Tone::Quiet, reason)
+        .below(Tone::Quiet, &differs);
+    let [tail, cpu] = cells_of_others.map(Cell::from);
+    let row = [
+        Cell::from(cells(cell)),
+        Cell::from(a.as_str()),
+        Cell::from(b.as_str()),
+        Cell::from(ratio(one)),
+        verdict,
+        tail,
+        cpu,
+        Cell::from(basis(one)),
+    ];
+    let is_confounded = !document.confounded_by.is_empty() && one.verdict != Difference::CannotTell;
+    let confounded = match is_confounded {
+        true => format!("CONFOUNDED by {}", join(&document.confounded_by)),
+        false => String::new(),
+    };
+    let beside = others.into_iter().filter_map(|(name, other)| {
+        let (words, other) = other?;
+        // What doubts the primary figure has been said.
+        let is_own = other.doubted && !one.doubted;
+        let why = if is_own { format!(": {}", other.reason) } else { String::new() };
+        Some((Tone::Plain, format!("{name} {words}{why}")))
+    });
+    let lines = [
+        (Tone::Doubt, confounded),
+        (Tone::Plain, format!("{a} -> {b} ({}), medians over rounds", moved(one))),
+        (Tone::Plain, format!("B/A {} {}", ratio(one), paired(document))),
+        (Tone::Plain, least),
+        (Tone::Plain, reason.to_owned()),
+        (Tone::Quiet, basis(one)),
+    ];
+    let lines = lines.into_iter().chain(beside).chain([(Tone::Quiet, differs)]);
+    let lines = lines.filter(|(_, words)| !words.is_empty());
+    let lines = lines.map(|(tone, words)| Line::new(tone, words).after(" ".repeat(TEXT)));
+    let first = Line::new(tone(one.verdict), cells(cell)).after(format!("{:TEXT$}", one.verdict));
+    Row::new(row).card([first].into_iter().chain(lines))
+}
+
+/// So many cells are shown where nothing is claimed of more.
+const CELLS: usize = 20;
+
+/// The cells that are shown unless all are asked for: those of which something is claimed and the first others, in their
+/// order. And what is to be said of the rest.
+fn shown<'a>(document: &'a Comparison, style: &Style) -> (Vec<&'a CellComparison>, Option<String>) {
+    let is_claim =
+        |one: &FigureComparison| matches!(one.verdict, Difference::Faster | Difference::Slower);
+    let is_claimed =
+        |one: &&CellComparison| [&one.primary].into_iter().chain(&one.secondary).any(is_claim);
+    let all = &document.comparisons;
+    let mut others = if style.is_whole() {
+        all.len()
+    } else {
+        CELLS.saturating_sub(all.iter().filter(is_claimed).count())
+    };
+    let is_shown = |one: &&CellComparison| {
+        let is_other = !is_claimed(one);
+        let is_shown = !is_other || others > 0;
+        others = others.saturating_sub(usize::from(is_other));
+        is_shown
+    };
+    let (shown, left): (Vec<_>, Vec<_>) = all.iter().partition(is_shown);
+    let words = || {
+        let more = counted(left.len() as u64, "more cell");
+        format!("{more} without a claim: {} (-v shows them)", tally(left.iter().copied()))
+    };
+    let words = (!left.is_empty()).then(words);
+    (shown, words)
+}
+
+/// One line for each figure of each cell.
+fn csv(document: &Comparison, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "a,b,metric,a_value,b_value,ratio,low,high,verdict,at_least,reason")?;
+    for cell in &document.comparisons {
+        for one in [&cell.primary].into_iter().chain(&cell.secondary) {
+            let [low, high] = one.ratio.ci95.map_or([None, None], |ci| ci.map(Some));
+            let columns = [
+                cell.a.clone(),
+                cell.b.clone(),
+                one.metric.clone(),
+                csv::number(one.a_value),
+                csv::number(one.b_value),
+                csv::number(one.ratio.value),
+                csv::number(low),
+                csv::number(high),
+                verdict(document, one),
+                csv::number(one.at_least),
+                one.reason.clone(),
+            ];
+            csv::line(columns, out)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,73 @@
+//! What is shown of a comparison of many cells.
+
+use super::*;
+use ipcperf_testing::sound::{is_sound, spoiled};
+
+/// Of a survey beside another one every claim is shown, however late it comes, and of the rest the first cells.
+#[test]
+fn of_many_cells_the_claims_are_shown_and_the_rest_is_counted() {
+    let side = |first: f64| {
+        let nanos = |at: usize| if at == 22 { first } else { 10_000.0 };
+        let cell = |at: usize| {
+            let mut cell = around("pipe", nanos(at), 0.002);
+            cell.key.size_bytes = at as u64;
+            cell.id = format!("pipe ping-pong {at}B");
+            cell
+        };
+        [recorded("x.json", (0..23).map(cell).collect())]
+    };
+    let document = compare_files(&side(10_000.0), &side(20_000.0), &terms()).expect("comparable");
+    let cells = |shown: &str| {
+        let (above, _) = shown.split_once("Largest difference").unwrap();
+        above.matches("ping-pong").count()
+    };
+    for format in [Format::Table, Format::Markdown] {
+        let shown = text(&document, format);
+        assert_eq!(cells(&shown), 20, "{shown}");
+        assert!(
+            shown.contains("SLOWER         pipe ping-pong 22B") || format == Format::Markdown,
+            "{shown}"
+        );
+        assert!(shown.contains("3 more cells without a claim: 3 CAN'T TELL"), "{shown}");
+        let style = Style { verbose: true, ..Style::default() };
+        let shown = in_style(&document, format, &style);
+        assert!(cells(&shown) == 23 && !shown.contains("more cells"), "{shown}");
+    }
+}
+
+#[test]
+fn what_holds_of_every_cell_is_said_once() {
+    let side = |name: &str, grade: &str| {
+        let cells = ["pipe", "fifo", "tcp"].map(|name| around(name, 10_000.0, 0.01));
+        let mut set = sample::set(cells.to_vec());
+        set.noise.grade = grade.to_owned();
+        [sample::recorded(name, &set)]
+    };
+    let document = files(&side("old.json", "B"), &side("new.json", "F"));
+    for format in [Format::Table, Format::Markdown, Format::Html] {
+        let shown = text(&document, format);
+        assert_eq!(shown.matches("B has the noise grade F").count(), 1, "{shown}");
+        assert!(shown.contains("Of every cell: B has the noise grade F."), "{shown}");
+    }
+    let one = compare_files(
+        &[recorded("old.json", vec![around("pipe", 10_000.0, 0.01)])],
+        &side("new.json", "F"),
+        &terms(),
+    );
+    assert!(!text(&one.expect("comparable"), Format::Table).contains("Of every cell"));
+}
+
+#[test]
+fn a_page_has_every_verdict_with_what_it_rests_on_and_no_text_of_it_is_markup() {
+    let page = |document: &Comparison| text(document, Format::Html);
+    let document = mixed();
+    let shown = page(&document);
+    is_sound(&shown);
+    for cell in &document.comparisons {
+        let verdict = cell.primary.verdict.name().replace('\'', "&#39;");
+        let told = format!("{verdict}</span>");
+        assert!(shown.contains(&cell.a) && shown.contains(&told), "{} {told}", cell.a);
+    }
+    assert!(shown.contains("Only in A: 1"), "{shown}");
+    is_sound(&page(&serde_json::from_value(spoiled(&document)).unwrap()));
+}

@@ -1,0 +1,266 @@
+//! What a run or a comparison says in one sentence, which people copy.
+
+use crate::results::chapters::is_comparable;
+use crate::results::fittest::{Fitness, fitness};
+use ipcperf_core::result::{Cell, CellComparison, Comparison, Difference, ResultSet, Status};
+use ipcperf_core::units::format_size;
+use ipcperf_core::{Offered, OptionSet, Placement};
+use ipcperf_judge::figures;
+use ipcperf_judge::{
+    MetricKind, Reading, Relation, Relations, lost_its_rounds, margin, percent, short_name,
+};
+use ipcperf_kit::document::Specs;
+use ipcperf_render::text::{in_groups, join};
+use ipcperf_stats::{FEWEST_ROUNDS, Factor, Interval};
+
+/// More sentences than this are no summary.
+const MOST_SENTENCES: usize = 4;
+
+type Frame<'a> = (String, bool, Option<&'a str>);
+
+/// What cells must have in common to stand in one sentence: all but the mechanism and its knobs. What burns CPUs is not
+/// set beside what sleeps, nor what was timed in batches beside single operations.
+fn frame(cell: &Cell) -> Frame<'_> {
+    let mut key = cell.key.clone();
+    let burns = key.wait.burns_cpu();
+    key.mechanism = String::new();
+    let mode = cell.timing.as_ref().map(|timing| timing.mode.as_str());
+    (key.words(&OptionSet::default()), burns, mode)
+}
+
+/// ` (64 B, two CPUs)`.
+fn place(cell: &Cell) -> String {
+    let size = Some(cell.key.size_bytes).filter(|size| *size > 0).map(format_size);
+    let cpus = match cell.key.placement {
+        place if place.is_one_cpu() => "one CPU",
+        Placement::Free => "any CPUs",
+        Placement::OneEnd { .. } => "one end pinned",
+        _ => "two CPUs",
+    };
+    let words = size.into_iter().chain([cpus.to_owned()]).chain(cell.key.load.words());
+    format!(" ({})", words.collect::<Vec<_>>().join(", "))
+}
+
+/// The sentences of a run: how the cells of each question compare with its reference. Empty if there is nothing to compare.
+#[must_use]
+pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
+    if set.invocation.plan.command != "run" {
+        return Vec::new();
+    }
+    // Shares of what each mechanism does at most are no common load.
+    let is_common = |cell: &&Cell| !matches!(cell.key.load.rate, Some(Offered::OfPeak(_)));
+    // The table says why a cell has no figure, or no place.
+    let has_figure = |cell: &&Cell| cell.figure().is_some_and(|figure| figure.value.is_some());
+    let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified);
+    let measured = measured.filter(is_common).filter(has_figure).filter(|one| is_comparable(one));
+    let measured = measured.filter(|cell| !lost_its_rounds(cell));
+    let mut frames = in_groups(measured.map(|cell| (frame(cell), cell)));
+    frames.retain(|(_, cells)| cells.len() > 1);
+    match frames.as_slice() {
+        [] => Vec::new(),
+        few if few.len() <= MOST_SENTENCES => {
+            few.iter().map(|(_, cells)| sentence(cells, set, specs)).collect()
+        }
+        many => {
+            let key = &many[0].1[0].key;
+            vec![format!(
+                "{} groups of cells were compared, too many for sentences; of one: ipcperf report FILE -p {} -s {} \
+                 --place {}",
+                many.len(),
+                key.pattern,
+                key.size_bytes,
+                key.placement
+            )]
+        }
+    }
+}
+
+/// `tcp is 1.5x slower [1.4, 1.6] than unix-stream (64 B, two CPUs); pipe is as fast (within 10 %); splice is undecided
+/// (0.90x to 1.15x)`: how each cell compares with the reference, or why that is open.
+fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
+    let place = place(cells[0]);
+    let kind = MetricKind::of(cells[0].key.pattern);
+    let mut cells: Vec<(&Cell, Reading)> =
+        cells.iter().filter_map(|cell| Some((*cell, kind.reading(cell, &set.clock)?))).collect();
+    // Cells without a ratio stay in this order, whichever cell was asked for first.
+    cells.sort_by(|(a, own), (b, other)| {
+        kind.order(own.value, other.value).then_with(|| short_name(a).cmp(&short_name(b)))
+    });
+    let fit = |cell: &Cell| fitness(specs(&cell.key.mechanism));
+    let margin = margin(&set.invocation.plan);
+    let Some(relations) = Relations::of(kind, &cells, fit, margin) else {
+        return "Nothing to compare: no cell has a figure.".to_owned();
+    };
+    let relations = relations.at_grade(&set.noise.grade);
+    let reference = short_name(cells[relations.reference()].0);
+    let order = relations.order().into_iter().filter(|at| *at != relations.reference());
+    let other = |at: usize| Other {
+        name: short_name(cells[at].0),
+        relation: relations.relation(at),
+        fitness: fit(cells[at].0),
+    };
+    let others: Vec<Other> = order.map(other).collect();
+    if others.iter().all(|one| matches!(one.relation, Relation::TooFewPairs(_))) {
+        let pairs = others.iter().filter_map(|one| match one.relation {
+            Relation::TooFewPairs(pairs) => Some(pairs),
+            _ => None,
+        });
+        let most = pairs.max().unwrap_or(0);
+        return format!(
+            "Too few rounds to compare{place}: it takes {FEWEST_ROUNDS}, and {most} count (--rounds)."
+        );
+    }
+    if others.iter().any(|one| matches!(one.relation, Relation::ControlFails(_))) {
+        return format!("Undecided{place}: {reference} measured twice differs from itself.");
+    }
+    let clauses = clauses(&others, &reference, &place, margin);
+    match clauses.is_empty() {
+        true => format!("Nothing was confirmed{place}: the screen alone measured these cells."),
+        false => format!("{}.", clauses.join("; ")),
+    }
+}
+
+/// A cell and its relation to the reference.
+struct Other {
+    name: String,
+    relation: Relation,
+    fitness: Fitness,
+}
+
+/// More names than this in one clause are counted.
+const MOST_NAMES: usize = 3;
+
+/// Those that a clause names: the fittest, which people choose between, in the order of their ratios.
+fn named<'a>(found: &[&'a Other]) -> Vec<&'a Other> {
+    let mut fittest: Vec<usize> = (0..found.len()).collect();
+    fittest.sort_by_key(|at| found[*at].fitness);
+    fittest.truncate(MOST_NAMES);
+    fittest.sort_unstable();
+    fittest.into_iter().map(|at| found[at]).collect()
+}
+
+/// How the others compare with the reference, the differences first. The first clause names the reference and the place.
+fn clauses(others: &[Other], reference: &str, place: &str, margin: f64) -> Vec<String> {
+    let of = |is: &dyn Fn(Relation) -> bool| -> Vec<&Other> {
+        others.iter().filter(|other| is(other.relation)).collect()
+    };
+    let faster = of(&Relation::is_faster);
+    let slower = of(&Relation::is_slower);
+    let as_fast = of(&Relation::is_as_fast);
+    let screened = of(&|one| one == Relation::Unconfirmed);
+    let undecided = of(&|one| one.word() == "undecided");
+    let mut clauses = Vec::new();
+    for (way, found) in [("faster", &faster), ("slower", &slower)] {
+        let than = |is_first| match is_first {
+            true => format!(" than {reference}{place}"),
+            false => String::new(),
+        };
+        let words = |at: usize, Other { name, relation, .. }: &Other| {
+            let words = relation.words(margin);
+            match at {
+                0 => format!("{name} is {words}{}", than(clauses.is_empty())),
+                _ => format!("{name} {}", words.replacen(&format!(" {way}"), "", 1)),
+            }
+        };
+        let named = named(found).into_iter().enumerate();
+        let named: Vec<String> = named.map(|(at, one)| words(at, one)).collect();
+        let clause = match found.len().saturating_sub(MOST_NAMES) {
+            0 => join(&named),
+            more => format!("{}, and {more} more {} {way}", named.join(", "), are(more)),
+        };
+        clauses.extend((!named.is_empty()).then_some(clause));
+    }
+    if !as_fast.is_empty() {
+        let (who, within) = (counted(&as_fast), percent(margin));
+        clauses.push(match clauses.is_empty() {
+            true => format!("{who} as fast as {reference} within {within}{place}"),
+            false => format!("{who} as fast (within {within})"),
+        });
+    }
+    if !undecided.is_empty() {
+        let why = |Other { name, relation, .. }: &Other| {
+            let words = relation.words(margin);
+            format!("{name} ({})", words.trim_start_matches("undecided: "))
+        };
+        let named: Vec<String> = named(&undecided).into_iter().map(why).collect();
+        let named = match undecided.len().saturating_sub(MOST_NAMES) {
+            0 => join(&named),
+            more => format!("{} and {more} more", named.join(", ")),
+        };
+        clauses.push(match (clauses.is_empty(), undecided.as_slice()) {
+            (true, _) => format!("Undecided against {reference}{place}: {named}"),
+            (false, [Other { name, .. }]) => {
+                named.replacen(name, &format!("{name} is undecided"), 1)
+            }
+            (false, _) => format!("undecided are {named}"),
+        });
+    }
+    if !screened.is_empty() && !clauses.is_empty() {
+        let more = screened.len();
+        clauses.push(format!(
+            "{more} more {} only in the screen",
+            if more == 1 { "was" } else { "were" }
+        ));
+    }
+    clauses
+}
+
+/// `fifo is`, `fifo and tcp are`, `9 others are`.
+fn counted(some: &[&Other]) -> String {
+    let names: Vec<String> = some.iter().map(|other| other.name.clone()).collect();
+    match names.len() {
+        count if count > MOST_NAMES => format!("{count} others are"),
+        count => format!("{} {}", join(&names), are(count)),
+    }
+}
+
+fn are(count: usize) -> &'static str {
+    if count == 1 { "is" } else { "are" }
+}
+
+/// The sentence of a comparison: the faster side beside the slower one, of the cell that differs most, or why there is none.
+#[must_use]
+pub(crate) fn comparison(document: &Comparison) -> Option<String> {
+    let least = |one: &&CellComparison| one.primary.at_least.unwrap_or(0.0);
+    let cells = &document.comparisons;
+    let most = cells.iter().max_by(|a, b| least(a).total_cmp(&least(b)))?;
+    let one = &most.primary;
+    if cells.len() > 1 && one.at_least.is_none() {
+        return Some(format!("No certain difference in any of {} cells.", cells.len()));
+    }
+    let (a, b): (Vec<&str>, Vec<&str>) = (most.a.split(' ').collect(), most.b.split(' ').collect());
+    let common = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let place = match a[a.len() - common..].join(" ") {
+        place if place.is_empty() => place,
+        place => format!(" ({place})"),
+    };
+    // Of two documents or programs it is the sides that differ.
+    let side = |own: &[&str], names: &[String]| match own.len() - common {
+        0 => join(names),
+        count => own[..count].join(" "),
+    };
+    let (a, b) = (side(&a, &document.a.names), side(&b, &document.b.names));
+    let (faster, slower) = if one.verdict == Difference::Faster { (&b, &a) } else { (&a, &b) };
+    let words = match one.verdict {
+        Difference::Faster | Difference::Slower => {
+            let (ratio, [low, high]) = (one.ratio.value?, one.ratio.ci95?);
+            let times = |ratio: f64| ratio.max(1.0 / ratio);
+            let interval =
+                Interval { low: times(low).min(times(high)), high: times(low).max(times(high)) };
+            let factor = figures::factor(Factor { ratio: times(ratio), interval });
+            format!("{faster} is {factor} faster than {slower}{place}")
+        }
+        Difference::None => {
+            format!("{b} is as fast as {a} to within {}{place}", percent(one.margin))
+        }
+        Difference::CannotTell => {
+            format!("Cannot tell whether {b} or {a} is faster{place}: {}", one.reason)
+        }
+    };
+    let confounded = match document.confounded_by.as_slice() {
+        [] => String::new(),
+        names => format!("; they also differ in {}", join(names)),
+    };
+    let most = if cells.len() > 1 { "Largest difference: " } else { "" };
+    Some(format!("{most}{}{confounded}.", words.trim_end_matches('.')))
+}

@@ -1,0 +1,89 @@
+//! Several cells over time: what became of each.
+
+use super::over_time::{COLUMNS, Latest, Trend};
+use ipcperf_render::doc::{Column, Doc, Line, Row, Table, Tone};
+use ipcperf_render::text::{counted, each_once, in_groups, join};
+use ipcperf_render::{Format, Output, Style};
+use std::io::{self, Write};
+
+/// Writes cells over time: one with its chart, several as a list in which those that changed come first. Rows (CSV, JSON)
+/// are the points of all of them.
+///
+/// # Errors
+/// `out` refuses the bytes.
+pub fn trends(all: &[Trend], format: Format, style: &Style, out: &mut dyn Write) -> io::Result<()> {
+    let points: Vec<_> = all.iter().flat_map(Trend::points).collect();
+    Output { document: &points, rows: &points, columns: COLUMNS }.write(
+        format,
+        style,
+        out,
+        |style| match all {
+            [one] => one.doc(style),
+            _ => doc(all, style),
+        },
+    )
+}
+
+fn doc(all: &[Trend], style: &Style) -> Doc {
+    let of = |is_it: fn(Latest) -> bool| -> Vec<&Trend> {
+        all.iter().filter(|trend| is_it(trend.latest())).collect()
+    };
+    let changed = of(|latest| matches!(latest, Latest::Changed(_)));
+    let lost = of(|latest| matches!(latest, Latest::Lost(_)));
+    let unchanged = of(|latest| latest == Latest::Unchanged);
+    let others = of(|latest| matches!(latest, Latest::Absent | Latest::TooFew));
+    let mut doc = Doc::new(headline(changed.len(), unchanged.len(), lost.len()));
+    doc.title = "ipcperf trend".to_owned();
+    let body = &mut doc.body;
+    let row = |trend: &&Trend| {
+        let tone = match trend.latest() {
+            Latest::Changed(_) => Tone::Doubt,
+            Latest::Lost(_) => Tone::Bad,
+            _ => Tone::Plain,
+        };
+        let count = trend.compared().to_string();
+        let [latest, before] = trend.figures();
+        Row::new([trend.cell().to_owned(), trend.change(), latest, before, count]).tone(tone)
+    };
+    let columns = [
+        Column::text("cell"),
+        Column::text("change"),
+        Column::number("latest"),
+        Column::number("before"),
+        Column::number("documents").rank(1),
+    ];
+    let (left, rest) = if style.verbose { (0, others.as_slice()) } else { (others.len(), &[][..]) };
+    let listed = changed.iter().chain(&lost).chain(&unchanged).chain(rest);
+    body.table(Table::new(columns, listed.map(row)));
+    if left > 0 {
+        let cells = counted(left as u64, "cell");
+        let why = "with fewer than two figures that can be compared, or none in the latest result";
+        body.say(Tone::Quiet, format!("Not listed: {cells} {why} (-v lists them)."));
+    }
+    if !all.is_empty() {
+        body.say(Tone::Quiet, "--cell CELL shows one of them with its chart.");
+    }
+    let out = in_groups(each_once(all.iter().flat_map(Trend::other_results)));
+    body.section("Left out", |body| {
+        body.list(out.into_iter().map(|(why, names)| {
+            let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+            Line::new(Tone::Doubt, format!("{}: {why}", join(&names)))
+        }));
+    });
+    doc
+}
+
+/// How many cells changed, and how many lost their figure.
+fn headline(changed: usize, unchanged: usize, lost: usize) -> String {
+    let cells = counted((changed + unchanged) as u64, "cell");
+    let mut words = match (changed, unchanged) {
+        (0, 0) => "No cell has two figures that can be compared".to_owned(),
+        (0, _) => format!("No change is shown in {cells}"),
+        (changed, _) => format!("A change is shown in {changed} of {cells}"),
+    };
+    if lost > 0 {
+        let its = if lost == 1 { "its figure" } else { "their figures" };
+        words += &format!("; {} lost {its}", counted(lost as u64, "cell"));
+    }
+    words
+}
