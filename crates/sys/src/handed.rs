@@ -8,6 +8,7 @@
 use crate::control::Control;
 use crate::seccomp::HandsOver;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 use std::fs;
 use std::io;
@@ -77,9 +78,22 @@ impl Promise {
     /// It was not started.
     pub fn listener(self) -> io::Result<Listener> {
         let fd = self.0.receive(Some(Instant::now()))?.fds.pop();
-        fd.map(|fd| Listener(Rc::new(fd))).ok_or_else(|| io::ErrorKind::NotFound.into())
+        let fd = fd.ok_or(io::ErrorKind::NotFound)?;
+        // SAFETY: takes a number. Kernels before Linux 6.6 refuse it, and then each wake-up takes the scheduler's choice of a
+        // CPU; the program waits meanwhile, so its own CPU is free.
+        let _ = unsafe {
+            libc::ioctl(fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP)
+        };
+        Ok(Listener(Rc::new(fd)))
     }
 }
+
+/// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` (`linux/seccomp.h`): the watch is woken on the CPU of the program, and the other way
+/// round.
+const SYNC_WAKE_UP: u64 = 1;
+
+/// `PIDFD_THREAD` (`linux/pidfd.h`, Linux 6.9): a thread that is not the first one of its process.
+const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());
 
 /// Where the calls of a program and of all that it starts arrive. Without one they fail with `ENOSYS`.
 #[derive(Debug)]
@@ -103,6 +117,10 @@ pub struct PendingCall {
     id: u64,
     /// The process that makes it.
     pub pid: u32,
+    /// The thread that makes it. The first thread of a process may have ended, and then only the others can be looked at.
+    pub thread: u32,
+    /// None where the kernel or a sandbox refuses it.
+    process: Option<Rc<OwnedFd>>,
     /// Its number, native.
     pub number: i64,
     /// Its arguments.
@@ -143,9 +161,11 @@ impl Listener {
         if control(&self.0, libc::SECCOMP_IOCTL_NOTIF_RECV, &mut told)?.is_none() {
             return Ok(Received::Nothing);
         }
-        let Some(pid) = process_of(told.pid) else { return Ok(Received::Nothing) };
+        let Some((pid, process)) = process_of(told.pid) else { return Ok(Received::Nothing) };
         let (id, number, args) = (told.id, i64::from(told.data.nr), told.data.args);
-        let call = PendingCall { listener: Rc::clone(&self.0), id, pid, number, args };
+        let (listener, thread) = (Rc::clone(&self.0), told.pid);
+        let process = process.map(Rc::new);
+        let call = PendingCall { listener, id, pid, thread, process, number, args };
         // The number may be that of another process by now, unless the call still waits.
         Ok(if call.waits() { Received::Call(call) } else { Received::Nothing })
     }
@@ -168,10 +188,19 @@ fn control<T>(listener: &OwnedFd, what: libc::Ioctl, told: &mut T) -> io::Result
     }
 }
 
-/// The process that a thread belongs to.
-fn process_of(thread: u32) -> Option<u32> {
+/// The process that a thread belongs to. That of most is found without `/proc`, which takes ten times as long: only the first
+/// thread of a process can be opened as one.
+fn process_of(thread: u32) -> Option<(u32, Option<OwnedFd>)> {
+    if let Ok(process) = opened(thread, PidfdFlags::empty()) {
+        return Some((thread, Some(process)));
+    }
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+    let pid = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()?;
+    Some((pid, opened(pid, PidfdFlags::empty()).ok()))
+}
+
+fn opened(pid: u32, flags: PidfdFlags) -> Result<OwnedFd, Errno> {
+    pidfd_open(Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)?, flags)
 }
 
 impl PendingCall {
@@ -241,9 +270,27 @@ impl PendingCall {
     /// # Errors
     /// It has none with this number, or may not be looked at.
     pub fn descriptor(&self, fd: RawFd) -> io::Result<OwnedFd> {
-        let pid = Pid::from_raw(self.pid.cast_signed()).ok_or(io::ErrorKind::NotFound)?;
-        let process = pidfd_open(pid, PidfdFlags::empty())?;
-        Ok(pidfd_getfd(process, fd, PidfdGetfdFlags::empty())?)
+        let taken = match &self.process {
+            Some(process) => pidfd_getfd(process, fd, PidfdGetfdFlags::empty()),
+            None => {
+                let process = opened(self.pid, PidfdFlags::empty())?;
+                pidfd_getfd(process, fd, PidfdGetfdFlags::empty())
+            }
+        };
+        match taken {
+            // The first thread has ended, and has no descriptors any more.
+            Err(Errno::BADF | Errno::SRCH) if self.thread != self.pid => {
+                let thread = opened(self.thread, THREAD)?;
+                Ok(pidfd_getfd(thread, fd, PidfdGetfdFlags::empty())?)
+            }
+            other => Ok(other?),
+        }
+    }
+
+    /// The process that makes the call, where the kernel lets it be opened: it is readable once that has ended.
+    #[must_use]
+    pub const fn process(&self) -> Option<&Rc<OwnedFd>> {
+        self.process.as_ref()
     }
 
     /// Bytes of its memory.
@@ -257,7 +304,7 @@ impl PendingCall {
         // SAFETY: see the module; `ours` covers `bytes`.
         let read = unsafe {
             libc::process_vm_readv(
-                self.pid.cast_signed(),
+                self.thread.cast_signed(),
                 &raw const ours,
                 1,
                 &raw const theirs,
@@ -278,7 +325,7 @@ impl PendingCall {
         // SAFETY: see the module; the kernel only reads `bytes`.
         let written = unsafe {
             libc::process_vm_writev(
-                self.pid.cast_signed(),
+                self.thread.cast_signed(),
                 &raw const ours,
                 1,
                 &raw const theirs,

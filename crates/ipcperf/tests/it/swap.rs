@@ -192,6 +192,57 @@ print(domain(l), domain(c))
     assert_eq!(ended.stdout.trim(), format!("{UNIX} {UNIX}"), "{}", ended.stderr);
 }
 
+/// However a program holds its epolls: two at once, one under another number, one that a child inherits, and one that is closed.
+#[test]
+fn every_epoll_that_watches_a_socket_watches_its_successor() {
+    let text = "
+import os
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
+def connects(*epolls):
+    c = socket.socket()
+    for e in epolls: e.register(c.fileno(), select.EPOLLIN)
+    c.connect(at); a, _ = l.accept(); a.sendall(b'x')
+    return domain(c) + ' ' + str([e.poll(60) == [(c.fileno(), select.EPOLLIN)] for e in epolls])
+one = select.epoll(); print(connects(one))
+two = select.epoll(); print(connects(one, two))
+moved = os.dup(two.fileno()); two.close(); two = select.epoll.fromfd(moved); print(connects(two))
+one.close(); three = select.epoll(); print(connects(two, three), flush=True)
+if os.fork() == 0:
+    l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
+    print(connects(three, select.epoll()), flush=True); os._exit(0)
+os.wait()
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    let told =
+        [1, 2, 1, 2, 2].map(|epolls| format!("{UNIX} [{}]\n", ["True"; 2][..epolls].join(", ")));
+    assert_eq!(ended.stdout, told.concat(), "{}", ended.stderr);
+}
+
+/// A program with a thousand descriptors, and an epoll that watches half of them, connects as fast as one with a few.
+#[test]
+fn a_connection_takes_as_long_with_a_thousand_descriptors() {
+    let text = "
+import os, resource
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 2000), hard))
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
+e = select.epoll()
+def fastest():
+    took = []
+    for _ in range(60):
+        c = socket.socket(); begin = time.perf_counter(); c.connect(at); took.append(time.perf_counter() - begin)
+        c.close(); l.accept()[0].close()
+    return min(took)
+few = fastest(); kept = [os.pipe() for _ in range(500)]
+for reads, _ in kept: e.register(reads, select.EPOLLIN)
+many = fastest()
+print(domain(l), round(1e6 * few), round(1e6 * many), many < 5 * few)
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    assert!(ended.stdout.starts_with(UNIX), "{}{}", ended.stdout, ended.stderr);
+    assert!(ended.stdout.trim().ends_with("True"), "us with few and with many: {}", ended.stdout);
+}
+
 /// More connect than there is room for: each waits until there is.
 const FULL: &str = "
 l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(0)

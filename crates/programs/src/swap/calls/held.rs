@@ -4,18 +4,23 @@
 //! Calls that `rustix` does not have get numbers and structures that live through them.
 
 use ipcperf_sys::handed::PendingCall;
+use rustix::event::{PollFd, PollFlags, Timespec, epoll};
+use rustix::fs::OFlags;
 use rustix::net::sockopt;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 use std::fs;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
+use std::rc::Rc;
 
 /// Puts a socket in the place of the one that a call is about, where it is watched as that was.
-pub(super) fn exchange(call: &PendingCall, state: &State, socket: OwnedFd) -> io::Result<()> {
-    for watch in &state.watches {
+pub(super) fn exchange(call: &PendingCall, epolls: &mut Epolls, socket: OwnedFd) -> io::Result<()> {
+    for watch in epolls.watching(call)? {
         watch.add(call, &socket)?;
     }
-    call.install(socket.as_fd(), call.fd(), state.closes_on_exec)
+    call.install(socket.as_fd(), call.fd(), closes_on_exec(call)?)
 }
 
 /// `SO_BUF_LOCK` and its `SOCK_SNDBUF_LOCK` and `SOCK_RCVBUF_LOCK` (`asm-generic/socket.h`, `linux/socket.h`): which buffers a
@@ -42,49 +47,191 @@ pub(super) fn copy_buffers(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// How a program holds a descriptor.
-pub(super) struct State {
-    closes_on_exec: bool,
-    pub(super) is_nonblocking: bool,
-    watches: Vec<EpollWatch>,
+/// Whether a descriptor is closed on `execve(2)`. It is a fact of the descriptor, not of the file, so that only `/proc` tells.
+fn closes_on_exec(call: &PendingCall) -> io::Result<bool> {
+    let told = fs::read_to_string(format!("/proc/{}/fdinfo/{}", call.thread, call.fd()))?;
+    let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|octal| i32::from_str_radix(octal.trim(), 8).ok());
+    Ok(flags.ok_or(io::ErrorKind::InvalidData)? & libc::O_CLOEXEC != 0)
+}
+
+/// Whether calls on a file do not wait: a fact of the file, so that ours tells of the program's.
+pub(super) fn is_nonblocking(file: &OwnedFd) -> io::Result<bool> {
+    Ok(rustix::fs::fcntl_getfl(file)?.contains(OFlags::NONBLOCK))
+}
+
+/// The epolls of the programs. Their creation is handed over, so that a program's descriptors are looked through only once, when
+/// it first binds or connects: with more descriptors a connection does not take longer.
+#[derive(Debug, Default)]
+pub(super) struct Epolls(HashMap<u32, ProgramEpolls>);
+
+/// The epolls of a process.
+#[derive(Debug)]
+struct ProgramEpolls {
+    process: Rc<OwnedFd>,
+    numbers: BTreeSet<RawFd>,
+}
+
+/// As many processes may be known before those that have ended are forgotten.
+const KNOWN_PROCESSES: usize = 64;
+
+impl Epolls {
+    /// Makes an epoll for a program that asks for one; its number there, or `None` if the kernel is to answer.
+    pub(super) fn create(&mut self, call: &PendingCall) -> io::Result<Option<RawFd>> {
+        let flags = match call.number {
+            libc::SYS_epoll_create1 => call.args[0] as i32,
+            _ if call.args[0] as i32 <= 0 => return Ok(None),
+            _ => 0,
+        };
+        if flags & !libc::EPOLL_CLOEXEC != 0 {
+            return Ok(None);
+        }
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        let number = call.add(epoll.as_fd(), flags != 0)?;
+        if let Some(known) = self.0.get_mut(&call.pid) {
+            known.numbers.insert(number);
+        }
+        Ok(Some(number))
+    }
+
+    /// Which of them watch the descriptor that a call is about, and for what.
+    fn watching(&mut self, call: &PendingCall) -> io::Result<Vec<EpollWatch>> {
+        let known = self.of(call)?;
+        let (mut watches, is_gone) = known.watching(call);
+        if is_gone {
+            // It was closed, or is one of another number now.
+            known.numbers = epolls_of(call)?;
+            watches = known.watching(call).0;
+        }
+        Ok(watches)
+    }
+
+    fn of(&mut self, call: &PendingCall) -> io::Result<&mut ProgramEpolls> {
+        if self.0.get(&call.pid).is_some_and(ProgramEpolls::has_ended) {
+            self.0.remove(&call.pid);
+        }
+        if self.0.len() > KNOWN_PROCESSES {
+            self.0.retain(|_, known| !known.has_ended());
+        }
+        match self.0.entry(call.pid) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(place) => {
+                let process = call.process().ok_or(io::ErrorKind::NotFound)?;
+                let numbers = epolls_of(call)?;
+                Ok(place.insert(ProgramEpolls { process: Rc::clone(process), numbers }))
+            }
+        }
+    }
+}
+
+impl ProgramEpolls {
+    /// Another process may have its number by now.
+    fn has_ended(&self) -> bool {
+        let mut polled = [PollFd::new(&*self.process, PollFlags::IN)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        rustix::event::poll(&mut polled, Some(&at_once)).is_ok_and(|ready| ready > 0)
+    }
+
+    /// Those that watch it, and whether a number is no longer that of an epoll.
+    fn watching(&self, call: &PendingCall) -> (Vec<EpollWatch>, bool) {
+        let mut is_gone = false;
+        let mut watches = Vec::new();
+        for epoll in &self.numbers {
+            match watched(call, *epoll) {
+                Watched::At(place) => watches.extend(EpollWatch::of(call, *epoll, place)),
+                Watched::Not => {}
+                Watched::NoEpoll => is_gone = true,
+            }
+        }
+        (watches, is_gone)
+    }
+}
+
+/// The descriptors of a program that are epolls.
+fn epolls_of(call: &PendingCall) -> io::Result<BTreeSet<RawFd>> {
+    let all = fs::read_dir(format!("/proc/{}/fd", call.thread))?.flatten();
+    let is_epoll = |path: &Path| {
+        fs::read_link(path).is_ok_and(|file| file.as_os_str() == "anon_inode:[eventpoll]")
+    };
+    let numbers = all
+        .filter(|entry| is_epoll(&entry.path()))
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    Ok(numbers.collect())
+}
+
+/// What an epoll has to do with a descriptor.
+enum Watched {
+    /// It watches it; of the entries for this number it is the one at this place.
+    At(u32),
+    Not,
+    /// The number is that of another file, or of none.
+    NoEpoll,
+}
+
+/// `KCMP_EPOLL_TFD` and `struct kcmp_epoll_slot` (`linux/kcmp.h`). Linux 4.13.
+const KCMP_EPOLL_TFD: libc::c_int = 7;
+
+#[repr(C)]
+struct KcmpEpollSlot {
+    epoll: u32,
+    watched: u32,
+    place: u32,
+}
+
+/// Whether an epoll watches the descriptor that a call is about. The kernel compares the files, in a microsecond; what `/proc`
+/// tells of an epoll is a line for each file that it watches.
+fn watched(call: &PendingCall, epoll: RawFd) -> Watched {
+    let (thread, number) = (call.thread.cast_signed(), call.fd().cast_unsigned());
+    let mut slot = KcmpEpollSlot { epoll: epoll.cast_unsigned(), watched: number, place: 0 };
+    loop {
+        // SAFETY: takes numbers, and a structure that lives through the call.
+        let order = unsafe {
+            libc::syscall(
+                libc::SYS_kcmp,
+                thread,
+                thread,
+                KCMP_EPOLL_TFD,
+                libc::c_ulong::from(number),
+                &raw const slot,
+            )
+        };
+        match order {
+            0 => return Watched::At(slot.place),
+            // A file that had this number before, and is open under another one.
+            1.. => slot.place += 1,
+            _ => {
+                return match io::Error::last_os_error().raw_os_error() {
+                    Some(libc::ENOENT) => Watched::Not,
+                    Some(libc::EBADF | libc::EINVAL) => Watched::NoEpoll,
+                    // A kernel without it, or a sandbox: `/proc` tells, too.
+                    _ => Watched::At(0),
+                };
+            }
+        }
+    }
 }
 
 /// An epoll that watches a descriptor.
+#[derive(Debug)]
 struct EpollWatch {
     epoll: RawFd,
     events: u32,
     data: u64,
 }
 
-impl State {
-    pub(super) fn of(call: &PendingCall) -> io::Result<Self> {
-        let folder = format!("/proc/{}/fdinfo", call.pid);
-        let told = fs::read_to_string(format!("{folder}/{}", call.fd()))?;
-        let flags = told.lines().find_map(|line| line.strip_prefix("flags:"));
-        let flags = flags.and_then(|octal| i32::from_str_radix(octal.trim(), 8).ok());
-        let flags = flags.ok_or(io::ErrorKind::InvalidData)?;
-        let all = fs::read_dir(folder)?.flatten().map(|entry| entry.path());
-        Ok(Self {
-            closes_on_exec: flags & libc::O_CLOEXEC != 0,
-            is_nonblocking: flags & libc::O_NONBLOCK != 0,
-            watches: all.filter_map(|path| EpollWatch::of(call.fd(), &path)).collect(),
-        })
-    }
-}
-
 impl EpollWatch {
     /// Reads `tfd: 5 events: 19 data: 5 ...` in what is told of an epoll (`proc_pid_fdinfo(5)`); the numbers after the first
-    /// are hexadecimal.
-    fn of(watched: RawFd, told: &Path) -> Option<Self> {
-        let text = fs::read_to_string(told).ok()?;
-        let epoll = told.file_name()?.to_str()?.parse().ok()?;
-        text.lines().filter(|line| line.starts_with("tfd:")).find_map(|line| {
+    /// are hexadecimal. Several entries for one number are in the order of `kcmp(2)`.
+    fn of(call: &PendingCall, epoll: RawFd, place: u32) -> Option<Self> {
+        let text = fs::read_to_string(format!("/proc/{}/fdinfo/{epoll}", call.thread)).ok()?;
+        let mut told = text.lines().filter(|line| line.starts_with("tfd:")).filter_map(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let ["tfd:", fd, "events:", events, "data:", data, ..] = words[..] else { return None };
-            (fd.parse() == Ok(watched)).then_some(())?;
+            (fd.parse() == Ok(call.fd())).then_some(())?;
             let events = u32::from_str_radix(events, 16).ok()?;
             Some(Self { epoll, events, data: u64::from_str_radix(data, 16).ok()? })
-        })
+        });
+        told.nth(place as usize)
     }
 
     /// Adds a socket that takes the place of the watched one. An epoll knows a file by its number in the process that added

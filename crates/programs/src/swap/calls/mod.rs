@@ -9,7 +9,7 @@ mod name;
 mod place;
 mod wanted;
 
-use held::{State, exchange};
+use held::{Epolls, exchange, is_nonblocking};
 use ipcperf_sys::handed::PendingCall;
 use ipcperf_sys::io::socket::vsock;
 use name::Name;
@@ -21,21 +21,24 @@ use rustix::net::{
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 pub(crate) use wanted::{Knobs, To, Wanted};
 
 /// The calls that a program hands over; the last three only where they have to be answered.
-const CALLS: [(&str, i64); 8] = [
+const CALLS: &[(&str, i64)] = &[
     ("bind", libc::SYS_bind),
     ("connect", libc::SYS_connect),
     ("setsockopt", libc::SYS_setsockopt),
     ("getsockname", libc::SYS_getsockname),
     ("getpeername", libc::SYS_getpeername),
+    #[cfg(target_arch = "x86_64")]
+    ("epoll_create", libc::SYS_epoll_create),
+    ("epoll_create1", libc::SYS_epoll_create1),
     ("accept", libc::SYS_accept),
     ("accept4", libc::SYS_accept4),
     ("listen", libc::SYS_listen),
@@ -108,6 +111,7 @@ pub(crate) struct Exchange {
     bound: Vec<Bound>,
     waiting: Vec<DelayedAnswer>,
     clients: u32,
+    epolls: Epolls,
     /// Sockets that would have been exchanged when they were bound, until one of them listens.
     unchanged: Vec<OwnedFd>,
     /// So far.
@@ -139,6 +143,7 @@ impl Exchange {
             bound: Vec::new(),
             waiting: Vec::new(),
             clients: 0,
+            epolls: Epolls::default(),
             unchanged: Vec::new(),
             exchanged: Exchanged::default(),
         }
@@ -197,6 +202,7 @@ impl Exchange {
             libc::SYS_getpeername => self.name_of_peer(&call),
             libc::SYS_accept | libc::SYS_accept4 => self.accept(&call),
             libc::SYS_listen => self.listen(&call),
+            number if makes_epoll(number) => self.create_epoll(&call),
             _ => Ok(Answer::GoOn),
         };
         self.finish(&call, answer)
@@ -310,7 +316,6 @@ impl Exchange {
         if !self.is_of_kind(&socket) {
             return Ok(Answer::GoOn);
         }
-        let state = State::of(call)?;
         // One that was closed is free again.
         self.bound.retain(|bound| !bound.name.answers(&name) || bound.place.is_there());
         let (holder, name) = match held(call, &socket, &name) {
@@ -322,12 +327,12 @@ impl Exchange {
                 "{name}: several listeners share the port (SO_REUSEPORT), and a path has one"
             )));
         }
-        let made = self.socket(&state, &socket)?;
+        let made = self.socket(&socket)?;
         let place = ListenerPlace::bind(&made, &name, &self.wanted)?;
         if self.accepts() {
             sockopt::set_socket_timeout(&made, sockopt::Timeout::Recv, Some(AT_ONCE))?;
         }
-        exchange(call, &state, made)?;
+        exchange(call, &mut self.epolls, made)?;
         self.exchanged.bound.push((name.to_string(), place.to_string()));
         let file = file_named(call, &name);
         self.bound.push(Bound { name, file, place, listens: false, _holder: holder });
@@ -352,13 +357,13 @@ impl Exchange {
         if !self.is_of_kind(&socket) && !is_bound() {
             return Ok(Answer::GoOn);
         }
-        let made = self.socket(&State::of(call)?, &socket)?;
+        let made = self.socket(&socket)?;
         if matches!(place, ListenerPlace::Path(_) | ListenerPlace::Abstract(_)) {
             self.clients += 1;
-            let own = self.wanted.folder.join(format!("c{}", self.clients));
-            net::bind(&made, &SocketAddrUnix::new(&own)?)?;
-            // The kernel keeps the name that it tells, and nobody has to find the file.
-            fs::remove_file(&own)?;
+            // By its name the kernel tells whose client an accepted socket belongs to. A path would take three times as long.
+            let folder = self.wanted.folder.file_name().unwrap_or_default();
+            let own = [folder.as_bytes(), format!("-c{}", self.clients).as_bytes()].concat();
+            net::bind(&made, &SocketAddrUnix::new_abstract_name(&own)?)?;
         }
         self.reach(call, made, &place)
     }
@@ -372,7 +377,7 @@ impl Exchange {
     ) -> io::Result<Answer> {
         match place.connect(&socket) {
             Ok(()) => {
-                exchange(call, &State::of(call)?, socket)?;
+                exchange(call, &mut self.epolls, socket)?;
                 self.exchanged.connected += 1;
                 Ok(Answer::Value(Ok(0)))
             }
@@ -420,7 +425,7 @@ impl Exchange {
                 }
                 Ok(Answer::Value(Ok(i64::from(number))))
             }
-            Err(Errno::AGAIN) if !State::of(call)?.is_nonblocking => {
+            Err(Errno::AGAIN) if !is_nonblocking(&listener)? => {
                 self.waiting.push(DelayedAnswer::Accepts { call: call.clone(), listener });
                 Ok(Answer::Later)
             }
@@ -440,6 +445,13 @@ impl Exchange {
             bound.listens |= listens.is_ok() && bound.place == place;
         }
         Ok(Answer::Value(listens.map(|()| 0).map_err(Errno::raw_os_error)))
+    }
+
+    fn create_epoll(&mut self, call: &PendingCall) -> io::Result<Answer> {
+        Ok(match self.epolls.create(call)? {
+            Some(number) => Answer::Value(Ok(i64::from(number))),
+            None => Answer::GoOn,
+        })
     }
 
     fn set_option(&mut self, call: &PendingCall) -> Answer {
@@ -495,13 +507,14 @@ impl Exchange {
     /// The port that a client of ours has or seems to have.
     fn client(&self, name: &SocketAddrAny) -> Option<u16> {
         let number: u32 = match ListenerPlace::of(name)? {
-            ListenerPlace::Path(path) => {
-                let file = path.strip_prefix(&self.wanted.folder).ok()?.to_str()?;
-                file.strip_prefix('c')?.parse().ok()?
+            ListenerPlace::Abstract(name) => {
+                let folder = self.wanted.folder.file_name()?.as_bytes();
+                let own = name.strip_prefix(folder)?.strip_prefix(b"-c")?;
+                str::from_utf8(own).ok()?.parse().ok()?
             }
             ListenerPlace::Vm(port) => port,
             ListenerPlace::Port(address) => return Some(address.port()),
-            ListenerPlace::Abstract(_) => return None,
+            ListenerPlace::Path(_) => return None,
         };
         // They begin again where there are no more, as those of the kernel do.
         let many = u32::from(u16::MAX - FIRST_PORT);
@@ -509,14 +522,14 @@ impl Exchange {
     }
 
     /// A socket of the other kind, in the place of one that the program may have set up already.
-    fn socket(&self, state: &State, old: &OwnedFd) -> io::Result<OwnedFd> {
+    fn socket(&self, old: &OwnedFd) -> io::Result<OwnedFd> {
         let (family, kind) = match self.wanted.to {
             To::UnixStream => (AddressFamily::UNIX, SocketType::STREAM),
             To::UnixSeqpacket => (AddressFamily::UNIX, SocketType::SEQPACKET),
             To::Vsock => (AddressFamily::VSOCK, SocketType::STREAM),
             To::Tcp => (AddressFamily::INET, SocketType::STREAM),
         };
-        let blocks = match state.is_nonblocking {
+        let blocks = match is_nonblocking(old)? {
             true => SocketFlags::NONBLOCK,
             false => SocketFlags::empty(),
         };
@@ -561,6 +574,15 @@ impl Exchange {
     }
 }
 
+/// Whether a call makes an epoll.
+fn makes_epoll(number: i64) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if number == libc::SYS_epoll_create {
+        return true;
+    }
+    number == libc::SYS_epoll_create1
+}
+
 /// A socket of ours that takes a program's name, as that would, with the name that it got.
 fn held(call: &PendingCall, socket: &OwnedFd, name: &Name) -> Result<(OwnedFd, Name), Errno> {
     let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
@@ -594,8 +616,8 @@ fn held(call: &PendingCall, socket: &OwnedFd, name: &Name) -> Result<(OwnedFd, N
 /// A path of the program as one of ours, through its folder, which is kept open.
 fn reached(call: &PendingCall, path: &Path) -> Result<(OwnedFd, PathBuf), Errno> {
     let base = match path.is_absolute() {
-        true => format!("/proc/{}/root", call.pid),
-        false => format!("/proc/{}/cwd", call.pid),
+        true => format!("/proc/{}/root", call.thread),
+        false => format!("/proc/{}/cwd", call.thread),
     };
     let file = path.file_name().ok_or(Errno::INVAL)?;
     let folder = path.parent().unwrap_or(Path::new(""));
