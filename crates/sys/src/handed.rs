@@ -6,7 +6,7 @@
 //! of the program is read and written by the kernel (`process_vm_readv(2)`), which checks its addresses.
 
 use crate::control::Control;
-use crate::seccomp::HandsOver;
+use crate::seccomp::{HandedCall, HandsOver};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
@@ -22,7 +22,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// The kernel's.
-pub fn hand_over(command: &mut Command, calls: &[i64]) -> io::Result<Promise> {
+pub fn hand_over(command: &mut Command, calls: &[HandedCall]) -> io::Result<Promise> {
     let (ours, theirs) = Control::pair()?;
     let mut filter = HandsOver::of(calls)?;
     // SAFETY: between `fork` and `exec` the child makes system calls alone, none of which it hands over.
@@ -35,35 +35,43 @@ pub fn hand_over(command: &mut Command, calls: &[i64]) -> io::Result<Promise> {
     Ok(Promise(ours))
 }
 
-/// What a filter that hands over `calls` adds to any other call, ns: the median of blocks of calls with it less that without.
-/// A thread of its own has the filter, and ends.
+/// What a filter that hands over `calls` adds, ns, to any other call, and to a `recvfrom(2)` without an address, whose arguments
+/// it may have to look at: the median of blocks of calls with it less that without. A thread of its own has the filter, and
+/// ends.
 ///
 /// # Errors
 /// As [`hand_over`].
-pub fn price(calls: &[i64]) -> io::Result<f64> {
+pub fn price(calls: &[HandedCall]) -> io::Result<[f64; 2]> {
     let mut filter = HandsOver::of(calls)?;
-    let block = || {
+    let block = |call: &dyn Fn()| {
         let begin = Instant::now();
         for _ in 0..CALLS {
-            let _ = rustix::process::getppid();
+            call();
         }
         begin.elapsed().as_nanos() as f64 / f64::from(CALLS)
     };
-    let median = || {
-        let mut blocks: Vec<f64> = (0..BLOCKS).map(|_| block()).collect();
+    let median = |call: &dyn Fn()| {
+        let mut blocks: Vec<f64> = (0..BLOCKS).map(|_| block(call)).collect();
         blocks.sort_by(f64::total_cmp);
         blocks[BLOCKS / 2]
     };
+    let other = || {
+        let _ = rustix::process::getppid();
+    };
+    // SAFETY: no descriptor has this number, so that nothing is received.
+    let receive = || unsafe {
+        libc::recv(-1, std::ptr::null_mut(), 0, 0);
+    };
     let both = || {
-        let without = median();
+        let without = [median(&other), median(&receive)];
         let _listener = filter.install()?;
-        Ok(median() - without)
+        Ok([median(&other) - without[0], median(&receive) - without[1]])
     };
     std::thread::scope(|scope| scope.spawn(both).join())
         .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
 
-/// Calls of a block, and blocks: 2 ms in all.
+/// Calls of a block, and blocks: 4 ms in all.
 const CALLS: u32 = 200;
 const BLOCKS: usize = 25;
 
@@ -91,6 +99,9 @@ impl Promise {
 /// `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP` (`linux/seccomp.h`): the watch is woken on the CPU of the program, and the other way
 /// round.
 const SYNC_WAKE_UP: u64 = 1;
+
+/// `ERESTARTSYS` (`linux/errno.h`): what a call that a signal interrupts returns within the kernel.
+const RESTART: i32 = 512;
 
 /// `PIDFD_THREAD` (`linux/pidfd.h`, Linux 6.9): a thread that is not the first one of its process.
 const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsigned());
@@ -233,6 +244,28 @@ impl PendingCall {
     fn send(&self, val: i64, error: i32, flags: u32) -> io::Result<()> {
         let mut answer = libc::seccomp_notif_resp { id: self.id, val, error, flags };
         control(&self.listener, libc::SECCOMP_IOCTL_NOTIF_SEND, &mut answer).map(drop)
+    }
+
+    /// Interrupts it, as a signal would that is about to be delivered to its thread. `restarts` where no other thread can take
+    /// the signal before: then it is for the kernel to say whether the call is made again.
+    ///
+    /// # Errors
+    /// As [`Self::go_on`].
+    pub fn interrupt(&self, restarts: bool) -> io::Result<()> {
+        self.send(0, if restarts { -RESTART } else { -libc::EINTR }, 0)
+    }
+
+    /// Whether a signal that is caught waits for the thread that makes the call, and whether it is the only one of its process.
+    #[must_use]
+    pub fn signal(&self) -> (bool, bool) {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.thread));
+        let status = status.unwrap_or_default();
+        let word = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        let set = |name: &str| u64::from_str_radix(word(name)?.trim(), 16).ok();
+        let [own, shared, blocked, caught] =
+            ["SigPnd:", "ShdPnd:", "SigBlk:", "SigCgt:"].map(|name| set(name).unwrap_or(0));
+        let waits = (own | shared) & !blocked & caught != 0;
+        (waits, word("Threads:").is_some_and(|threads| threads.trim() == "1"))
     }
 
     /// Puts a file of ours in the place of the program's descriptor `at`.

@@ -7,7 +7,7 @@ use ipcperf_sys::seccomp::Refusal;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-/// `SO_DOMAIN` of a socket that is exchanged, and of one that is not (`AF_UNIX`, `AF_INET`, `AF_VSOCK`).
+/// The family of a socket that is exchanged, and of one that is not (`AF_UNIX`, `AF_INET`, `AF_VSOCK`).
 const UNIX: &str = "domain 1";
 const INET: &str = "domain 2";
 const VM: &str = "domain 40";
@@ -15,7 +15,11 @@ const VM: &str = "domain 40";
 /// What each of these scripts begins with.
 const COMMON: &str = "
 import select, socket, sys, threading, time
-def domain(s): return 'domain %d' % s.getsockopt(socket.SOL_SOCKET, 39)
+def domain(s):
+    # Of the file itself: what options tell is part of what is exchanged.
+    import os
+    name = os.getxattr(s.fileno(), 'system.sockprotoname').rstrip(b'\\0').decode()
+    return 'domain %d' % {'TCP': 2, 'TCPv6': 10, 'MPTCP': 2, 'UDP': 2, 'AF_VSOCK': 40}.get(name, 1)
 ";
 
 /// A sandbox with this script as `NAME.py`, where Python can run and the kernel hands calls over.
@@ -58,8 +62,7 @@ fn both_ends_of_a_program_go_on_over_another_socket() {
     for words in [&[][..], &["--to", "unix-seqpacket"], &["--fake-peers"]] {
         let Some((sandbox, ended)) = swapped(BOTH, words) else { return };
         assert!(ended.status.success(), "{words:?}: {} {}", ended.stdout, ended.stderr);
-        let is_faked = words.contains(&"--fake-peers");
-        let told = format!("{UNIX} {UNIX} {UNIX} True {}", if is_faked { "True" } else { "False" });
+        let told = format!("{UNIX} {UNIX} {UNIX} True True");
         assert_eq!(ended.stdout.trim(), told, "{words:?}: {}", ended.stderr);
         assert!(ended.stderr.contains("1 bound and 1 connected another way"), "{}", ended.stderr);
         assert!(ended.stderr.contains("TCP_NODELAY was set once"), "{}", ended.stderr);
@@ -162,11 +165,10 @@ for name in ['s.sock', os.path.abspath('below/t.sock'), '\\0ipcperf-%d' % os.get
 u = socket.socketpair(); print(domain(u[0]))
 ";
     let delays = ["--to", "tcp nodelay=off"];
-    for words in [&["--to", "tcp"][..], &["--to", "tcp", "--fake-peers"], &delays] {
+    for words in [&["--to", "tcp"][..], &delays] {
         let Some((sandbox, ended)) = swapped(text, words) else { return };
-        let is_faked = if words.len() > 2 { "True" } else { "False" };
         let sends_at_once = u8::from(words != delays);
-        let told = format!("{INET} {INET} {INET} {sends_at_once} {is_faked}\n");
+        let told = format!("{INET} {INET} {INET} {sends_at_once} True\n");
         assert_eq!(ended.stdout, format!("{told}{told}{told}{UNIX}\n"), "{}", ended.stderr);
         assert!(ended.stderr.contains("SO_PASSCRED was set 3 times"), "{}", ended.stderr);
         sandbox.leaves_nothing();
@@ -190,6 +192,113 @@ print(domain(l), domain(c))
 ";
     let Some((_, ended)) = swapped(text, &[]) else { return };
     assert_eq!(ended.stdout.trim(), format!("{UNIX} {UNIX}"), "{}", ended.stderr);
+}
+
+/// Every way to ask for an address tells what TCP would, and writes no byte beyond it.
+#[test]
+fn addresses_are_those_of_tcp() {
+    let text = "
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def raw(name, s, *more):
+    room, size = ctypes.create_string_buffer(b'\\xaa' * 128, 128), ctypes.c_int(128)
+    fd = getattr(libc, name)(s.fileno(), *more, room, ctypes.byref(size))
+    told = room.raw[:size.value]; assert room.raw[size.value:] == b'\\xaa' * (128 - size.value), room.raw
+    return fd, told
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); port = l.getsockname()[1]
+c = socket.create_connection(('127.0.0.1', port)); fd, told = raw('accept', l)
+assert told[:4] == b'\\x02\\x00' + c.getsockname()[1].to_bytes(2, 'big') and len(told) == 16, told
+a = socket.socket(fileno=fd)
+for name, s, other in [('getpeername', a, c), ('getsockname', a, l), ('getpeername', c, l)]:
+    told = raw(name, s)[1]; assert told[2:8] == other.getsockname()[1].to_bytes(2, 'big') + b'\\x7f\\0\\0\\1', told
+c.sendall(b'x'); got = ctypes.create_string_buffer(8); assert raw('recvfrom', a, got, 8, 0)[1] == b''
+a.sendall(b'x'); assert raw('recvfrom', c, got, 8, 0) == (1, b'')
+# A client with a port of its own.
+f = socket.socket(); f.bind(('127.0.0.1', 0)); own = f.getsockname(); f.connect(l.getsockname())
+b, peer = l.accept(); assert peer == own == f.getsockname() == b.getpeername(), (peer, own)
+# A listener of both families has mapped addresses.
+d = socket.socket(socket.AF_INET6); d.setsockopt(41, 26, 0); d.bind(('::', 0)); d.listen(); port = d.getsockname()[1]
+four = socket.create_connection(('127.0.0.1', port)); e, peer = d.accept()
+assert four.getpeername() == ('127.0.0.1', port) and four.getsockname()[0] == '127.0.0.1'
+assert peer == ('::ffff:127.0.0.1', four.getsockname()[1], 0, 0) == e.getpeername(), peer
+assert e.getsockname() == ('::ffff:127.0.0.1', port, 0, 0), e.getsockname()
+six = socket.create_connection(('::1', port)); e, peer = d.accept(); assert peer == six.getsockname() and peer[0] == '::1'
+print(domain(a), domain(b), domain(e), domain(four))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    let told = [UNIX; 4].join(" ");
+    assert_eq!(ended.stdout.trim(), told, "{}", ended.stderr);
+    // And that is what TCP does.
+    let Some((_, ended)) = swapped(text, &["--port", "1"]) else { return };
+    assert!(ended.status.success(), "{}", ended.stderr);
+}
+
+/// One that does not wait says so, as TCP does, also where a backlog of one is full; and a second time it is connected.
+#[test]
+fn a_connection_that_does_not_wait_is_in_progress() {
+    let text = "
+import errno, os
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(1); made, said = [], set()
+for _ in range(150):
+    c = socket.socket(); c.setblocking(False); made.append(c); said.add(c.connect_ex(l.getsockname()))
+ready = select.select([], made[:1], [], 60)[1]
+print(domain(l), domain(c), sorted(said) == [errno.EINPROGRESS], ready == made[:1])
+print(made[0].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), made[0].connect_ex(l.getsockname()) == errno.EISCONN)
+for c in made: a, _ = l.accept(); c.send(b'x'); assert a.recv(9) == b'x'; a.close()
+l.close(); c = socket.socket(); c.setblocking(False); said = c.connect_ex(('127.0.0.1', 9)); print(said in (errno.EINPROGRESS, errno.ECONNREFUSED))
+# A port of its own, and somebody who is not exchanged.
+c = socket.socket(); c.bind(('127.0.0.1', 0)); own = c.getsockname()
+print(c.connect_ex(('127.0.0.1', 9)) == errno.ECONNREFUSED, domain(c))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    let told = format!("{UNIX} {UNIX} True True\n0 True\nTrue\nTrue {INET}\n");
+    assert_eq!(ended.stdout, told, "{}", ended.stderr);
+}
+
+#[test]
+fn a_send_with_an_address_on_a_stream_is_a_send() {
+    let text = "
+import signal
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
+c = socket.create_connection(at); a, _ = l.accept()
+assert c.sendto(b'hello', at) == 5 and a.recvfrom(9) == (b'hello', None), 'small'
+def reads():
+    time.sleep(0.05); got = b''
+    while len(got) < 3_000_000: got += a.recvfrom(1 << 20)[0]
+    a.sendto(got[-7:], c.getsockname())
+t = threading.Thread(target=reads); t.start()
+assert c.sendto(bytes(2_999_993) + b'the end', at) == 3_000_000
+assert c.recvfrom(100)[0] == b'the end'; t.join()
+c.setblocking(False)
+try: c.recvfrom(9)
+except BlockingIOError: print('nothing')
+c.setblocking(True); c.settimeout(None); c.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, bytes(8) + (20_000).to_bytes(8, 'little'))
+try: c.recvfrom(9)
+except BlockingIOError: print('in time')
+a.close()
+try: c.sendto(b'x', at); c.sendto(b'x', at)
+except OSError as error: print(type(error).__name__ in ('BrokenPipeError', 'ConnectionResetError'))
+print(domain(c))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    let told = format!("nothing\nin time\nTrue\n{UNIX}\n");
+    assert_eq!(ended.stdout, told, "{}", ended.stderr);
+    assert!(ended.stderr.contains("sendto with an address was called"), "{}", ended.stderr);
+}
+
+/// An `accept(2)` that is answered by another process is interrupted as one of the kernel.
+#[test]
+fn a_signal_interrupts_a_program_that_waits_for_a_connection() {
+    let text = "
+import signal
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen()
+def caught(*_): raise KeyError('caught')
+signal.signal(signal.SIGALRM, caught); signal.setitimer(signal.ITIMER_REAL, 0.05)
+try: l.accept()
+except KeyError: print('interrupted', domain(l))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    assert_eq!(ended.stdout.trim(), format!("interrupted {UNIX}"), "{}", ended.stderr);
 }
 
 /// However a program holds its epolls: two at once, one under another number, one that a child inherits, and one that is closed.
@@ -379,7 +488,7 @@ fn sockets_of_tcp_become_vm_sockets_where_these_reach_their_own_machine() {
         (FULL, format!("20 {VM}")),
         (CLOSED, format!("True b'x' b'y' {VM} {VM}")),
     ] {
-        for words in [&["--to", "vsock"][..], &["--to", "vsock buffer=64K", "--fake-peers"]] {
+        for words in [&["--to", "vsock"][..], &["--to", "vsock buffer=64K"]] {
             let Some((_, ended)) = swapped(text, words) else { return };
             assert!(ended.stdout.starts_with(&told), "{}{}", ended.stdout, ended.stderr);
             assert!(ended.stderr.contains(" is vsock port "), "{}", ended.stderr);

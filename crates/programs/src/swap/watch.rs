@@ -2,7 +2,7 @@
 //! calls that they hand over, and ends all that they have started, whatever ends first.
 
 use crate::server::{LISTENS_WITHIN, never_listens};
-use crate::swap::calls::{Exchange, Exchanged, Wanted};
+use crate::swap::calls::{Exchange, Exchanged, SIGNALS_WITHIN, Wanted};
 pub(crate) use crate::swap::calls::{Knobs, To};
 use ipcperf_engine::job::Failure;
 use ipcperf_engine::not_started;
@@ -70,8 +70,6 @@ pub(crate) struct Job {
     pub(crate) to: To,
     /// This port alone.
     pub(crate) port: Option<u16>,
-    /// `accept(2)` tells addresses of IP.
-    pub(crate) fakes_peers: bool,
     /// How the other sockets are set up.
     pub(crate) knobs: Knobs,
     /// Nothing is exchanged; calls are handed over all the same.
@@ -91,7 +89,6 @@ impl Job {
             client: Vec::new(),
             to: To::UnixStream,
             port: None,
-            fakes_peers: false,
             knobs: Knobs::default(),
             is_as_it_is: false,
             files,
@@ -115,6 +112,9 @@ pub(crate) struct Swapped {
     pub(crate) exchanged: Exchanged,
     /// What the filter adds to every call that is not handed over, ns.
     pub(crate) filter_ns: f64,
+    /// The same of a `recv(2)` or `send(2)`, whose arguments it looks at.
+    #[serde(default)]
+    pub(crate) receive_ns: f64,
     /// Of a client that has ended.
     pub(crate) worked: Option<Worked>,
 }
@@ -207,13 +207,12 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let wanted = Wanted {
         to: job.to,
         port: job.port,
-        fakes_peers: job.fakes_peers,
         is_as_it_is: job.is_as_it_is,
         knobs: job.knobs.clone(),
         folder: job.folder.clone(),
     };
     let exchange = Exchange::new(wanted);
-    let filter_ns = price(&exchange.calls()).map_err(not_installed)?;
+    let [filter_ns, receive_ns] = price(&exchange.calls()).map_err(not_installed)?;
     let mut here = Here { exchange, listeners: Vec::new(), told: 0, accounts: None };
     let streams = std::mem::take(&mut context.fds);
     let (of_server, of_client) = streams.split_at(streams.len() / 2);
@@ -234,7 +233,11 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             here.see_out(&mut server, context)?;
             return Err(never_listens().into());
         }
-        let nap = if here.exchange.is_waiting() || is_due { MOMENT } else { GRACE };
+        let nap = match () {
+            () if here.exchange.is_waiting() || is_due => MOMENT,
+            () if here.exchange.may_be_interrupted() => SIGNALS_WITHIN,
+            () => GRACE,
+        };
         let until = Instant::now() + nap;
         let fixed = [Some(end.fd()), Some(server.pidfd()), client.as_ref().map(Program::pidfd)];
         let fixed = fixed.into_iter().flatten();
@@ -250,7 +253,8 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         }
         let swapped = |status, worked, here: Here| {
             let exchanged = here.exchange.exchanged;
-            let swapped = Swapped { status, is_interrupted, exchanged, filter_ns, worked };
+            let swapped =
+                Swapped { status, is_interrupted, exchanged, filter_ns, receive_ns, worked };
             Ok(serde_json::to_value(swapped)?)
         };
         if server_ended && client.is_none() {
@@ -265,6 +269,7 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         }
         if end.arrived() {
             is_interrupted = true;
+            here.exchange.expect_signals();
             server.terminate();
             client.iter().for_each(Program::terminate);
             ends.get_or_insert(Instant::now() + GRACE);
@@ -392,6 +397,7 @@ impl Here {
         context: &mut WorkerContext<'_>,
     ) -> Result<(), Failure> {
         let until = Instant::now() + GRACE;
+        self.exchange.expect_signals();
         loop {
             let fds: Vec<_> = [program.pidfd()].into_iter().chain(self.awaited()).collect();
             let ready = wait_any(&fds, until.min(Instant::now() + MOMENT))?;

@@ -13,7 +13,6 @@ mod traced;
 pub(crate) use acts::{Act, Does, does};
 pub(crate) use kernel::Kernel;
 pub(crate) use purpose::WAITING;
-pub(crate) use shared::listening;
 pub(crate) use shared::{Shared, listening_ports, program_of};
 pub(crate) use traced::Traced;
 

@@ -64,7 +64,7 @@ pub(crate) fn listening_ports() -> BTreeSet<u16> {
 }
 
 /// The addresses on which sockets of TCP listen, as a table of the kernel has them: `0100007F:18EB`.
-pub(crate) fn listening(table: &str) -> impl Iterator<Item = String> {
+fn listening(table: &str) -> impl Iterator<Item = String> {
     fs::File::open(table).map(BufReader::new).into_iter().flat_map(listed)
 }
 

@@ -211,6 +211,15 @@ fn watched(call: &PendingCall, epoll: RawFd) -> Watched {
     }
 }
 
+/// Whether a call makes an epoll.
+pub(super) fn makes_epoll(number: i64) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if number == libc::SYS_epoll_create {
+        return true;
+    }
+    number == libc::SYS_epoll_create1
+}
+
 /// An epoll that watches a descriptor.
 #[derive(Debug)]
 struct EpollWatch {

@@ -4,33 +4,37 @@
 //! A name that is bound stays taken: a socket of ours has it, so that addresses are refused as ever, a port of 0 is a real one,
 //! and a path can be found.
 
+mod client;
 mod held;
+mod holder;
 mod name;
 mod place;
+mod transfer;
 mod wanted;
 
-use held::{Epolls, exchange, is_nonblocking};
+use client::{Client, Clients};
+use held::{Epolls, exchange, is_nonblocking, makes_epoll};
+use holder::{Bound, file_named, held};
 use ipcperf_sys::handed::PendingCall;
 use ipcperf_sys::io::socket::vsock;
+use ipcperf_sys::seccomp::{HandedCall, When};
 use name::Name;
 use place::ListenerPlace;
-use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::net::{
-    self, AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt,
-};
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+use transfer::Transfer;
 pub(crate) use wanted::{Knobs, To, Wanted};
 
-/// The calls that a program hands over; the last three only where they have to be answered.
+/// The calls that a program hands over.
 const CALLS: &[(&str, i64)] = &[
+    ("recvfrom", libc::SYS_recvfrom),
+    ("sendto", libc::SYS_sendto),
     ("bind", libc::SYS_bind),
     ("connect", libc::SYS_connect),
     ("setsockopt", libc::SYS_setsockopt),
@@ -45,48 +49,20 @@ const CALLS: &[(&str, i64)] = &[
 ];
 
 /// Levels of `setsockopt(2)` that a UNIX socket does not have.
-const LEVELS_OF_IP: [u64; 3] =
-    [libc::IPPROTO_TCP as u64, libc::IPPROTO_IP as u64, libc::IPPROTO_IPV6 as u64];
+const LEVELS_OF_IP: [u32; 3] =
+    [libc::IPPROTO_TCP as u32, libc::IPPROTO_IP as u32, libc::IPPROTO_IPV6 as u32];
 
 /// Options of `SOL_SOCKET` that only a UNIX socket has (`unix(7)`).
-const SOCKET: u64 = libc::SOL_SOCKET as u64;
-const OF_UNIX: [u64; 2] = [libc::SO_PASSCRED as u64, libc::SO_PASSSEC as u64];
-
-/// As short as a limit of time can be (`SO_RCVTIMEO`).
-const AT_ONCE: Duration = Duration::from_micros(1);
-
-/// The first of the ports that clients seem to have: what `getpeername(2)` says of a UNIX socket.
-const FIRST_PORT: u16 = 32_768;
-
-/// A program's listener, exchanged.
-#[derive(Debug)]
-struct Bound {
-    /// What the program calls it.
-    name: Name,
-    /// Of a path the file, which other names may lead to.
-    file: Option<(u64, u64)>,
-    /// Where it is.
-    place: ListenerPlace,
-    /// It was seen to listen: known of those whose `listen(2)` is handed over.
-    listens: bool,
-    /// The name is taken as long as this lives.
-    _holder: OwnedFd,
-}
-
-impl Bound {
-    /// Whether a VM socket that was refused there will find room later: its kernel does not let connections wait for it.
-    fn is_full(&self, place: &ListenerPlace) -> bool {
-        self.listens && self.place == *place && self.place.is_there()
-    }
-}
+const OF_UNIX: [u32; 2] = [libc::SO_PASSCRED as u32, libc::SO_PASSSEC as u32];
 
 /// What a socket is that was exchanged.
 enum Role<'a> {
-    Listens(&'a Bound),
-    /// It came from a client with this port, or from one without a name.
-    Accepted(&'a Bound, Option<u16>),
-    /// It is a client with this port.
-    Connected(&'a Bound, u16),
+    /// It has a name of its own, and listens or may connect.
+    Bound(&'a Bound),
+    /// It came from this client, whose addresses are as this end is told of them.
+    Accepted(Client),
+    /// It is this client.
+    Connected(Client),
 }
 
 /// What has been exchanged, and what could not be.
@@ -98,6 +74,9 @@ pub(crate) struct Exchanged {
     pub(crate) connected: u64,
     /// Options that the other kind of socket does not have: how often each was set and did nothing.
     pub(crate) options: BTreeMap<String, u64>,
+    /// Calls that moved data and that ipcperf made in the program's place: how often each.
+    #[serde(default)]
+    pub(crate) carried: BTreeMap<String, u64>,
     /// Why what was asked for kept its socket.
     pub(crate) left: BTreeMap<String, u64>,
     /// Calls that were handed over.
@@ -110,7 +89,10 @@ pub(crate) struct Exchange {
     wanted: Wanted,
     bound: Vec<Bound>,
     waiting: Vec<DelayedAnswer>,
-    clients: u32,
+    /// When it was last looked for signals that would interrupt what waits, and how often that is due.
+    looked: Instant,
+    looks_every: Duration,
+    clients: Clients,
     epolls: Epolls,
     /// Sockets that would have been exchanged when they were bound, until one of them listens.
     unchanged: Vec<OwnedFd>,
@@ -122,10 +104,48 @@ pub(crate) struct Exchange {
 #[derive(Debug)]
 enum DelayedAnswer {
     /// There is no room in the backlog.
-    Connects { call: PendingCall, socket: OwnedFd, place: ListenerPlace },
+    Connects { call: PendingCall, socket: OwnedFd, place: ListenerPlace, client: Client },
     /// Nobody has connected.
-    Accepts { call: PendingCall, listener: OwnedFd },
+    Accepts { call: PendingCall, listener: OwnedFd, until: Option<Instant> },
+    /// There is no room for what is sent, or nothing to receive.
+    Transfers(Transfer),
 }
+
+impl DelayedAnswer {
+    const fn call(&self) -> &PendingCall {
+        match self {
+            Self::Connects { call, .. } | Self::Accepts { call, .. } => call,
+            Self::Transfers(transfer) => &transfer.call,
+        }
+    }
+
+    /// When the program's own limit of time is over.
+    const fn until(&self) -> Option<Instant> {
+        match self {
+            Self::Connects { .. } => None,
+            Self::Accepts { until, .. } => *until,
+            Self::Transfers(transfer) => transfer.until,
+        }
+    }
+
+    /// What is readable when it is due; none where nothing announces that.
+    fn awaited(&self) -> Option<&OwnedFd> {
+        match self {
+            Self::Accepts { listener, .. } => Some(listener),
+            Self::Transfers(transfer) if transfer.call.number == libc::SYS_recvfrom => {
+                Some(&transfer.socket)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How soon a signal interrupts a call that is answered here and waits: the kernel does not say that one has come, and looking
+/// takes 20 us.
+pub(crate) const SIGNALS_WITHIN: Duration = Duration::from_millis(100);
+
+/// As many of those calls are looked at each time.
+const LOOKED_AT: usize = 4;
 
 /// What became of a call.
 enum Answer {
@@ -138,53 +158,70 @@ impl Exchange {
     /// Nothing is exchanged yet.
     #[must_use]
     pub(crate) fn new(wanted: Wanted) -> Self {
+        let folder = wanted.folder.file_name().unwrap_or_default().to_string_lossy();
+        let clients = Clients::new(&folder);
         Self {
             wanted,
             bound: Vec::new(),
             waiting: Vec::new(),
-            clients: 0,
+            looked: Instant::now(),
+            looks_every: SIGNALS_WITHIN,
+            clients,
             epolls: Epolls::default(),
             unchanged: Vec::new(),
             exchanged: Exchanged::default(),
         }
     }
 
-    /// Which calls a program has to hand over.
+    /// Which calls a program has to hand over. Those that move data are first: they are the most frequent, and where an
+    /// argument decides, the kernel goes through the filter each time.
     #[must_use]
-    pub(crate) fn calls(&self) -> Vec<i64> {
-        let is_answered = |number: &i64| match *number {
-            libc::SYS_accept | libc::SYS_accept4 => self.accepts(),
-            libc::SYS_listen => self.listens(),
+    pub(crate) fn calls(&self) -> Vec<HandedCall> {
+        let when = |number| match number {
+            libc::SYS_sendto | libc::SYS_recvfrom => When::IsGiven(4),
+            libc::SYS_accept | libc::SYS_accept4 if !self.sets_buffers() => When::IsGiven(1),
+            libc::SYS_setsockopt => match self.wanted.to {
+                To::Tcp => When::Option { levels: Vec::new(), of_socket: OF_UNIX.into() },
+                _ => When::Option { levels: LEVELS_OF_IP.into(), of_socket: Vec::new() },
+            },
+            _ => When::Always,
+        };
+        // A socket of TCP ignores addresses by itself.
+        let is_needed = |number| match number {
+            libc::SYS_sendto | libc::SYS_recvfrom => self.wanted.to != To::Tcp,
             _ => true,
         };
-        CALLS.iter().map(|(_, number)| *number).filter(is_answered).collect()
+        let numbers = CALLS.iter().map(|(_, number)| *number).filter(|number| is_needed(*number));
+        numbers.map(|number| HandedCall { number, when: when(number) }).collect()
     }
 
-    /// Whether connections are accepted here: for the addresses, and for buffers, which one of UNIX does not take over from its
-    /// listener.
-    fn accepts(&self) -> bool {
+    /// Whether what is accepted gets buffers, which a UNIX socket does not take over from its listener.
+    fn sets_buffers(&self) -> bool {
         let Wanted { knobs, to, .. } = &self.wanted;
         let is_unix = matches!(to, To::UnixStream | To::UnixSeqpacket);
-        self.wanted.fakes_peers || (is_unix && knobs.buffers.iter().any(Option::is_some))
-    }
-
-    /// Whether sockets are made to listen here: for the backlog, and because nothing else tells that a VM socket listens.
-    fn listens(&self) -> bool {
-        self.wanted.knobs.backlog.is_some() || self.wanted.to == To::Vsock
+        is_unix && knobs.buffers.iter().any(Option::is_some)
     }
 
     /// Whether something waits that nobody announces: [`Self::retry`] is due within a few ms.
     #[must_use]
     pub(crate) fn is_waiting(&self) -> bool {
-        self.waiting.iter().any(|waiting| matches!(waiting, DelayedAnswer::Connects { .. }))
+        self.waiting.iter().any(|waiting| waiting.awaited().is_none())
+    }
+
+    /// Whether something waits that a signal would interrupt: [`Self::retry`] is due within [`SIGNALS_WITHIN`].
+    #[must_use]
+    pub(crate) fn may_be_interrupted(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// From now on signals are looked for at each [`Self::retry`]: programs are asked to end.
+    pub(crate) const fn expect_signals(&mut self) {
+        self.looks_every = Duration::ZERO;
     }
 
     /// Descriptors that are readable when [`Self::retry`] is due.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.waiting.iter().filter_map(|waiting| match waiting {
-            DelayedAnswer::Accepts { listener, .. } => Some(listener.as_fd()),
-            DelayedAnswer::Connects { .. } => None,
-        })
+        self.waiting.iter().filter_map(DelayedAnswer::awaited).map(AsFd::as_fd)
     }
 
     /// Answers a call.
@@ -202,27 +239,55 @@ impl Exchange {
             libc::SYS_getpeername => self.name_of_peer(&call),
             libc::SYS_accept | libc::SYS_accept4 => self.accept(&call),
             libc::SYS_listen => self.listen(&call),
+            libc::SYS_sendto | libc::SYS_recvfrom => self.transfer(&call),
             number if makes_epoll(number) => self.create_epoll(&call),
             _ => Ok(Answer::GoOn),
         };
         self.finish(&call, answer)
     }
 
-    /// Tries again what waits for room.
+    /// Tries again what waits.
     ///
     /// # Errors
     /// The listener's.
     pub(crate) fn retry(&mut self) -> io::Result<()> {
-        for waiting in std::mem::take(&mut self.waiting) {
-            let (DelayedAnswer::Connects { call, .. } | DelayedAnswer::Accepts { call, .. }) =
-                &waiting;
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        let mut to_look = 0;
+        if now - self.looked >= self.looks_every {
+            self.looked = now;
+            to_look = LOOKED_AT;
+        }
+        let mut waiting = std::mem::take(&mut self.waiting);
+        for waiting in waiting.iter().take(to_look) {
+            let (waits, is_alone) = waiting.call().signal();
+            if waits {
+                waiting.call().interrupt(is_alone)?;
+            }
+        }
+        if waiting.len() > to_look {
+            waiting.rotate_left(to_look);
+        }
+        for waiting in waiting {
+            let call = waiting.call().clone();
             if !call.waits() {
                 continue;
             }
-            let call = call.clone();
+            let is_over = waiting.until().is_some_and(|until| now >= until);
+            let is_due = waiting.awaited().is_none_or(transfer::is_readable);
             let answer = match waiting {
-                DelayedAnswer::Connects { socket, place, .. } => self.reach(&call, socket, &place),
-                DelayedAnswer::Accepts { listener, .. } => self.take(&call, listener),
+                waiting if !is_due && !is_over => {
+                    self.waiting.push(waiting);
+                    continue;
+                }
+                _ if is_over && !is_due => Ok(Answer::Value(Err(libc::EAGAIN))),
+                DelayedAnswer::Connects { socket, place, client, .. } => {
+                    self.reach(&call, socket, &place, client)
+                }
+                DelayedAnswer::Accepts { listener, until, .. } => self.take(&call, listener, until),
+                DelayedAnswer::Transfers(transfer) => self.go_through(transfer),
             };
             self.finish(&call, answer)?;
         }
@@ -316,56 +381,91 @@ impl Exchange {
         if !self.is_of_kind(&socket) {
             return Ok(Answer::GoOn);
         }
-        // One that was closed is free again.
-        self.bound.retain(|bound| !bound.name.answers(&name) || bound.place.is_there());
+        for bound in &mut self.bound {
+            if bound.name.answers(&name) {
+                bound.let_go();
+            }
+        }
         let (holder, name) = match held(call, &socket, &name) {
             Ok(held) => held,
             Err(errno) => return Ok(Answer::Value(Err(errno.raw_os_error()))),
         };
-        if matches!(name, Name::Ip(_)) && self.bound.iter().any(|bound| bound.name == name) {
+        let is_taken = |bound: &Bound| bound.holder.is_some() && bound.name == name;
+        if matches!(name, Name::Ip(_)) && self.bound.iter().any(is_taken) {
             return Ok(self.left(format!(
                 "{name}: several listeners share the port (SO_REUSEPORT), and a path has one"
             )));
         }
         let made = self.socket(&socket)?;
         let place = ListenerPlace::bind(&made, &name, &self.wanted)?;
-        if self.accepts() {
-            sockopt::set_socket_timeout(&made, sockopt::Timeout::Recv, Some(AT_ONCE))?;
-        }
         exchange(call, &mut self.epolls, made)?;
         self.exchanged.bound.push((name.to_string(), place.to_string()));
         let file = file_named(call, &name);
-        self.bound.push(Bound { name, file, place, listens: false, _holder: holder });
+        self.bound.retain(|bound| bound.place != place);
+        self.bound.push(Bound { name, file, place, listens: false, holder: Some(holder) });
         Ok(Answer::Value(Ok(0)))
     }
 
     fn connect(&mut self, call: &PendingCall) -> io::Result<Answer> {
-        let Some(name) = Name::given(call)?.filter(|name| self.is_wanted(name)) else {
-            return Ok(Answer::GoOn);
+        let name = Name::given(call)?;
+        let Some(name) = name.filter(|name| self.is_wanted(name)) else { return Ok(Answer::GoOn) };
+        let socket = call.descriptor(call.fd())?;
+        let own = match self.role(&socket) {
+            Some(Role::Connected(_) | Role::Accepted(_)) => {
+                return Ok(Answer::Value(Err(libc::EISCONN)));
+            }
+            Some(Role::Bound(bound)) if bound.listens => {
+                return Ok(Answer::Value(Err(libc::EISCONN)));
+            }
+            Some(Role::Bound(bound)) => Some(bound.name.clone()),
+            None if self.is_of_kind(&socket) => None,
+            None => return Ok(Answer::GoOn),
         };
         let file = file_named(call, &name);
         let is_it = |bound: &&Bound| match &name {
+            _ if bound.holder.is_none() => false,
             Name::Path(_) => file.is_some() && bound.file == file,
             name => bound.name.answers(name),
         };
-        let Some(place) = self.bound.iter().find(is_it).map(|bound| bound.place.clone()) else {
+        let found = self.bound.iter().find(is_it);
+        let Some((place, dialed)) = found.map(|bound| (bound.place.clone(), bound.name.clone()))
+        else {
+            if let Some(own) = own {
+                self.undo(call, &socket, &own)?;
+            }
             return Ok(Answer::GoOn);
         };
-        let socket = call.descriptor(call.fd())?;
-        // One that was bound to a name of its own before is exchanged already.
-        let is_bound = || matches!(self.role(&socket), Some(Role::Listens(_)));
-        if !self.is_of_kind(&socket) && !is_bound() {
-            return Ok(Answer::GoOn);
-        }
         let made = self.socket(&socket)?;
+        let bound_to =
+            || net::getsockname(&socket).ok().and_then(|name| SocketAddr::try_from(name).ok());
+        let own = own.or_else(|| {
+            // One that was bound and kept its socket, because it is not the port that is exchanged.
+            bound_to().filter(|own| own.port() != 0).map(Name::Ip)
+        });
+        // A UNIX socket is told the name that was bound, by whichever path it came.
+        let dialed = if matches!(name, Name::Ip(_)) { name } else { dialed };
+        let client = self.clients.connects(own.as_ref(), &dialed);
         if matches!(place, ListenerPlace::Path(_) | ListenerPlace::Abstract(_)) {
-            self.clients += 1;
             // By its name the kernel tells whose client an accepted socket belongs to. A path would take three times as long.
-            let folder = self.wanted.folder.file_name().unwrap_or_default();
-            let own = [folder.as_bytes(), format!("-c{}", self.clients).as_bytes()].concat();
-            net::bind(&made, &SocketAddrUnix::new_abstract_name(&own)?)?;
+            net::bind(&made, &SocketAddrUnix::new_abstract_name(&self.clients.name(&client))?)?;
         }
-        self.reach(call, made, &place)
+        self.reach(call, made, &place, client)
+    }
+
+    /// Gives a socket back that was exchanged when it was bound, and connects to what was not exchanged.
+    fn undo(&mut self, call: &PendingCall, socket: &OwnedFd, own: &Name) -> io::Result<()> {
+        let Name::Ip(address) = own else { return Ok(()) };
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let blocks = match is_nonblocking(socket)? {
+            true => SocketFlags::NONBLOCK,
+            false => SocketFlags::empty(),
+        };
+        let made =
+            net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | blocks, None)?;
+        sockopt::set_socket_reuseaddr(&made, true)?;
+        self.bound.retain(|bound| bound.name != *own);
+        net::bind(&made, address)?;
+        exchange(call, &mut self.epolls, made)
     }
 
     /// Connects a socket and exchanges it, now or as soon as there is room.
@@ -374,72 +474,59 @@ impl Exchange {
         call: &PendingCall,
         socket: OwnedFd,
         place: &ListenerPlace,
+        client: Client,
     ) -> io::Result<Answer> {
-        match place.connect(&socket) {
+        let connected = place.connect(&socket);
+        // A socket of TCP that does not wait never says at once that it is connected.
+        let is_later = self.wanted.to != To::Tcp && is_nonblocking(&socket)?;
+        match connected {
             Ok(()) => {
+                if let Some(own) = ListenerPlace::of(&net::getsockname(&socket)?) {
+                    match own {
+                        ListenerPlace::Vm(port) => self.clients.remember(port, client),
+                        ListenerPlace::Port(own) => {
+                            self.clients.remember(u32::from(own.port()), client);
+                        }
+                        ListenerPlace::Path(_) | ListenerPlace::Abstract(_) => {}
+                    }
+                }
                 exchange(call, &mut self.epolls, socket)?;
                 self.exchanged.connected += 1;
-                Ok(Answer::Value(Ok(0)))
+                Ok(Answer::Value(if is_later { Err(libc::EINPROGRESS) } else { Ok(0) }))
             }
-            Err(Errno::CONNRESET) if !self.bound.iter().any(|bound| bound.is_full(place)) => {
-                Ok(Answer::Value(Err(libc::ECONNREFUSED)))
+            Err(Errno::CONNRESET | Errno::CONNREFUSED)
+                if !self.bound.iter().any(|bound| bound.is_full(place)) =>
+            {
+                self.bound.iter_mut().filter(|bound| bound.place == *place).for_each(Bound::let_go);
+                // What the program has says so in its own way, unless it is exchanged already.
+                let is_ours = self.role(&call.descriptor(call.fd())?).is_some();
+                Ok(match self.wanted.to == To::Tcp || is_ours {
+                    true => Answer::Value(Err(libc::ECONNREFUSED)),
+                    false => Answer::GoOn,
+                })
+            }
+            Err(Errno::AGAIN | Errno::CONNRESET) if is_later => {
+                self.left("connect: one that does not wait found no room in the backlog (EAGAIN)");
+                Ok(Answer::Value(Err(libc::EAGAIN)))
             }
             Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY | Errno::CONNRESET) => {
                 // It would be the answer to the next attempt as well.
                 let _ = sockopt::socket_error(&socket)?;
                 let (call, place) = (call.clone(), place.clone());
-                self.waiting.push(DelayedAnswer::Connects { call, socket, place });
+                self.waiting.push(DelayedAnswer::Connects { call, socket, place, client });
                 Ok(Answer::Later)
             }
             Err(errno) => Ok(Answer::Value(Err(errno.raw_os_error()))),
         }
     }
 
-    fn accept(&mut self, call: &PendingCall) -> io::Result<Answer> {
-        let listener = call.descriptor(call.fd())?;
-        match self.role(&listener).is_some() {
-            true => self.take(call, listener),
-            false => Ok(Answer::GoOn),
-        }
-    }
-
-    /// Accepts in the program's place, now or as soon as somebody connects.
-    fn take(&mut self, call: &PendingCall, listener: OwnedFd) -> io::Result<Answer> {
-        let [_, place, len, flags, ..] = call.args;
-        let flags = if call.number == libc::SYS_accept4 { flags as i32 } else { 0 };
-        let blocks = match flags & libc::SOCK_NONBLOCK {
-            0 => SocketFlags::empty(),
-            _ => SocketFlags::NONBLOCK,
-        };
-        // The listener has a limit of time, so that this does not wait where another process was first.
-        match net::acceptfrom_with(&listener, SocketFlags::CLOEXEC | blocks) {
-            Ok((socket, peer)) => {
-                self.set_buffers(&socket)?;
-                let number = call.add(socket.as_fd(), flags & libc::SOCK_CLOEXEC != 0)?;
-                if let Some(Role::Listens(bound)) = self.role(&listener)
-                    && place != 0
-                    && len != 0
-                {
-                    let port = peer.as_ref().and_then(|peer| self.client(peer));
-                    bound.name.of_client(port.unwrap_or(FIRST_PORT)).tell(call)?;
-                }
-                Ok(Answer::Value(Ok(i64::from(number))))
-            }
-            Err(Errno::AGAIN) if !is_nonblocking(&listener)? => {
-                self.waiting.push(DelayedAnswer::Accepts { call: call.clone(), listener });
-                Ok(Answer::Later)
-            }
-            Err(errno) => Ok(Answer::Value(Err(errno.raw_os_error()))),
-        }
-    }
-
-    /// Lets as many connections wait as was asked for.
+    /// Lets as many connections wait as was asked for, or else as many as the kernel allows: one to TCP that finds no room is
+    /// tried again by the kernel, one to a UNIX socket fails.
     fn listen(&mut self, call: &PendingCall) -> io::Result<Answer> {
         let listener = call.descriptor(call.fd())?;
-        let Some(Role::Listens(bound)) = self.role(&listener) else { return Ok(Answer::GoOn) };
+        let Some(Role::Bound(bound)) = self.role(&listener) else { return Ok(Answer::GoOn) };
         let place = bound.place.clone();
-        let [_, backlog, ..] = call.args;
-        let backlog = self.wanted.knobs.backlog.unwrap_or(backlog as i32);
+        let backlog = self.wanted.knobs.backlog.unwrap_or(i32::MAX);
         let listens = net::listen(&listener, backlog);
         for bound in &mut self.bound {
             bound.listens |= listens.is_ok() && bound.place == place;
@@ -455,13 +542,9 @@ impl Exchange {
     }
 
     fn set_option(&mut self, call: &PendingCall) -> Answer {
-        let [_, level, option, ..] = call.args;
-        let is_lacking = match self.wanted.to {
-            To::Tcp => level == SOCKET && OF_UNIX.contains(&option),
-            _ => LEVELS_OF_IP.contains(&level),
-        };
+        let [_, level, option, ..] = call.args.map(|argument| argument as u32);
         let is_ours = |socket: OwnedFd| self.role(&socket).is_some();
-        if !is_lacking || !call.descriptor(call.fd()).is_ok_and(is_ours) {
+        if !call.descriptor(call.fd()).is_ok_and(is_ours) {
             return Answer::GoOn;
         }
         *self.exchanged.options.entry(option_name(level, option)).or_default() += 1;
@@ -470,55 +553,40 @@ impl Exchange {
 
     fn own_name(&self, call: &PendingCall) -> io::Result<Answer> {
         let name = match self.role(&call.descriptor(call.fd())?) {
-            Some(Role::Listens(bound)) => bound.name.clone(),
-            Some(Role::Accepted(bound, _)) => bound.name.reached(),
-            Some(Role::Connected(bound, port)) => bound.name.of_client(port),
+            Some(Role::Bound(bound)) => bound.name.clone(),
+            Some(Role::Accepted(client)) => client.dialed,
+            Some(Role::Connected(client)) => client.own,
             None => return Ok(Answer::GoOn),
         };
-        name.tell(call).map(|()| Answer::Value(Ok(0)))
+        let [_, place, len, ..] = call.args;
+        name.tell(call, place, len).map(|()| Answer::Value(Ok(0)))
     }
 
     fn name_of_peer(&self, call: &PendingCall) -> io::Result<Answer> {
         let name = match self.role(&call.descriptor(call.fd())?) {
-            // A client that connects to the place itself has no name.
-            Some(Role::Accepted(bound, port)) => bound.name.of_client(port.unwrap_or(FIRST_PORT)),
-            Some(Role::Connected(bound, _)) => bound.name.reached(),
-            Some(Role::Listens(_)) | None => return Ok(Answer::GoOn),
+            Some(Role::Accepted(client)) => client.own,
+            Some(Role::Connected(client)) => client.dialed,
+            Some(Role::Bound(_)) | None => return Ok(Answer::GoOn),
         };
-        name.tell(call).map(|()| Answer::Value(Ok(0)))
+        let [_, place, len, ..] = call.args;
+        name.tell(call, place, len).map(|()| Answer::Value(Ok(0)))
     }
 
     /// What a socket is, if it is one of ours.
     fn role(&self, socket: &OwnedFd) -> Option<Role<'_>> {
-        let own = net::getsockname(socket).ok()?;
+        let own = ListenerPlace::of(&net::getsockname(socket).ok()?)?;
         let peer = net::getpeername(socket).ok().flatten();
-        let at = |name: &SocketAddrAny| {
-            let place = ListenerPlace::of(name)?;
-            self.bound.iter().find(|bound| bound.place == place)
-        };
-        match (at(&own), peer) {
-            (Some(bound), None) => Some(Role::Listens(bound)),
-            (Some(bound), Some(peer)) => Some(Role::Accepted(bound, self.client(&peer))),
-            (None, Some(peer)) => Some(Role::Connected(at(&peer)?, self.client(&own)?)),
+        let bound = self.bound.iter().find(|bound| bound.place == own);
+        match (bound, peer) {
+            (Some(bound), None) => Some(Role::Bound(bound)),
+            (Some(bound), Some(peer)) => {
+                let client = ListenerPlace::of(&peer).and_then(|peer| self.clients.find(&peer));
+                let client = client.unwrap_or_else(|| Clients::stranger(&bound.name));
+                Some(Role::Accepted(client.at(&bound.name)))
+            }
+            (None, Some(_)) => Some(Role::Connected(self.clients.find(&own)?)),
             (None, None) => None,
         }
-    }
-
-    /// The port that a client of ours has or seems to have.
-    fn client(&self, name: &SocketAddrAny) -> Option<u16> {
-        let number: u32 = match ListenerPlace::of(name)? {
-            ListenerPlace::Abstract(name) => {
-                let folder = self.wanted.folder.file_name()?.as_bytes();
-                let own = name.strip_prefix(folder)?.strip_prefix(b"-c")?;
-                str::from_utf8(own).ok()?.parse().ok()?
-            }
-            ListenerPlace::Vm(port) => port,
-            ListenerPlace::Port(address) => return Some(address.port()),
-            ListenerPlace::Path(_) => return None,
-        };
-        // They begin again where there are no more, as those of the kernel do.
-        let many = u32::from(u16::MAX - FIRST_PORT);
-        u16::try_from(u32::from(FIRST_PORT) + number % many).ok()
     }
 
     /// A socket of the other kind, in the place of one that the program may have set up already.
@@ -570,74 +638,12 @@ impl Exchange {
             self.unchanged.clear();
             return true;
         }
-        self.bound.iter().any(|bound| bound.listens || bound.place.is_listening())
+        self.bound.iter().any(|bound| bound.listens)
     }
-}
-
-/// Whether a call makes an epoll.
-fn makes_epoll(number: i64) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    if number == libc::SYS_epoll_create {
-        return true;
-    }
-    number == libc::SYS_epoll_create1
-}
-
-/// A socket of ours that takes a program's name, as that would, with the name that it got.
-fn held(call: &PendingCall, socket: &OwnedFd, name: &Name) -> Result<(OwnedFd, Name), Errno> {
-    let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
-    match name {
-        Name::Ip(address) => {
-            let is_v4 = address.is_ipv4();
-            let holder = open(if is_v4 { AddressFamily::INET } else { AddressFamily::INET6 })?;
-            sockopt::set_socket_reuseaddr(&holder, sockopt::socket_reuseaddr(socket)?)?;
-            if !is_v4 {
-                sockopt::set_ipv6_v6only(&holder, sockopt::ipv6_v6only(socket)?)?;
-            }
-            net::bind(&holder, address)?;
-            let real: SocketAddr = net::getsockname(&holder)?.try_into()?;
-            Ok((holder, Name::Ip(real)))
-        }
-        Name::Path(path) => {
-            let holder = open(AddressFamily::UNIX)?;
-            let (_parent, reached) = reached(call, path)?;
-            net::bind(&holder, &SocketAddrUnix::new(&reached)?)?;
-            Ok((holder, name.clone()))
-        }
-        Name::Abstract(bytes) => {
-            let holder = open(AddressFamily::UNIX)?;
-            net::bind(&holder, &SocketAddrUnix::new_abstract_name(bytes)?)?;
-            Ok((holder, name.clone()))
-        }
-        Name::Unnamed => Err(Errno::INVAL),
-    }
-}
-
-/// A path of the program as one of ours, through its folder, which is kept open.
-fn reached(call: &PendingCall, path: &Path) -> Result<(OwnedFd, PathBuf), Errno> {
-    let base = match path.is_absolute() {
-        true => format!("/proc/{}/root", call.thread),
-        false => format!("/proc/{}/cwd", call.thread),
-    };
-    let file = path.file_name().ok_or(Errno::INVAL)?;
-    let folder = path.parent().unwrap_or(Path::new(""));
-    let folder = Path::new(&base).join(folder.strip_prefix("/").unwrap_or(folder));
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let folder = rustix::fs::open(&folder, flags, Mode::empty())?;
-    let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(file);
-    Ok((folder, path))
-}
-
-/// Device and number of the file that a path of the program leads to.
-fn file_named(call: &PendingCall, name: &Name) -> Option<(u64, u64)> {
-    let Name::Path(path) = name else { return None };
-    let (_folder, path) = reached(call, path).ok()?;
-    let facts = rustix::fs::stat(&path).ok()?;
-    Some((facts.st_dev, facts.st_ino))
 }
 
 /// By its name in the headers, where it is one that servers set.
-fn option_name(level: u64, option: u64) -> String {
+fn option_name(level: u32, option: u32) -> String {
     let known = match (level as i32, option as i32) {
         (libc::IPPROTO_TCP, libc::TCP_NODELAY) => "TCP_NODELAY",
         (libc::IPPROTO_TCP, libc::TCP_CORK) => "TCP_CORK",

@@ -38,7 +38,15 @@ impl Name {
     /// The program's memory cannot be read.
     pub(super) fn given(call: &PendingCall) -> io::Result<Option<Self>> {
         let [_, address, len, ..] = call.args;
-        Ok(Self::read(&call.read(address, (len as usize).min(LONGEST))?))
+        Self::at(call, address, len)
+    }
+
+    /// The same of an address that is another argument.
+    ///
+    /// # Errors
+    /// As [`Self::given`].
+    pub(super) fn at(call: &PendingCall, address: u64, len: u64) -> io::Result<Option<Self>> {
+        Ok(Self::read(&call.read(address, (len as u32 as usize).min(LONGEST))?))
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {
@@ -50,7 +58,18 @@ impl Name {
         };
         match i32::from(family) {
             libc::AF_INET => ip(<[u8; 4]>::try_from(rest.get(2..6)?).ok()?.into()),
-            libc::AF_INET6 => ip(<[u8; 16]>::try_from(rest.get(6..22)?).ok()?.into()),
+            libc::AF_INET6 => {
+                let Self::Ip(mut address) =
+                    ip(<[u8; 16]>::try_from(rest.get(6..22)?).ok()?.into())?
+                else {
+                    return None;
+                };
+                // An address of 24 bytes has none (RFC 2133).
+                if let (SocketAddr::V6(address), Some(scope)) = (&mut address, rest.get(22..26)) {
+                    address.set_scope_id(u32::from_ne_bytes(scope.try_into().ok()?));
+                }
+                Some(Self::Ip(address))
+            }
             libc::AF_UNIX => Some(match rest {
                 [] => Self::Unnamed,
                 [0, name @ ..] => Self::Abstract(name.to_owned()),
@@ -72,7 +91,8 @@ impl Name {
             }
             Self::Ip(SocketAddr::V6(address)) => {
                 let (port, ip) = (address.port().to_be_bytes(), address.ip().octets());
-                [&family(libc::AF_INET6)[..], &port, &[0; 4], &ip, &[0; 4]].concat()
+                let scope = address.scope_id().to_ne_bytes();
+                [&family(libc::AF_INET6)[..], &port, &[0; 4], &ip, &scope].concat()
             }
             Self::Path(path) => {
                 [&family(libc::AF_UNIX)[..], path.as_os_str().as_bytes(), &[0]].concat()
@@ -82,16 +102,15 @@ impl Name {
         }
     }
 
-    /// Tells it to a call whose second argument is the place for an address, and the third that for its length: as much as
-    /// there is room for.
+    /// Tells it to a call: at this place as much as there is room for, and its length at the other.
     ///
     /// # Errors
-    /// The program's memory cannot be written.
-    pub(super) fn tell(&self, call: &PendingCall) -> io::Result<()> {
-        let [_, place, len, ..] = call.args;
+    /// The program's memory cannot be written, or the room is less than nothing.
+    pub(super) fn tell(&self, call: &PendingCall, place: u64, len: u64) -> io::Result<()> {
         let bytes = self.written();
         let room = call.read(len, 4)?.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
-        let room = u32::from_ne_bytes(room) as usize;
+        let room = usize::try_from(i32::from_ne_bytes(room))
+            .map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
         call.write(place, bytes.get(..room).unwrap_or(&bytes))?;
         call.write(len, &(bytes.len() as u32).to_ne_bytes())
     }
@@ -99,22 +118,15 @@ impl Name {
     /// The same, where it names every address of this host: by which of them a listener was reached.
     pub(super) fn reached(&self) -> Self {
         match self {
-            Self::Ip(address) if address.ip().is_unspecified() => {
+            Self::Ip(address) if address.ip().to_canonical().is_unspecified() => {
                 let ip: IpAddr = match address.ip() {
                     IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-                    IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+                    IpAddr::V6(Ipv6Addr::UNSPECIFIED) => Ipv6Addr::LOCALHOST.into(),
+                    IpAddr::V6(_) => Ipv4Addr::LOCALHOST.to_ipv6_mapped().into(),
                 };
                 Self::Ip(SocketAddr::new(ip, address.port()))
             }
             other => other.clone(),
-        }
-    }
-
-    /// What the other end of a connection to it seems to have, with this port where ports are what tells them apart.
-    pub(super) fn of_client(&self, port: u16) -> Self {
-        match self.reached() {
-            Self::Ip(address) => Self::Ip(SocketAddr::new(address.ip(), port)),
-            _ => Self::Unnamed,
         }
     }
 
@@ -137,6 +149,7 @@ mod tests {
         for name in [
             of("127.0.0.1:80"),
             of("[::1]:6379"),
+            of("[fe80::1%2]:6379"),
             Name::Path("/run/x.sock".into()),
             Name::Abstract(b"a\0b".to_vec()),
             Name::Unnamed,

@@ -2,7 +2,6 @@
 
 use super::name::Name;
 use super::wanted::{To, Wanted};
-use crate::record::calls::listening;
 use ipcperf_sys::io::socket::vsock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
@@ -98,22 +97,13 @@ impl ListenerPlace {
         connected
     }
 
-    /// Whether somebody listens there; not known of a VM socket, of which the kernel keeps no list in `/proc`.
-    pub(super) fn is_listening(&self) -> bool {
-        match self {
-            Self::Path(_) | Self::Abstract(_) => self.is_unix(|words| words[3] == ACCEPTS),
-            Self::Port(address) => is_tcp_listening(*address),
-            Self::Vm(_) => false,
-        }
-    }
-
     /// Whether a socket that is bound to it is still open, listening or not.
     pub(super) fn is_there(&self) -> bool {
         let trial =
             |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
         match self {
             // One that was accepted has the name of its listener.
-            Self::Path(_) | Self::Abstract(_) => self.is_unix(|words| words[5] != CONNECTED),
+            Self::Path(_) | Self::Abstract(_) => self.has_unix(),
             // None of those that hold it lets another one in.
             Self::Port(address) => {
                 trial(AddressFamily::INET).is_ok_and(|trial| net::bind(&trial, address).is_err())
@@ -123,24 +113,15 @@ impl ListenerPlace {
         }
     }
 
-    /// Whether one of the UNIX sockets that are bound to it is so: `Num RefCount Protocol Flags Type St Inode Path`.
-    fn is_unix(&self, is_so: impl Fn(&[&str]) -> bool) -> bool {
+    /// Whether a UNIX socket has this name that was not accepted: `Num RefCount Protocol Flags Type St Inode Path`.
+    fn has_unix(&self) -> bool {
         let name = format!(" {self}");
         let all = fs::read_to_string("/proc/net/unix").unwrap_or_default();
         all.lines().filter(|line| line.ends_with(&name)).any(|line| {
             let words: Vec<&str> = line.split_whitespace().collect();
-            words.len() > 6 && is_so(&words)
+            words.len() > 6 && words[5] != CONNECTED
         })
     }
-}
-
-/// Whether a socket of TCP listens there.
-fn is_tcp_listening(address: SocketAddr) -> bool {
-    let IpAddr::V4(ip) = address.ip() else { return false };
-    // In the order of the bytes of this machine, as 32 bits.
-    let ip = u32::from_ne_bytes(ip.octets());
-    let own = format!("{ip:08X}:{:04X}", address.port());
-    listening("/proc/net/tcp").any(|other| other == own)
 }
 
 /// `6379`; with the address where it is not the usual one.
@@ -152,6 +133,5 @@ fn file_name(address: SocketAddr) -> String {
     }
 }
 
-/// `__SO_ACCEPTCON` and `SS_CONNECTED` (`linux/net.h`), as `/proc/net/unix` writes them.
-const ACCEPTS: &str = "00010000";
+/// `SS_CONNECTED` (`linux/net.h`), as `/proc/net/unix` writes it.
 const CONNECTED: &str = "03";

@@ -38,9 +38,6 @@ pub(crate) struct Wanted {
     pub(crate) to: To,
     /// This port of TCP alone; all, if there is none.
     pub(crate) port: Option<u16>,
-    /// What `accept(2)` tells of a peer is an address of the kind that it had before: each is accepted here, which takes
-    /// longer.
-    pub(crate) fakes_peers: bool,
     /// Calls are handed over and let go on as they are: what an exchange is held against.
     pub(crate) is_as_it_is: bool,
     /// How the other sockets are set up.

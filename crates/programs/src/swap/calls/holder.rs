@@ -1,0 +1,98 @@
+//! The names that programs bind: who has them, and sockets of ours that keep them taken.
+
+use super::name::Name;
+use super::place::ListenerPlace;
+use ipcperf_sys::handed::PendingCall;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
+use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+/// A program's listener, exchanged.
+#[derive(Debug)]
+pub(super) struct Bound {
+    /// What the program calls it.
+    pub(super) name: Name,
+    /// Of a path the file, which other names may lead to.
+    pub(super) file: Option<(u64, u64)>,
+    /// Where it is.
+    pub(super) place: ListenerPlace,
+    /// It was seen to listen.
+    pub(super) listens: bool,
+    /// The name is taken as long as this lives; none once the listener was seen closed. What it had accepted may still be open.
+    pub(super) holder: Option<OwnedFd>,
+}
+
+impl Bound {
+    /// Whether a VM socket that was refused there will find room later: its kernel does not let connections wait for it.
+    pub(super) fn is_full(&self, place: &ListenerPlace) -> bool {
+        self.listens && self.place == *place && self.place.is_there()
+    }
+
+    /// Lets its name go if nothing is open there any more.
+    pub(super) fn let_go(&mut self) {
+        if self.holder.is_some() && !self.place.is_there() {
+            self.holder = None;
+            self.listens = false;
+        }
+    }
+}
+
+/// A socket of ours that takes a program's name, as that would, with the name that it got.
+pub(super) fn held(
+    call: &PendingCall,
+    socket: &OwnedFd,
+    name: &Name,
+) -> Result<(OwnedFd, Name), Errno> {
+    let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
+    match name {
+        Name::Ip(address) => {
+            let is_v4 = address.is_ipv4();
+            let holder = open(if is_v4 { AddressFamily::INET } else { AddressFamily::INET6 })?;
+            sockopt::set_socket_reuseaddr(&holder, sockopt::socket_reuseaddr(socket)?)?;
+            if !is_v4 {
+                sockopt::set_ipv6_v6only(&holder, sockopt::ipv6_v6only(socket)?)?;
+            }
+            net::bind(&holder, address)?;
+            let real: SocketAddr = net::getsockname(&holder)?.try_into()?;
+            Ok((holder, Name::Ip(real)))
+        }
+        Name::Path(path) => {
+            let holder = open(AddressFamily::UNIX)?;
+            let (_parent, reached) = reached(call, path)?;
+            net::bind(&holder, &SocketAddrUnix::new(&reached)?)?;
+            Ok((holder, name.clone()))
+        }
+        Name::Abstract(bytes) => {
+            let holder = open(AddressFamily::UNIX)?;
+            net::bind(&holder, &SocketAddrUnix::new_abstract_name(bytes)?)?;
+            Ok((holder, name.clone()))
+        }
+        Name::Unnamed => Err(Errno::INVAL),
+    }
+}
+
+/// A path of the program as one of ours, through its folder, which is kept open.
+fn reached(call: &PendingCall, path: &Path) -> Result<(OwnedFd, PathBuf), Errno> {
+    let base = match path.is_absolute() {
+        true => format!("/proc/{}/root", call.thread),
+        false => format!("/proc/{}/cwd", call.thread),
+    };
+    let file = path.file_name().ok_or(Errno::INVAL)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let folder = Path::new(&base).join(folder.strip_prefix("/").unwrap_or(folder));
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let folder = rustix::fs::open(&folder, flags, Mode::empty())?;
+    let path = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(file);
+    Ok((folder, path))
+}
+
+/// Device and number of the file that a path of the program leads to.
+pub(super) fn file_named(call: &PendingCall, name: &Name) -> Option<(u64, u64)> {
+    let Name::Path(path) = name else { return None };
+    let (_folder, path) = reached(call, path).ok()?;
+    let facts = rustix::fs::stat(&path).ok()?;
+    Some((facts.st_dev, facts.st_ino))
+}
