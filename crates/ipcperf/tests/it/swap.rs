@@ -301,6 +301,58 @@ except KeyError: print('interrupted', domain(l))
     assert_eq!(ended.stdout.trim(), format!("interrupted {UNIX}"), "{}", ended.stderr);
 }
 
+/// What is set and asked for at exchanged sockets, with its errors, is what sockets of TCP say.
+#[test]
+fn options_are_those_of_tcp() {
+    let text = "
+asked = {'SO_DOMAIN': (1, 39), 'SO_PROTOCOL': (1, 38), 'SO_TYPE': (1, 3), 'TCP_NODELAY': (6, 1), 'TCP_MAXSEG': (6, 2),
+    'TCP_CONGESTION': (6, 13), 'IP_TOS': (0, 1), 'TCP_USER_TIMEOUT': (6, 18), 'TCP_KEEPIDLE': (6, 4), 'V6ONLY': (41, 26),
+    'none': (6, 999), 'SO_REUSEPORT': (1, 15)}
+def tried(name, job):
+    try: print(name, job())
+    except OSError as error: print(name, error.strerror)
+def all_of(*sockets):
+    for at, s in enumerate(sockets):
+        for name, (level, option) in asked.items():
+            tried('%d %s' % (at, name), lambda: s.getsockopt(level, option, 20))
+for family, host in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]:
+    l = socket.socket(family); l.setsockopt(6, 9, 3); l.setsockopt(6, 1, 1); l.bind((host, 0)); l.listen()
+    c = socket.socket(family); c.setsockopt(6, 4, 77)
+    tried('early', lambda: c.setsockopt(6, 4, 0)); c.connect(l.getsockname()[:2])
+    l.setsockopt(6, 9, 0); c.send(b'x'); a, _ = l.accept(); all_of(l, c, a)
+    for level, option, value in [(6, 1, 7), (6, 18, 500), (0, 1, 16), (1, 15, 1), (1, 60, 1), (6, 999, 1), (6, 2, 1), (6, 13, b'none')]:
+        tried('set %d %d' % (level, option), lambda: c.setsockopt(level, option, value))
+    tried('length', lambda: c.setsockopt(6, 1, b'x')); all_of(c)
+    info = c.getsockopt(6, 11, 300); print(info[0], info[16:24], info[84:88], len(info))
+print(domain(c), domain(a), file=sys.stderr)
+";
+    let Some((_, exchanged)) = swapped(text, &[]) else { return };
+    let Some((_, tcp)) = swapped(text, &["--port", "1"]) else { return };
+    assert!(exchanged.stderr.contains(&format!("{UNIX} {UNIX}")), "{}", exchanged.stderr);
+    assert!(exchanged.stderr.contains("TCP_INFO was asked for 2 times"), "{}", exchanged.stderr);
+    assert!(tcp.stderr.contains("domain 10 domain 10"), "{}", tcp.stderr);
+    for (one, other) in exchanged.stdout.lines().zip(tcp.stdout.lines()) {
+        assert_eq!(one, other, "{}", exchanged.stderr);
+    }
+    assert_eq!(exchanged.stdout.lines().count(), tcp.stdout.lines().count());
+}
+
+/// Servers that Go has built listen by MPTCP.
+#[test]
+fn a_listener_of_mptcp_is_exchanged() {
+    let text = "
+try: l = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)
+except OSError as error: print(error.strerror); sys.exit(0)
+l.bind(('127.0.0.1', 0)); l.listen(); c = socket.create_connection(l.getsockname()); a, peer = l.accept()
+print(domain(l), domain(a), peer == c.getsockname(), l.getsockopt(1, 38), a.getsockopt(1, 38))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    if !ended.stdout.starts_with("domain") {
+        return skipped("MPTCP", ended.stdout.trim());
+    }
+    assert_eq!(ended.stdout.trim(), format!("{UNIX} {UNIX} True 262 6"), "{}", ended.stderr);
+}
+
 /// However a program holds its epolls: two at once, one under another number, one that a child inherits, and one that is closed.
 #[test]
 fn every_epoll_that_watches_a_socket_watches_its_successor() {

@@ -205,6 +205,12 @@ fn told(swapped: &Swapped) -> ExitCode {
             counted(*times)
         ));
     }
+    for (option, times) in &done.asked {
+        note(&format!(
+            "ipcperf: {option} was asked for {}: the new socket does not count that, and zeros were told",
+            counted(*times)
+        ));
+    }
     for (call, times) in &done.carried {
         note(&format!(
             "ipcperf: {call} with an address was called {}: ipcperf moved its bytes, which takes longer",

@@ -21,6 +21,10 @@ pub(super) struct Bound {
     pub(super) place: ListenerPlace,
     /// It was seen to listen.
     pub(super) listens: bool,
+    /// Of the new socket.
+    pub(super) cookie: Option<u64>,
+    /// Of the socket before (`IPPROTO_TCP`, `IPPROTO_MPTCP`).
+    pub(super) protocol: u32,
     /// The name is taken as long as this lives; none once the listener was seen closed. What it had accepted may still be open.
     pub(super) holder: Option<OwnedFd>,
 }

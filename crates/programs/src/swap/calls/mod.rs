@@ -8,6 +8,7 @@ mod client;
 mod held;
 mod holder;
 mod name;
+mod options;
 mod place;
 mod transfer;
 mod wanted;
@@ -19,6 +20,7 @@ use ipcperf_sys::handed::PendingCall;
 use ipcperf_sys::io::socket::vsock;
 use ipcperf_sys::seccomp::{HandedCall, When};
 use name::Name;
+use options::Options;
 use place::ListenerPlace;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt};
@@ -38,6 +40,7 @@ const CALLS: &[(&str, i64)] = &[
     ("bind", libc::SYS_bind),
     ("connect", libc::SYS_connect),
     ("setsockopt", libc::SYS_setsockopt),
+    ("getsockopt", libc::SYS_getsockopt),
     ("getsockname", libc::SYS_getsockname),
     ("getpeername", libc::SYS_getpeername),
     #[cfg(target_arch = "x86_64")]
@@ -48,21 +51,24 @@ const CALLS: &[(&str, i64)] = &[
     ("listen", libc::SYS_listen),
 ];
 
-/// Levels of `setsockopt(2)` that a UNIX socket does not have.
-const LEVELS_OF_IP: [u32; 3] =
-    [libc::IPPROTO_TCP as u32, libc::IPPROTO_IP as u32, libc::IPPROTO_IPV6 as u32];
-
-/// Options of `SOL_SOCKET` that only a UNIX socket has (`unix(7)`).
-const OF_UNIX: [u32; 2] = [libc::SO_PASSCRED as u32, libc::SO_PASSSEC as u32];
-
 /// What a socket is that was exchanged.
 enum Role<'a> {
     /// It has a name of its own, and listens or may connect.
     Bound(&'a Bound),
     /// It came from this client, whose addresses are as this end is told of them.
-    Accepted(Client),
+    Accepted(&'a Bound, Client),
     /// It is this client.
     Connected(Client),
+}
+
+impl Role<'_> {
+    /// The cookie of the listener that it was accepted from.
+    const fn listener(&self) -> Option<u64> {
+        match self {
+            Self::Accepted(bound, _) => bound.cookie,
+            Self::Bound(_) | Self::Connected(_) => None,
+        }
+    }
 }
 
 /// What has been exchanged, and what could not be.
@@ -74,6 +80,9 @@ pub(crate) struct Exchanged {
     pub(crate) connected: u64,
     /// Options that the other kind of socket does not have: how often each was set and did nothing.
     pub(crate) options: BTreeMap<String, u64>,
+    /// Options that tell of a connection at this moment, which is not known: how often each was asked for.
+    #[serde(default)]
+    pub(crate) asked: BTreeMap<String, u64>,
     /// Calls that moved data and that ipcperf made in the program's place: how often each.
     #[serde(default)]
     pub(crate) carried: BTreeMap<String, u64>,
@@ -94,6 +103,7 @@ pub(crate) struct Exchange {
     looks_every: Duration,
     clients: Clients,
     epolls: Epolls,
+    options: Options,
     /// Sockets that would have been exchanged when they were bound, until one of them listens.
     unchanged: Vec<OwnedFd>,
     /// So far.
@@ -168,6 +178,7 @@ impl Exchange {
             looks_every: SIGNALS_WITHIN,
             clients,
             epolls: Epolls::default(),
+            options: Options::default(),
             unchanged: Vec::new(),
             exchanged: Exchanged::default(),
         }
@@ -181,8 +192,21 @@ impl Exchange {
             libc::SYS_sendto | libc::SYS_recvfrom => When::IsGiven(4),
             libc::SYS_accept | libc::SYS_accept4 if !self.sets_buffers() => When::IsGiven(1),
             libc::SYS_setsockopt => match self.wanted.to {
-                To::Tcp => When::Option { levels: Vec::new(), of_socket: OF_UNIX.into() },
-                _ => When::Option { levels: LEVELS_OF_IP.into(), of_socket: Vec::new() },
+                To::Tcp => When::Option { levels: Vec::new(), of_socket: options::OF_UNIX.into() },
+                _ => When::Option {
+                    levels: options::LEVELS_OF_IP.into(),
+                    of_socket: options::OF_IP.into(),
+                },
+            },
+            libc::SYS_getsockopt => match self.wanted.to {
+                To::Tcp => When::Option {
+                    levels: Vec::new(),
+                    of_socket: [&options::OF_UNIX[..], &options::OF_KIND].concat(),
+                },
+                _ => When::Option {
+                    levels: options::LEVELS_OF_IP.into(),
+                    of_socket: [&options::OF_IP[..], &options::OF_KIND].concat(),
+                },
             },
             _ => When::Always,
         };
@@ -234,7 +258,8 @@ impl Exchange {
             _ if self.wanted.is_as_it_is => self.watch(&call),
             libc::SYS_bind => self.bind(&call),
             libc::SYS_connect => self.connect(&call),
-            libc::SYS_setsockopt => Ok(self.set_option(&call)),
+            libc::SYS_setsockopt => self.set_option(&call),
+            libc::SYS_getsockopt => self.option(&call),
             libc::SYS_getsockname => self.own_name(&call),
             libc::SYS_getpeername => self.name_of_peer(&call),
             libc::SYS_accept | libc::SYS_accept4 => self.accept(&call),
@@ -340,7 +365,10 @@ impl Exchange {
             To::Tcp => domain == AddressFamily::UNIX,
             _ => {
                 [AddressFamily::INET, AddressFamily::INET6].contains(&domain)
-                    && sockopt::socket_protocol(socket) == Ok(Some(ipproto::TCP))
+                    && sockopt::socket_protocol(socket).is_ok_and(|protocol| {
+                        // Servers that Go has built listen by the latter.
+                        [Some(ipproto::TCP), Some(ipproto::MPTCP)].contains(&protocol)
+                    })
             }
         };
         is_right && kind == SocketType::STREAM
@@ -381,6 +409,7 @@ impl Exchange {
         if !self.is_of_kind(&socket) {
             return Ok(Answer::GoOn);
         }
+        let protocol = sockopt::socket_protocol(&socket)?.map_or(0, |known| known.as_raw().get());
         for bound in &mut self.bound {
             if bound.name.answers(&name) {
                 bound.let_go();
@@ -398,11 +427,15 @@ impl Exchange {
         }
         let made = self.socket(&socket)?;
         let place = ListenerPlace::bind(&made, &name, &self.wanted)?;
+        self.options.exchanged(&socket, &made);
+        let cookie = sockopt::socket_cookie(&made).ok();
+        self.options.bound(cookie, &holder);
         exchange(call, &mut self.epolls, made)?;
         self.exchanged.bound.push((name.to_string(), place.to_string()));
         let file = file_named(call, &name);
         self.bound.retain(|bound| bound.place != place);
-        self.bound.push(Bound { name, file, place, listens: false, holder: Some(holder) });
+        let holder = Some(holder);
+        self.bound.push(Bound { name, file, place, listens: false, cookie, protocol, holder });
         Ok(Answer::Value(Ok(0)))
     }
 
@@ -411,7 +444,7 @@ impl Exchange {
         let Some(name) = name.filter(|name| self.is_wanted(name)) else { return Ok(Answer::GoOn) };
         let socket = call.descriptor(call.fd())?;
         let own = match self.role(&socket) {
-            Some(Role::Connected(_) | Role::Accepted(_)) => {
+            Some(Role::Connected(_) | Role::Accepted(..)) => {
                 return Ok(Answer::Value(Err(libc::EISCONN)));
             }
             Some(Role::Bound(bound)) if bound.listens => {
@@ -490,6 +523,7 @@ impl Exchange {
                         ListenerPlace::Path(_) | ListenerPlace::Abstract(_) => {}
                     }
                 }
+                self.options.exchanged(&call.descriptor(call.fd())?, &socket);
                 exchange(call, &mut self.epolls, socket)?;
                 self.exchanged.connected += 1;
                 Ok(Answer::Value(if is_later { Err(libc::EINPROGRESS) } else { Ok(0) }))
@@ -541,20 +575,10 @@ impl Exchange {
         })
     }
 
-    fn set_option(&mut self, call: &PendingCall) -> Answer {
-        let [_, level, option, ..] = call.args.map(|argument| argument as u32);
-        let is_ours = |socket: OwnedFd| self.role(&socket).is_some();
-        if !call.descriptor(call.fd()).is_ok_and(is_ours) {
-            return Answer::GoOn;
-        }
-        *self.exchanged.options.entry(option_name(level, option)).or_default() += 1;
-        Answer::Value(Ok(0))
-    }
-
     fn own_name(&self, call: &PendingCall) -> io::Result<Answer> {
         let name = match self.role(&call.descriptor(call.fd())?) {
             Some(Role::Bound(bound)) => bound.name.clone(),
-            Some(Role::Accepted(client)) => client.dialed,
+            Some(Role::Accepted(_, client)) => client.dialed,
             Some(Role::Connected(client)) => client.own,
             None => return Ok(Answer::GoOn),
         };
@@ -564,7 +588,7 @@ impl Exchange {
 
     fn name_of_peer(&self, call: &PendingCall) -> io::Result<Answer> {
         let name = match self.role(&call.descriptor(call.fd())?) {
-            Some(Role::Accepted(client)) => client.own,
+            Some(Role::Accepted(_, client)) => client.own,
             Some(Role::Connected(client)) => client.dialed,
             Some(Role::Bound(_)) | None => return Ok(Answer::GoOn),
         };
@@ -582,7 +606,7 @@ impl Exchange {
             (Some(bound), Some(peer)) => {
                 let client = ListenerPlace::of(&peer).and_then(|peer| self.clients.find(&peer));
                 let client = client.unwrap_or_else(|| Clients::stranger(&bound.name));
-                Some(Role::Accepted(client.at(&bound.name)))
+                Some(Role::Accepted(bound, client.at(&bound.name)))
             }
             (None, Some(_)) => Some(Role::Connected(self.clients.find(&own)?)),
             (None, None) => None,
@@ -640,23 +664,4 @@ impl Exchange {
         }
         self.bound.iter().any(|bound| bound.listens)
     }
-}
-
-/// By its name in the headers, where it is one that servers set.
-fn option_name(level: u32, option: u32) -> String {
-    let known = match (level as i32, option as i32) {
-        (libc::IPPROTO_TCP, libc::TCP_NODELAY) => "TCP_NODELAY",
-        (libc::IPPROTO_TCP, libc::TCP_CORK) => "TCP_CORK",
-        (libc::IPPROTO_TCP, libc::TCP_QUICKACK) => "TCP_QUICKACK",
-        (libc::IPPROTO_TCP, libc::TCP_KEEPIDLE) => "TCP_KEEPIDLE",
-        (libc::IPPROTO_TCP, libc::TCP_KEEPINTVL) => "TCP_KEEPINTVL",
-        (libc::IPPROTO_TCP, libc::TCP_KEEPCNT) => "TCP_KEEPCNT",
-        (libc::IPPROTO_TCP, libc::TCP_USER_TIMEOUT) => "TCP_USER_TIMEOUT",
-        (libc::IPPROTO_TCP, libc::TCP_DEFER_ACCEPT) => "TCP_DEFER_ACCEPT",
-        (libc::IPPROTO_TCP, libc::TCP_FASTOPEN) => "TCP_FASTOPEN",
-        (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY) => "IPV6_V6ONLY",
-        (libc::SOL_SOCKET, libc::SO_PASSCRED) => "SO_PASSCRED",
-        _ => return format!("option {option} of level {level}"),
-    };
-    known.to_owned()
 }

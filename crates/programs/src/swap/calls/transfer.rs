@@ -113,7 +113,7 @@ impl Exchange {
             Ok(socket) => {
                 self.set_buffers(&socket)?;
                 if place != 0
-                    && let Some(Role::Accepted(client)) = self.role(&socket)
+                    && let Some(Role::Accepted(_, client)) = self.role(&socket)
                 {
                     client.own.tell(call, place, len)?;
                 }
@@ -132,7 +132,7 @@ impl Exchange {
     /// A `sendto(2)` or `recvfrom(2)` with an address.
     pub(super) fn transfer(&mut self, call: &PendingCall) -> io::Result<Answer> {
         let socket = call.descriptor(call.fd())?;
-        if !matches!(self.role(&socket), Some(Role::Connected(_) | Role::Accepted(_))) {
+        if !matches!(self.role(&socket), Some(Role::Connected(_) | Role::Accepted(..))) {
             return Ok(Answer::GoOn);
         }
         let is_send = call.number == libc::SYS_sendto;

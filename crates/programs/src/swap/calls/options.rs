@@ -1,0 +1,447 @@
+//! Options of TCP at sockets that have none any more. Each is set and asked for at a socket of TCP that is made for that, so
+//! that values, errors and lengths are those of the kernel.
+//!
+//! # Safety
+//! The kernel reads and writes the bytes that each call is given, and no more than their number.
+
+use super::name::Name;
+use super::{Answer, Exchange, Role, To};
+use ipcperf_sys::handed::PendingCall;
+use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
+use std::collections::{BTreeMap, HashMap};
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
+
+/// `SOL_MPTCP` (`linux/socket.h`).
+const MPTCP: u32 = 284;
+const TCP: u32 = libc::IPPROTO_TCP as u32;
+const IP: u32 = libc::IPPROTO_IP as u32;
+const IPV6: u32 = libc::IPPROTO_IPV6 as u32;
+const SOCKET: u32 = libc::SOL_SOCKET as u32;
+
+/// Levels that only sockets of IP have.
+pub(super) const LEVELS_OF_IP: [u32; 4] = [TCP, IP, IPV6, MPTCP];
+
+/// Options of `SOL_SOCKET` that only a socket of IP takes, and those that tell of which kind a socket is.
+pub(super) const OF_IP: [u32; 2] = [libc::SO_REUSEPORT as u32, libc::SO_ZEROCOPY as u32];
+pub(super) const OF_KIND: [u32; 3] =
+    [libc::SO_DOMAIN as u32, libc::SO_PROTOCOL as u32, libc::SO_TYPE as u32];
+
+/// Options of `SOL_SOCKET` that only a UNIX socket has (`unix(7)`).
+pub(super) const OF_UNIX: [u32; 2] = [libc::SO_PASSCRED as u32, libc::SO_PASSSEC as u32];
+
+/// So many sockets are known at once; the oldest are forgotten.
+const KNOWN: usize = 1 << 16;
+
+/// Bytes of the longest value that is kept. Those of servers have 4, names of algorithms 16.
+const LONGEST: usize = 1024;
+
+/// What a socket of TCP is that answers for one of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Model {
+    is_v6: bool,
+    is_connected: bool,
+}
+
+/// An option with its value; none where the program has set it at a socket that was not exchanged yet.
+#[derive(Clone, Debug)]
+struct Kept {
+    level: u32,
+    option: u32,
+    value: Option<Vec<u8>>,
+}
+
+/// What was set, and what sockets of TCP say.
+#[derive(Debug, Default)]
+pub(super) struct Options {
+    /// By the cookie of each socket, which no other one gets.
+    kept: BTreeMap<u64, Vec<Kept>>,
+    /// Of a socket at which nothing was set, by its level, number and room; an error is one of `errno(3)`.
+    defaults: HashMap<(Model, u32, u32, usize), Result<Vec<u8>, i32>>,
+}
+
+impl Options {
+    fn keep(&mut self, cookie: u64, kept: Kept) {
+        let all = self.kept.entry(cookie).or_default();
+        all.retain(|old| (old.level, old.option) != (kept.level, kept.option));
+        all.push(kept);
+        if self.kept.len() > KNOWN {
+            self.kept.pop_first();
+        }
+    }
+
+    /// What was set at a socket before it is exchanged its successor has.
+    pub(super) fn exchanged(&mut self, old: &OwnedFd, new: &OwnedFd) {
+        let cookies = [old, new].map(|socket| sockopt::socket_cookie(socket));
+        let [Ok(before), Ok(after)] = cookies else { return };
+        let Some(mut all) = self.kept.remove(&before) else { return };
+        for kept in all.iter_mut().filter(|kept| kept.value.is_none()) {
+            kept.value = get(old, kept.level, kept.option, LONGEST).ok();
+        }
+        all.retain(|kept| kept.value.is_some());
+        self.kept.insert(after, all);
+    }
+
+    /// What binding changes: a socket of IPv6 with an address of its own takes no others. One that is bound to the same name says
+    /// so.
+    pub(super) fn bound(&mut self, cookie: Option<u64>, holder: &OwnedFd) {
+        let (level, option) = (IPV6, libc::IPV6_V6ONLY.cast_unsigned());
+        let is_v6 = sockopt::socket_domain(holder) == Ok(AddressFamily::INET6);
+        if let (Some(cookie), true) = (cookie, is_v6) {
+            let value = get(holder, level, option, LONGEST).ok();
+            self.keep(cookie, Kept { level, option, value });
+        }
+    }
+
+    /// Sets an option, where one of TCP can be.
+    fn set(
+        &mut self,
+        cookie: u64,
+        model: Model,
+        asked: (u32, u32),
+        value: &[u8],
+    ) -> Result<(), i32> {
+        let (level, option) = asked;
+        let trial = model.open().map_err(errno)?;
+        set(&trial, level, option, value)?;
+        let value = get(&trial, level, option, LONGEST).unwrap_or_else(|_| value.to_owned());
+        self.keep(cookie, Kept { level, option, value: Some(value) });
+        Ok(())
+    }
+
+    /// What a socket tells: what was set at it or, when it was accepted, at its listener, or what one of TCP tells by itself.
+    fn get(
+        &mut self,
+        cookies: [Option<u64>; 2],
+        model: Model,
+        asked: (u32, u32),
+        room: usize,
+    ) -> Result<Vec<u8>, i32> {
+        let set = cookies.into_iter().flatten().find_map(|cookie| {
+            let all = self.kept.get(&cookie)?.iter();
+            let mut same = all.filter(|kept| (kept.level, kept.option) == asked);
+            same.find_map(|kept| kept.value.clone())
+        });
+        if let Some(mut value) = set {
+            value.truncate(room);
+            return Ok(value);
+        }
+        let (level, option) = asked;
+        let ask = || {
+            let (socket, _peer) = model.connected().map_err(errno)?;
+            get(&socket, level, option, room)
+        };
+        self.defaults.entry((model, level, option, room)).or_insert_with(ask).clone()
+    }
+}
+
+impl Model {
+    fn open(self) -> io::Result<OwnedFd> {
+        let family = if self.is_v6 { AddressFamily::INET6 } else { AddressFamily::INET };
+        Ok(net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
+    }
+
+    /// A socket in this state, with the other end of its connection.
+    fn connected(self) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
+        let socket = self.open()?;
+        if !self.is_connected {
+            return Ok((socket, None));
+        }
+        let listener = self.open()?;
+        let here: SocketAddr = match self.is_v6 {
+            true => (Ipv6Addr::LOCALHOST, 0).into(),
+            false => (Ipv4Addr::LOCALHOST, 0).into(),
+        };
+        net::bind(&listener, &here)?;
+        net::listen(&listener, 1)?;
+        net::connect(&socket, &SocketAddr::try_from(net::getsockname(&listener)?)?)?;
+        let peer = net::accept_with(&listener, SocketFlags::CLOEXEC)?;
+        // The size of segments follows the window of the other end, which comes with the first ones.
+        for (from, to) in [(&socket, &peer), (&peer, &socket)] {
+            net::send(from, b"x", SendFlags::NOSIGNAL)?;
+            net::recv(to, &mut [0_u8], RecvFlags::empty())?;
+        }
+        // Nothing of it stays in TIME_WAIT.
+        sockopt::set_socket_linger(&socket, Some(Duration::ZERO))?;
+        Ok((socket, Some(peer)))
+    }
+}
+
+fn errno(error: io::Error) -> i32 {
+    error.raw_os_error().unwrap_or(libc::ENOPROTOOPT)
+}
+
+fn get(socket: &OwnedFd, level: u32, option: u32, room: usize) -> Result<Vec<u8>, i32> {
+    let mut value = vec![0_u8; room];
+    let mut len = room as libc::socklen_t;
+    let (level, option) = (level.cast_signed(), option.cast_signed());
+    // SAFETY: see the module.
+    let told = unsafe {
+        let at = value.as_mut_ptr().cast();
+        libc::getsockopt(socket.as_raw_fd(), level, option, at, &raw mut len)
+    };
+    if told != 0 {
+        return Err(errno(io::Error::last_os_error()));
+    }
+    value.truncate(len as usize);
+    Ok(value)
+}
+
+fn set(socket: &OwnedFd, level: u32, option: u32, value: &[u8]) -> Result<(), i32> {
+    let (level, option) = (level.cast_signed(), option.cast_signed());
+    let len = value.len() as libc::socklen_t;
+    // SAFETY: see the module.
+    let done =
+        unsafe { libc::setsockopt(socket.as_raw_fd(), level, option, value.as_ptr().cast(), len) };
+    if done == 0 { Ok(()) } else { Err(errno(io::Error::last_os_error())) }
+}
+
+impl Exchange {
+    pub(super) fn set_option(&mut self, call: &PendingCall) -> io::Result<Answer> {
+        let [_, level, option, ..] = call.args.map(|argument| argument as u32);
+        let [_, _, _, value, len, _] = call.args;
+        let socket = call.descriptor(call.fd())?;
+        let Ok(cookie) = sockopt::socket_cookie(&socket) else { return Ok(Answer::GoOn) };
+        let model = match self.role(&socket) {
+            Some(role) => model(&role),
+            None if self.is_of_kind(&socket) => {
+                // Should it be exchanged later, its value is read then.
+                self.options.keep(cookie, Kept { level, option, value: None });
+                return Ok(Answer::GoOn);
+            }
+            None => return Ok(Answer::GoOn),
+        };
+        let Ok(len) = usize::try_from(len as i32) else {
+            return Ok(Answer::Value(Err(libc::EINVAL)));
+        };
+        let bytes = call.read(value, len.min(LONGEST))?;
+        let done = match (self.wanted.to, level, option.cast_signed()) {
+            (To::Tcp, ..) => {
+                self.options.keep(cookie, Kept { level, option, value: Some(bytes) });
+                Ok(())
+            }
+            // What works on the bytes of TCP cannot be had, as with a kernel without it.
+            (_, TCP, libc::TCP_ULP) => Err(libc::ENOENT),
+            _ => self.options.set(cookie, model, (level, option), &bytes),
+        };
+        *self.exchanged.options.entry(option_name(level, option)).or_default() += 1;
+        Ok(Answer::Value(done.map(|()| 0)))
+    }
+
+    pub(super) fn option(&mut self, call: &PendingCall) -> io::Result<Answer> {
+        let [_, level, option, ..] = call.args.map(|argument| argument as u32);
+        let [_, _, _, place, len_at, _] = call.args;
+        let socket = call.descriptor(call.fd())?;
+        let Some(role) = self.role(&socket) else { return Ok(Answer::GoOn) };
+        let (mut model, listener) = (model(&role), role.listener());
+        let (is_open, protocol) = match &role {
+            Role::Bound(bound) => (!bound.listens, bound.protocol),
+            Role::Accepted(..) | Role::Connected(_) => (false, TCP),
+        };
+        let room: [u8; 4] =
+            call.read(len_at, 4)?.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
+        let Ok(room) = usize::try_from(i32::from_ne_bytes(room)) else {
+            return Ok(Answer::Value(Err(libc::EINVAL)));
+        };
+        let room = room.min(LONGEST);
+        let number = |number: i32| {
+            let mut bytes = number.to_ne_bytes().to_vec();
+            bytes.truncate(room);
+            Ok(bytes)
+        };
+        let is_unix = self.wanted.to == To::Tcp;
+        let told = match (level, option.cast_signed()) {
+            (SOCKET, libc::SO_DOMAIN) if is_unix => number(libc::AF_UNIX),
+            (SOCKET, libc::SO_DOMAIN) if model.is_v6 => number(libc::AF_INET6),
+            (SOCKET, libc::SO_DOMAIN) => number(libc::AF_INET),
+            (SOCKET, libc::SO_PROTOCOL) if is_unix => number(0),
+            (SOCKET, libc::SO_PROTOCOL) => number(protocol.cast_signed()),
+            (SOCKET, libc::SO_TYPE) => number(libc::SOCK_STREAM),
+            asked => {
+                if OF_NOW.contains(&(asked.0, asked.1)) {
+                    *self.exchanged.asked.entry(option_name(level, option)).or_default() += 1;
+                }
+                if is_unix {
+                    model = Model { is_v6: false, is_connected: false };
+                }
+                let cookies = [sockopt::socket_cookie(&socket).ok(), listener];
+                let told = self.options.get(cookies, model, (level, option), room);
+                match asked {
+                    (TCP, libc::TCP_INFO) => told.map(|told| idle(&told, model, is_open)),
+                    (SOCKET, _) if is_unix => told.or_else(|_| number(0)),
+                    _ => told,
+                }
+            }
+        };
+        Ok(Answer::Value(match told {
+            Ok(bytes) => {
+                call.write(place, &bytes)?;
+                call.write(len_at, &(bytes.len() as i32).to_ne_bytes())?;
+                Ok(0)
+            }
+            Err(code) => Err(code),
+        }))
+    }
+}
+
+/// Which socket of TCP answers for it.
+fn model(role: &Role<'_>) -> Model {
+    let (name, is_connected) = match role {
+        Role::Bound(bound) => (&bound.name, false),
+        Role::Accepted(bound, _) => (&bound.name, true),
+        Role::Connected(client) => (&client.dialed, true),
+    };
+    Model { is_v6: matches!(name, Name::Ip(SocketAddr::V6(_))), is_connected }
+}
+
+/// What is told of a connection at this moment, which nobody knows of one that is exchanged.
+const OF_NOW: [(u32, i32); 6] = [
+    (TCP, libc::TCP_INFO),
+    (TCP, libc::TCP_CC_INFO),
+    (TCP, libc::TCP_TIMESTAMP),
+    (TCP, libc::TCP_QUEUE_SEQ),
+    (TCP, libc::TCP_ZEROCOPY_RECEIVE),
+    (TCP, libc::TCP_INQ),
+];
+
+/// Of `struct tcp_info` (`linux/tcp.h`) the state and the sizes of segments; all that is counted is 0.
+fn idle(told: &[u8], model: Model, is_open: bool) -> Vec<u8> {
+    /// `TCP_ESTABLISHED`, `TCP_LISTEN`, `TCP_CLOSE` (`net/tcp_states.h`).
+    const STATES: [u8; 3] = [1, 10, 7];
+    /// `tcpi_snd_mss` and `tcpi_rcv_mss`, and `tcpi_advmss`.
+    const SIZES: [std::ops::Range<usize>; 2] = [16..24, 84..88];
+    let state = match (model.is_connected, is_open) {
+        (true, _) => STATES[0],
+        (false, false) => STATES[1],
+        (false, true) => STATES[2],
+    };
+    let kept = |at: usize| SIZES.iter().any(|size| size.contains(&at));
+    let byte = |(at, byte): (usize, &u8)| match at {
+        0 => state,
+        at if kept(at) => *byte,
+        _ => 0,
+    };
+    told.iter().enumerate().map(byte).collect()
+}
+
+/// By its name in the headers.
+fn option_name(level: u32, option: u32) -> String {
+    let names: &[(u32, &str)] = match level {
+        TCP => &OF_TCP,
+        IP => &OF_IPV4,
+        IPV6 => &OF_IPV6,
+        SOCKET => &OF_SOCKET,
+        _ => &[],
+    };
+    match names.iter().find(|(known, _)| *known == option) {
+        Some((_, name)) => (*name).to_owned(),
+        None => format!("option {option} of level {level}"),
+    }
+}
+
+/// `linux/tcp.h`.
+const OF_TCP: [(u32, &str); 36] = [
+    (1, "TCP_NODELAY"),
+    (2, "TCP_MAXSEG"),
+    (3, "TCP_CORK"),
+    (4, "TCP_KEEPIDLE"),
+    (5, "TCP_KEEPINTVL"),
+    (6, "TCP_KEEPCNT"),
+    (7, "TCP_SYNCNT"),
+    (8, "TCP_LINGER2"),
+    (9, "TCP_DEFER_ACCEPT"),
+    (10, "TCP_WINDOW_CLAMP"),
+    (11, "TCP_INFO"),
+    (12, "TCP_QUICKACK"),
+    (13, "TCP_CONGESTION"),
+    (14, "TCP_MD5SIG"),
+    (16, "TCP_THIN_LINEAR_TIMEOUTS"),
+    (17, "TCP_THIN_DUPACK"),
+    (18, "TCP_USER_TIMEOUT"),
+    (19, "TCP_REPAIR"),
+    (20, "TCP_REPAIR_QUEUE"),
+    (21, "TCP_QUEUE_SEQ"),
+    (22, "TCP_REPAIR_OPTIONS"),
+    (23, "TCP_FASTOPEN"),
+    (24, "TCP_TIMESTAMP"),
+    (25, "TCP_NOTSENT_LOWAT"),
+    (26, "TCP_CC_INFO"),
+    (27, "TCP_SAVE_SYN"),
+    (28, "TCP_SAVED_SYN"),
+    (29, "TCP_REPAIR_WINDOW"),
+    (30, "TCP_FASTOPEN_CONNECT"),
+    (31, "TCP_ULP"),
+    (32, "TCP_MD5SIG_EXT"),
+    (33, "TCP_FASTOPEN_KEY"),
+    (34, "TCP_FASTOPEN_NO_COOKIE"),
+    (35, "TCP_ZEROCOPY_RECEIVE"),
+    (36, "TCP_INQ"),
+    (37, "TCP_TX_DELAY"),
+];
+
+/// `linux/in.h`.
+const OF_IPV4: [(u32, &str); 14] = [
+    (1, "IP_TOS"),
+    (2, "IP_TTL"),
+    (4, "IP_OPTIONS"),
+    (8, "IP_PKTINFO"),
+    (10, "IP_MTU_DISCOVER"),
+    (11, "IP_RECVERR"),
+    (12, "IP_RECVTTL"),
+    (13, "IP_RECVTOS"),
+    (14, "IP_MTU"),
+    (15, "IP_FREEBIND"),
+    (19, "IP_TRANSPARENT"),
+    (21, "IP_MINTTL"),
+    (24, "IP_BIND_ADDRESS_NO_PORT"),
+    (51, "IP_LOCAL_PORT_RANGE"),
+];
+
+/// `linux/in6.h`.
+const OF_IPV6: [(u32, &str); 10] = [
+    (1, "IPV6_ADDRFORM"),
+    (16, "IPV6_UNICAST_HOPS"),
+    (23, "IPV6_MTU_DISCOVER"),
+    (24, "IPV6_MTU"),
+    (25, "IPV6_RECVERR"),
+    (26, "IPV6_V6ONLY"),
+    (49, "IPV6_RECVPKTINFO"),
+    (66, "IPV6_RECVTCLASS"),
+    (67, "IPV6_TCLASS"),
+    (75, "IPV6_TRANSPARENT"),
+];
+
+/// `asm-generic/socket.h`.
+const OF_SOCKET: [(u32, &str); 4] =
+    [(15, "SO_REUSEPORT"), (16, "SO_PASSCRED"), (34, "SO_PASSSEC"), (60, "SO_ZEROCOPY")];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_that_was_set_is_told_and_otherwise_what_tcp_tells() {
+        let mut options = Options::default();
+        let model = Model { is_v6: false, is_connected: true };
+        let asked = (TCP, libc::TCP_NODELAY as u32);
+        let get = |options: &mut Options, cookies| options.get(cookies, model, asked, 4);
+        assert_eq!(get(&mut options, [Some(7), None]), Ok(vec![0; 4]));
+        options.set(7, model, asked, &5_i32.to_ne_bytes()).expect("an option of TCP");
+        let one = || Ok(1_i32.to_ne_bytes().to_vec());
+        assert_eq!(get(&mut options, [Some(7), None]), one());
+        assert_eq!(get(&mut options, [Some(8), Some(7)]), one(), "of the listener");
+        assert_eq!(options.set(7, model, asked, &[1]), Err(libc::EINVAL));
+        let maxseg = (TCP, libc::TCP_MAXSEG as u32);
+        let [connected, open] = [true, false].map(|is_connected| {
+            let model = Model { is_v6: false, is_connected };
+            let told = options.get([None; 2], model, maxseg, 4).expect("an option of TCP");
+            i32::from_ne_bytes(told.try_into().expect("4 bytes"))
+        });
+        assert!(connected > open && open > 0, "{connected} {open}");
+        assert_eq!(options.get([None; 2], model, (TCP, 999), 4), Err(libc::ENOPROTOOPT));
+        assert_eq!(option_name(TCP, 36), "TCP_INQ");
+        assert_eq!(option_name(3, 4), "option 4 of level 3");
+    }
+}
