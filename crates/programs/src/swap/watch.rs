@@ -247,6 +247,9 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         let has_ended = |at: usize| ready.get(at) == Some(&true);
         let (server_ended, client_ended) = (has_ended(1), client.is_some() && has_ended(2));
         here.answer(context)?;
+        if nap == GRACE && now >= until {
+            here.exchange.sweep();
+        }
         if ends.is_some_and(|ends| now > ends) {
             server.kill();
             client.iter().for_each(Program::kill);

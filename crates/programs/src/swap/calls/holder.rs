@@ -1,13 +1,14 @@
 //! The names that programs bind: who has them, and sockets of ours that keep them taken.
 
 use super::name::Name;
-use super::place::ListenerPlace;
+use super::place::{ListenerPlace, open_names};
 use ipcperf_sys::handed::PendingCall;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
-use std::net::SocketAddr;
-use std::os::fd::{AsRawFd, OwnedFd};
+use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
+use std::net::{IpAddr, SocketAddr};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
 /// A program's listener, exchanged.
@@ -25,6 +26,8 @@ pub(super) struct Bound {
     pub(super) cookie: Option<u64>,
     /// Of the socket before (`IPPROTO_TCP`, `IPPROTO_MPTCP`).
     pub(super) protocol: u32,
+    /// Where programs have it: a process and a descriptor of it.
+    pub(super) owners: Vec<(u32, RawFd)>,
     /// The name is taken as long as this lives; none once the listener was seen closed. What it had accepted may still be open.
     pub(super) holder: Option<OwnedFd>,
 }
@@ -35,11 +38,51 @@ impl Bound {
         self.listens && self.place == *place && self.place.is_there()
     }
 
+    /// Whether a socket that is bound to `name` would get some of its connections.
+    pub(super) fn overlaps(&self, name: &Name, is_v6_only: bool) -> bool {
+        let (Name::Ip(own), Name::Ip(other)) = (&self.name, name) else {
+            return self.name == *name;
+        };
+        let holder = self.holder.as_ref();
+        let own_only = holder.is_some_and(|own| sockopt::ipv6_v6only(own).unwrap_or(false));
+        let takes = |address: &SocketAddr, is_only: bool, ip: IpAddr| match address.ip() {
+            IpAddr::V6(any) if any.is_unspecified() => ip.is_ipv6() || !is_only,
+            IpAddr::V4(any) if any.is_unspecified() => ip.to_canonical().is_ipv4(),
+            exact => exact.to_canonical() == ip.to_canonical(),
+        };
+        holder.is_some()
+            && own.port() == other.port()
+            && (takes(own, own_only, other.ip()) || takes(other, is_v6_only, own.ip()))
+    }
+
+    /// Its socket, from a program that has it still.
+    pub(super) fn shared(&self) -> Option<OwnedFd> {
+        self.owners.iter().find_map(|(pid, number)| {
+            let process =
+                pidfd_open(Pid::from_raw(pid.cast_signed())?, PidfdFlags::empty()).ok()?;
+            let socket = pidfd_getfd(process, *number, PidfdGetfdFlags::empty()).ok()?;
+            (sockopt::socket_cookie(&socket).ok() == self.cookie).then_some(socket)
+        })
+    }
+
     /// Lets its name go if nothing is open there any more.
     pub(super) fn let_go(&mut self) {
         if self.holder.is_some() && !self.place.is_there() {
             self.holder = None;
             self.listens = false;
+        }
+    }
+}
+
+/// Lets all names go at which nothing is open any more.
+pub(super) fn let_go(all: &mut [Bound]) {
+    let names = open_names();
+    for bound in all.iter_mut().filter(|bound| bound.holder.is_some()) {
+        if bound.place.is_unix() && !names.contains(&bound.place.to_string()) {
+            bound.holder = None;
+            bound.listens = false;
+        } else if !bound.place.is_unix() {
+            bound.let_go();
         }
     }
 }
@@ -56,6 +99,7 @@ pub(super) fn held(
             let is_v4 = address.is_ipv4();
             let holder = open(if is_v4 { AddressFamily::INET } else { AddressFamily::INET6 })?;
             sockopt::set_socket_reuseaddr(&holder, sockopt::socket_reuseaddr(socket)?)?;
+            sockopt::set_socket_reuseport(&holder, sockopt::socket_reuseport(socket)?)?;
             if !is_v4 {
                 sockopt::set_ipv6_v6only(&holder, sockopt::ipv6_v6only(socket)?)?;
             }

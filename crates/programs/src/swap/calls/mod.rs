@@ -97,6 +97,8 @@ pub(crate) struct Exchanged {
 pub(crate) struct Exchange {
     wanted: Wanted,
     bound: Vec<Bound>,
+    /// With so many it is time to look for closed ones.
+    sweeps_at: usize,
     waiting: Vec<DelayedAnswer>,
     /// When it was last looked for signals that would interrupt what waits, and how often that is due.
     looked: Instant,
@@ -154,6 +156,9 @@ impl DelayedAnswer {
 /// takes 20 us.
 pub(crate) const SIGNALS_WITHIN: Duration = Duration::from_millis(100);
 
+/// As many listeners may be closed before their names are let go: each of them takes one of our descriptors.
+const SWEEPS_AT: usize = 64;
+
 /// As many of those calls are looked at each time.
 const LOOKED_AT: usize = 4;
 
@@ -173,6 +178,7 @@ impl Exchange {
         Self {
             wanted,
             bound: Vec::new(),
+            sweeps_at: SWEEPS_AT,
             waiting: Vec::new(),
             looked: Instant::now(),
             looks_every: SIGNALS_WITHIN,
@@ -411,19 +417,41 @@ impl Exchange {
         }
         let protocol = sockopt::socket_protocol(&socket)?.map_or(0, |known| known.as_raw().get());
         for bound in &mut self.bound {
-            if bound.name.answers(&name) {
+            if matches!((&bound.name, &name), (Name::Ip(own), Name::Ip(new)) if own.port() == new.port())
+                || bound.name == name
+            {
                 bound.let_go();
             }
+        }
+        if self.bound.len() >= self.sweeps_at {
+            self.sweep();
+            let open = self.bound.iter().filter(|bound| bound.holder.is_some()).count();
+            self.sweeps_at = self.bound.len() + open.max(SWEEPS_AT);
         }
         let (holder, name) = match held(call, &socket, &name) {
             Ok(held) => held,
             Err(errno) => return Ok(Answer::Value(Err(errno.raw_os_error()))),
         };
-        let is_taken = |bound: &Bound| bound.holder.is_some() && bound.name == name;
-        if matches!(name, Name::Ip(_)) && self.bound.iter().any(is_taken) {
-            return Ok(self.left(format!(
-                "{name}: several listeners share the port (SO_REUSEPORT), and a path has one"
-            )));
+        let is_shared = matches!(name, Name::Ip(_)) && sockopt::socket_reuseport(&socket)?;
+        let is_v6_only = !is_v4(&name) && sockopt::ipv6_v6only(&socket).unwrap_or(false);
+        // Of ours none listens, so that SO_REUSEADDR would let this one in.
+        let overlaps = |bound: &&mut Bound| bound.overlaps(&name, is_v6_only);
+        if let Some(bound) = self.bound.iter_mut().find(overlaps)
+            && matches!(name, Name::Ip(_))
+        {
+            if !is_shared {
+                return Ok(Answer::Value(Err(libc::EADDRINUSE)));
+            }
+            if bound.name == name {
+                let Some(shared) = bound.shared() else {
+                    return Ok(self.left(format!(
+                        "{name}: the listener that this one shares its port with (SO_REUSEPORT) is nowhere to be found"
+                    )));
+                };
+                bound.owners.push((call.pid, call.fd()));
+                exchange(call, &mut self.epolls, shared)?;
+                return Ok(Answer::Value(Ok(0)));
+            }
         }
         let made = self.socket(&socket)?;
         let place = ListenerPlace::bind(&made, &name, &self.wanted)?;
@@ -435,8 +463,15 @@ impl Exchange {
         let file = file_named(call, &name);
         self.bound.retain(|bound| bound.place != place);
         let holder = Some(holder);
-        self.bound.push(Bound { name, file, place, listens: false, cookie, protocol, holder });
+        let owners = vec![(call.pid, call.fd())];
+        let listens = false;
+        self.bound.push(Bound { name, file, place, listens, cookie, protocol, owners, holder });
         Ok(Answer::Value(Ok(0)))
+    }
+
+    /// Lets the names of listeners go that were closed, which nothing else says.
+    pub(crate) fn sweep(&mut self) {
+        holder::let_go(&mut self.bound);
     }
 
     fn connect(&mut self, call: &PendingCall) -> io::Result<Answer> {
@@ -664,4 +699,8 @@ impl Exchange {
         }
         self.bound.iter().any(|bound| bound.listens)
     }
+}
+
+const fn is_v4(name: &Name) -> bool {
+    matches!(name, Name::Ip(SocketAddr::V4(_)))
 }

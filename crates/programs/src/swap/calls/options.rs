@@ -35,6 +35,9 @@ pub(super) const OF_UNIX: [u32; 2] = [libc::SO_PASSCRED as u32, libc::SO_PASSSEC
 /// So many sockets are known at once; the oldest are forgotten.
 const KNOWN: usize = 1 << 16;
 
+/// As many different values are remembered with what they did.
+const TRIED: usize = 1024;
+
 /// Bytes of the longest value that is kept. Those of servers have 4, names of algorithms 16.
 const LONGEST: usize = 1024;
 
@@ -60,6 +63,8 @@ pub(super) struct Options {
     kept: BTreeMap<u64, Vec<Kept>>,
     /// Of a socket at which nothing was set, by its level, number and room; an error is one of `errno(3)`.
     defaults: HashMap<(Model, u32, u32, usize), Result<Vec<u8>, i32>>,
+    /// What it tells after such a value was set: servers set the same at each connection.
+    tried: HashMap<(Model, u32, u32, Vec<u8>), Result<Vec<u8>, i32>>,
 }
 
 impl Options {
@@ -104,10 +109,17 @@ impl Options {
         value: &[u8],
     ) -> Result<(), i32> {
         let (level, option) = asked;
-        let trial = model.open().map_err(errno)?;
-        set(&trial, level, option, value)?;
-        let value = get(&trial, level, option, LONGEST).unwrap_or_else(|_| value.to_owned());
-        self.keep(cookie, Kept { level, option, value: Some(value) });
+        if self.tried.len() > TRIED {
+            self.tried.clear();
+        }
+        let trial = || {
+            let (socket, _peer) = model.connected().map_err(errno)?;
+            set(&socket, level, option, value)?;
+            Ok(get(&socket, level, option, LONGEST).unwrap_or_else(|_| value.to_owned()))
+        };
+        let tried = self.tried.entry((model, level, option, value.to_owned()));
+        let value = Some(tried.or_insert_with(trial).clone()?);
+        self.keep(cookie, Kept { level, option, value });
         Ok(())
     }
 
@@ -226,7 +238,9 @@ impl Exchange {
             (_, TCP, libc::TCP_ULP) => Err(libc::ENOENT),
             _ => self.options.set(cookie, model, (level, option), &bytes),
         };
-        *self.exchanged.options.entry(option_name(level, option)).or_default() += 1;
+        if done.is_ok() {
+            *self.exchanged.options.entry(option_name(level, option)).or_default() += 1;
+        }
         Ok(Answer::Value(done.map(|()| 0)))
     }
 

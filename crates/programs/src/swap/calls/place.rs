@@ -6,6 +6,7 @@ use ipcperf_sys::io::socket::vsock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -102,8 +103,7 @@ impl ListenerPlace {
         let trial =
             |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
         match self {
-            // One that was accepted has the name of its listener.
-            Self::Path(_) | Self::Abstract(_) => self.has_unix(),
+            Self::Path(_) | Self::Abstract(_) => open_names().contains(&self.to_string()),
             // None of those that hold it lets another one in.
             Self::Port(address) => {
                 trial(AddressFamily::INET).is_ok_and(|trial| net::bind(&trial, address).is_err())
@@ -113,15 +113,25 @@ impl ListenerPlace {
         }
     }
 
-    /// Whether a UNIX socket has this name that was not accepted: `Num RefCount Protocol Flags Type St Inode Path`.
-    fn has_unix(&self) -> bool {
-        let name = format!(" {self}");
-        let all = fs::read_to_string("/proc/net/unix").unwrap_or_default();
-        all.lines().filter(|line| line.ends_with(&name)).any(|line| {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            words.len() > 6 && words[5] != CONNECTED
-        })
+    pub(super) const fn is_unix(&self) -> bool {
+        matches!(self, Self::Path(_) | Self::Abstract(_))
     }
+}
+
+/// Names of all UNIX sockets that are open and were not accepted: `Num RefCount Protocol Flags Type St Inode Path`.
+pub(super) fn open_names() -> HashSet<String> {
+    let all = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let name = |line: &str| {
+        let mut words = line.split_whitespace();
+        // One that was accepted has the name of its listener.
+        let is_accepted = words.nth(5)? == CONNECTED;
+        let name = words.nth(1)?;
+        // It may have spaces.
+        let begin = line.len()
+            - line.rsplit_once(&format!(" {name}")).map(|(_, rest)| rest.len() + name.len())?;
+        (!is_accepted).then(|| line[begin..].to_owned())
+    };
+    all.lines().filter_map(name).collect()
 }
 
 /// `6379`; with the address where it is not the usual one.
