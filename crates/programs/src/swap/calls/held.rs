@@ -261,15 +261,13 @@ impl EpollWatch {
                     return Err(io::Error::last_os_error());
                 }
                 let mut event = libc::epoll_event { events: self.events, u64: self.data };
-                match libc::epoll_ctl(
-                    epoll.as_raw_fd(),
-                    libc::EPOLL_CTL_ADD,
-                    number,
-                    &raw mut event,
-                ) {
-                    0 => Ok(()),
-                    _ => Err(io::Error::last_os_error()),
-                }
+                let control = libc::EPOLL_CTL_ADD;
+                let done = libc::epoll_ctl(epoll.as_raw_fd(), control, number, &raw mut event);
+                let error = io::Error::last_os_error();
+                // The end of a thread is known before its table is gone. Until then an epoll would see the socket that is
+                // replaced, which is in the table, too.
+                libc::syscall(libc::SYS_close_range, 0_u32, u32::MAX, 0_u32);
+                if done == 0 { Ok(()) } else { Err(error) }
             }
         };
         std::thread::scope(|scope| scope.spawn(added).join())
