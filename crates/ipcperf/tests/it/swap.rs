@@ -1,6 +1,6 @@
 //! Programs whose TCP sockets become UNIX sockets: they go on as before, and their data takes the other way.
 
-use crate::common::{Ended, Sandbox, can_run, skipped, wait_for};
+use crate::common::{Ended, Sandbox, at_once, can_run, skipped, wait_for};
 use crate::container::without;
 use crate::watch::signal;
 use ipcperf_sys::seccomp::Refusal;
@@ -493,22 +493,77 @@ print(domain(l), domain(c), domain(u), domain(p), refused == 111)
     assert_eq!(ended.stdout.trim(), told, "{}", ended.stderr);
 }
 
-/// Where the watch may not look at programs they go on as they are, and it says why.
+/// Where the watch may not look at programs it says so before they start.
 #[test]
-fn a_sandbox_without_the_calls_for_it_keeps_the_sockets() {
+fn a_sandbox_without_the_calls_for_it_is_named_at_once() {
     if let Err(error) = without(&[], Refusal::NotPermitted, || ()) {
         return skipped("seccomp", error);
     }
-    for call in [libc::SYS_pidfd_getfd, libc::SYS_process_vm_readv] {
-        let Some(sandbox) = script(&[("program", BOTH)]) else { return };
-        let words = ["swap", "--", "python3", "program.py"];
-        let run = || sandbox.run(&words);
+    for (name, call) in [
+        ("pidfd_getfd", libc::SYS_pidfd_getfd),
+        ("process_vm_readv", libc::SYS_process_vm_readv),
+        ("process_vm_writev", libc::SYS_process_vm_writev),
+    ] {
+        let sandbox = Sandbox::new();
+        let run = || sandbox.run(&["swap", "--", "touch", "started"]);
         let ended = without(&[call], Refusal::NotPermitted, run).expect("a filter");
-        assert!(ended.status.success(), "{call}: {}", ended.stderr);
-        assert_eq!(ended.stdout.trim(), format!("{INET} {INET} {INET} True True"), "{call}");
-        assert!(ended.stderr.contains("nothing was exchanged"), "{call}: {}", ended.stderr);
-        assert!(ended.stderr.contains("Operation not permitted"), "{call}: {}", ended.stderr);
+        assert_eq!(ended.status.code(), Some(3), "{name}: {}", ended.stderr);
+        assert!(ended.stderr.contains(name), "{name}: {}", ended.stderr);
+        assert!(sandbox.read("started").is_err(), "{name}");
     }
+}
+
+/// What can be known early is said early, by name, and a client that never began is no success.
+#[test]
+fn a_server_that_cannot_be_exchanged_is_named_before_its_client_waits_for_long() {
+    let udp = "u = socket.socket(type=socket.SOCK_DGRAM); u.bind(('127.0.0.1', 0)); p = u.getsockname()[1]; u.close()
+u = socket.socket(type=socket.SOCK_DGRAM); u.bind(('127.0.0.1', p)); u.recv(9)";
+    let listen = "
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen()";
+    let forks = "
+import os
+if os.fork(): os._exit(0)
+";
+    let early = format!("{forks}{listen}\ntime.sleep(60)");
+    let late = format!("{listen}{forks}\ntime.sleep(60)");
+    let background = "goes on in the background: start it so that it stays in the foreground";
+    at_once(
+        [
+            (udp, "the program serves UDP at 127.0.0.1:"),
+            (&early, background),
+            (&late, background),
+            ("pass", "the program ended before it listened"),
+        ],
+        |(text, told)| {
+            let Some(sandbox) = script(&[("program", text)]) else { return };
+            let client = ["--client", "sleep 3", "--", "python3", "program.py"];
+            let ended = sandbox.run(&[&["swap"][..], &client].concat());
+            assert_eq!(ended.status.code(), Some(1), "{text}: {}", ended.stderr);
+            assert!(ended.stderr.contains(told), "{text}: {}", ended.stderr);
+            assert!(!ended.stderr.contains("within 60 s"), "{text}: {}", ended.stderr);
+            sandbox.leaves_nothing();
+        },
+    );
+    // Without a client it is only said.
+    let Some((_, ended)) = swapped(&early, &[]) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("python3, which it started, was ended with it"),
+        "{}",
+        ended.stderr
+    );
+}
+
+#[test]
+fn a_folder_whose_paths_are_too_long_for_a_socket_is_named() {
+    let sandbox = Sandbox::new();
+    let long = sandbox.temporary().join("a".repeat(80));
+    fs::create_dir(&long).expect("a folder");
+    let mut command = sandbox.command(&["swap", "--", "true"]);
+    command.env("XDG_RUNTIME_DIR", &long).env("TMPDIR", &long);
+    let ended = sandbox.spawn(command).end();
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("107 are the most: set XDG_RUNTIME_DIR"), "{}", ended.stderr);
 }
 
 #[test]
@@ -645,6 +700,10 @@ fn what_cannot_be_exchanged_is_refused_with_the_reason() {
     fs::copy("/bin/true", &copy).expect("a program");
     fs::set_permissions(&copy, fs::Permissions::from_mode(0o4755)).expect("it is ours");
     sandbox.refuses(&["swap", "--", "./passwd"], "takes the rights of its owner");
+    let small = sandbox.home().join("small");
+    fs::write(&small, b"\x7fELF\x01\x01\x01").expect("a program");
+    fs::set_permissions(&small, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    sandbox.refuses(&["swap", "--", "./small"], "is a program of 32 bits");
     let own = env!("CARGO_BIN_EXE_ipcperf");
     let ended = sandbox.run(&["swap", "--", own, "swap", "--", "true"]);
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);

@@ -13,8 +13,11 @@ use ipcperf_kit::{external, measure, request};
 use ipcperf_sys::io::peer;
 use ipcperf_sys::process::describe_end;
 use ipcperf_sys::sysctl;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::ExitCode;
 
 /// What becomes of sockets.
@@ -84,7 +87,17 @@ fn run(registry: &Registry, args: &SwapArgs) -> Result<ExitCode, Stop> {
     let mut listens =
         |address: &str, path: &str| note(&format!("ipcperf: {address} is {path} now"));
     match swap::run(job, &interrupts, &mut listens) {
-        Ok(swapped) => Ok(told(&swapped)),
+        Ok(swapped) => {
+            let code = told(&swapped);
+            let has_ended = args.client.is_some() && swapped.worked.is_none();
+            if has_ended && swapped.status.success() && !swapped.is_interrupted {
+                return Err(Stop::internal(TaskError::Failed(
+                    "the program ended before it listened, so that its client did not begin"
+                        .to_owned(),
+                )));
+            }
+            Ok(code)
+        }
         Err(TaskError::Interrupted) => Err(Stop::interrupted("interrupted")),
         Err(error) => Err(Stop::internal(error)),
     }
@@ -113,13 +126,19 @@ impl ExchangeArgs {
             return Err(Stop::usage(format!("--to {name}: sockets become one of {names}{near}")));
         };
         let knobs = knobs(registry, wanted)?;
-        peer::yama("pidfd_getfd").map_err(Stop::nothing_ran)?;
+        let may_look = peer::probe_descriptors().and_then(|()| peer::probe_memory(true));
+        may_look.and_then(|()| peer::probe_memory(false)).map_err(Stop::nothing_ran)?;
         if *to == To::Tcp && self.port.is_some() {
             return Err(Stop::usage("--port: with --to tcp it is UNIX sockets that are exchanged"));
         }
         for program in program.first().into_iter().chain(client.first()) {
             if let Some(why) = external::objection(program) {
                 return Err(Stop::usage(why));
+            }
+            if external::file_of(program).is_some_and(|file| is_32_bit(&file)) {
+                return Err(Stop::usage(format!(
+                    "'{program}' is a program of 32 bits, whose calls cannot be handed over"
+                )));
             }
             let mode = external::file_of(program).and_then(|file| file.metadata().ok());
             if mode.is_some_and(|facts| facts.permissions().mode() & SET_ID != 0) {
@@ -136,6 +155,13 @@ impl ExchangeArgs {
         let _ = self.fake_peers;
         Ok(job)
     }
+}
+
+/// Whether a file is a program of 32 bits: `EI_CLASS` is `ELFCLASS32` (`elf(5)`).
+fn is_32_bit(file: &Path) -> bool {
+    let mut begin = [0_u8; 5];
+    let read = File::open(file).and_then(|mut file| file.read_exact(&mut begin));
+    read.is_ok() && begin == *b"\x7fELF\x01"
 }
 
 /// How the new sockets are set up, by the knobs behind the name of their mechanism.
@@ -225,6 +251,12 @@ fn told(swapped: &Swapped) -> ExitCode {
             "ipcperf: the filter adds {:.0} ns to each recv(2) and send(2), and {:.0} ns to other system calls",
             swapped.receive_ns.max(0.0),
             swapped.filter_ns.max(0.0)
+        ));
+    }
+    if let Some(left) = &swapped.left_behind {
+        note(&format!(
+            "ipcperf: the program has ended, and {left}, which it started, was ended with it: what goes into the background must \
+             be started so that it stays in the foreground"
         ));
     }
     let status = swapped.status;

@@ -14,7 +14,7 @@ use ipcperf_sys::control::wait_any;
 use ipcperf_sys::handed::{Listener, Received, hand_over, price};
 use ipcperf_sys::limits;
 use ipcperf_sys::process::outlive_coordinator;
-use ipcperf_sys::process_tree::Account;
+use ipcperf_sys::process_tree::{Account, family};
 use ipcperf_sys::program::{Ended, Orphans, Program, exit_status};
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
@@ -50,8 +50,15 @@ const GRACE: Duration = Duration::from_secs(5);
 /// Between two looks at what nobody announces: room in a backlog, a server that begins to listen.
 const MOMENT: Duration = Duration::from_millis(2);
 
+/// A program that serves something else is given up once it has worked less than this for so long.
+const SETTLES: Duration = Duration::from_secs(1);
+const IDLE: Duration = Duration::from_millis(20);
+
 /// Longer than any program runs.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
+/// Bytes of a path of a UNIX socket (`sockaddr_un`), without the 0 at its end.
+const LONGEST_PATH: usize = 107;
 
 /// A filter that hands calls over can be installed only once.
 const TAKEN: &str = "the calls of this process are handed over already: it runs under another swap, or in a sandbox that does \
@@ -115,6 +122,9 @@ pub(crate) struct Swapped {
     /// The same of a `recv(2)` or `send(2)`, whose arguments it looks at.
     #[serde(default)]
     pub(crate) receive_ns: f64,
+    /// A process that the program had left behind when it ended, by its name.
+    #[serde(default)]
+    pub(crate) left_behind: Option<String>,
     /// Of a client that has ended.
     pub(crate) worked: Option<Worked>,
 }
@@ -169,6 +179,15 @@ pub(crate) fn watched(
         RunDirectory::create().map_err(|missing| TaskError::Failed(missing.to_string()))?;
     // Dropped after the watch: what it has left if it was killed.
     let _orphans = Orphans::adopt().map_err(failed)?;
+    let is_unix = matches!(job.to, To::UnixStream | To::UnixSeqpacket) && !job.knobs.is_abstract;
+    let len = folder.path().as_os_str().len() + "/65535.sock".len();
+    if is_unix && len > LONGEST_PATH {
+        return Err(TaskError::Failed(format!(
+            "the path of a UNIX socket in {} would have {len} bytes, and {LONGEST_PATH} are the most: set XDG_RUNTIME_DIR or \
+             TMPDIR to a shorter one, or --to 'unix-stream bind=abstract'",
+            folder.path().display()
+        )));
+    }
     let job = Job { folder: folder.path().to_owned(), ..job };
     let mut watch = Supervisor::new(deadline, Some(interrupts));
     let who = watch.start(NAME, 0).map_err(failed)?;
@@ -213,7 +232,8 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     };
     let exchange = Exchange::new(wanted);
     let [filter_ns, receive_ns] = price(&exchange.calls()).map_err(not_installed)?;
-    let mut here = Here { exchange, listeners: Vec::new(), told: 0, accounts: None };
+    let mut here =
+        Here { exchange, listeners: Vec::new(), told: 0, accounts: None, elsewhere: None };
     let streams = std::mem::take(&mut context.fds);
     let (of_server, of_client) = streams.split_at(streams.len() / 2);
     let mut server = here.start(&job.program, of_server)?;
@@ -228,10 +248,16 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             here.accounts = Some(Accounts::of(&server, &started));
             client = Some(started);
         }
-        if is_due && client.is_none() && began.elapsed() > LISTENS_WITHIN {
-            server.terminate();
-            here.see_out(&mut server, context)?;
-            return Err(never_listens().into());
+        if is_due && client.is_none() {
+            let why = match began.elapsed() > LISTENS_WITHIN {
+                true => Some(never_listens()),
+                false => here.listens_elsewhere(&server),
+            };
+            if let Some(why) = why {
+                server.terminate();
+                here.see_out(&mut server, context)?;
+                return Err(why.into());
+            }
         }
         let nap = match () {
             () if here.exchange.is_waiting() || is_due => MOMENT,
@@ -254,21 +280,34 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             server.kill();
             client.iter().for_each(Program::kill);
         }
-        let swapped = |status, worked, here: Here| {
+        let swapped = |status, worked, left_behind, here: Here| {
             let exchanged = here.exchange.exchanged;
-            let swapped =
-                Swapped { status, is_interrupted, exchanged, filter_ns, receive_ns, worked };
-            Ok(serde_json::to_value(swapped)?)
+            Ok(serde_json::to_value(Swapped {
+                status,
+                is_interrupted,
+                exchanged,
+                filter_ns,
+                receive_ns,
+                left_behind,
+                worked,
+            })?)
         };
         if server_ended && client.is_none() {
-            return swapped(server.wait()?.status, None, here);
+            let awaits = !job.client.is_empty() && !is_interrupted;
+            // To wait for it ends the others of its group.
+            let left = if awaits { stays_behind(None) } else { behind(None) };
+            let status = server.wait()?.status;
+            return match left {
+                Some(left) if awaits => Err(in_background(&left).into()),
+                left => swapped(status, None, left, here),
+            };
         }
         if let Some(mut client) = client.take_if(|_| client_ended) {
             let ended = client.wait()?;
             let worked = here.accounts.take().map(|accounts| accounts.worked(now, &ended));
             server.terminate();
             here.see_out(&mut server, context)?;
-            return swapped(ended.status, worked, here);
+            return swapped(ended.status, worked, None, here);
         }
         if end.arrived() {
             is_interrupted = true;
@@ -279,10 +318,54 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         }
         // A client without a server ends by itself or not at all.
         if server_ended {
+            let first = ends.is_none();
             ends.get_or_insert(Instant::now() + GRACE);
+            if first
+                && !is_interrupted
+                && let Some(left) = stays_behind(client.as_ref())
+            {
+                return Err(in_background(&left).into());
+            }
             std::thread::sleep(MOMENT);
         }
     }
+}
+
+/// A process that is there although the program has ended, by its name; those of the client are not meant.
+fn behind(client: Option<&Program>) -> Option<String> {
+    let of_client = client.map(|client| family(client.pid())).unwrap_or_default();
+    let all = family(std::process::id()).into_iter().filter(|pid| !of_client.contains(pid));
+    // `1234 (name) S 1 ...` (`proc_pid_stat(5)`); one that has ended and was not waited for is a Z.
+    all.filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()).find_map(
+        |stat| {
+            let (begin, rest) = stat.rsplit_once(')')?;
+            let (_, name) = begin.split_once('(')?;
+            (!rest.trim_start().starts_with(['Z', 'X'])).then(|| name.to_owned())
+        },
+    )
+}
+
+/// The same, if it does not end within a moment, as what a server leaves behind does that has ended.
+fn stays_behind(client: Option<&Program>) -> Option<String> {
+    let until = Instant::now() + ENDS_WITHIN;
+    loop {
+        let left = behind(client)?;
+        if Instant::now() > until {
+            return Some(left);
+        }
+        std::thread::sleep(10 * MOMENT);
+    }
+}
+
+/// How long what a program leaves behind may take to end.
+const ENDS_WITHIN: Duration = Duration::from_millis(400);
+
+/// Why a program that goes into the background is refused.
+fn in_background(left: &str) -> String {
+    format!(
+        "the program has ended, and {left}, which it started, goes on in the background: start it so that it stays in the \
+         foreground (daemonize no, daemon off, --foreground ...)"
+    )
 }
 
 /// What server and client have used since the client began.
@@ -343,6 +426,8 @@ struct Here {
     told: usize,
     /// Once a client is there.
     accounts: Option<Accounts>,
+    /// Since the program serves what is not exchanged: when it was last looked at, and what it had worked by then, ns.
+    elsewhere: Option<(Instant, Account, u64)>,
 }
 
 impl Here {
@@ -360,6 +445,28 @@ impl Here {
             .map_err(|error| not_started(&format!("'{name}' cannot be started"), &error))?;
         self.listeners.push(promise.listener()?);
         Ok(program)
+    }
+
+    /// Why a client need not wait any longer: the program serves something else, and does no more. One that is still busy may
+    /// come to it.
+    fn listens_elsewhere(&mut self, server: &Program) -> Option<String> {
+        let other = self.exchange.other()?;
+        let now = Instant::now();
+        let Some((looked, account, worked)) = &mut self.elsewhere else {
+            let mut account = Account::of(server.pid());
+            let worked = account.read().cpu_ns;
+            self.elsewhere = Some((now, account, worked));
+            return None;
+        };
+        if now - *looked < SETTLES {
+            return None;
+        }
+        let before = std::mem::replace(worked, account.read().cpu_ns);
+        *looked = now;
+        let is_idle = worked.saturating_sub(before) < IDLE.as_nanos() as u64;
+        is_idle.then(|| {
+            format!("{other}, and no socket of the kind that is exchanged, so that its client did not begin")
+        })
     }
 
     /// Answers all that has come.

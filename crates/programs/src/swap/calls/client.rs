@@ -5,7 +5,7 @@ use super::name::Name;
 use super::place::ListenerPlace;
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Both addresses of a connection, as the client has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -164,7 +164,7 @@ fn source(to: IpAddr) -> IpAddr {
     match to {
         IpAddr::V4(ip) if ip.is_loopback() => first.into(),
         IpAddr::V6(ip) if ip.to_ipv4_mapped().is_some_and(|ip| ip.is_loopback()) => {
-            Ipv6Addr::from(first.to_ipv6_mapped()).into()
+            first.to_ipv6_mapped().into()
         }
         ip => ip,
     }

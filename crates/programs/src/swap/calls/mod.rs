@@ -11,6 +11,7 @@ mod name;
 mod options;
 mod place;
 mod transfer;
+mod waiting;
 mod wanted;
 
 use client::{Client, Clients};
@@ -28,9 +29,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
-use transfer::Transfer;
+use waiting::DelayedAnswer;
+pub(crate) use waiting::SIGNALS_WITHIN;
 pub(crate) use wanted::{Knobs, To, Wanted};
 
 /// The calls that a program hands over.
@@ -106,61 +108,16 @@ pub(crate) struct Exchange {
     clients: Clients,
     epolls: Epolls,
     options: Options,
+    /// What the program serves that is not exchanged.
+    other: Option<String>,
     /// Sockets that would have been exchanged when they were bound, until one of them listens.
     unchanged: Vec<OwnedFd>,
     /// So far.
     pub(crate) exchanged: Exchanged,
 }
 
-/// A call whose answer takes a while.
-#[derive(Debug)]
-enum DelayedAnswer {
-    /// There is no room in the backlog.
-    Connects { call: PendingCall, socket: OwnedFd, place: ListenerPlace, client: Client },
-    /// Nobody has connected.
-    Accepts { call: PendingCall, listener: OwnedFd, until: Option<Instant> },
-    /// There is no room for what is sent, or nothing to receive.
-    Transfers(Transfer),
-}
-
-impl DelayedAnswer {
-    const fn call(&self) -> &PendingCall {
-        match self {
-            Self::Connects { call, .. } | Self::Accepts { call, .. } => call,
-            Self::Transfers(transfer) => &transfer.call,
-        }
-    }
-
-    /// When the program's own limit of time is over.
-    const fn until(&self) -> Option<Instant> {
-        match self {
-            Self::Connects { .. } => None,
-            Self::Accepts { until, .. } => *until,
-            Self::Transfers(transfer) => transfer.until,
-        }
-    }
-
-    /// What is readable when it is due; none where nothing announces that.
-    fn awaited(&self) -> Option<&OwnedFd> {
-        match self {
-            Self::Accepts { listener, .. } => Some(listener),
-            Self::Transfers(transfer) if transfer.call.number == libc::SYS_recvfrom => {
-                Some(&transfer.socket)
-            }
-            _ => None,
-        }
-    }
-}
-
-/// How soon a signal interrupts a call that is answered here and waits: the kernel does not say that one has come, and looking
-/// takes 20 us.
-pub(crate) const SIGNALS_WITHIN: Duration = Duration::from_millis(100);
-
 /// As many listeners may be closed before their names are let go: each of them takes one of our descriptors.
 const SWEEPS_AT: usize = 64;
-
-/// As many of those calls are looked at each time.
-const LOOKED_AT: usize = 4;
 
 /// What became of a call.
 enum Answer {
@@ -185,6 +142,7 @@ impl Exchange {
             clients,
             epolls: Epolls::default(),
             options: Options::default(),
+            other: None,
             unchanged: Vec::new(),
             exchanged: Exchanged::default(),
         }
@@ -232,28 +190,6 @@ impl Exchange {
         is_unix && knobs.buffers.iter().any(Option::is_some)
     }
 
-    /// Whether something waits that nobody announces: [`Self::retry`] is due within a few ms.
-    #[must_use]
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.waiting.iter().any(|waiting| waiting.awaited().is_none())
-    }
-
-    /// Whether something waits that a signal would interrupt: [`Self::retry`] is due within [`SIGNALS_WITHIN`].
-    #[must_use]
-    pub(crate) fn may_be_interrupted(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-
-    /// From now on signals are looked for at each [`Self::retry`]: programs are asked to end.
-    pub(crate) const fn expect_signals(&mut self) {
-        self.looks_every = Duration::ZERO;
-    }
-
-    /// Descriptors that are readable when [`Self::retry`] is due.
-    pub(crate) fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.waiting.iter().filter_map(DelayedAnswer::awaited).map(AsFd::as_fd)
-    }
-
     /// Answers a call.
     ///
     /// # Errors
@@ -275,54 +211,6 @@ impl Exchange {
             _ => Ok(Answer::GoOn),
         };
         self.finish(&call, answer)
-    }
-
-    /// Tries again what waits.
-    ///
-    /// # Errors
-    /// The listener's.
-    pub(crate) fn retry(&mut self) -> io::Result<()> {
-        if self.waiting.is_empty() {
-            return Ok(());
-        }
-        let now = Instant::now();
-        let mut to_look = 0;
-        if now - self.looked >= self.looks_every {
-            self.looked = now;
-            to_look = LOOKED_AT;
-        }
-        let mut waiting = std::mem::take(&mut self.waiting);
-        for waiting in waiting.iter().take(to_look) {
-            let (waits, is_alone) = waiting.call().signal();
-            if waits {
-                waiting.call().interrupt(is_alone)?;
-            }
-        }
-        if waiting.len() > to_look {
-            waiting.rotate_left(to_look);
-        }
-        for waiting in waiting {
-            let call = waiting.call().clone();
-            if !call.waits() {
-                continue;
-            }
-            let is_over = waiting.until().is_some_and(|until| now >= until);
-            let is_due = waiting.awaited().is_none_or(transfer::is_readable);
-            let answer = match waiting {
-                waiting if !is_due && !is_over => {
-                    self.waiting.push(waiting);
-                    continue;
-                }
-                _ if is_over && !is_due => Ok(Answer::Value(Err(libc::EAGAIN))),
-                DelayedAnswer::Connects { socket, place, client, .. } => {
-                    self.reach(&call, socket, &place, client)
-                }
-                DelayedAnswer::Accepts { listener, until, .. } => self.take(&call, listener, until),
-                DelayedAnswer::Transfers(transfer) => self.go_through(transfer),
-            };
-            self.finish(&call, answer)?;
-        }
-        Ok(())
     }
 
     fn finish(&mut self, call: &PendingCall, answer: io::Result<Answer>) -> io::Result<()> {
@@ -402,6 +290,8 @@ impl Exchange {
             let socket = call.descriptor(call.fd())?;
             if self.is_of_kind(&socket) {
                 self.unchanged.push(socket);
+            } else if let Some(name) = Name::given(call)? {
+                self.look_at(&socket, &name);
             }
         }
         Ok(Answer::GoOn)
@@ -413,6 +303,7 @@ impl Exchange {
         };
         let socket = call.descriptor(call.fd())?;
         if !self.is_of_kind(&socket) {
+            self.look_at(&socket, &name);
             return Ok(Answer::GoOn);
         }
         let protocol = sockopt::socket_protocol(&socket)?.map_or(0, |known| known.as_raw().get());
@@ -593,7 +484,15 @@ impl Exchange {
     /// tried again by the kernel, one to a UNIX socket fails.
     fn listen(&mut self, call: &PendingCall) -> io::Result<Answer> {
         let listener = call.descriptor(call.fd())?;
-        let Some(Role::Bound(bound)) = self.role(&listener) else { return Ok(Answer::GoOn) };
+        let Some(Role::Bound(bound)) = self.role(&listener) else {
+            if self.is_of_kind(&listener) {
+                let why = self.exchanged.left.keys().next().map_or("", String::as_str);
+                let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+                self.other =
+                    Some(format!("the program listens at a socket that was not exchanged{why}"));
+            }
+            return Ok(Answer::GoOn);
+        };
         let place = bound.place.clone();
         let backlog = self.wanted.knobs.backlog.unwrap_or(i32::MAX);
         let listens = net::listen(&listener, backlog);
@@ -687,6 +586,24 @@ impl Exchange {
             sockopt::set_socket_recv_buffer_size(socket, bytes)?;
         }
         Ok(())
+    }
+
+    /// What the program serves instead of what is exchanged, in words.
+    pub(crate) fn other(&self) -> Option<&str> {
+        self.other.as_deref()
+    }
+
+    /// Remembers a datagram socket that is bound to an address that was chosen: it serves something.
+    fn look_at(&mut self, socket: &OwnedFd, name: &Name) {
+        let is_chosen = match name {
+            Name::Ip(address) => address.port() != 0,
+            Name::Path(_) | Name::Abstract(_) => true,
+            Name::Unnamed => false,
+        };
+        if is_chosen && sockopt::socket_type(socket) == Ok(SocketType::DGRAM) {
+            let kind = if matches!(name, Name::Ip(_)) { "UDP" } else { "UNIX datagrams" };
+            self.other = Some(format!("the program serves {kind} at {name}"));
+        }
     }
 
     /// Whether anybody can connect to what was exchanged, or would have been. It is asked until it is so.

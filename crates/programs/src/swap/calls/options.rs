@@ -56,15 +56,18 @@ struct Kept {
     value: Option<Vec<u8>>,
 }
 
+/// A value, or an error of `errno(3)`.
+type Told = Result<Vec<u8>, i32>;
+
 /// What was set, and what sockets of TCP say.
 #[derive(Debug, Default)]
 pub(super) struct Options {
     /// By the cookie of each socket, which no other one gets.
     kept: BTreeMap<u64, Vec<Kept>>,
-    /// Of a socket at which nothing was set, by its level, number and room; an error is one of `errno(3)`.
-    defaults: HashMap<(Model, u32, u32, usize), Result<Vec<u8>, i32>>,
+    /// Of a socket at which nothing was set, by its level, number and room.
+    defaults: HashMap<(Model, u32, u32, usize), Told>,
     /// What it tells after such a value was set: servers set the same at each connection.
-    tried: HashMap<(Model, u32, u32, Vec<u8>), Result<Vec<u8>, i32>>,
+    tried: HashMap<(Model, u32, u32, Vec<u8>), Told>,
 }
 
 impl Options {
@@ -79,7 +82,7 @@ impl Options {
 
     /// What was set at a socket before it is exchanged its successor has.
     pub(super) fn exchanged(&mut self, old: &OwnedFd, new: &OwnedFd) {
-        let cookies = [old, new].map(|socket| sockopt::socket_cookie(socket));
+        let cookies = [old, new].map(sockopt::socket_cookie);
         let [Ok(before), Ok(after)] = cookies else { return };
         let Some(mut all) = self.kept.remove(&before) else { return };
         for kept in all.iter_mut().filter(|kept| kept.value.is_none()) {

@@ -2,7 +2,8 @@
 //! tells an address, and `sendto(2)` and `recvfrom(2)` with one. TCP ignores it; a UNIX socket does not.
 
 use super::held::is_nonblocking;
-use super::{Answer, DelayedAnswer, Exchange, Role};
+use super::waiting::DelayedAnswer;
+use super::{Answer, Exchange, Role};
 use ipcperf_sys::handed::PendingCall;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
