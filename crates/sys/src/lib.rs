@@ -10,7 +10,6 @@ pub mod control;
 pub mod directory;
 pub mod file;
 pub mod gate;
-pub mod handed;
 pub mod io;
 pub mod limits;
 pub mod meter;

@@ -1,29 +1,31 @@
-//! System calls refused to the calling thread, as the sandbox of a container refuses them, for tests; all of them trapped,
-//! for who looks at them; and some handed to another process.
+//! System calls that are refused to the calling thread, as the sandbox of a container refuses them, for tests; or trapped; and
+//! the steps of any other filter.
 //!
 //! # Safety
 //! The program given to the kernel lives through the call that hands it over, and the kernel copies it. A filter
 //! changes nothing but what system calls answer.
 
-use std::ffi::c_int;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd};
 
-/// `BPF_LD | BPF_W | BPF_ABS`, `BPF_JMP | BPF_JEQ | BPF_K`, `BPF_RET | BPF_K` (`linux/bpf_common.h`).
-const LOAD: u16 = 0x20;
-const JUMP_IF_EQUAL: u16 = 0x15;
-const RETURN: u16 = 0x06;
+/// `BPF_LD | BPF_W | BPF_ABS` (`linux/bpf_common.h`).
+pub const LOAD: u16 = 0x20;
+/// `BPF_JMP | BPF_JEQ | BPF_K`.
+pub const JUMP_IF_EQUAL: u16 = 0x15;
+/// `BPF_RET | BPF_K`.
+pub const RETURN: u16 = 0x06;
 /// `BPF_ALU | BPF_ADD | BPF_K`.
 const ADD: u16 = 0x04;
-/// Where `struct seccomp_data` holds the number of the call, whose numbers these are, its first argument, and both halves of
-/// the address it comes from.
-const NUMBER: u32 = 0;
-const ARCHITECTURE: u32 = 4;
-const ARGUMENT: u32 = 16;
+/// Where `struct seccomp_data` holds the number of the call.
+pub const NUMBER: u32 = 0;
+/// Where it holds the architecture that the number is of.
+pub const ARCHITECTURE: u32 = 4;
+/// Where it holds the first argument of the call.
+pub const ARGUMENT: u32 = 16;
+/// Where it holds both halves of the address that the call comes from.
 const ADDRESS: [u32; 2] = if cfg!(target_endian = "little") { [8, 12] } else { [12, 8] };
 
 /// `AUDIT_ARCH_X86_64` and `AUDIT_ARCH_AARCH64` (`linux/audit.h`): 64 bits, little-endian, and the number of the ELF machine.
-const NATIVE: u32 = if cfg!(target_arch = "aarch64") { 0xC000_00B7 } else { 0xC000_003E };
+pub const NATIVE: u32 = if cfg!(target_arch = "aarch64") { 0xC000_00B7 } else { 0xC000_003E };
 
 /// Calls that sandboxes refuse, that old kernels lack, or that mechanisms need to exist, by name.
 pub const OFTEN_REFUSED: &[(&str, i64)] = &[
@@ -129,134 +131,9 @@ pub(crate) fn trap(address: u64, trapped: Trapped<'_>) -> io::Result<()> {
     install(&mut [known, others?].concat(), 0).map(drop)
 }
 
-/// A call that is handed over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HandedCall {
-    /// Its number, native.
-    pub number: i64,
-    /// With which arguments.
-    pub when: When,
-}
-
-/// Which calls of one number are handed over.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum When {
-    /// All.
-    Always,
-    /// Those whose argument at this place, counted from 0, is not 0: a pointer that is given.
-    IsGiven(usize),
-    /// `setsockopt(2)` and `getsockopt(2)` of these levels, and of these options of `SOL_SOCKET`.
-    Option {
-        /// Whole levels.
-        levels: Vec<u32>,
-        /// Options of `SOL_SOCKET`.
-        of_socket: Vec<u32>,
-    },
-}
-
-impl HandedCall {
-    /// All calls of this number.
-    #[must_use]
-    pub const fn always(number: i64) -> Self {
-        Self { number, when: When::Always }
-    }
-
-    /// What the filter does with calls of this number; every way through it ends.
-    fn steps(&self) -> Vec<libc::sock_filter> {
-        let (hand, allow) = (libc::SECCOMP_RET_USER_NOTIF, libc::SECCOMP_RET_ALLOW);
-        let compare = |k, jt, jf| libc::sock_filter { code: JUMP_IF_EQUAL, jt, jf, k };
-        match &self.when {
-            When::Always => vec![step(RETURN, hand, 0)],
-            When::IsGiven(at) => {
-                let [low, high] = argument(*at);
-                vec![
-                    step(LOAD, low, 0),
-                    compare(0, 0, 3),
-                    step(LOAD, high, 0),
-                    compare(0, 0, 1),
-                    step(RETURN, allow, 0),
-                    step(RETURN, hand, 0),
-                ]
-            }
-            When::Option { levels, of_socket } => {
-                let (level, option) = (argument(1)[0], argument(2)[0]);
-                let mut steps = vec![step(LOAD, level, 0)];
-                // From each comparison to the last step; there are a dozen.
-                let len = 1 + levels.len() + 2 + of_socket.len() + 2;
-                let to_the_end = |steps: &Vec<_>| (len - 2 - steps.len()) as u8;
-                for level in levels {
-                    steps.push(compare(*level, to_the_end(&steps), 0));
-                }
-                let to_allow = to_the_end(&steps) - 1;
-                steps.push(compare(libc::SOL_SOCKET.cast_unsigned(), 0, to_allow));
-                steps.push(step(LOAD, option, 0));
-                for option in of_socket {
-                    steps.push(compare(*option, to_the_end(&steps), 0));
-                }
-                steps.push(step(RETURN, allow, 0));
-                steps.push(step(RETURN, hand, 0));
-                steps
-            }
-        }
-    }
-}
-
-/// Where `struct seccomp_data` holds the halves of an argument, the low one first.
-const fn argument(at: usize) -> [u32; 2] {
-    let begin = ARGUMENT + 8 * at as u32;
-    if cfg!(target_endian = "little") { [begin, begin + 4] } else { [begin + 4, begin] }
-}
-
-/// A filter that hands these calls to the holder of its descriptor and lets all others go on.
-#[derive(Clone, Debug)]
-pub(crate) struct HandsOver(Vec<libc::sock_filter>);
-
-impl HandsOver {
-    /// # Errors
-    /// There are too many of them.
-    pub(crate) fn of(calls: &[HandedCall]) -> io::Result<Self> {
-        // Programs for another architecture have other numbers; they are let alone.
-        let mut program = vec![
-            step(LOAD, ARCHITECTURE, 0),
-            step(JUMP_IF_EQUAL, NATIVE, 1),
-            step(RETURN, libc::SECCOMP_RET_ALLOW, 0),
-            step(LOAD, NUMBER, 0),
-        ];
-        for call in calls {
-            let steps = call.steps();
-            let number = u32::try_from(call.number).map_err(io::Error::other)?;
-            let past = u8::try_from(steps.len()).map_err(io::Error::other)?;
-            program.push(libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: past, k: number });
-            program.extend(steps);
-        }
-        program.push(step(RETURN, libc::SECCOMP_RET_ALLOW, 0));
-        Ok(Self(program))
-    }
-
-    /// From now on these calls of this thread, of its children and of the programs they execute wait for who receives them
-    /// from the descriptor that is returned. Allocates nothing.
-    ///
-    /// # Errors
-    /// The kernel has no such filters, or there is one already (`EBUSY`).
-    pub(crate) fn install(&mut self) -> io::Result<OwnedFd> {
-        let handed = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
-        // Before Linux 5.16 a filter makes the program slower for good unless it says that it need not; from 5.19 on a call
-        // that was received is interrupted by a signal only if that kills.
-        let plain = handed | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
-        let waits = plain | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-        let fd = match install(&mut self.0, waits) {
-            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                install(&mut self.0, plain)?
-            }
-            other => other?,
-        };
-        let fd = c_int::try_from(fd).map_err(|_| io::ErrorKind::InvalidData)?;
-        // SAFETY: a fresh descriptor that nobody else owns.
-        Ok(unsafe { OwnedFd::from_raw_fd(fd) })
-    }
-}
-
-fn step(code: u16, k: u32, jt: u8) -> libc::sock_filter {
+/// A step of a filter; `jt` is how far it jumps where a comparison holds.
+#[must_use]
+pub const fn step(code: u16, k: u32, jt: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt, jf: 0, k }
 }
 
@@ -274,8 +151,14 @@ fn told_apart(calls: &[i64], others: u32, these: u32) -> io::Result<Vec<libc::so
     Ok(program)
 }
 
-/// Returns the descriptor of the filter, where its flags ask for one.
-fn install(program: &mut [libc::sock_filter], flags: libc::c_ulong) -> io::Result<libc::c_long> {
+/// Installs a filter for this thread. Returns the descriptor of the filter where its flags ask for one. Allocates nothing.
+///
+/// # Errors
+/// The kernel's; or the program is longer than a filter may be.
+pub fn install(
+    program: &mut [libc::sock_filter],
+    flags: libc::c_ulong,
+) -> io::Result<libc::c_long> {
     let len = u16::try_from(program.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     let program = libc::sock_fprog { len, filter: program.as_mut_ptr() };
     // SAFETY: takes numbers only.

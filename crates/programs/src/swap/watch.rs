@@ -2,6 +2,7 @@
 //! calls that they hand over, and ends all that they have started, whatever ends first.
 
 use crate::server::{LISTENS_WITHIN, never_listens};
+use crate::swap::calls::handed::{Listener, Received, hand_over, price};
 use crate::swap::calls::{Exchange, Exchanged, SIGNALS_WITHIN, Wanted};
 pub(crate) use crate::swap::calls::{Knobs, To};
 use ipcperf_engine::job::Failure;
@@ -11,7 +12,6 @@ use ipcperf_engine::supervisor::{Event, Supervisor};
 use ipcperf_engine::task::{TaskError, WorkerContext};
 use ipcperf_engine::tasks::TaskRow;
 use ipcperf_sys::control::wait_any;
-use ipcperf_sys::handed::{Listener, Received, hand_over, price};
 use ipcperf_sys::limits;
 use ipcperf_sys::process::outlive_coordinator;
 use ipcperf_sys::process_tree::{Account, family};

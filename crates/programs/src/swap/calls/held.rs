@@ -3,7 +3,7 @@
 //! # Safety
 //! Calls that `rustix` does not have get numbers and structures that live through them.
 
-use ipcperf_sys::handed::PendingCall;
+use crate::swap::calls::handed::PendingCall;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::fs::OFlags;
 use rustix::net::sockopt;

@@ -5,6 +5,8 @@
 //! and a path can be found.
 
 mod client;
+pub(crate) mod filter;
+pub(crate) mod handed;
 mod held;
 mod holder;
 mod name;
@@ -14,12 +16,12 @@ mod transfer;
 mod waiting;
 mod wanted;
 
+use crate::swap::calls::filter::{HandedCall, When};
+use crate::swap::calls::handed::PendingCall;
 use client::{Client, Clients};
 use held::{Epolls, exchange, is_nonblocking, makes_epoll};
 use holder::{Bound, file_named, held};
-use ipcperf_sys::handed::PendingCall;
 use ipcperf_sys::io::socket::vsock;
-use ipcperf_sys::seccomp::{HandedCall, When};
 use name::Name;
 use options::Options;
 use place::ListenerPlace;

@@ -1,6 +1,6 @@
 //! Addresses of sockets, as programs give them and are told them.
 
-use ipcperf_sys::handed::PendingCall;
+use crate::swap::calls::handed::PendingCall;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;

@@ -6,7 +6,7 @@
 
 use super::name::Name;
 use super::{Answer, Exchange, Role, To};
-use ipcperf_sys::handed::PendingCall;
+use crate::swap::calls::handed::PendingCall;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 use std::collections::{BTreeMap, HashMap};
 use std::io;

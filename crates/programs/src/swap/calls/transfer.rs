@@ -4,7 +4,7 @@
 use super::held::is_nonblocking;
 use super::waiting::DelayedAnswer;
 use super::{Answer, Exchange, Role};
-use ipcperf_sys::handed::PendingCall;
+use crate::swap::calls::handed::PendingCall;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, SocketFlags, sockopt};

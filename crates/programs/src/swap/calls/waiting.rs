@@ -4,7 +4,7 @@ use super::client::Client;
 use super::place::ListenerPlace;
 use super::transfer::{self, Transfer};
 use super::{Answer, Exchange};
-use ipcperf_sys::handed::PendingCall;
+use crate::swap::calls::handed::PendingCall;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};

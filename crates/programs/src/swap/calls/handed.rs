@@ -5,8 +5,8 @@
 //! Every structure is one of plain numbers, for which all zeros are a value, and lives through the call that takes it. Memory
 //! of the program is read and written by the kernel (`process_vm_readv(2)`), which checks its addresses.
 
-use crate::control::Control;
-use crate::seccomp::{HandedCall, HandsOver};
+use super::filter::{HandedCall, HandsOver};
+use ipcperf_sys::control::Control;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
@@ -22,7 +22,7 @@ use std::time::Instant;
 ///
 /// # Errors
 /// The kernel's.
-pub fn hand_over(command: &mut Command, calls: &[HandedCall]) -> io::Result<Promise> {
+pub(crate) fn hand_over(command: &mut Command, calls: &[HandedCall]) -> io::Result<Promise> {
     let (ours, theirs) = Control::pair()?;
     let mut filter = HandsOver::of(calls)?;
     // SAFETY: between `fork` and `exec` the child makes system calls alone, none of which it hands over.
@@ -41,7 +41,7 @@ pub fn hand_over(command: &mut Command, calls: &[HandedCall]) -> io::Result<Prom
 ///
 /// # Errors
 /// As [`hand_over`].
-pub fn price(calls: &[HandedCall]) -> io::Result<[f64; 2]> {
+pub(crate) fn price(calls: &[HandedCall]) -> io::Result<[f64; 2]> {
     let mut filter = HandsOver::of(calls)?;
     let block = |call: &dyn Fn()| {
         let begin = Instant::now();
@@ -77,14 +77,14 @@ const BLOCKS: usize = 25;
 
 /// Where the listener comes from.
 #[derive(Debug)]
-pub struct Promise(Control);
+pub(crate) struct Promise(Control);
 
 impl Promise {
     /// The listener of a program that has been started.
     ///
     /// # Errors
     /// It was not started.
-    pub fn listener(self) -> io::Result<Listener> {
+    pub(crate) fn listener(self) -> io::Result<Listener> {
         let fd = self.0.receive(Some(Instant::now()))?.fds.pop();
         let fd = fd.ok_or(io::ErrorKind::NotFound)?;
         // SAFETY: takes a number. Kernels before Linux 6.6 refuse it, and then each wake-up takes the scheduler's choice of a
@@ -108,11 +108,11 @@ const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsign
 
 /// Where the calls of a program and of all that it starts arrive. Without one they fail with `ENOSYS`.
 #[derive(Debug)]
-pub struct Listener(Rc<OwnedFd>);
+pub(crate) struct Listener(Rc<OwnedFd>);
 
 /// What comes from a listener.
 #[derive(Debug)]
-pub enum Received {
+pub(crate) enum Received {
     /// A call.
     Call(PendingCall),
     /// Nothing, or a call that is gone with its thread.
@@ -123,25 +123,25 @@ pub enum Received {
 
 /// A call that waits for its answer.
 #[derive(Clone, Debug)]
-pub struct PendingCall {
+pub(crate) struct PendingCall {
     listener: Rc<OwnedFd>,
     id: u64,
     /// The process that makes it.
-    pub pid: u32,
+    pub(crate) pid: u32,
     /// The thread that makes it. The first thread of a process may have ended, and then only the others can be looked at.
-    pub thread: u32,
+    pub(crate) thread: u32,
     /// None where the kernel or a sandbox refuses it.
     process: Option<Rc<OwnedFd>>,
     /// Its number, native.
-    pub number: i64,
+    pub(crate) number: i64,
     /// Its arguments.
-    pub args: [u64; 6],
+    pub(crate) args: [u64; 6],
 }
 
 impl PendingCall {
     /// The descriptor that is its first argument.
     #[must_use]
-    pub const fn fd(&self) -> RawFd {
+    pub(crate) const fn fd(&self) -> RawFd {
         self.args[0] as RawFd
     }
 }
@@ -157,11 +157,11 @@ impl Listener {
     ///
     /// # Errors
     /// The kernel's.
-    pub fn receive(&self) -> io::Result<Received> {
+    pub(crate) fn receive(&self) -> io::Result<Received> {
         let mut polled = [PollFd::new(&*self.0, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         // To receive where there is nothing would wait.
-        crate::control::retry(|| rustix::event::poll(&mut polled, Some(&at_once)))?;
+        rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, Some(&at_once)))?;
         let events = polled[0].revents();
         if !events.contains(PollFlags::IN) {
             let is_over = events.intersects(PollFlags::HUP | PollFlags::ERR);
@@ -217,7 +217,7 @@ fn opened(pid: u32, flags: PidfdFlags) -> Result<OwnedFd, Errno> {
 impl PendingCall {
     /// Whether a call still waits: its thread may have been killed, and a signal may have taken it back.
     #[must_use]
-    pub fn waits(&self) -> bool {
+    pub(crate) fn waits(&self) -> bool {
         let mut id = self.id;
         matches!(control(&self.listener, libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &mut id), Ok(Some(_)))
     }
@@ -226,7 +226,7 @@ impl PendingCall {
     ///
     /// # Errors
     /// The kernel's; that nobody waits any more is none.
-    pub fn go_on(&self) -> io::Result<()> {
+    pub(crate) fn go_on(&self) -> io::Result<()> {
         self.send(0, 0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32)
     }
 
@@ -234,7 +234,7 @@ impl PendingCall {
     ///
     /// # Errors
     /// As [`Self::go_on`].
-    pub fn answer(&self, value: Result<i64, i32>) -> io::Result<()> {
+    pub(crate) fn answer(&self, value: Result<i64, i32>) -> io::Result<()> {
         match value {
             Ok(value) => self.send(value, 0, 0),
             Err(errno) => self.send(0, -errno, 0),
@@ -251,13 +251,13 @@ impl PendingCall {
     ///
     /// # Errors
     /// As [`Self::go_on`].
-    pub fn interrupt(&self, restarts: bool) -> io::Result<()> {
+    pub(crate) fn interrupt(&self, restarts: bool) -> io::Result<()> {
         self.send(0, if restarts { -RESTART } else { -libc::EINTR }, 0)
     }
 
     /// Whether a signal that is caught waits for the thread that makes the call, and whether it is the only one of its process.
     #[must_use]
-    pub fn signal(&self) -> (bool, bool) {
+    pub(crate) fn signal(&self) -> (bool, bool) {
         let status = fs::read_to_string(format!("/proc/{}/status", self.thread));
         let status = status.unwrap_or_default();
         let word = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
@@ -272,7 +272,12 @@ impl PendingCall {
     ///
     /// # Errors
     /// The kernel's, or nobody waits any more.
-    pub fn install(&self, file: BorrowedFd<'_>, at: RawFd, closes_on_exec: bool) -> io::Result<()> {
+    pub(crate) fn install(
+        &self,
+        file: BorrowedFd<'_>,
+        at: RawFd,
+        closes_on_exec: bool,
+    ) -> io::Result<()> {
         self.give(file, Some(at), closes_on_exec).map(drop)
     }
 
@@ -280,7 +285,7 @@ impl PendingCall {
     ///
     /// # Errors
     /// As [`Self::install`].
-    pub fn add(&self, file: BorrowedFd<'_>, closes_on_exec: bool) -> io::Result<RawFd> {
+    pub(crate) fn add(&self, file: BorrowedFd<'_>, closes_on_exec: bool) -> io::Result<RawFd> {
         self.give(file, None, closes_on_exec)
     }
 
@@ -302,7 +307,7 @@ impl PendingCall {
     ///
     /// # Errors
     /// It has none with this number, or may not be looked at.
-    pub fn descriptor(&self, fd: RawFd) -> io::Result<OwnedFd> {
+    pub(crate) fn descriptor(&self, fd: RawFd) -> io::Result<OwnedFd> {
         let taken = match &self.process {
             Some(process) => pidfd_getfd(process, fd, PidfdGetfdFlags::empty()),
             None => {
@@ -322,7 +327,7 @@ impl PendingCall {
 
     /// The process that makes the call, where the kernel lets it be opened: it is readable once that has ended.
     #[must_use]
-    pub const fn process(&self) -> Option<&Rc<OwnedFd>> {
+    pub(crate) const fn process(&self) -> Option<&Rc<OwnedFd>> {
         self.process.as_ref()
     }
 
@@ -330,7 +335,7 @@ impl PendingCall {
     ///
     /// # Errors
     /// They are not there, or may not be looked at.
-    pub fn read(&self, address: u64, len: usize) -> io::Result<Vec<u8>> {
+    pub(crate) fn read(&self, address: u64, len: usize) -> io::Result<Vec<u8>> {
         let mut bytes = vec![0_u8; len];
         let ours = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: len };
         let theirs = libc::iovec { iov_base: address as *mut _, iov_len: len };
@@ -352,7 +357,7 @@ impl PendingCall {
     ///
     /// # Errors
     /// As [`Self::read`].
-    pub fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
         let ours = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         let theirs = libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() };
         // SAFETY: see the module; the kernel only reads `bytes`.
