@@ -251,6 +251,15 @@ impl Exchange {
         }
     }
 
+    /// Whether a socket has a name that is exchanged once it is bound.
+    fn is_wanted_there(&self, socket: &OwnedFd) -> bool {
+        let Ok(name) = net::getsockname(socket) else { return false };
+        match SocketAddr::try_from(name) {
+            Ok(address) => self.is_wanted(&Name::Ip(address)),
+            Err(_) => self.wanted.to == To::Tcp,
+        }
+    }
+
     /// Whether a socket is of the kind that is exchanged.
     fn is_of_kind(&self, socket: &OwnedFd) -> bool {
         let (Ok(domain), Ok(kind)) = (sockopt::socket_domain(socket), sockopt::socket_type(socket))
@@ -487,7 +496,7 @@ impl Exchange {
     fn listen(&mut self, call: &PendingCall) -> io::Result<Answer> {
         let listener = call.descriptor(call.fd())?;
         let Some(Role::Bound(bound)) = self.role(&listener) else {
-            if self.is_of_kind(&listener) {
+            if self.is_of_kind(&listener) && self.is_wanted_there(&listener) {
                 let why = self.exchanged.left.keys().next().map_or("", String::as_str);
                 let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
                 self.other =
