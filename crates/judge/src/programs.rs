@@ -31,6 +31,8 @@ pub struct Programs<'a> {
     pub facts: ExchangedPrograms,
     /// Their figures; the first one decides.
     pub figures: Vec<ProgramFigure>,
+    /// Why the figures may not be compared, whatever they are.
+    pub doubt: Option<String>,
     /// The machine meanwhile.
     pub set: &'a ResultSet,
 }
@@ -53,8 +55,9 @@ fn pair(figure: &ProgramFigure, noisy: Option<&String>, doubt: Option<&String>) 
 /// Compares programs that were measured side by side.
 #[must_use]
 pub fn compare_programs(programs: Programs<'_>, plan: ComparisonPlan) -> Comparison {
-    let Programs { a, b, facts, figures, set } = programs;
-    let (noisy, doubt) = (too_noisy("this run", set), invalid("this run", &[set]));
+    let Programs { a, b, facts, figures, doubt, set } = programs;
+    let noisy = too_noisy("this run", set);
+    let doubt = doubt.or_else(|| invalid("this run", &[set]));
     let pair = |figure| pair(figure, noisy.as_ref(), doubt.as_ref());
     let mut told = figures.iter().filter_map(|figure| alone(pair(figure)));
     let side = |name: &String| Side {

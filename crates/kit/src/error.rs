@@ -71,6 +71,11 @@ impl Stop {
         Self { code: Code::Interrupted, text: text.to_string() }
     }
 
+    /// What was measured says nothing (exit code 5).
+    pub fn invalid(text: impl Display) -> Self {
+        Self { code: Code::Invalid, text: text.to_string() }
+    }
+
     /// A gate or the program cannot decide (exit code 9).
     pub fn cannot_tell(text: impl Display) -> Self {
         Self { code: Code::CannotTell, text: text.to_string() }

@@ -3,6 +3,7 @@
 //!
 //! With `sys` and `ring` this crate may contain `unsafe`: in the folders `calls` only.
 
+mod listens;
 mod predict;
 pub mod profile;
 mod record;

@@ -117,6 +117,12 @@ pub struct ExchangedPrograms {
     pub server: String,
     /// The command of the client.
     pub client: String,
+    /// The command of the server of B, where nothing is exchanged and the user has configured both; absent if it is the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server_b: Option<String>,
+    /// The command of the client of B, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_b: Option<String>,
     /// How many requests the client makes, if it was said. CPU time is of each of them, else of each unit of the figure,
     /// else of a whole run of the client.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,6 +147,19 @@ pub struct ExchangedPrograms {
     pub left: BTreeMap<String, u64>,
     /// What the filter of both arms adds to each system call that is not handed over, ns: the median over rounds.
     pub filter_ns: f64,
+    /// Runs that failed and were repeated.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub repeated: u64,
+    /// How much of what A and B did: `connections` of timed runs (medians), and of one recorded run of each `requests`, where
+    /// they can be counted, `bytes asked` and `bytes answered`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub work: BTreeMap<String, [u64; 2]>,
+    /// In what the work of A and of B differs, in words: then there is no verdict unless it is allowed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub different: Vec<String>,
+    /// Why the work may differ, as the user said it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub different_because: Option<String>,
 }
 
 /// What a live comparison was going to do, as it was said before it began.

@@ -1,9 +1,10 @@
 //! A server and its client, side by side as they are and with other sockets.
 
-use crate::common::{Sandbox, can_run, valid, wait_for};
+use crate::common::{Ended, Sandbox, at_once, can_run, valid, wait_for};
 use crate::watch::signal;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 /// A server that takes 4 ms of CPU time for each request over TCP and none over a UNIX socket, and a client that makes 25
 /// requests over one connection and as many over another.
@@ -41,6 +42,241 @@ const PROGRAMS: [&str; 5] =
 /// Of a client whose questions are several calls each nobody knows how many it has.
 const IN_PIECES: [&str; 5] =
     ["predict", "--server", "python3 server.py", "--client", "python3 client.py pieces"];
+
+/// A pair that does something else once its sockets are exchanged, by the words behind it. The server answers 8 bytes with 8, or
+/// with 1 (`short`). The client makes 50 requests over two connections, or as many as it can in 500 ms (`timed`); it ends well with
+/// less (`early`), without any (`idle`), or says that it was refused (`refused`).
+const OTHER_SERVER: &str = "
+import os, socket, sys
+def is_exchanged(s):
+    own = str(os.fstat(s.fileno()).st_ino)
+    return any(own in line.split() for line in open('/proc/net/unix'))
+l = socket.socket(); l.bind(('127.0.0.1', 0))
+open('port', 'w').write(str(l.getsockname()[1])); l.listen()
+while True:
+    a, _ = l.accept(); size = 1 if 'short' in sys.argv and is_exchanged(a) else 8
+    while d := a.recv(8): a.sendall(d[:size])
+";
+
+const OTHER_CLIENT: &str = "
+import os, socket, sys, time
+def is_exchanged(s):
+    own = str(os.fstat(s.fileno()).st_ino)
+    return any(own in line.split() for line in open('/proc/net/unix'))
+made, begin = 0, time.monotonic()
+def ask(c):
+    global made
+    c.sendall(b'question'); assert c.recv(8); made += 1
+for _ in range(2):
+    c = socket.create_connection(('127.0.0.1', int(open('port').read())))
+    other = is_exchanged(c)
+    if other and 'idle' in sys.argv: sys.exit()
+    if other and 'fails' in sys.argv: sys.exit('no such option')
+    for _ in range(5 if other and 'early' in sys.argv else 25): ask(c)
+    if other and 'early' in sys.argv: sys.exit()
+    while 'timed' in sys.argv and time.monotonic() < begin + 0.5: ask(c)
+    c.close()
+if 'refused' in sys.argv and other: print('2 were refused')
+print('tps = %.1f' % (made / (time.monotonic() - begin)))
+";
+
+/// The outcome of a comparison of such a pair. `./pgbench` is the client under the name of one whose figure is known.
+fn other_work(server: &str, client: &str, more: &[&str]) -> Option<(Sandbox, Ended)> {
+    if !can_run("python3", &["--version"]) {
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    let known = format!("#!/usr/bin/env python3\n{OTHER_CLIENT}");
+    for (name, text) in
+        [("server.py", OTHER_SERVER), ("client.py", OTHER_CLIENT), ("pgbench", &known)]
+    {
+        let file = sandbox.home().join(name);
+        fs::write(&file, text).expect("a script");
+        fs::set_permissions(file, fs::Permissions::from_mode(0o755)).expect("its mode");
+    }
+    let server = format!("python3 server.py {server}");
+    let words = ["predict", "--server", &server, "--client", client];
+    let plan = ["--rounds", "2", "--no-progress", "-o", "p.json"];
+    let ended = sandbox.run(&[&words[..], &plan, more].concat());
+    Some((sandbox, ended))
+}
+
+#[test]
+fn there_is_no_verdict_on_other_work() {
+    at_once(
+        [
+            ("short", "", "bytes answered: 400 and 50"),
+            ("", "early", "connections: 2 and 1; requests: 50 and 5; bytes asked: 400 and 40"),
+            ("", "idle", "A and B do not do the same work"),
+            ("", "fails", "exchanged: the client failed (exit code 1): no such option"),
+        ],
+        |(server, client, part)| {
+            let client = format!("python3 client.py {client}");
+            let Some((sandbox, ended)) = other_work(server, &client, &[]) else { return };
+            assert_eq!(ended.status.code(), Some(5), "{part}: {}{}", ended.stdout, ended.stderr);
+            assert!(ended.stderr.contains(part), "{part}: {}", ended.stderr);
+            assert!(ended.stderr.contains("no verdict"), "{part}: {}", ended.stderr);
+            assert_eq!(ended.stdout, "", "{part}");
+            assert!(sandbox.read("p.json").is_err(), "nothing was measured: {part}");
+            sandbox.leaves_nothing();
+        },
+    );
+}
+
+#[test]
+fn other_work_is_compared_if_there_is_a_reason_and_shown() {
+    let more = ["--allow-different", "a short answer is right"];
+    let Some((sandbox, ended)) = other_work("short", "python3 client.py", &more) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let found = valid("comparison", &sandbox.read("p.json").expect("written"));
+    let programs = &found["programs"];
+    assert_eq!(programs["different"], serde_json::json!(["bytes answered: 400 and 50"]));
+    assert_eq!(programs["different_because"], "a short answer is right");
+    assert_eq!(programs["work"]["requests"], serde_json::json!([50, 50]));
+    assert!(ended.stdout.contains("said the user: a short answer"), "{}", ended.stdout);
+}
+
+#[test]
+fn what_only_one_client_prints_takes_the_verdict() {
+    let client = "python3 client.py refused";
+    let Some((sandbox, ended)) = other_work("", client, &[]) else { return };
+    assert_eq!(ended.status.code(), Some(5), "{}", ended.stderr);
+    let found = valid("comparison", &sandbox.read("p.json").expect("written"));
+    let different = "only the client of B prints 'refused' and 'were'";
+    assert_eq!(found["programs"]["different"], serde_json::json!([different]));
+    assert_eq!(found["comparisons"][0]["verdict"], "CAN'T TELL", "{found}");
+    assert!(ended.stdout.contains("Different work: only the client of B"), "{}", ended.stdout);
+}
+
+#[test]
+fn a_client_of_a_fixed_time_is_compared_by_its_own_figure() {
+    let own = ["--figure", "tps = ([0-9.]+)"];
+    at_once(
+        [
+            ("python3 client.py timed", &[][..], Some(5)),
+            ("python3 client.py timed", &["--figure", "pgbench"], Some(0)),
+            ("nice -n 0 ./pgbench timed", &[], Some(0)),
+        ],
+        |(client, more, code)| {
+            let Some((sandbox, ended)) = other_work("", client, more) else { return };
+            assert_eq!(ended.status.code(), code, "{client}: {}{}", ended.stdout, ended.stderr);
+            let found = valid("comparison", &sandbox.read("p.json").expect("written"));
+            let one = &found["comparisons"][0];
+            if code == Some(5) {
+                assert!(ended.stderr.contains("--figure CLIENT"), "{}", ended.stderr);
+                let reason = one["reason"].as_str().expect("a reason");
+                assert!(reason.contains("works for a fixed time"), "{one}");
+            } else {
+                assert_eq!(one["metric"], "figure", "{client} {more:?}: {one}");
+                assert_eq!(found["programs"]["figure"], own[1]);
+            }
+            assert_eq!(found["programs"].get("requests"), None, "it makes as many as it can");
+            assert!(!ended.stdout.contains("Different work"), "{}", ended.stdout);
+        },
+    );
+}
+
+/// A server that closes connections without an answer for so many seconds after it listens, and a client that fails then.
+const LATE_SERVER: &str = "
+import os, socket, sys, time
+l = socket.socket(); l.bind(('127.0.0.1', 0))
+open('port', 'w').write(str(l.getsockname()[1])); l.listen(); ready = time.monotonic() + float(sys.argv[1])
+if 'counts' in sys.argv: open('starts', 'a').write('1')
+while True:
+    a, _ = l.accept()
+    while time.monotonic() > ready and (d := a.recv(8)): a.sendall(d)
+    a.close()
+";
+
+const LATE_CLIENT: &str = "
+import os, socket, sys
+if 'breaks' in sys.argv:
+    open('runs', 'a').write('1')
+    if os.path.getsize('runs') >= int(sys.argv[-1]): sys.exit('out of keys')
+c = socket.create_connection(('127.0.0.1', int(open('port').read())))
+for _ in range(20):
+    c.sendall(b'question')
+    if not c.recv(8): sys.exit('it is starting up')
+";
+
+/// The outcome of a comparison of such a pair.
+fn late(seconds: &str, client: &str, more: &[&str]) -> Option<(Sandbox, Ended)> {
+    if !can_run("python3", &["--version"]) {
+        return None;
+    }
+    let sandbox = Sandbox::new();
+    for (name, text) in [("server.py", LATE_SERVER), ("client.py", LATE_CLIENT)] {
+        fs::write(sandbox.home().join(name), text).expect("a script");
+    }
+    let (server, client) =
+        (format!("python3 server.py {seconds}"), format!("python3 client.py {client}"));
+    let words = ["predict", "--server", &server, "--client", &client];
+    let ended = sandbox.run(&[&words[..], &["--no-progress", "-o", "p.json"], more].concat());
+    Some((sandbox, ended))
+}
+
+#[test]
+fn a_client_begins_when_the_server_is_ready() {
+    let ready = ["--ready", "python3 client.py"];
+    at_once([&ready[..], &[]], |more| {
+        let words = [more, &["--rounds", "1"]].concat();
+        let Some((sandbox, ended)) = late("0.15", "", &words) else { return };
+        assert_eq!(ended.status.code(), Some(0), "{more:?}: {}", ended.stderr);
+        let found = valid("comparison", &sandbox.read("p.json").expect("written"));
+        let programs = &found["programs"];
+        // What looks whether the server is ready is no part of the work. Without it all three clients come too early, unless
+        // the machine is slow.
+        assert_eq!(programs["connections"], 1, "{programs}");
+        let repeated = programs["repeated"].as_u64().unwrap_or(0);
+        assert!(if more.is_empty() { repeated <= 3 } else { repeated == 0 }, "{programs}");
+        assert!(!ended.stdout.contains("Different work"), "{}", ended.stdout);
+    });
+}
+
+#[test]
+fn a_run_that_fails_is_repeated_and_complete_rounds_are_kept() {
+    // Two runs are recorded; the eighth and the ninth of all are of the second round.
+    let Some((sandbox, ended)) = late("0", "breaks 7", &["--rounds", "3"]) else { return };
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    assert!(ended.stderr.contains("out of keys"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("; kept: 1 round"), "{}", ended.stderr);
+    let found = valid("comparison", &sandbox.read("p.json").expect("written"));
+    assert_eq!(found["interrupted"], true);
+    assert_eq!(found["comparisons"][0]["rounds"], serde_json::json!([1]), "{found}");
+    assert!(found["programs"]["repeated"].as_u64() >= Some(1), "{found}");
+}
+
+#[test]
+fn a_client_that_always_fails_is_told_by_its_first_run() {
+    let Some((sandbox, ended)) = late("0", "breaks 1", &["--rounds", "12"]) else { return };
+    assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
+    let told = "as it is: the client failed (exit code 1): out of keys";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    // Recorded, and once more without that, where a client that fails at once is started again.
+    assert!(sandbox.read("runs").expect("it ran").len() <= 3, "{:?}", sandbox.read("runs"));
+}
+
+#[test]
+fn two_configurations_are_compared_without_an_exchange() {
+    let Some(sandbox) = Sandbox::of_pair() else { return };
+    let words = ["predict", "--server", "./server server", "--client", "./client client 2 400"];
+    let b = |client| ["--client-b", client, "--rounds", "2", "--no-progress", "-o", "p.json"];
+    let client = "nice -n 0 ./client client 2 400";
+    let ended = sandbox.run(&[&words[..], &b(client)].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let found = valid("comparison", &sandbox.read("p.json").expect("written"));
+    let programs = &found["programs"];
+    assert_eq!(programs["client_b"], client);
+    assert_eq!(programs.get("server_b"), None, "it is the same");
+    assert_eq!(programs["work"]["bytes answered"], serde_json::json!([2000, 2000]));
+    assert_eq!(programs["work"]["connections"], serde_json::json!([2, 2]));
+    assert_eq!(programs["filter_ns"], 0.0, "no call is handed over");
+    assert!(ended.stdout.contains(&format!("Client of B: {client}")), "{}", ended.stdout);
+    let other = sandbox.run(&[&words[..], &b("./client client 2 300")].concat());
+    assert_eq!(other.status.code(), Some(5), "{}", other.stderr);
+    assert!(other.stderr.contains("requests: 400 and 300"), "{}", other.stderr);
+    sandbox.leaves_nothing();
+}
 
 fn sandbox() -> Option<Sandbox> {
     if !can_run("python3", &["--version"]) {
@@ -131,14 +367,29 @@ fn programs_that_come_to_nothing_say_why() {
         ),
         ("python3 client.py", &["--figure", "requests"], 2, "has no group for the number"),
         ("python3 client.py", &["--figure", "(["], 2, "--figure: "),
-        ("python3 client.py", &["--port", "1"], 1, "the server has to listen by then"),
+        (
+            "python3 client.py",
+            &["--port", "1"],
+            5,
+            "nothing has bound port 1 within 2 s; the program listens at 127.0.0.1:",
+        ),
+        ("python3 client.py", &["--ready", "false"], 1, "--ready to succeed"),
+        ("python3 client.py", &["--ready", "no-such"], 2, "--ready: no program 'no-such'"),
+        ("python3 client.py", &["--figure", "pgbnech"], 2, "did you mean 'pgbench'?"),
+        ("python3 client.py", &["--client-b", "no-such"], 2, "no program 'no-such' in PATH"),
+        (
+            "python3 client.py",
+            &["--client-b", "true", "--to", "tcp"],
+            2,
+            "nothing is exchanged then",
+        ),
         ("no-such-client", &[], 2, "no program 'no-such-client' in PATH"),
         ("python3 client.py", &["--to", "unix"], 2, "sockets become one of"),
         ("python3 client.py", &["--fail-on", "faster:5%"], 2, "--fail-on: "),
         // One round decides nothing.
         ("python3 client.py", &["--fail-on", "slower:5%"], 9, "--fail-on cannot tell: "),
     ] {
-        let deadline = if more.contains(&"1") { &["--deadline", "1s"][..] } else { &[] };
+        let deadline = if more.contains(&"false") { &["--deadline", "1s"][..] } else { &[] };
         let ended = with(client, &[more, deadline].concat());
         assert_eq!(ended.status.code(), Some(code), "{client} {more:?}: {}", ended.stderr);
         assert!(ended.stderr.contains(part), "{client} {more:?}: {}", ended.stderr);

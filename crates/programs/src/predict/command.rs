@@ -1,54 +1,67 @@
 //! `predict`: what a server and its client would gain from sockets of another kind, found by giving them some.
 
+use super::clients::Figure;
+use super::names;
 use super::rounds::{self as predict, ClientWork, PredictSettings, Predicted};
-use crate::profile::{Exchange, RecordedChannel};
-use crate::record::session as record;
-use crate::server::split;
+use super::work::{self, Amount, Traffic, Unrecorded};
+use crate::server::{joined, split};
 use crate::swap::command::ExchangeArgs;
 use crate::swap::watch::Job;
 use ipcperf_ask::ComparisonDocument;
 use ipcperf_core::result::{ComparisonPlan, ExchangedPrograms, Origin, Plan, Status};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::fresh_seed;
-use ipcperf_engine::task::TaskError;
 use ipcperf_engine::tasks::TaskRow;
 use ipcperf_judge::{ProgramFigure, Programs, compare_programs};
 use ipcperf_kit::args::{LabelArgs, LookArgs, ProgressArgs};
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
 use ipcperf_kit::document::{Document, Show};
 use ipcperf_kit::error::{Stop, note};
+use ipcperf_kit::external::objection;
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::progress::ProgressLine;
 use ipcperf_kit::{gates, measure, output, reading, request};
 use ipcperf_render::text::counted;
 use ipcperf_stats::{median, robust_cv};
 use ipcperf_sys::signals::Interrupts;
-use regex_lite::Regex;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct PredictArgs {
-    /// The server and its arguments. It is started anew for each run, and ended with SIGTERM
+    /// The server and its arguments. It is started again for each run, and ended with SIGTERM
     #[arg(long, value_name = "COMMAND")]
     server: String,
     /// The client and its arguments, started when the server listens; it has to end by itself
     #[arg(long, value_name = "COMMAND")]
     client: String,
+    /// Exchange nothing, and compare with this server, which was configured by hand [default with --client-b: the same]
+    #[arg(long, value_name = "COMMAND")]
+    server_b: Option<String>,
+    /// Its client [default with --server-b: the same]
+    #[arg(long, value_name = "COMMAND")]
+    client_b: Option<String>,
+    /// Start the client only when this command succeeds, which is tried again and again once the server listens: pg_isready
+    #[arg(long, value_name = "COMMAND")]
+    ready: Option<String>,
     #[command(flatten)]
     exchange: ExchangeArgs,
-    /// The client's own figure: its first group is a number in what the client prints; the last match counts. More is better,
-    /// and it is per second
-    #[arg(long, value_name = "REGEX")]
+    /// The client's own figure: a client whose figure is known (pgbench, wrk, ab, hey, redis-benchmark, ...), or an expression
+    /// whose first group is a number in what the client prints; the last match counts. More is better, and it is per second
+    #[arg(long, value_name = "CLIENT|REGEX")]
     figure: Option<String>,
     /// The figure is a time: less is better
     #[arg(long, requires = "figure")]
     less_is_better: bool,
-    /// How many requests the client makes in a run, for figures per request [default: as many as are seen in a run that is
-    /// recorded first]
+    /// How many requests the client makes in a run, for figures per request [default: as many as are seen in the run that is
+    /// recorded]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
+    /// Compare although the work of both differs, or cannot be seen; say why
+    #[arg(long, value_name = "REASON")]
+    allow_different: Option<String>,
     /// Rounds; each runs both as they are twice and with other sockets once, in random order
     #[arg(long, value_name = "N", default_value_t = 12)]
     rounds: u64,
@@ -75,24 +88,21 @@ pub(crate) struct PredictArgs {
     progress: ProgressArgs,
 }
 
-/// What is told of a run.
-struct ClientFigure {
-    figure: Option<Regex>,
-    less_is_better: bool,
-    requests: Option<u64>,
-}
-
 impl CommandArgs for PredictArgs {
     const NAME: &'static str = "predict";
     const GROUP: CommandGroup = CommandGroup::Programs;
     const ABOUT: &'static str = "Predict what a server and its client gain from other sockets, by running both ways side by side";
     const EXAMPLES: &'static str = "Examples:
   ipcperf predict --server 'redis-server --port 6380' --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q'
-  ipcperf predict --server 'nginx -c /tmp/n.conf' --client 'wrk -d 1s http://127.0.0.1:8080/' --figure 'Requests/sec: +([0-9.]+)'
+  ipcperf predict --server 'nginx -c /tmp/n.conf' --client 'wrk -d 1s http://127.0.0.1:8080/' --figure wrk
+  ipcperf predict --server './server 7000' --client './client 7000' --figure 'made ([0-9.]+) requests/s'
+  ipcperf predict --server 'postgres -D data' --ready 'pg_isready -h 127.0.0.1' --client 'pgbench -h 127.0.0.1 -S -T 2' --figure pgbench
+  ipcperf predict --server 'redis-server a.conf' --client 'redis-benchmark -p 6380' \\
+      --server-b 'redis-server b.conf' --client-b 'redis-benchmark -s r.sock'
   ipcperf predict --to tcp --server './server s.sock' --client './client s.sock'
 
-A client that makes the same requests in every run needs no --figure: its time tells. How many it makes is seen in a run
-that is recorded first, where questions and answers alternate.";
+A client that makes the same requests in every run needs no --figure: its time tells. One run of each way is recorded first:
+there is no verdict (exit code 5) unless both have the same connections, requests and bytes.";
     const TASKS: &'static [TaskRow] = crate::swap::watch::TASKS;
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
@@ -106,17 +116,19 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let gates = gates::slower(&args.fail_on)?;
     let (server, client) = (split("--server", &args.server)?, split("--client", &args.client)?);
     let words = words(&server, &client);
-    let job = args.exchange.job(registry, server, client)?;
-    let mut asked = ClientFigure {
-        figure: args.figure.as_deref().map(expression).transpose()?,
-        less_is_better: args.less_is_better,
-        requests: args.requests,
-    };
+    let arms = if args.is_configured() { predict::CONFIGURED } else { predict::ARMS };
+    let own_figure = Figure::of(&names::program(&client));
+    let jobs = args.jobs(registry, server, client)?;
+    let asked = args.figure.as_deref().map(|text| Figure::asked(text, args.less_is_better));
+    let mut asked = ClientFigure { figure: asked.transpose()?, requests: args.requests };
     let second = Duration::from_secs(1);
-    let settings = PredictSettings {
+    let mut settings = PredictSettings {
         rounds: request::rounds(args.rounds)?,
         deadline: request::time("--deadline", &args.deadline, second / 100, second * 3600)?,
         seed: args.seed.unwrap_or_else(fresh_seed),
+        figure: asked.figure.clone(),
+        arms,
+        a_works: false,
     };
     let now = jiff::Timestamp::now();
     let path = args.output.as_deref();
@@ -125,13 +137,21 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
         let (deadline, seed) = (settings.deadline.as_secs_f64(), settings.seed);
         let head = format!("{rounds} of 3 runs of at most {deadline} s, seed {seed}");
         return output::lines(
-            [head].into_iter().chain(predict::ARMS.map(|arm| format!("  {words}, {arm}"))),
+            [head].into_iter().chain(arms.map(|arm| format!("  {words}, {arm}"))),
         );
     }
     let target = path.map(|path| Target::choose(Some(path), &now)).transpose()?;
     let interrupts = measure::interrupts()?;
-    if asked.figure.is_none() && asked.requests.is_none() {
-        asked.requests = recorded(&job, settings.deadline, &interrupts)?;
+    let allowed = args.allow_different.as_deref();
+    let proof = Proof::of(args, &jobs, &mut settings, &interrupts)?;
+    if let Some(what) = proof.objection().filter(|_| allowed.is_none()) {
+        return Err(Stop::invalid(format!("no verdict: {what}. {}", advice(&jobs, args))));
+    }
+    // Programs of one name cannot be told from each other.
+    let [ready, client] = [&jobs[0].ready, &jobs[0].client].map(|words| names::program(words));
+    let is_told = asked.figure.is_some() || asked.requests.is_some() || ready == client;
+    if !is_told && proof.amount == Some(Amount::Same) {
+        asked.requests = proof.a.as_ref().and_then(|traffic| traffic.requests);
         if let Some(requests) = asked.requests.filter(|_| !args.progress.quiet) {
             let made = counted(requests, "request");
             note(&format!(
@@ -141,21 +161,47 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     }
     let line = ProgressLine::counting("runs", args.progress.is_silent());
     let began = Instant::now();
-    let found = predict::run(&job, &settings, &interrupts, &mut |progress| line.show(progress));
-    let Predicted { mut findings, rounds } = found.map_err(|error| match error {
-        TaskError::Interrupted => Stop::interrupted("interrupted"),
-        TaskError::Deadline(why) | TaskError::Failed(why) => Stop::internal(why),
-    })?;
+    let found = predict::run(&jobs, &settings, &interrupts, &mut |progress| line.show(progress))?;
+    let Predicted { mut findings, rounds, repeated, stopped } = found;
     let Some(last) = rounds.last().map(|[_, _, b]| b) else {
         return Err(Stop::interrupted("interrupted before the first round was complete"));
     };
-    if last.exchanged.bound.is_empty() {
+    if last.exchanged.bound.is_empty() && !args.is_configured() {
         return Err(Stop::nothing_ran(nothing(last)));
     }
+    let mut facts = facts(args, &proof, &rounds);
+    facts.repeated = repeated;
+    facts.different_because = allowed.map(str::to_owned);
+    let mut doubt = proof.objection();
+    let mut advice = advice(&jobs, args);
+    let is_timed = asked.figure.is_none() && work::takes_fixed_time(&rounds, proof.amount.as_ref());
+    if is_timed {
+        let is_found =
+            |figure: &Figure| rounds.iter().flatten().all(|work| figure.find(&work.output).is_ok());
+        asked.figure = own_figure.filter(is_found);
+        asked.requests = None;
+        match &asked.figure {
+            Some(_) if args.progress.quiet => {}
+            Some(figure) => note(&format!(
+                "The client works for a fixed time, so its own figure is compared: '{}'",
+                figure.text()
+            )),
+            None => (doubt, advice) = (Some(FIXED_TIME.to_owned()), NAME_IT.to_owned()),
+        }
+    } else if let (Some(Amount::Other(what)), None) = (&proof.amount, &asked.figure) {
+        facts.different.extend(what.iter().cloned());
+    }
+    facts.different.extend(work::timed(&rounds, proof.same_connections()));
+    if !facts.different.is_empty() {
+        let what = facts.different.join("; ");
+        doubt = Some(format!("A and B did not do the same work ({what})"));
+    }
+    let doubt = doubt.filter(|_| allowed.is_none() || (is_timed && asked.figure.is_none()));
+    facts.requests = asked.requests;
+    facts.figure = asked.figure.as_ref().map(|figure| figure.text().to_owned());
     let figures = asked.figures(&rounds)?;
     let decides = figures.iter().take(1).flat_map(|figure| &figure.rounds);
     findings.spreads = decides.filter_map(|rounds| robust_cv(rounds)).collect();
-    let facts = facts(args, asked.requests, &rounds);
     let plan = ComparisonPlan {
         rounds: settings.rounds,
         duration_s: began.elapsed().as_secs_f64(),
@@ -166,12 +212,16 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let set = measure::take(command, settings.seed, Origin::default(), &now, || Ok(findings))?;
     let to = args.exchange.to();
     let from = if to.split_whitespace().next() == Some("tcp") { "unix-stream" } else { "tcp" };
-    let [a, b] = [from, to].map(|kind| format!("{kind} {words}"));
-    let programs = Programs { a, b, facts, figures, set: &set };
+    let kinds = if args.is_configured() { ["A", "B"] } else { [from, to] };
+    let [a, b] = kinds.map(|kind| format!("{kind} {words}"));
+    let has_doubt = doubt.is_some();
+    let is_interrupted = set.interrupted || stopped.is_some();
+    let programs = Programs { a, b, facts, figures, doubt, set: &set };
     let document = compare_programs(programs, plan);
     let mut document =
         reading::shareable(document, |text| ComparisonDocument::load(text).ok().map(|read| read.0));
     document.origin = origin;
+    document.interrupted = is_interrupted;
     let style = output::style(&args.look, false);
     let document = ComparisonDocument(document);
     let publication = Publication {
@@ -182,53 +232,258 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
         screen: Some(Show::new(format, &style)),
     };
     publication.publish(|| ())?;
-    let ended = measure::worst(set.interrupted, measure::invalid(&set.noise), &[Status::Ok]);
+    if has_doubt {
+        note(&format!("ipcperf: no verdict. {advice}"));
+    }
+    if let Some(why) = stopped {
+        let kept = counted(rounds.len() as u64, "round");
+        return Err(Stop::internal(format!("{why}; kept: {kept}")));
+    }
+    let is_invalid = has_doubt || measure::invalid(&set.noise);
+    let ended = measure::worst(set.interrupted, is_invalid, &[Status::Ok]);
     Ok(ended.or(gates::outcome(&gates, &document.0)).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// How many requests the client makes: those of the channel with most of them, in a run of both that is recorded. `None` where
-/// questions and answers do not alternate, or nothing can be recorded.
-fn recorded(job: &Job, deadline: Duration, interrupts: &Interrupts) -> Result<Option<u64>, Stop> {
-    let wanted = record::Wanted {
-        program: job.program.clone(),
-        client: job.client.clone(),
-        during: Some(deadline),
-        is_silent: true,
-        ..record::Wanted::default()
-    };
-    // What is wrong with the programs the first round says.
-    let Ok(recorded) = record::run(&wanted, interrupts) else { return Ok(None) };
-    if recorded.is_interrupted {
-        return Err(Stop::interrupted("interrupted before the first round was complete"));
+/// Why the time of a client that works for a fixed time is no figure.
+const FIXED_TIME: &str = "the client works for a fixed time, so that its time says nothing, and its own figure is needed (--figure)";
+
+/// What to try then.
+const NAME_IT: &str = "Name the figure that the client prints: --figure CLIENT of a known one (pgbench, wrk, ab, hey, ...), or an \
+                       expression with a group for the number, like --figure 'made ([0-9.]+) requests/s'";
+
+/// What to try where the work differs.
+fn advice([_, job]: &[Job; 2], args: &PredictArgs) -> String {
+    let meant = "Where the difference is meant: --allow-different REASON";
+    if args.is_configured() {
+        return format!("Run both and compare what they print. {meant}");
     }
-    let is_whole = recorded.lost == 0 && recorded.status.is_some_and(|status| status.success());
-    let is_mutual = |one: &&RecordedChannel| {
-        one.exchange == Exchange::Closed && one.asks.is_some() && one.answers.is_some()
+    let (server, client) = (joined(&job.program), joined(&[joined(&job.client)]));
+    let to = joined(&[args.exchange.to().to_owned()]);
+    format!(
+        "See what the programs say when they are exchanged: ipcperf swap --to {to} --client {client} -- {server}. A rule that \
+         lets in addresses ('allow 127.0.0.1') keeps out clients of other sockets. {meant}"
+    )
+}
+
+/// One recorded run of each arm.
+struct Proof {
+    a: Option<Traffic>,
+    b: Option<Traffic>,
+    amount: Option<Amount>,
+    /// Why one of them could not be recorded.
+    unseen: Option<String>,
+}
+
+impl Proof {
+    /// Records both, and A again where they differ.
+    fn of(
+        args: &PredictArgs,
+        jobs: &[Job; 2],
+        settings: &mut PredictSettings,
+        interrupts: &Interrupts,
+    ) -> Result<Self, Stop> {
+        let [job_a, job_b] = jobs;
+        let as_it_is =
+            |job: &Job, is_second: bool| Ok([job.program.clone(), when_ready(job, is_second)]);
+        let words: Words<'_> = &|is_second| as_it_is(job_a, is_second);
+        let mut found = Self { a: None, b: None, amount: None, unseen: None };
+        let a = match recorded(job_a, 0, words, None, settings, interrupts)? {
+            Ok(a) => a,
+            Err(why) => {
+                found.unseen = Some(format!("{}: {why}", settings.arms[0]));
+                return Ok(found);
+            }
+        };
+        settings.a_works = true;
+        let words_b: Words<'_> = &|is_second| match job_b.is_bare {
+            true => as_it_is(job_b, is_second),
+            false => Ok([exchanged(args, job_b, is_second)?, Vec::new()]),
+        };
+        let before = Some(&a.between).filter(|_| !job_b.is_bare);
+        let b = recorded(job_b, 2, words_b, before, settings, interrupts)?;
+        let b = match b {
+            Ok(b) => b,
+            Err(why) => {
+                found.unseen = Some(format!("{}: {why}", settings.arms[2]));
+                found.a = Some(a);
+                return Ok(found);
+            }
+        };
+        let mut amount = work::amount(&a, None, &b);
+        let (mut a, mut b) = (a, b);
+        if matches!(amount, Amount::Different(_) | Amount::Other(_)) {
+            let before = a.between.clone();
+            let again = recorded(job_a, 0, words, Some(&before), settings, interrupts)?.ok();
+            amount = match (again, amount) {
+                // A busy machine can lose the begin or the end of one recording.
+                (Some(again), _) if work::amount(&again, None, &b) == Amount::Same => {
+                    a = again;
+                    Amount::Same
+                }
+                (Some(again), Amount::Other(what))
+                    if work::amount(&a, None, &again) == Amount::Same =>
+                {
+                    // The client counts its requests, so that those of B have to be as many.
+                    let b_again =
+                        recorded(job_b, 2, words_b, Some(&b.between), settings, interrupts)?;
+                    match b_again.ok().filter(|b| work::amount(&a, None, b) == Amount::Same) {
+                        Some(b_again) => {
+                            b = b_again;
+                            Amount::Same
+                        }
+                        None => Amount::Different(what),
+                    }
+                }
+                (Some(again), Amount::Different(_)) => work::amount(&a, Some(&again), &b),
+                (_, amount) => amount,
+            };
+        }
+        Ok(Self { a: Some(a), b: Some(b), amount: Some(amount), unseen: None })
+    }
+
+    /// Why the work of both cannot be called the same.
+    fn objection(&self) -> Option<String> {
+        if let Some(why) = &self.unseen {
+            return Some(format!("whether A and B do the same work could not be seen ({why})"));
+        }
+        match &self.amount {
+            Some(Amount::Different(what)) => {
+                Some(format!("A and B do not do the same work ({})", what.join("; ")))
+            }
+            _ => None,
+        }
+    }
+
+    fn same_connections(&self) -> bool {
+        matches!(self.amount, Some(Amount::Same | Amount::Other(_) | Amount::Cut))
+    }
+}
+
+/// The words of both commands of a recorded run, and of one whose client waits first because it has failed before.
+type Words<'a> = &'a dyn Fn(bool) -> Result<[Vec<String>; 2], Stop>;
+
+/// A recorded run of an arm. Programs that fail are run again without being recorded, which shows whether that is the reason.
+fn recorded(
+    job: &Job,
+    arm: usize,
+    words: Words<'_>,
+    before: Option<&work::Between>,
+    settings: &PredictSettings,
+    interrupts: &Interrupts,
+) -> Result<Result<Traffic, String>, Stop> {
+    let record = |is_second| {
+        let words = words(is_second)?;
+        Ok::<_, Stop>(work::traffic(words, settings.deadline, before, interrupts))
     };
-    let channels = recorded.channels.iter().filter(is_mutual).filter(|_| is_whole);
-    Ok(channels.map(|one| one.requests).max())
+    let interrupted = || Stop::interrupted("interrupted before the first round was complete");
+    let why = match record(false)? {
+        Ok(traffic) => return Ok(Ok(traffic)),
+        Err(Unrecorded::Interrupted) => return Err(interrupted()),
+        Err(Unrecorded::Failed(why)) => format!("the recorded client failed {why}"),
+        Err(Unrecorded::Unseen(why)) => why,
+    };
+    match predict::once(job, settings, interrupts) {
+        Ok(work) if arm == 2 && !job.is_bare && work.exchanged.bound.is_empty() => {
+            return Err(Stop::nothing_ran(nothing(&work)));
+        }
+        Ok(_) => {}
+        Err(failure) => return Err(failure.of(arm, settings).into()),
+    }
+    // A server may refuse work for a moment after it listens.
+    match record(true)? {
+        Ok(traffic) => Ok(Ok(traffic)),
+        Err(Unrecorded::Interrupted) => Err(interrupted()),
+        Err(_) => Ok(Err(why)),
+    }
+}
+
+/// The client of a recorded run, behind what waits until its server is ready.
+fn when_ready(job: &Job, is_second: bool) -> Vec<String> {
+    let wait = match (job.ready.is_empty(), is_second) {
+        (true, false) => return job.client.clone(),
+        (true, true) => "sleep 1".to_owned(),
+        (false, _) => {
+            let ready = joined(&job.ready);
+            format!("until {ready} > /dev/null 2>&1; do sleep 0.05; done")
+        }
+    };
+    let script = format!("{wait}; exec \"$@\"");
+    let shell = ["sh", "-c", &script, "sh"].map(str::to_owned);
+    shell.into_iter().chain(job.client.iter().cloned()).collect()
+}
+
+impl PredictArgs {
+    /// Whether the user has configured both, and nothing is exchanged.
+    fn is_configured(&self) -> bool {
+        self.server_b.is_some() || self.client_b.is_some()
+    }
+
+    /// What runs as A, and as B.
+    fn jobs(
+        &self,
+        registry: &Registry,
+        server: Vec<String>,
+        client: Vec<String>,
+    ) -> Result<[Job; 2], Stop> {
+        let ready = self.ready.as_deref().map(|text| split("--ready", text)).transpose()?;
+        let ready = ready.unwrap_or_default();
+        let is_missing = |words: &[String]| words.first().and_then(|name| objection(name));
+        if let Some(why) = is_missing(&ready) {
+            return Err(Stop::usage(format!("--ready: {why}")));
+        }
+        let mut jobs = if self.is_configured() {
+            let other = |flag, text: &Option<String>, same: &[String]| match text {
+                Some(text) => split(flag, text),
+                None => Ok(same.to_vec()),
+            };
+            let server_b = other("--server-b", &self.server_b, &server)?;
+            let client_b = other("--client-b", &self.client_b, &client)?;
+            for words in [&server, &client, &server_b, &client_b] {
+                if let Some(why) = is_missing(words) {
+                    return Err(Stop::usage(why));
+                }
+            }
+            [(server, client), (server_b, client_b)].map(|(server, client)| {
+                let mut job = Job::of(server);
+                (job.client, job.is_bare) = (client, true);
+                job
+            })
+        } else {
+            let b = self.exchange.job(registry, server, client)?;
+            let mut a = b.clone();
+            a.is_as_it_is = true;
+            [a, b]
+        };
+        for job in &mut jobs {
+            (job.ready, job.forgives) = (ready.clone(), true);
+        }
+        if self.is_configured() && (jobs[0].port.is_some() || self.exchange.to() != "unix-stream") {
+            return Err(Stop::usage(
+                "--server-b: nothing is exchanged then, so that --to says nothing",
+            ));
+        }
+        Ok(jobs)
+    }
+}
+
+/// The command that runs both programs with exchanged sockets.
+fn exchanged(args: &PredictArgs, job: &Job, is_second: bool) -> Result<Vec<String>, Stop> {
+    let own = std::env::current_exe().map_err(Stop::internal)?;
+    let own = own.into_os_string().into_string();
+    let own = own.map_err(|path| Stop::internal(format!("{} is no text", path.display())))?;
+    let mut words = vec![own, "swap".to_owned(), "--to".to_owned(), args.exchange.to().to_owned()];
+    words.extend(job.port.into_iter().flat_map(|port| ["--port".to_owned(), port.to_string()]));
+    words.extend(["--client".to_owned(), joined(&when_ready(job, is_second)), "--".to_owned()]);
+    words.extend(job.program.iter().cloned());
+    Ok(words)
 }
 
 /// `redis-benchmark on redis-server`.
 fn words(server: &[String], client: &[String]) -> String {
-    let [client, server] = [client, server].map(|words| {
-        let program = words.first().map_or("", String::as_str);
-        let name = Path::new(program).file_name();
-        let name = name.map_or(program.into(), |name| name.to_string_lossy());
-        // Blanks part words from each other.
-        name.replace(char::is_whitespace, "_")
-    });
+    // Blanks part words from each other.
+    let [client, server] =
+        [client, server].map(|words| names::program(words).replace(char::is_whitespace, "_"));
     format!("{client} on {server}")
-}
-
-fn expression(text: &str) -> Result<Regex, Stop> {
-    let regex = Regex::new(text).map_err(|why| Stop::usage(format!("--figure: {why}")))?;
-    match regex.captures_len() {
-        0 | 1 => Err(Stop::usage(format!(
-            "--figure: '{text}' has no group for the number, like '([0-9.]+) requests'"
-        ))),
-        _ => Ok(regex),
-    }
 }
 
 /// Why nothing was exchanged.
@@ -241,10 +496,19 @@ fn nothing(work: &ClientWork) -> String {
     format!("nothing was exchanged: {why}")
 }
 
+/// What the runs of a client are compared by.
+struct ClientFigure {
+    figure: Option<Figure>,
+    requests: Option<u64>,
+}
+
 impl ClientFigure {
     /// What the rounds are compared by.
     fn figures(&self, rounds: &[[ClientWork; 3]]) -> Result<Vec<ProgramFigure>, Stop> {
-        let of = |name, more_is_better, value: &dyn Fn(&ClientWork) -> Result<f64, Stop>| {
+        let of = |name,
+                  more_is_better,
+                  value: &dyn Fn(&ClientWork) -> Result<f64, Stop>|
+         -> Result<ProgramFigure, Stop> {
             let arm = |at: usize| -> Result<Vec<f64>, Stop> {
                 rounds.iter().map(|round| value(&round[at])).collect()
             };
@@ -254,8 +518,8 @@ impl ClientFigure {
         let elapsed = |work: &ClientWork| work.worked.elapsed_ns.max(1) as f64;
         let primary =
             match (&self.figure, self.requests) {
-                (Some(regex), _) => {
-                    of("figure", !self.less_is_better, &|work| figure(regex, &work.output))?
+                (Some(figure), _) => {
+                    of("figure", !figure.less_is_better, &|work| figure.find(&work.output))?
                 }
                 (None, Some(requests)) => of("requests_per_second", true, &|work| {
                     Ok(requests as f64 / (elapsed(work) / 1e9))
@@ -265,8 +529,8 @@ impl ClientFigure {
         // What the CPU time of a run was used for.
         let amount = |work: &ClientWork| match (self.requests, &self.figure) {
             (Some(requests), _) => Ok(requests as f64),
-            (None, Some(regex)) if !self.less_is_better => {
-                figure(regex, &work.output).map(|rate| rate * elapsed(work) / 1e9)
+            (None, Some(figure)) if !figure.less_is_better => {
+                figure.find(&work.output).map(|rate| rate * elapsed(work) / 1e9)
             }
             _ => Ok(1.0),
         };
@@ -278,29 +542,8 @@ impl ClientFigure {
     }
 }
 
-/// The last number that the expression finds.
-fn figure(regex: &Regex, output: &str) -> Result<f64, Stop> {
-    let found = regex.captures_iter(output).last().and_then(|found| found.get(1));
-    let Some(found) = found else {
-        let text = regex.as_str();
-        let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
-        return Err(Stop::usage(format!(
-            "--figure: '{text}' finds nothing in what the client printed, which ends with: {last}"
-        )));
-    };
-    let number = found.as_str().replace(',', "").parse::<f64>();
-    number
-        .ok()
-        .filter(|number| number.is_finite() && *number > 0.0)
-        .ok_or_else(|| Stop::usage(format!("--figure: '{}' is no number above 0", found.as_str())))
-}
-
 /// What ran, and what was seen of it.
-fn facts(
-    args: &PredictArgs,
-    requests: Option<u64>,
-    rounds: &[[ClientWork; 3]],
-) -> ExchangedPrograms {
+fn facts(args: &PredictArgs, proof: &Proof, rounds: &[[ClientWork; 3]]) -> ExchangedPrograms {
     let cpus = |arm: usize, used: fn(&ClientWork) -> u64| {
         let share = |round: &[ClientWork; 3]| {
             let work = &round[arm];
@@ -311,15 +554,42 @@ fn facts(
     let both = |used: fn(&ClientWork) -> u64| [cpus(0, used), cpus(2, used)];
     let filter: Vec<f64> = rounds.iter().flatten().map(|work| work.filter_ns).collect();
     let last = rounds.last().map(|[_, _, b]| b.exchanged.clone()).unwrap_or_default();
+    let connections = |arm: usize| {
+        let all: Vec<f64> =
+            rounds.iter().map(|round| round[arm].worked.connections as f64).collect();
+        median(&all).unwrap_or(0.0) as u64
+    };
+    let mut work = BTreeMap::from([("connections".to_owned(), [0, 2].map(connections))]);
+    if let (Some(a), Some(b)) = (&proof.a, &proof.b) {
+        // Without an exchange nobody counts them in timed runs.
+        if args.is_configured() {
+            work.insert("connections".to_owned(), [a.connections, b.connections]);
+        }
+        let requests = a.requests.zip(b.requests).map(|(a, b)| ("requests", [a, b]));
+        let bytes =
+            [("bytes asked", [a.asked, b.asked]), ("bytes answered", [a.answered, b.answered])];
+        let rows = requests.into_iter().chain(bytes);
+        work.extend(rows.map(|(name, amounts)| (name.to_owned(), amounts)));
+    }
+    let different = match &proof.amount {
+        Some(Amount::Different(what)) => what.clone(),
+        _ => Vec::new(),
+    };
     ExchangedPrograms {
         server: output::without_home(&args.server),
         client: output::without_home(&args.client),
-        requests,
-        figure: args.figure.clone(),
+        server_b: args.server_b.as_deref().map(output::without_home),
+        client_b: args.client_b.as_deref().map(output::without_home),
+        requests: None,
+        figure: None,
+        work,
+        different,
+        different_because: None,
+        repeated: 0,
         server_cpus: both(|work| work.worked.server_ns),
         client_cpus: both(|work| work.worked.client_ns),
         cpu_is_incomplete: rounds.iter().flatten().any(|work| work.worked.is_incomplete),
-        connections: last.connected,
+        connections: rounds.last().map_or(0, |[_, _, b]| b.worked.connections),
         options: last.options,
         left: last.left,
         filter_ns: median(&filter).unwrap_or(0.0),

@@ -1,21 +1,23 @@
 //! A client and a server beside themselves over other sockets: in every round once as they are, once more, and exchanged, each
 //! time started anew, under the same filter.
 
+use super::clients::Figure;
 use crate::swap::calls::Exchanged;
-use crate::swap::watch::{Job, Worked, watched};
+use crate::swap::watch::{Job, Swapped, Worked, watched};
 use ipcperf_engine::run::{Arm, Bench, Findings, Measure, PAUSE, Progress, rounds};
 use ipcperf_engine::task::TaskError;
+use ipcperf_kit::error::Stop;
 use ipcperf_stats::Rng;
 use ipcperf_sys::file;
 use ipcperf_sys::process::describe_end;
 use ipcperf_sys::signals::Interrupts;
 use std::fs::File;
-use std::io::{self, Read, Seek};
+use std::io::{self, Read, Seek, SeekFrom};
 use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// How the rounds are to go.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PredictSettings {
     /// Rounds.
     pub(crate) rounds: u64,
@@ -23,22 +25,35 @@ pub(crate) struct PredictSettings {
     pub(crate) deadline: Duration,
     /// Seed of the order.
     pub(crate) seed: u64,
+    /// What each client has to print.
+    pub(crate) figure: Option<Figure>,
+    /// What the arms are called.
+    pub(crate) arms: [&'static str; 3],
+    /// The programs are known to end well as they are.
+    pub(crate) a_works: bool,
 }
 
 /// The arms of a round: as they are, the same again, and exchanged.
 pub(crate) const ARMS: [&str; 3] = ["as it is", "as it is, again", "exchanged"];
+
+/// The same of two configurations that the user has made.
+pub(crate) const CONFIGURED: [&str; 3] = ["A", "A again", "B"];
 
 /// What a client did once.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientWork {
     /// What it took.
     pub(crate) worked: Worked,
-    /// What it said: the first of it.
+    /// What it said: the last of it.
     pub(crate) output: String,
+    /// How many bytes it said in all.
+    pub(crate) printed: u64,
     /// What was exchanged, or would have been.
     pub(crate) exchanged: Exchanged,
     /// What the filter adds to a call, ns.
     pub(crate) filter_ns: f64,
+    /// The client failed early, and this is what it did when it was started once more.
+    pub(crate) is_second_start: bool,
 }
 
 /// All rounds of a job.
@@ -48,74 +63,122 @@ pub(crate) struct Predicted {
     pub(crate) findings: Findings,
     /// Rounds in which all three were measured.
     pub(crate) rounds: Vec<[ClientWork; 3]>,
+    /// Runs that failed and were repeated.
+    pub(crate) repeated: u64,
+    /// Why it ended before all rounds were measured, if no user interrupted it.
+    pub(crate) stopped: Option<String>,
 }
 
-/// Bytes of what a client says that are kept for its figure.
+/// Why nothing can be measured any more.
+#[derive(Clone, Debug)]
+pub(crate) enum Halt {
+    /// The user interrupted.
+    Interrupted,
+    /// A program failed, or took too long.
+    Failed(String),
+    /// What the user asked for does not fit the programs.
+    Usage(String),
+    /// The programs did something else than they do as they are.
+    Different(String),
+}
+
+impl From<Halt> for Stop {
+    fn from(halt: Halt) -> Self {
+        match halt {
+            Halt::Interrupted => Self::interrupted("interrupted"),
+            Halt::Failed(why) => Self::internal(why),
+            Halt::Usage(why) => Self::usage(why),
+            Halt::Different(why) => Self::invalid(why),
+        }
+    }
+}
+
+/// Bytes of what a program says that are kept: its figure and its complaints come last.
 const KEPT: u64 = 1 << 20;
 
-/// Runs a job with a client in `settings.rounds` rounds. What a complaint is about is told by the arm.
+/// Runs A and B, with a client each, in `settings.rounds` rounds. What a complaint is about is told by the arm.
 ///
 /// # Errors
-/// Why it came to nothing: a program failed, or took too long. What was interrupted has the rounds before.
+/// Why it came to nothing: a program failed, or took too long, in the first round. What ends later has the rounds before.
 pub(crate) fn run(
-    job: &Job,
+    jobs: &[Job; 2],
     settings: &PredictSettings,
     interrupts: &Interrupts,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Predicted, TaskError> {
-    let failed = |error: io::Error| TaskError::Failed(error.to_string());
+) -> Result<Predicted, Halt> {
     let bench = Bench::open(settings.seed, Some(interrupts)).map_err(failed)?;
     let mut run = PredictRun {
         bench,
-        job,
+        jobs,
         settings,
         interrupts,
         round: Default::default(),
         rounds: Vec::new(),
+        repeated: 0,
+        stopped: None,
     };
     let mut order = Rng::stream(settings.seed, "order");
     let ran = rounds(&mut run, settings.rounds, None, &mut order, progress)?;
     progress(Progress::Done);
     let findings = run.bench.finish(Vec::new(), ran.interrupted).map_err(failed)?;
-    Ok(Predicted { findings, rounds: run.rounds })
+    let PredictRun { rounds, repeated, stopped, .. } = run;
+    Ok(Predicted { findings, rounds, repeated, stopped })
+}
+
+fn failed(error: io::Error) -> Halt {
+    Halt::Failed(error.to_string())
 }
 
 struct PredictRun<'a> {
     bench: Bench<'a>,
-    job: &'a Job,
+    jobs: &'a [Job; 2],
     settings: &'a PredictSettings,
     interrupts: &'a Interrupts,
     /// What this round has so far.
     round: [Option<ClientWork>; 3],
     rounds: Vec<[ClientWork; 3]>,
+    repeated: u64,
+    stopped: Option<String>,
 }
 
 impl Measure for PredictRun<'_> {
-    type Error = TaskError;
+    type Error = Halt;
 
     fn arms(&self) -> Vec<Arm<'_>> {
-        ARMS.map(|name| Arm { name: name.into(), is_open: true, idle: None, block: 0 }).into()
+        self.settings
+            .arms
+            .map(|name| Arm { name: name.into(), is_open: true, idle: None, block: 0 })
+            .into()
     }
 
-    fn pause(&mut self) -> Result<bool, TaskError> {
-        self.bench.pause(PAUSE).map_err(|error| TaskError::Failed(error.to_string()))
+    fn pause(&mut self) -> Result<bool, Halt> {
+        self.bench.pause(PAUSE).map_err(failed)
     }
 
-    fn measure(&mut self, arm: usize, _: u64, _: u64) -> Result<bool, TaskError> {
-        let Some(name) = ARMS.get(arm) else { return Ok(false) };
-        let mut job = self.job.clone();
-        job.is_as_it_is = arm + 1 < ARMS.len();
-        match once(job, self.settings.deadline, self.interrupts) {
-            Ok(Some(work)) => self.round[arm] = Some(work),
-            Ok(None) | Err(TaskError::Interrupted) => return Ok(true),
-            Err(TaskError::Deadline(_)) => {
-                let limit = self.settings.deadline.as_secs_f64();
-                return Err(TaskError::Deadline(format!(
-                    "{name}: not done after {limit} s: the server has to listen by then and the client to end by itself; \
-                     --deadline allows more"
-                )));
+    fn measure(&mut self, arm: usize, _: u64, _: u64) -> Result<bool, Halt> {
+        let job = &self.jobs[usize::from(arm + 1 == ARMS.len())];
+        let mut ran = once(job, self.settings, self.interrupts);
+        if matches!(ran, Err(Failure::Programs(_))) {
+            self.repeated += 1;
+            ran = once(job, self.settings, self.interrupts);
+        }
+        match ran {
+            Ok(work) => {
+                self.repeated += u64::from(work.is_second_start);
+                self.round[arm] = Some(work);
             }
-            Err(TaskError::Failed(why)) => return Err(TaskError::Failed(format!("{name}: {why}"))),
+            Err(Failure::Interrupted) => return Ok(true),
+            Err(failure) => {
+                let halt = failure.of(arm, self.settings);
+                let (Halt::Failed(why) | Halt::Different(why), false) =
+                    (&halt, self.rounds.is_empty())
+                else {
+                    return Err(halt);
+                };
+                // The rounds that are complete are no worse for it.
+                self.stopped = Some(why.clone());
+                return Ok(true);
+            }
         }
         if let [Some(a), Some(again), Some(b)] = &self.round {
             self.rounds.push([a.clone(), again.clone(), b.clone()]);
@@ -125,48 +188,138 @@ impl Measure for PredictRun<'_> {
     }
 }
 
-/// Server and client once; `None` if the user interrupted.
-fn once(
-    job: Job,
-    deadline: Duration,
+/// Why a run of both programs came to nothing.
+#[derive(Clone, Debug)]
+pub(crate) enum Failure {
+    /// The user interrupted.
+    Interrupted,
+    /// A program failed, which it may not do again.
+    Programs(String),
+    /// They were not done in time.
+    Late(String),
+    /// What the user asked for is not there.
+    Usage(String),
+    /// The client connected to nothing that is exchanged.
+    Idle(String),
+}
+
+impl Failure {
+    /// As the end of the command, where this arm failed.
+    pub(crate) fn of(self, arm: usize, settings: &PredictSettings) -> Halt {
+        let (name, a_works) = (settings.arms[arm], settings.a_works);
+        match self {
+            Self::Interrupted => Halt::Interrupted,
+            Self::Programs(why) | Self::Late(why) if a_works && arm + 1 == ARMS.len() => {
+                Halt::Different(format!(
+                    "no verdict: {name}: {why}; {}, the client ended well",
+                    settings.arms[0]
+                ))
+            }
+            Self::Programs(why) | Self::Late(why) => Halt::Failed(format!("{name}: {why}")),
+            Self::Usage(why) => Halt::Usage(why),
+            Self::Idle(why) => Halt::Different(format!("no verdict: {name}: {why}")),
+        }
+    }
+}
+
+/// Server and client once.
+///
+/// # Errors
+/// See [`Failure`].
+pub(crate) fn once(
+    job: &Job,
+    settings: &PredictSettings,
     interrupts: &Interrupts,
-) -> Result<Option<ClientWork>, TaskError> {
-    let failed = |error: io::Error| TaskError::Failed(error.to_string());
+) -> Result<ClientWork, Failure> {
+    let failed = |error: io::Error| Failure::Programs(error.to_string());
     let null = File::open("/dev/null").map_err(failed)?;
     let said = || file::unnamed("said").map_err(failed);
-    let [of_server, of_client] = [said()?, said()?];
-    let streams = [&of_server, &of_client].map(|said| [null.as_fd(), said.as_fd(), said.as_fd()]);
-    let until = Instant::now() + deadline;
-    let swapped = watched(job, streams, until, interrupts, &mut |_, _| ())?;
+    let said = [said()?, said()?];
+    let streams = said.each_ref().map(|said| [null.as_fd(), said.as_fd(), said.as_fd()]);
+    let until = Instant::now() + settings.deadline;
+    let swapped = watched(job.clone(), streams, until, interrupts, &mut |_, _| ());
+    let [of_server, of_client] = said.each_ref().map(complaint);
+    let swapped = swapped.map_err(|error| match error {
+        TaskError::Interrupted => Failure::Interrupted,
+        TaskError::Deadline(_) => Failure::Late(format!(
+            "not done after {} s: the server has to listen by then{} and the client to end by itself; --deadline allows \
+             more{}{}",
+            settings.deadline.as_secs_f64(),
+            if job.ready.is_empty() { "" } else { ", --ready to succeed" },
+            of_server.words("the server printed"),
+            of_client.words("the client printed")
+        )),
+        TaskError::Failed(why) => {
+            Failure::Programs(format!("{why}{}", of_server.words("the server printed")))
+        }
+    })?;
     if swapped.is_interrupted {
-        return Ok(None);
+        return Err(Failure::Interrupted);
     }
     let Some(worked) = swapped.worked else {
         let how = describe_end(swapped.status);
-        let said = complaint(&text(of_server).map_err(failed)?);
-        return Err(TaskError::Failed(format!(
-            "the server ended before the client began ({how}){said}"
+        return Err(Failure::Programs(format!(
+            "the server ended before the client began ({how}){}",
+            of_server.after_colon()
         )));
     };
-    let output = text(of_client).map_err(failed)?;
     if !swapped.status.success() {
         let how = describe_end(swapped.status);
-        return Err(TaskError::Failed(format!("the client failed ({how}){}", complaint(&output))));
+        let why = match of_client.after_colon() {
+            nothing if nothing.is_empty() => of_server.words("the server printed"),
+            why => why,
+        };
+        return Err(Failure::Programs(format!("the client failed ({how}){why}")));
     }
-    let (exchanged, filter_ns) = (swapped.exchanged, swapped.filter_ns);
-    Ok(Some(ClientWork { worked, output, exchanged, filter_ns }))
+    let Swapped { exchanged, filter_ns, is_second_start, .. } = swapped;
+    if let ([(address, _), ..], 0) = (exchanged.bound.as_slice(), worked.connections) {
+        return Err(Failure::Idle(format!(
+            "the client ended well and made no connection to {address}{}. Does it use the address that the server listens \
+             at?",
+            of_client.words("it printed")
+        )));
+    }
+    let [_, of_client] = said;
+    let printed = of_client.metadata().map_err(failed)?.len();
+    let output = text(&of_client).map_err(failed)?;
+    if let Some(Err(why)) = settings.figure.as_ref().map(|figure| figure.find(&output)) {
+        return Err(Failure::Usage(why.to_string()));
+    }
+    Ok(ClientWork { worked, output, printed, exchanged, filter_ns, is_second_start })
 }
 
-/// The first of what a program has said.
-fn text(mut said: File) -> io::Result<String> {
+/// The last of what a program has said.
+fn text(mut said: &File) -> io::Result<String> {
     let mut bytes = Vec::new();
-    said.rewind()?;
+    let all = said.metadata()?.len();
+    said.seek(SeekFrom::Start(all.saturating_sub(KEPT)))?;
     said.take(KEPT).read_to_end(&mut bytes)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last line of it that has words: a program that fails says why at the end.
-fn complaint(said: &str) -> String {
-    let last = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
-    last.map(|line| format!(": {}", line.chars().take(300).collect::<String>())).unwrap_or_default()
+/// The last lines of a program that have words: a program that fails says why at the end.
+struct Complaint(String);
+
+/// Lines that are quoted.
+const LINES: usize = 3;
+
+/// Signs of each of them.
+const SIGNS: usize = 200;
+
+fn complaint(said: &File) -> Complaint {
+    let said = text(said).unwrap_or_default();
+    let lines = said.lines().rev().map(str::trim).filter(|line| !line.is_empty()).take(LINES);
+    let mut lines: Vec<String> = lines.map(|line| line.chars().take(SIGNS).collect()).collect();
+    lines.reverse();
+    Complaint(lines.join(" / "))
+}
+
+impl Complaint {
+    fn after_colon(&self) -> String {
+        if self.0.is_empty() { String::new() } else { format!(": {}", self.0) }
+    }
+
+    fn words(&self, head: &str) -> String {
+        if self.0.is_empty() { String::new() } else { format!("; {head}: {}", self.0) }
+    }
 }

@@ -14,9 +14,11 @@ use ipcperf_sys::process_tree::family;
 use ipcperf_sys::program::{Orphans, Program};
 use ipcperf_sys::signals::Interrupts;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
 use std::process::{Command, ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long a program may take to end once it is asked to.
@@ -43,8 +45,15 @@ pub(crate) struct Wanted {
     pub(crate) by: Option<RecordedBy>,
     /// Examine it as a benchmark.
     pub(crate) audit: Option<Audited>,
-    /// Nothing that the programs print is shown.
-    pub(crate) is_silent: bool,
+    /// What the programs print goes into these files, that of the program and that of its client, and is not shown.
+    pub(crate) said: Option<[Arc<File>; 2]>,
+}
+
+impl Wanted {
+    /// Where what the program (0) or its client (1) prints is kept.
+    fn said_by(&self, at: usize) -> Option<&File> {
+        self.said.as_ref().map(|said| said[at].as_ref())
+    }
 }
 
 /// What is known of a benchmark that is examined.
@@ -175,7 +184,7 @@ impl<'a> Session<'a> {
         // Loading programs and reading tables can take long, and is not part of the recording.
         session.began = Instant::now();
         if !wanted.program.is_empty() {
-            session.source.start(&wanted.program, wanted.is_silent)?;
+            session.source.start(&wanted.program, wanted.said_by(0))?;
         }
         session.look_at_cpu();
         session.cpu.begin();
@@ -206,7 +215,7 @@ impl<'a> Session<'a> {
         if awaits_client && self.log.has_listener {
             self.look_at_cpu();
             self.cpu.begin();
-            self.source.start(&wanted.client, wanted.is_silent)?;
+            self.source.start(&wanted.client, wanted.said_by(1))?;
             self.has_client = true;
         }
         let ended = self.source.ended().map_err(failed)?;
@@ -327,7 +336,7 @@ impl CallSource {
         }
     }
 
-    fn start(&mut self, words: &[String], is_silent: bool) -> Result<(), TaskError> {
+    fn start(&mut self, words: &[String], said: Option<&File>) -> Result<(), TaskError> {
         let Some((name, arguments)) = words.split_first() else { return Ok(()) };
         let mut command = Command::new(name);
         command.args(arguments).env_remove("IPCPERF_PAD");
@@ -335,8 +344,9 @@ impl CallSource {
         if io::stdin().is_terminal() {
             command.stdin(Stdio::null());
         }
-        if is_silent {
-            command.stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(said) = said {
+            let [out, errors] = [said.try_clone(), said.try_clone()];
+            command.stdout(out.map_err(failed)?).stderr(errors.map_err(failed)?);
         }
         let started = match self {
             Self::Kernel(kernel, programs) => {

@@ -1,10 +1,12 @@
 //! Programs whose sockets are exchanged for others while they run. A process of its own, the watch, starts them, answers the
 //! calls that they hand over, and ends all that they have started, whatever ends first.
 
+use crate::listens::addresses;
 use crate::server::{LISTENS_WITHIN, never_listens};
 use crate::swap::calls::handed::{Listener, Received, hand_over, price};
 use crate::swap::calls::{Exchange, Exchanged, SIGNALS_WITHIN, Wanted};
 pub(crate) use crate::swap::calls::{Knobs, To};
+use ipcperf_core::text::join;
 use ipcperf_engine::job::Failure;
 use ipcperf_engine::not_started;
 use ipcperf_engine::protocol::{Kind, Word};
@@ -13,7 +15,7 @@ use ipcperf_engine::task::{TaskError, WorkerContext};
 use ipcperf_engine::tasks::TaskRow;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::limits;
-use ipcperf_sys::process::outlive_coordinator;
+use ipcperf_sys::process::{describe_end, outlive_coordinator};
 use ipcperf_sys::process_tree::{Account, family};
 use ipcperf_sys::program::{Ended, Orphans, Program, exit_status};
 use ipcperf_sys::rundir::RunDirectory;
@@ -54,6 +56,18 @@ const MOMENT: Duration = Duration::from_millis(2);
 const SETTLES: Duration = Duration::from_secs(1);
 const IDLE: Duration = Duration::from_millis(20);
 
+/// A program that listens may still refuse work for as long as this.
+const EARLY: Duration = Duration::from_secs(1);
+
+/// What a client waits that is started once more, and a command that says whether the program is ready.
+const AGAIN: Duration = Duration::from_millis(200);
+
+/// Between two looks at the tables of the kernel.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// How long a program may listen at other ports than the one that is to be exchanged.
+const ELSEWHERE: Duration = Duration::from_secs(2);
+
 /// Longer than any program runs.
 const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 
@@ -81,6 +95,12 @@ pub(crate) struct Job {
     pub(crate) knobs: Knobs,
     /// Nothing is exchanged; calls are handed over all the same.
     pub(crate) is_as_it_is: bool,
+    /// Nothing is exchanged and no call is handed over.
+    pub(crate) is_bare: bool,
+    /// A command that succeeds once the client can begin; none if it is enough that the program listens.
+    pub(crate) ready: Vec<String>,
+    /// A client that fails within [`EARLY`] of the program's start is started once more.
+    pub(crate) forgives: bool,
     /// Open files of the programs, the soft and the hard limit.
     files: Option<[Option<u64>; 2]>,
     folder: PathBuf,
@@ -98,6 +118,9 @@ impl Job {
             port: None,
             knobs: Knobs::default(),
             is_as_it_is: false,
+            is_bare: false,
+            ready: Vec::new(),
+            forgives: false,
             files,
             folder: PathBuf::new(),
         }
@@ -127,6 +150,8 @@ pub(crate) struct Swapped {
     pub(crate) left_behind: Option<String>,
     /// Of a client that has ended.
     pub(crate) worked: Option<Worked>,
+    /// The client failed early and was started once more.
+    pub(crate) is_second_start: bool,
 }
 
 /// What was seen while a client worked: from its first connection on, or from its start if it makes none, until its end.
@@ -140,6 +165,8 @@ pub(crate) struct Worked {
     pub(crate) client_ns: u64,
     /// A process of the server was lost before anybody had its account.
     pub(crate) is_incomplete: bool,
+    /// Connections that were exchanged, or would have been, since the client was started.
+    pub(crate) connections: u64,
 }
 
 /// Runs a job. Each address is told to `listens` as soon as it is another one.
@@ -231,9 +258,19 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         folder: job.folder.clone(),
     };
     let exchange = Exchange::new(wanted);
-    let [filter_ns, receive_ns] = price(&exchange.calls()).map_err(not_installed)?;
-    let mut here =
-        Here { exchange, listeners: Vec::new(), told: 0, accounts: None, elsewhere: None };
+    let [filter_ns, receive_ns] = match job.is_bare {
+        true => [0.0; 2],
+        false => price(&exchange.calls()).map_err(not_installed)?,
+    };
+    let mut here = Here {
+        exchange,
+        listeners: Vec::new(),
+        told: 0,
+        accounts: None,
+        elsewhere: None,
+        is_bare: job.is_bare,
+        trial: Trial::default(),
+    };
     let streams = std::mem::take(&mut context.fds);
     let (of_server, of_client) = streams.split_at(streams.len() / 2);
     let mut server = here.start(&job.program, of_server)?;
@@ -241,16 +278,18 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     // When what has not ended by then is killed.
     let mut ends: Option<Instant> = None;
     let (mut is_interrupted, began) = (false, Instant::now());
+    let (mut is_second_start, mut not_before) = (false, began);
     loop {
         let is_due = !job.client.is_empty() && client.is_none() && ends.is_none();
-        if is_due && here.exchange.is_listening() {
+        if is_due && Instant::now() >= not_before && here.is_ready(&job, &server, began)? {
             let started = here.start(&job.client, of_client)?;
-            here.accounts = Some(Accounts::of(&server, &started));
+            here.accounts =
+                Some(Accounts::of(&server, &started, here.exchange.exchanged.connected));
             client = Some(started);
         }
         if is_due && client.is_none() {
             let why = match began.elapsed() > LISTENS_WITHIN {
-                true => Some(never_listens()),
+                true => Some(here.trial.complaint(&job).unwrap_or_else(never_listens)),
                 false => here.listens_elsewhere(&server),
             };
             if let Some(why) = why {
@@ -260,6 +299,7 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             }
         }
         let nap = match () {
+            () if job.is_bare && is_due => LOOK,
             () if here.exchange.is_waiting() || is_due => MOMENT,
             () if here.exchange.may_be_interrupted() => SIGNALS_WITHIN,
             () => GRACE,
@@ -290,6 +330,7 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
                 receive_ns,
                 left_behind,
                 worked,
+                is_second_start,
             })?)
         };
         if server_ended && client.is_none() {
@@ -304,7 +345,16 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         }
         if let Some(mut client) = client.take_if(|_| client_ended) {
             let ended = client.wait()?;
-            let worked = here.accounts.take().map(|accounts| accounts.worked(now, &ended));
+            let is_early = job.forgives && !is_second_start && began.elapsed() < EARLY;
+            if is_early && !ended.status.success() && ends.is_none() && !server_ended {
+                (is_second_start, not_before) = (true, now + AGAIN);
+                here.accounts = None;
+                forget(of_client)?;
+                continue;
+            }
+            let connected = here.exchange.exchanged.connected;
+            let worked =
+                here.accounts.take().map(|accounts| accounts.worked(now, &ended, connected));
             server.terminate();
             here.see_out(&mut server, context)?;
             return swapped(ended.status, worked, None, here);
@@ -376,13 +426,21 @@ struct Accounts {
     /// What they had used before, ns.
     before: [u64; 2],
     is_connected: bool,
+    /// Connections before the client was started.
+    connected: u64,
 }
 
 impl Accounts {
-    fn of(server: &Program, client: &Program) -> Self {
+    fn of(server: &Program, client: &Program, connected: u64) -> Self {
         let (server, client) = (Account::of(server.pid()), Account::of(client.pid()));
-        let mut accounts =
-            Self { began: Instant::now(), server, client, before: [0; 2], is_connected: false };
+        let mut accounts = Self {
+            began: Instant::now(),
+            server,
+            client,
+            before: [0; 2],
+            is_connected: false,
+            connected,
+        };
         accounts.begin();
         accounts
     }
@@ -400,12 +458,14 @@ impl Accounts {
         }
     }
 
-    fn worked(mut self, end: Instant, client: &Ended) -> Worked {
+    fn worked(mut self, end: Instant, client: &Ended, connected: u64) -> Worked {
         let of_client = client.user_ns + client.system_ns;
         let used = [self.server.read().cpu_ns, of_client];
         let [server_ns, client_ns] = [0, 1].map(|at| used[at].saturating_sub(self.before[at]));
         let elapsed_ns = (end - self.began).as_nanos() as u64;
-        Worked { elapsed_ns, server_ns, client_ns, is_incomplete: self.server.is_incomplete() }
+        let is_incomplete = self.server.is_incomplete();
+        let connections = connected.saturating_sub(self.connected);
+        Worked { elapsed_ns, server_ns, client_ns, is_incomplete, connections }
     }
 }
 
@@ -415,6 +475,54 @@ fn not_installed(error: io::Error) -> Failure {
         io::ErrorKind::ResourceBusy => TAKEN.to_owned().into(),
         io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported => TOO_OLD.to_owned().into(),
         _ => error.into(),
+    }
+}
+
+/// Why a program that listens elsewhere has nothing to exchange at this port.
+fn elsewhere(port: u16, server: &Program) -> Option<String> {
+    let at = addresses(server.pid());
+    let seconds = ELSEWHERE.as_secs();
+    (!at.is_empty()).then(|| {
+        format!(
+            "nothing has bound port {port} within {seconds} s; the program listens at {}",
+            join(&at)
+        )
+    })
+}
+
+/// What a client has printed that is started once more is not part of what it prints then.
+fn forget(streams: &[OwnedFd]) -> io::Result<()> {
+    if let [_, output, _] = streams {
+        rustix::fs::ftruncate(output, 0)?;
+        rustix::fs::seek(output, rustix::fs::SeekFrom::Start(0))?;
+    }
+    Ok(())
+}
+
+/// The command that looks whether a program is ready.
+#[derive(Debug, Default)]
+struct Trial {
+    /// The program was seen to listen.
+    listens: bool,
+    running: Option<Program>,
+    not_before: Option<Instant>,
+    /// How it ended last.
+    last: Option<ExitStatus>,
+}
+
+impl Trial {
+    /// Why the client did not begin, if the program listens and this command has not succeeded.
+    fn complaint(&self, job: &Job) -> Option<String> {
+        let name = job.ready.first()?;
+        let how = match self.last {
+            Some(status) => describe_end(status),
+            None if self.running.is_some() => "it is still running".to_owned(),
+            None => return None,
+        };
+        let seconds = LISTENS_WITHIN.as_secs();
+        Some(format!(
+            "the program listens, and '{name}' has not succeeded within {seconds} s ({how})"
+        ))
     }
 }
 
@@ -428,6 +536,9 @@ struct Here {
     accounts: Option<Accounts>,
     /// Since the program serves what is not exchanged: when it was last looked at, and what it had worked by then, ns.
     elsewhere: Option<(Instant, Account, u64)>,
+    /// No call is handed over.
+    is_bare: bool,
+    trial: Trial,
 }
 
 impl Here {
@@ -440,10 +551,15 @@ impl Here {
         let mut command = Command::new(name);
         command.args(arguments).env_remove("IPCPERF_PAD");
         command.stdin(input.try_clone()?).stdout(output.try_clone()?).stderr(errors.try_clone()?);
-        let promise = hand_over(&mut command, &self.exchange.calls())?;
+        let promise = match self.is_bare {
+            true => None,
+            false => Some(hand_over(&mut command, &self.exchange.calls())?),
+        };
         let program = Program::start(&mut command)
             .map_err(|error| not_started(&format!("'{name}' cannot be started"), &error))?;
-        self.listeners.push(promise.listener()?);
+        if let Some(promise) = promise {
+            self.listeners.push(promise.listener()?);
+        }
         Ok(program)
     }
 
@@ -467,6 +583,42 @@ impl Here {
         is_idle.then(|| {
             format!("{other}, and no socket of the kind that is exchanged, so that its client did not begin")
         })
+    }
+
+    /// Whether the client can begin: the program listens, and the command that looks whether it is ready has succeeded.
+    fn is_ready(&mut self, job: &Job, server: &Program, began: Instant) -> Result<bool, Failure> {
+        // It is not asked again once it is so.
+        self.trial.listens = self.trial.listens
+            || match self.is_bare {
+                true => !addresses(server.pid()).is_empty(),
+                false => self.exchange.is_listening(),
+            };
+        if !self.trial.listens {
+            return match job.port.filter(|_| began.elapsed() > ELSEWHERE) {
+                Some(port) => elsewhere(port, server).map_or(Ok(false), |why| Err(why.into())),
+                None => Ok(false),
+            };
+        }
+        if job.ready.is_empty() {
+            return Ok(true);
+        }
+        let Some(mut running) = self.trial.running.take() else {
+            if self.trial.not_before.is_none_or(|time| Instant::now() >= time) {
+                let null = File::options().read(true).write(true).open("/dev/null")?;
+                let streams: [OwnedFd; 3] =
+                    [null.try_clone()?.into(), null.try_clone()?.into(), null.into()];
+                self.trial.running = Some(self.start(&job.ready, &streams)?);
+            }
+            return Ok(false);
+        };
+        if wait_any(&[running.pidfd()], Instant::now())?.first() != Some(&true) {
+            self.trial.running = Some(running);
+            return Ok(false);
+        }
+        let status = running.wait()?.status;
+        self.trial.last = Some(status);
+        self.trial.not_before = Some(Instant::now() + AGAIN / 4);
+        Ok(status.success())
     }
 
     /// Answers all that has come.

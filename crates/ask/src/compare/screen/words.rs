@@ -109,6 +109,29 @@ fn by_cpu_time(document: &Comparison, programs: &ExchangedPrograms) -> Option<f6
     ratio.is_finite().then_some(ratio)
 }
 
+/// How much both did, and in what that differs.
+fn work(programs: &ExchangedPrograms) -> Vec<String> {
+    let amount = |name: &str, amount: u64| match name.strip_prefix("bytes ") {
+        Some(way) => format!("{} B {way}", grouped(amount)),
+        None => counted(amount, name.trim_end_matches('s')),
+    };
+    let done = |at: usize| {
+        let words = programs.work.iter().map(|(name, work)| amount(name, work[at]));
+        join(&words.collect::<Vec<_>>())
+    };
+    let mut lines = Vec::new();
+    match (done(0), done(1)) {
+        (a, _) if a.is_empty() => {}
+        (a, b) if a == b => lines.push(format!("Both did the same: {a}")),
+        (a, b) => lines.push(format!("A did {a}; B did {b}")),
+    }
+    lines.extend(programs.different.iter().map(|what| format!("Different work: {what}")));
+    if let Some(why) = &programs.different_because {
+        lines.push(format!("Their work may differ, said the user: {why}"));
+    }
+    lines
+}
+
 /// What ran, who limits, and what was exchanged.
 fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<String> {
     let ExchangedPrograms { server_cpus, client_cpus, .. } = programs;
@@ -127,14 +150,19 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
         format!("Client: {}; {per}", programs.client),
         format!("CPUs used by A: {}; by B: {}", used(0), used(1)),
     ];
+    let of_b = [("Server", &programs.server_b), ("Client", &programs.client_b)];
+    let of_b = of_b.into_iter().filter_map(|(who, command)| Some((who, command.as_ref()?)));
+    let of_b: Vec<String> = of_b.map(|(who, command)| format!("{who} of B: {command}")).collect();
+    let is_exchanged = of_b.is_empty();
+    lines.splice(2..2, of_b);
     if let Some(ratio) = by_cpu_time(document, programs) {
         lines.push(format!("CPU time alone would make B {} as fast as A", times(ratio)));
     }
     let connections = counted(programs.connections, "connection");
-    lines.push(format!(
+    lines.extend(is_exchanged.then(|| format!(
         "{connections} of each run of B went another way; the filter of both adds {:.0} ns to each other system call",
         programs.filter_ns.max(0.0)
-    ));
+    )));
     if !programs.options.is_empty() {
         let options = programs.options.iter();
         let set: Vec<String> =
@@ -146,6 +174,11 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
     }
     for (why, count) in &programs.left {
         lines.push(format!("Not exchanged, {}: {why}", counted(*count, "time")));
+    }
+    lines.extend(work(programs));
+    if programs.repeated > 0 {
+        let runs = counted(programs.repeated, "run");
+        lines.push(format!("Failed and repeated: {runs}"));
     }
     if programs.cpu_is_incomplete {
         lines.push("CPU time of some processes is missing: nobody waited for them".to_owned());

@@ -1,0 +1,167 @@
+//! Clients that people use, by the figure that each of them prints.
+
+use ipcperf_core::nearest;
+use ipcperf_kit::error::Stop;
+use regex_lite::Regex;
+
+/// A figure of a client: an expression whose first group is the number.
+#[derive(Clone, Debug)]
+pub(crate) struct Figure {
+    expression: Regex,
+    /// The number is a time.
+    pub(crate) less_is_better: bool,
+    /// The second group is a prefix of the unit.
+    has_prefix: bool,
+}
+
+/// A client: its names, the expression for its figure, and whether that is a time.
+struct KnownClient {
+    names: &'static [&'static str],
+    expression: &'static str,
+    less_is_better: bool,
+}
+
+const fn rate(names: &'static [&'static str], expression: &'static str) -> KnownClient {
+    KnownClient { names, expression, less_is_better: false }
+}
+
+/// What they print, as their versions of 2024 do. A second group is K, M, G or T.
+const CLIENTS: [KnownClient; 17] = [
+    rate(&["pgbench"], r"tps = ([0-9.]+)"),
+    rate(&["wrk", "wrk2"], r"Requests/sec: +([0-9.]+)"),
+    rate(&["ab"], r"Requests per second: +([0-9.]+)"),
+    rate(&["hey", "oha", "ghz"], r"Requests/sec:\s+([0-9.]+)"),
+    rate(&["redis-benchmark", "valkey-benchmark"], r"([0-9.]+) requests per second"),
+    rate(&["memtier", "memtier_benchmark"], r"Totals +([0-9.]+)"),
+    rate(&["sysbench"], r"(?:transactions: +[0-9]+ +\(|events per second: +)([0-9.]+)"),
+    rate(&["h2load"], r"finished in [^,]+, ([0-9.]+) req/s"),
+    rate(&["k6"], r"http_reqs[.]*: +[0-9]+ +([0-9.]+)/s"),
+    rate(&["iperf3"], r"([0-9.]+) ([KMGT]?)bits/sec.* receiver"),
+    rate(&["siege"], r#"[Tt]ransaction[_ ]rate"?: +([0-9.]+)"#),
+    rate(&["bombardier"], r"Reqs/sec +([0-9.]+)"),
+    rate(&["vegeta"], r"\[total, rate, throughput\] +[0-9]+, [0-9.]+, ([0-9.]+)"),
+    rate(&["fortio"], r"([0-9.]+) qps"),
+    rate(&["ycsb"], r"\[OVERALL\], Throughput\(ops/sec\), ([0-9.]+)"),
+    rate(&["memaslap", "memslap"], r"TPS: ([0-9]+)"),
+    KnownClient {
+        names: &["sockperf"],
+        expression: r"Latency is ([0-9.]+) usec",
+        less_is_better: true,
+    },
+];
+
+impl Figure {
+    /// What the user asks for: an expression with a group, or the name of a client.
+    pub(crate) fn asked(text: &str, less_is_better: bool) -> Result<Self, Stop> {
+        let expression = Regex::new(text).map_err(|why| Stop::usage(format!("--figure: {why}")))?;
+        if expression.captures_len() > 1 {
+            return Ok(Self { expression, less_is_better, has_prefix: false });
+        }
+        if let Some(known) = Self::of(text) {
+            return Ok(known);
+        }
+        let names = || CLIENTS.iter().flat_map(|one| one.names).copied();
+        let near = match nearest(text, names()) {
+            Some(near) => format!("did you mean '{near}'?"),
+            None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
+        };
+        Err(Stop::usage(format!(
+            "--figure: '{text}' is no client whose figure is known ({near}), and as an expression it has no group for the \
+             number, like '([0-9.]+) requests'"
+        )))
+    }
+
+    /// The figure of a client with this name.
+    pub(crate) fn of(client: &str) -> Option<Self> {
+        let known = CLIENTS.iter().find(|one| one.names.contains(&client))?;
+        let expression = Regex::new(known.expression).ok()?;
+        let has_prefix = expression.captures_len() > 2;
+        Some(Self { expression, less_is_better: known.less_is_better, has_prefix })
+    }
+
+    /// The expression.
+    pub(crate) fn text(&self) -> &str {
+        self.expression.as_str()
+    }
+
+    /// The last number that it finds in what a client printed, above 0.
+    pub(crate) fn find(&self, output: &str) -> Result<f64, Stop> {
+        let found = self.expression.captures_iter(output).last();
+        let number = found.as_ref().and_then(|found| found.get(1));
+        let Some((found, number)) = found.as_ref().zip(number) else {
+            let text = self.text();
+            let last = output.lines().rev().find(|line| !line.trim().is_empty());
+            let last = last.unwrap_or("nothing");
+            return Err(Stop::usage(format!(
+                "--figure: '{text}' finds nothing in what the client printed, which ends with: {last}"
+            )));
+        };
+        let prefix = found.get(2).filter(|_| self.has_prefix).map_or("", |prefix| prefix.as_str());
+        let scale = match prefix {
+            "K" => 1e3,
+            "M" => 1e6,
+            "G" => 1e9,
+            "T" => 1e12,
+            _ => 1.0,
+        };
+        let value = number.as_str().replace(',', "").parse::<f64>().ok().map(|one| one * scale);
+        value.filter(|value| value.is_finite() && *value > 0.0).ok_or_else(|| {
+            Stop::usage(format!("--figure: '{}' is no number above 0", number.as_str()))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_clients_are_found_by_name() {
+        for (name, output, value) in [
+            (
+                "pgbench",
+                "latency average = 0.4 ms\ntps = 9134.5 (without initial connection time)",
+                9134.5,
+            ),
+            (
+                "wrk",
+                "  Thread Stats   Avg\nRequests/sec:  51230.11\nTransfer/sec:  6.2MB",
+                51_230.11,
+            ),
+            ("ab", "Requests per second:    16342.57 [#/sec] (mean)", 16_342.57),
+            ("hey", "  Slowest:\t0.0123 secs\n  Requests/sec:\t21034.5678\n", 21_034.567_8),
+            ("oha", "  Success rate:\t100.00%\n  Requests/sec:\t98123.4\n", 98_123.4),
+            (
+                "redis-benchmark",
+                "GET: rps=0.0\rGET: 114942.53 requests per second, p50=0.071 msec",
+                114_942.53,
+            ),
+            ("memtier_benchmark", "Gets  90.0  1\nTotals      98765.43   0.00", 98_765.43),
+            ("sysbench", "    transactions:      12345  (1234.50 per sec.)", 1234.5),
+            ("sysbench", "    events per second:  998.25", 998.25),
+            ("h2load", "finished in 1.02s, 98039.22 req/s, 3.2MB/s", 98_039.22),
+            ("k6", "     http_reqs......................: 12345   1234.567/s", 1234.567),
+            ("iperf3", "[  5] 0.00-1.00 sec 5.5 GBytes 47.4 Gbits/sec    receiver", 47.4e9),
+            ("iperf3", "[SUM] 0.00-1.00 sec 5.5 MBytes 947 Mbits/sec    receiver", 947e6),
+        ] {
+            let figure = Figure::of(name).unwrap_or_else(|| panic!("{name} is known"));
+            let found = figure.find(output).unwrap_or_else(|why| panic!("{name}: {why}"));
+            assert!((found / value - 1.0).abs() < 1e-9, "{name}: {found}");
+        }
+        let all = CLIENTS.iter().flat_map(|one| one.names);
+        assert!(all.into_iter().all(|name| Figure::of(name).is_some()), "each expression is one");
+        assert!(Figure::of("sockperf").is_some_and(|figure| figure.less_is_better));
+    }
+
+    #[test]
+    fn a_word_that_is_no_client_is_refused_with_the_nearest_one() {
+        let refused = |text| Figure::asked(text, false).expect_err("no figure").to_string();
+        assert!(refused("pgbnech").contains("did you mean 'pgbench'?"), "{}", refused("pgbnech"));
+        assert!(refused("tps").contains("known are pgbench, "), "{}", refused("tps"));
+        assert!(refused("([").starts_with("--figure: "));
+        let own = Figure::asked("took ([0-9,]+) ms", true).expect("an expression");
+        assert_eq!(own.find("took 1,200 ms").ok(), Some(1200.0));
+        assert!(own.find("took 0 ms").is_err() && own.find("").is_err());
+        assert!(own.less_is_better);
+    }
+}

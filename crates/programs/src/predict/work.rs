@@ -1,0 +1,478 @@
+//! What a client and its server did: recorded once for each arm, and in every timed run as far as it costs nothing to see. Times
+//! of two arms say something only if both did the same.
+
+use super::rounds::ClientWork;
+use crate::profile::{Exchange, RecordedChannel};
+use crate::record::session::{self as record, Recorded, Wanted};
+use ipcperf_core::text::{grouped, join};
+use ipcperf_engine::task::TaskError;
+use ipcperf_stats::median;
+use ipcperf_sys::file;
+use ipcperf_sys::process::describe_end;
+use ipcperf_sys::signals::Interrupts;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Amounts of work that differ by no more than this share are the same.
+const SAME: f64 = 0.001;
+
+/// Work may differ this many times as much as that of A and of A again does.
+const TIMES_AGAIN: f64 = 3.0;
+
+/// Recorded runs whose lengths differ by no more than this share may be those of a client that works for a fixed time.
+const SAME_SPAN: f64 = 0.1;
+
+/// From so many bytes on an output is a copy of data rather than a report, and its length is evidence.
+const LONG_OUTPUT: u64 = 64 << 10;
+
+/// Bytes of what recorded programs print that are read to say why they failed.
+const KEPT: u64 = 1 << 20;
+
+/// What a recorded run moved between the client and its server.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Traffic {
+    pub(crate) connections: u64,
+    /// Questions that were answered, where questions and answers alternate.
+    pub(crate) requests: Option<u64>,
+    pub(crate) asked: u64,
+    pub(crate) answered: u64,
+    /// It was seen from its begin to its end.
+    pub(crate) is_whole: bool,
+    /// Share of the calls whose events were lost.
+    pub(crate) lost: f64,
+    /// From the first question to the last answer, ns.
+    pub(crate) span_ns: u64,
+    /// Who asks, and who answers.
+    pub(crate) between: Between,
+}
+
+/// Names of the program that asks and of the one that answers.
+pub(crate) type Between = (String, String);
+
+/// Why there is no [`Traffic`].
+#[derive(Clone, Debug)]
+pub(crate) enum Unrecorded {
+    Interrupted,
+    /// A program failed.
+    Failed(String),
+    /// It cannot be recorded, or nothing was seen.
+    Unseen(String),
+}
+
+/// What a run of these programs moves, over connections between the same programs as in the run before, if there was one.
+///
+/// # Errors
+/// See [`Unrecorded`].
+pub(crate) fn traffic(
+    [program, client]: [Vec<String>; 2],
+    deadline: Duration,
+    before: Option<&Between>,
+    interrupts: &Interrupts,
+) -> Result<Traffic, Unrecorded> {
+    let unseen = |why: &dyn ToString| Unrecorded::Unseen(why.to_string());
+    let said = || file::unnamed("said").map(Arc::new).map_err(|error| unseen(&error));
+    let said = [said()?, said()?];
+    let by_client = usize::from(!client.is_empty());
+    let wanted = Wanted {
+        program,
+        client,
+        during: Some(deadline),
+        said: Some(said.clone()),
+        ..Wanted::default()
+    };
+    let recorded = record::run(&wanted, interrupts).map_err(|error| match error {
+        TaskError::Interrupted => Unrecorded::Interrupted,
+        error => unseen(&error),
+    })?;
+    if recorded.is_interrupted {
+        return Err(Unrecorded::Interrupted);
+    }
+    let is_cut = recorded.is_full || recorded.elapsed >= deadline;
+    if let Some(status) = recorded.status.filter(|status| !status.success() && !is_cut) {
+        let last = last_words(&said[by_client]);
+        return Err(Unrecorded::Failed(format!("({}){last}", describe_end(status))));
+    }
+    between_them(&recorded, is_cut, before)
+        .ok_or_else(|| unseen(&"no bytes between the client and the server were seen"))
+}
+
+/// The last line that is not one of this program's own, which tells why a program failed.
+fn last_words(said: &File) -> String {
+    let mut text = Vec::new();
+    let mut said = said;
+    let read = said.rewind().and_then(|()| said.take(KEPT).read_to_end(&mut text));
+    if read.is_err() {
+        return String::new();
+    }
+    let text = String::from_utf8_lossy(&text);
+    let mut lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let last = lines.find(|line| !line.starts_with("ipcperf: "));
+    last.map(|line| format!(": {}", line.chars().take(300).collect::<String>())).unwrap_or_default()
+}
+
+/// The traffic of the two programs that made most requests of each other, or moved most bytes where no requests are seen.
+fn between_them(recorded: &Recorded, is_cut: bool, before: Option<&Between>) -> Option<Traffic> {
+    let mut pairs: BTreeMap<Between, Vec<&RecordedChannel>> = BTreeMap::new();
+    for one in recorded.channels.iter().filter(|one| one.bytes_asked + one.bytes_answered > 0) {
+        if let (Some(asks), Some(answers)) = (&one.asks, &one.answers) {
+            pairs.entry((asks.clone(), answers.clone())).or_default().push(one);
+        }
+    }
+    let weight = |channels: &[&RecordedChannel]| {
+        let requests: u64 = channels.iter().map(|one| one.requests).sum();
+        let bytes: u64 = channels.iter().map(|one| one.bytes_asked + one.bytes_answered).sum();
+        (requests, bytes)
+    };
+    // One of them may have another name. What this program says to its own processes is none of it.
+    let own = ["exe", "ipcperf"];
+    let is_one = |(asks, answers): &Between| {
+        let is_own = [asks, answers].iter().any(|name| own.contains(&name.as_str()));
+        before.is_none_or(|before| !is_own && (*asks == before.0 || *answers == before.1))
+    };
+    let same = before.and_then(|before| pairs.get_key_value(before));
+    let pairs = pairs.iter().filter(|(between, _)| is_one(between));
+    let largest = pairs.max_by_key(|(_, channels)| weight(channels));
+    let Some((between, channels)) = same.or(largest) else {
+        let nothing = Traffic { requests: Some(0), is_whole: !is_cut, ..Traffic::default() };
+        return before.is_some().then_some(nothing);
+    };
+    let sum = |of: fn(&RecordedChannel) -> u64| channels.iter().map(|one| of(one)).sum();
+    let can_count = channels.iter().all(|one| one.exchange == Exchange::Closed);
+    Some(Traffic {
+        connections: sum(|one| one.connections),
+        requests: can_count.then(|| sum(|one| one.requests)),
+        asked: sum(|one| one.bytes_asked),
+        answered: sum(|one| one.bytes_answered),
+        is_whole: !is_cut,
+        lost: recorded.lost as f64 / (recorded.calls + recorded.lost).max(1) as f64,
+        span_ns: channels.iter().filter_map(|one| one.span_ns).max().unwrap_or(0),
+        between: between.clone(),
+    })
+}
+
+/// By which share of the larger one two amounts differ.
+fn distance(a: f64, b: f64) -> f64 {
+    let most = a.abs().max(b.abs());
+    if most == 0.0 { 0.0 } else { (a - b).abs() / most }
+}
+
+/// How two recorded runs compare.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Amount {
+    /// Both did the same.
+    Same,
+    /// They took as long and did not do as much, but all requests are alike: a client that works for a fixed time, unless its
+    /// timed runs show something else. In what the amounts differ, in words.
+    Other(Vec<String>),
+    /// One of them was cut short, and as far as they went all requests are alike.
+    Cut,
+    /// They did something else: in what, in words.
+    Different(Vec<String>),
+}
+
+/// Compares recorded runs of A and of B. `again` is another one of A, where there is one: it shows what differs by itself.
+pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> Amount {
+    let lost = a.lost.max(b.lost) * 2.0;
+    // Rows that only some of them have are not compared.
+    let differing = |of: fn(&Traffic, bool) -> Vec<(&'static str, f64)>| -> Vec<&'static str> {
+        let can_count = [Some(a), again, Some(b)].into_iter().flatten();
+        let can_count = can_count.clone().all(|one| one.requests.is_some());
+        let rows = |one: &Traffic| of(one, can_count);
+        let again = again.map(rows);
+        let all = rows(a).into_iter().zip(rows(b)).enumerate();
+        all.filter(|(at, ((_, a), (_, b)))| {
+            let by_itself = again.as_ref().map_or(0.0, |again| distance(*a, again[*at].1));
+            distance(*a, *b) > SAME.max(TIMES_AGAIN * by_itself).max(lost)
+        })
+        .map(|(_, ((name, _), _))| name)
+        .collect()
+    };
+    let totals = differing(totals);
+    let words = |names: &[&str]| -> Vec<String> {
+        let rows = |one| [totals_of(one), each(one, one.requests.is_some())].concat();
+        let (of_a, of_b) = (rows(a), rows(b));
+        let value = |of: &[(&str, f64)], name: &str| {
+            of.iter().find(|(known, _)| *known == name).map_or(0.0, |(_, value)| *value)
+        };
+        let said = names.iter().map(|name| {
+            let [a, b] = [&of_a, &of_b].map(|of| number(value(of, name)));
+            format!("{name}: {a} and {b}")
+        });
+        said.collect()
+    };
+    let is_whole = a.is_whole && b.is_whole;
+    if totals.is_empty() && is_whole {
+        return Amount::Same;
+    }
+    let is_as_long = distance(a.span_ns as f64, b.span_ns as f64) <= SAME_SPAN;
+    // As many requests are no matter of time.
+    let is_counted = a.requests.is_some() && b.requests.is_some();
+    let has_other_count = !is_counted || totals.contains(&"requests");
+    if is_whole && !(is_as_long && has_other_count) {
+        return Amount::Different(words(&totals));
+    }
+    // Connections are kept or made for each request.
+    let mut each = differing(each);
+    if !totals.contains(&"connections") {
+        each.retain(|name| *name != "connections for each request");
+    }
+    if !each.is_empty() {
+        let shown = if is_whole { totals } else { Vec::new() };
+        return Amount::Different(words(&[shown, each].concat()));
+    }
+    // What was cut short says nothing about totals.
+    if is_whole { Amount::Other(words(&totals)) } else { Amount::Cut }
+}
+
+fn totals(one: &Traffic, can_count: bool) -> Vec<(&'static str, f64)> {
+    let requests = one.requests.filter(|_| can_count);
+    let mut rows = vec![("connections", one.connections as f64)];
+    rows.extend(requests.map(|requests| ("requests", requests as f64)));
+    rows.extend([("bytes asked", one.asked as f64), ("bytes answered", one.answered as f64)]);
+    rows
+}
+
+fn totals_of(one: &Traffic) -> Vec<(&'static str, f64)> {
+    totals(one, one.requests.is_some())
+}
+
+/// What each request takes; where requests cannot be counted, what each byte that was asked takes.
+fn each(one: &Traffic, can_count: bool) -> Vec<(&'static str, f64)> {
+    let [connections, asked, answered] =
+        [one.connections, one.asked, one.answered].map(|number| number as f64);
+    match one.requests.filter(|_| can_count) {
+        Some(requests) => {
+            let requests = requests.max(1) as f64;
+            vec![
+                ("connections for each request", connections / requests),
+                ("bytes asked for each request", asked / requests),
+                ("bytes answered for each request", answered / requests),
+            ]
+        }
+        None => {
+            let asked = asked.max(1.0);
+            vec![
+                ("connections for each request", connections / asked),
+                ("bytes answered for each byte asked", answered / asked),
+            ]
+        }
+    }
+}
+
+fn number(value: f64) -> String {
+    match value {
+        value if value.fract() == 0.0 => grouped(value as u64),
+        value if value >= 0.1 => format!("{value:.2}"),
+        value => format!("{value:.2e}"),
+    }
+}
+
+/// In what the timed runs of B differ from those of A and of A again, in words. `agrees`: one recorded run of each had the same
+/// connections. Those of A count attempts, and some clients try two addresses of a name, so that this decides.
+pub(crate) fn timed(rounds: &[[ClientWork; 3]], agrees: bool) -> Vec<String> {
+    let arm = |at: usize| rounds.iter().map(move |round| &round[at]);
+    let as_they_are = || arm(0).chain(arm(1));
+    let mut found = Vec::new();
+    let amounts = |works: &mut dyn Iterator<Item = &ClientWork>, of: fn(&ClientWork) -> u64| {
+        works.map(|work| of(work) as f64).collect::<Vec<f64>>()
+    };
+    let spread = |values: &[f64]| {
+        let most = values.iter().copied().fold(0.0, f64::max);
+        distance(most, values.iter().copied().fold(most, f64::min))
+    };
+    let connections: fn(&ClientWork) -> u64 = |work| work.worked.connections;
+    let [a, b] = [amounts(&mut as_they_are(), connections), amounts(&mut arm(2), connections)];
+    let may_differ = SAME.max(TIMES_AGAIN * spread(&a));
+    if let (Some(of_a), Some(of_b)) = (median(&a), median(&b)) {
+        if spread(&b) > may_differ {
+            let [least, most] = [f64::min, f64::max].map(|of| b.iter().copied().reduce(of));
+            let [least, most] = [least, most].map(|one| number(one.unwrap_or(0.0)));
+            found.push(format!("connections: {least} to {most} from run to run of B"));
+        } else if !agrees && distance(of_a, of_b) > may_differ {
+            found.push(format!("connections: {} and {}", number(of_a), number(of_b)));
+        }
+    }
+    // A program that exchanged its data with a file says so by the length of what it prints.
+    let bytes: fn(&ClientWork) -> u64 = |work| work.printed;
+    let [a, b] = [amounts(&mut as_they_are(), bytes), amounts(&mut arm(2), bytes)];
+    let is_long = a.iter().chain(&b).any(|printed| *printed >= LONG_OUTPUT as f64);
+    if let (true, Some(of_a), Some(of_b)) = (is_long, median(&a), median(&b))
+        && b.iter().any(|printed| distance(of_a, *printed) > SAME.max(TIMES_AGAIN * spread(&a)))
+    {
+        found.push(format!("bytes that the client prints: {} and {}", number(of_a), number(of_b)));
+    }
+    found.extend(other_words(as_they_are(), arm(2)));
+    found
+}
+
+/// Words that one arm prints and the other does not, if each run of A prints the same ones.
+fn other_words<'a>(
+    a: impl Iterator<Item = &'a ClientWork>,
+    b: impl Iterator<Item = &'a ClientWork>,
+) -> Option<String> {
+    let mut of_a: Vec<BTreeSet<String>> = a.map(|work| words(&work.output)).collect();
+    of_a.dedup();
+    let [of_a] = of_a.as_slice() else { return None };
+    let of_b: Vec<BTreeSet<String>> = b.map(|work| words(&work.output)).collect();
+    let only = |one: BTreeSet<String>, arm: &str| {
+        let some: Vec<String> = one.into_iter().take(3).map(|word| format!("'{word}'")).collect();
+        (!some.is_empty()).then(|| format!("only the client of {arm} prints {}", join(&some)))
+    };
+    let more = of_b.iter().flat_map(|one| one.difference(of_a)).cloned().collect();
+    let less = of_b.iter().flat_map(|one| of_a.difference(one)).cloned().collect();
+    only(more, "B").or_else(|| only(less, "A"))
+}
+
+/// Units that change with the size of a number.
+const UNITS: [&str; 12] = [
+    "ns",
+    "us",
+    "µs",
+    "usec",
+    "ms",
+    "msec",
+    "s",
+    "sec",
+    "secs",
+    "seconds",
+    "milliseconds",
+    "microseconds",
+];
+
+/// The words of a report without its numbers: what begins with a letter and has no digit. Progress that overwrites itself is no
+/// part of it, nor are units after numbers, which change with the numbers.
+fn words(output: &str) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for line in output.lines() {
+        let line = line.trim_end_matches('\r').rsplit('\r').next().unwrap_or("");
+        let mut is_after_number = false;
+        for word in line.split_whitespace() {
+            let has_digit = word.contains(|sign: char| sign.is_ascii_digit());
+            let word = word.trim_matches(|sign: char| !sign.is_alphanumeric());
+            let is_unit = UNITS.contains(&word) || is_of_bytes(word);
+            let is_word = word.starts_with(char::is_alphabetic);
+            if is_word && !has_digit && !(is_after_number && is_unit) {
+                found.insert(word.to_owned());
+            }
+            is_after_number = has_digit;
+        }
+    }
+    found
+}
+
+/// `MB`, `KiB/s`, `Gbits/sec`, `MBytes`.
+fn is_of_bytes(word: &str) -> bool {
+    let unit = word.split('/').next().unwrap_or(word).trim_start_matches(['k', 'K', 'M', 'G', 'T']);
+    let unit = unit.trim_start_matches('i');
+    ["B", "b", "Bytes", "bytes", "bits", "bit", "bps"].contains(&unit)
+}
+
+/// Whether a client works for a fixed time: its runs of A and of B take as long as each other, as far as A and A again do, and
+/// use other CPU time or are known to do another amount.
+pub(crate) fn takes_fixed_time(rounds: &[[ClientWork; 3]], amount: Option<&Amount>) -> bool {
+    let of = |at: usize, value: fn(&ClientWork) -> f64| {
+        let values: Vec<f64> = rounds.iter().map(|round| value(&round[at])).collect();
+        median(&values).unwrap_or(0.0)
+    };
+    let times = [0, 1, 2].map(|at| of(at, |work| work.worked.elapsed_ns as f64));
+    let used = |work: &ClientWork| (work.worked.server_ns + work.worked.client_ns) as f64;
+    let [a, again, b] = [0, 1, 2].map(|at| of(at, used));
+    let is_as_long = distance(times[0], times[2])
+        <= SAME_TIME.max((TIMES_AGAIN * distance(times[0], times[1])).min(SAME_TIME_AT_MOST));
+    let uses_other = distance(a, b) > OTHER_CPU.max(TIMES_AGAIN * distance(a, again));
+    match amount {
+        // What does not count its requests to an end looks at a clock.
+        Some(Amount::Other(_)) => distance(times[0], times[2]) <= NEAR_TIME,
+        // As many requests in as long a time are sent at a fixed rate.
+        Some(Amount::Same) => false,
+        Some(Amount::Different(_) | Amount::Cut) | None => is_as_long && uses_other,
+    }
+}
+
+/// Times that differ by no more than this share are the same; noise may make it more, up to the second one.
+const SAME_TIME: f64 = 0.01;
+const SAME_TIME_AT_MOST: f64 = 0.05;
+
+/// Start and end of programs may add this share to runs of which it is known that they did not do the same amount.
+const NEAR_TIME: f64 = 0.25;
+
+/// CPU time that differs by more than this share is not the same.
+const OTHER_CPU: f64 = 0.05;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traffic(requests: u64, span_ms: u64) -> Traffic {
+        Traffic {
+            connections: 2,
+            requests: Some(requests),
+            asked: 36 * requests,
+            answered: 36 * requests,
+            is_whole: true,
+            span_ns: span_ms * 1_000_000,
+            ..Traffic::default()
+        }
+    }
+
+    #[test]
+    fn equal_work_is_the_same_and_other_work_is_named() {
+        let a = traffic(20_000, 1000);
+        assert_eq!(amount(&a, None, &traffic(20_010, 500)), Amount::Same);
+        let gave_up = Traffic { requests: Some(0), asked: 0, answered: 0, ..traffic(1, 1) };
+        let Amount::Different(what) = amount(&a, None, &gave_up) else { panic!("it gave up") };
+        assert_eq!(what[0], "requests: 20,000 and 0");
+        let refused = Traffic { answered: 153 * 20_000, ..a.clone() };
+        // As long as the other one, but its answers are others.
+        let Amount::Different(what) = amount(&a, None, &refused) else { panic!("others") };
+        assert_eq!(what, ["bytes answered: 720,000 and 3,060,000"]);
+        let timed = Traffic { requests: Some(30_000), asked: 36 * 30_000, ..refused.clone() };
+        let Amount::Different(what) = amount(&a, None, &timed) else { panic!("others") };
+        assert!(
+            what.contains(&"bytes answered for each request: 36 and 102".to_owned()),
+            "{what:?}"
+        );
+        let short = Traffic { answered: 20_000, span_ns: 1, ..a.clone() };
+        let Amount::Different(what) = amount(&a, None, &short) else { panic!("one of 36 bytes") };
+        assert_eq!(what, ["bytes answered: 720,000 and 20,000"]);
+    }
+
+    #[test]
+    fn as_long_with_more_alike_requests_is_a_fixed_time() {
+        let (a, b) = (traffic(20_000, 1000), traffic(31_000, 1002));
+        let Amount::Other(what) = amount(&a, None, &b) else { panic!("alike") };
+        assert_eq!(what[0], "requests: 20,000 and 31,000");
+        // A connection for each request.
+        let [a, b] = [a, b].map(|one| Traffic { connections: one.requests.unwrap_or(0), ..one });
+        assert!(matches!(amount(&a, None, &b), Amount::Other(_)));
+        // Half the connections.
+        let b = Traffic { connections: 15_500, ..b };
+        assert!(matches!(amount(&a, None, &b), Amount::Different(_)));
+    }
+
+    #[test]
+    fn what_differs_by_itself_may_differ_and_what_was_cut_is_compared_by_request() {
+        let (a, again) = (traffic(20_000, 1000), traffic(19_800, 900));
+        assert!(matches!(amount(&a, None, &traffic(20_500, 500)), Amount::Different(_)));
+        assert_eq!(amount(&a, Some(&again), &traffic(20_500, 500)), Amount::Same);
+        let cut = Traffic { is_whole: false, ..traffic(12_000, 700) };
+        assert_eq!(amount(&cut, None, &a), Amount::Cut);
+        // Where requests cannot be counted in one of them, bytes are.
+        let uncounted = |answered| Traffic { requests: None, answered, span_ns: 1, ..a.clone() };
+        assert_eq!(amount(&a, None, &uncounted(720_000)), Amount::Same);
+        assert!(matches!(amount(&a, None, &uncounted(100)), Amount::Different(_)));
+    }
+
+    #[test]
+    fn reports_are_compared_by_their_words() {
+        let words = |text| words(text).into_iter().collect::<Vec<_>>().join(" ");
+        assert_eq!(words("10 %\r50 %\rmade 512.3 requests/s, p99=1.2ms"), "made requests/s");
+        assert_eq!(words("latency 900 us\n"), words("latency 1.2 ms\r\n"));
+        assert_eq!(words("moved 900 MBytes at 7 Gbits/sec"), "at moved");
+        assert_eq!(words("Non-2xx responses: 1500"), "responses");
+        assert_eq!(words("refused: 'no'"), "no refused");
+    }
+}
