@@ -94,7 +94,7 @@ fn run(context: &Context<'_>, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let file = match files.as_slice() {
         [file] if args.rows.is_none() => file,
         [before, after] if format.is_browsed() && args.rows.is_none() => {
-            return both(context, args, [before, after]);
+            return both(context, args, [before, after], format);
         }
         _ if format == Format::Table && args.rows.is_none() => {
             return match args.plots {
@@ -300,7 +300,12 @@ fn with_rows(set: ResultSet, rows: Option<RowChoice>) -> Result<ResultSet, Strin
 }
 
 /// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
-fn both(context: &Context<'_>, args: &ReportArgs, files: [&PathBuf; 2]) -> Result<ExitCode, Stop> {
+fn both(
+    context: &Context<'_>,
+    args: &ReportArgs,
+    files: [&PathBuf; 2],
+    format: Format,
+) -> Result<ExitCode, Stop> {
     let [before, after] = files;
     let terms = Terms { margin: MARGIN, ..Terms::default() };
     let (a, b) = ([recorded(before)?], [recorded(after)?]);
@@ -312,7 +317,7 @@ fn both(context: &Context<'_>, args: &ReportArgs, files: [&PathBuf; 2]) -> Resul
     output::put(args.output.as_deref(), |out| {
         let style = Style::default();
         let (specs, screens) = (request::specs(context.registry), screens(context.commands));
-        let show = Show { specs: &specs, screens: &screens, ..Show::new(Format::Html, &style) };
+        let show = Show { specs: &specs, screens: &screens, ..Show::new(format, &style) };
         before_and_after(&document, &set, &show, out)
     })
 }

@@ -6,7 +6,7 @@ use regex_lite::Regex;
 
 /// A figure of a client: an expression whose first group is the number.
 #[derive(Clone, Debug)]
-pub(crate) struct Figure {
+pub(crate) struct PrintedFigure {
     expression: Regex,
     /// The number is a time.
     pub(crate) less_is_better: bool,
@@ -50,7 +50,7 @@ const CLIENTS: [KnownClient; 17] = [
     },
 ];
 
-impl Figure {
+impl PrintedFigure {
     /// What the user asks for: an expression with a group, or the name of a client.
     pub(crate) fn asked(text: &str, less_is_better: bool) -> Result<Self, Stop> {
         let expression = Regex::new(text).map_err(|why| Stop::usage(format!("--figure: {why}")))?;
@@ -144,22 +144,25 @@ mod tests {
             ("iperf3", "[  5] 0.00-1.00 sec 5.5 GBytes 47.4 Gbits/sec    receiver", 47.4e9),
             ("iperf3", "[SUM] 0.00-1.00 sec 5.5 MBytes 947 Mbits/sec    receiver", 947e6),
         ] {
-            let figure = Figure::of(name).unwrap_or_else(|| panic!("{name} is known"));
+            let figure = PrintedFigure::of(name).unwrap_or_else(|| panic!("{name} is known"));
             let found = figure.find(output).unwrap_or_else(|why| panic!("{name}: {why}"));
             assert!((found / value - 1.0).abs() < 1e-9, "{name}: {found}");
         }
         let all = CLIENTS.iter().flat_map(|one| one.names);
-        assert!(all.into_iter().all(|name| Figure::of(name).is_some()), "each expression is one");
-        assert!(Figure::of("sockperf").is_some_and(|figure| figure.less_is_better));
+        assert!(
+            all.into_iter().all(|name| PrintedFigure::of(name).is_some()),
+            "each expression is one"
+        );
+        assert!(PrintedFigure::of("sockperf").is_some_and(|figure| figure.less_is_better));
     }
 
     #[test]
     fn a_word_that_is_no_client_is_refused_with_the_nearest_one() {
-        let refused = |text| Figure::asked(text, false).expect_err("no figure").to_string();
+        let refused = |text| PrintedFigure::asked(text, false).expect_err("no figure").to_string();
         assert!(refused("pgbnech").contains("did you mean 'pgbench'?"), "{}", refused("pgbnech"));
         assert!(refused("tps").contains("known are pgbench, "), "{}", refused("tps"));
         assert!(refused("([").starts_with("--figure: "));
-        let own = Figure::asked("took ([0-9,]+) ms", true).expect("an expression");
+        let own = PrintedFigure::asked("took ([0-9,]+) ms", true).expect("an expression");
         assert_eq!(own.find("took 1,200 ms").ok(), Some(1200.0));
         assert!(own.find("took 0 ms").is_err() && own.find("").is_err());
         assert!(own.less_is_better);

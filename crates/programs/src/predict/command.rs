@@ -1,9 +1,9 @@
 //! `predict`: what a server and its client would gain from sockets of another kind, found by giving them some.
 
-use super::clients::Figure;
+use super::clients::PrintedFigure;
 use super::names;
 use super::rounds::{self as predict, ClientWork, PredictSettings, Predicted};
-use super::work::{self, Amount, Traffic, Unrecorded};
+use super::work::{self, Traffic, Unrecorded, WorkDifference};
 use crate::server::{joined, split};
 use crate::swap::command::ExchangeArgs;
 use crate::swap::watch::Job;
@@ -117,9 +117,9 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let (server, client) = (split("--server", &args.server)?, split("--client", &args.client)?);
     let words = words(&server, &client);
     let arms = if args.is_configured() { predict::CONFIGURED } else { predict::ARMS };
-    let own_figure = Figure::of(&names::program(&client));
+    let own_figure = PrintedFigure::of(&names::program(&client));
     let jobs = args.jobs(registry, server, client)?;
-    let asked = args.figure.as_deref().map(|text| Figure::asked(text, args.less_is_better));
+    let asked = args.figure.as_deref().map(|text| PrintedFigure::asked(text, args.less_is_better));
     let mut asked = ClientFigure { figure: asked.transpose()?, requests: args.requests };
     let second = Duration::from_secs(1);
     let mut settings = PredictSettings {
@@ -150,7 +150,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     // Programs of one name cannot be told from each other.
     let [ready, client] = [&jobs[0].ready, &jobs[0].client].map(|words| names::program(words));
     let is_told = asked.figure.is_some() || asked.requests.is_some() || ready == client;
-    if !is_told && proof.amount == Some(Amount::Same) {
+    if !is_told && proof.amount == Some(WorkDifference::Same) {
         asked.requests = proof.a.as_ref().and_then(|traffic| traffic.requests);
         if let Some(requests) = asked.requests.filter(|_| !args.progress.quiet) {
             let made = counted(requests, "request");
@@ -176,8 +176,9 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let mut advice = advice(&jobs, args);
     let is_timed = asked.figure.is_none() && work::takes_fixed_time(&rounds, proof.amount.as_ref());
     if is_timed {
-        let is_found =
-            |figure: &Figure| rounds.iter().flatten().all(|work| figure.find(&work.output).is_ok());
+        let is_found = |figure: &PrintedFigure| {
+            rounds.iter().flatten().all(|work| figure.find(&work.output).is_ok())
+        };
         asked.figure = own_figure.filter(is_found);
         asked.requests = None;
         match &asked.figure {
@@ -188,7 +189,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
             )),
             None => (doubt, advice) = (Some(FIXED_TIME.to_owned()), NAME_IT.to_owned()),
         }
-    } else if let (Some(Amount::Other(what)), None) = (&proof.amount, &asked.figure) {
+    } else if let (Some(WorkDifference::Other(what)), None) = (&proof.amount, &asked.figure) {
         facts.different.extend(what.iter().cloned());
     }
     facts.different.extend(work::timed(&rounds, proof.same_connections()));
@@ -269,7 +270,7 @@ fn advice([_, job]: &[Job; 2], args: &PredictArgs) -> String {
 struct Proof {
     a: Option<Traffic>,
     b: Option<Traffic>,
-    amount: Option<Amount>,
+    amount: Option<WorkDifference>,
     /// Why one of them could not be recorded.
     unseen: Option<String>,
 }
@@ -294,7 +295,8 @@ impl Proof {
                 return Ok(found);
             }
         };
-        settings.a_works = true;
+        // One that was cut off by the deadline is not known to end.
+        settings.a_works = a.is_whole;
         let words_b: Words<'_> = &|is_second| match job_b.is_bare {
             true => as_it_is(job_b, is_second),
             false => Ok([exchanged(args, job_b, is_second)?, Vec::new()]),
@@ -311,30 +313,31 @@ impl Proof {
         };
         let mut amount = work::amount(&a, None, &b);
         let (mut a, mut b) = (a, b);
-        if matches!(amount, Amount::Different(_) | Amount::Other(_)) {
+        if matches!(amount, WorkDifference::Different(_) | WorkDifference::Other(_)) {
             let before = a.between.clone();
             let again = recorded(job_a, 0, words, Some(&before), settings, interrupts)?.ok();
             amount = match (again, amount) {
                 // A busy machine can lose the begin or the end of one recording.
-                (Some(again), _) if work::amount(&again, None, &b) == Amount::Same => {
+                (Some(again), _) if work::amount(&again, None, &b) == WorkDifference::Same => {
                     a = again;
-                    Amount::Same
+                    WorkDifference::Same
                 }
-                (Some(again), Amount::Other(what))
-                    if work::amount(&a, None, &again) == Amount::Same =>
+                (Some(again), WorkDifference::Other(what))
+                    if work::amount(&a, None, &again) == WorkDifference::Same =>
                 {
                     // The client counts its requests, so that those of B have to be as many.
                     let b_again =
                         recorded(job_b, 2, words_b, Some(&b.between), settings, interrupts)?;
-                    match b_again.ok().filter(|b| work::amount(&a, None, b) == Amount::Same) {
+                    match b_again.ok().filter(|b| work::amount(&a, None, b) == WorkDifference::Same)
+                    {
                         Some(b_again) => {
                             b = b_again;
-                            Amount::Same
+                            WorkDifference::Same
                         }
-                        None => Amount::Different(what),
+                        None => WorkDifference::Different(what),
                     }
                 }
-                (Some(again), Amount::Different(_)) => work::amount(&a, Some(&again), &b),
+                (Some(again), WorkDifference::Different(_)) => work::amount(&a, Some(&again), &b),
                 (_, amount) => amount,
             };
         }
@@ -347,7 +350,7 @@ impl Proof {
             return Some(format!("whether A and B do the same work could not be seen ({why})"));
         }
         match &self.amount {
-            Some(Amount::Different(what)) => {
+            Some(WorkDifference::Different(what)) => {
                 Some(format!("A and B do not do the same work ({})", what.join("; ")))
             }
             _ => None,
@@ -355,7 +358,10 @@ impl Proof {
     }
 
     fn same_connections(&self) -> bool {
-        matches!(self.amount, Some(Amount::Same | Amount::Other(_) | Amount::Cut))
+        matches!(
+            self.amount,
+            Some(WorkDifference::Same | WorkDifference::Other(_) | WorkDifference::Cut)
+        )
     }
 }
 
@@ -498,7 +504,7 @@ fn nothing(work: &ClientWork) -> String {
 
 /// What the runs of a client are compared by.
 struct ClientFigure {
-    figure: Option<Figure>,
+    figure: Option<PrintedFigure>,
     requests: Option<u64>,
 }
 
@@ -572,7 +578,7 @@ fn facts(args: &PredictArgs, proof: &Proof, rounds: &[[ClientWork; 3]]) -> Excha
         work.extend(rows.map(|(name, amounts)| (name.to_owned(), amounts)));
     }
     let different = match &proof.amount {
-        Some(Amount::Different(what)) => what.clone(),
+        Some(WorkDifference::Different(what)) => what.clone(),
         _ => Vec::new(),
     };
     ExchangedPrograms {

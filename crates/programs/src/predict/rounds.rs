@@ -1,7 +1,7 @@
 //! A client and a server beside themselves over other sockets: in every round once as they are, once more, and exchanged, each
 //! time started anew, under the same filter.
 
-use super::clients::Figure;
+use super::clients::PrintedFigure;
 use crate::swap::calls::Exchanged;
 use crate::swap::watch::{Job, Swapped, Worked, watched};
 use ipcperf_engine::run::{Arm, Bench, Findings, Measure, PAUSE, Progress, rounds};
@@ -26,7 +26,7 @@ pub(crate) struct PredictSettings {
     /// Seed of the order.
     pub(crate) seed: u64,
     /// What each client has to print.
-    pub(crate) figure: Option<Figure>,
+    pub(crate) figure: Option<PrintedFigure>,
     /// What the arms are called.
     pub(crate) arms: [&'static str; 3],
     /// The programs are known to end well as they are.
@@ -71,7 +71,7 @@ pub(crate) struct Predicted {
 
 /// Why nothing can be measured any more.
 #[derive(Clone, Debug)]
-pub(crate) enum Halt {
+pub(crate) enum PredictHalt {
     /// The user interrupted.
     Interrupted,
     /// A program failed, or took too long.
@@ -82,13 +82,13 @@ pub(crate) enum Halt {
     Different(String),
 }
 
-impl From<Halt> for Stop {
-    fn from(halt: Halt) -> Self {
+impl From<PredictHalt> for Stop {
+    fn from(halt: PredictHalt) -> Self {
         match halt {
-            Halt::Interrupted => Self::interrupted("interrupted"),
-            Halt::Failed(why) => Self::internal(why),
-            Halt::Usage(why) => Self::usage(why),
-            Halt::Different(why) => Self::invalid(why),
+            PredictHalt::Interrupted => Self::interrupted("interrupted"),
+            PredictHalt::Failed(why) => Self::internal(why),
+            PredictHalt::Usage(why) => Self::usage(why),
+            PredictHalt::Different(why) => Self::invalid(why),
         }
     }
 }
@@ -105,7 +105,7 @@ pub(crate) fn run(
     settings: &PredictSettings,
     interrupts: &Interrupts,
     progress: &mut dyn FnMut(Progress<'_>),
-) -> Result<Predicted, Halt> {
+) -> Result<Predicted, PredictHalt> {
     let bench = Bench::open(settings.seed, Some(interrupts)).map_err(failed)?;
     let mut run = PredictRun {
         bench,
@@ -125,8 +125,8 @@ pub(crate) fn run(
     Ok(Predicted { findings, rounds, repeated, stopped })
 }
 
-fn failed(error: io::Error) -> Halt {
-    Halt::Failed(error.to_string())
+fn failed(error: io::Error) -> PredictHalt {
+    PredictHalt::Failed(error.to_string())
 }
 
 struct PredictRun<'a> {
@@ -142,7 +142,7 @@ struct PredictRun<'a> {
 }
 
 impl Measure for PredictRun<'_> {
-    type Error = Halt;
+    type Error = PredictHalt;
 
     fn arms(&self) -> Vec<Arm<'_>> {
         self.settings
@@ -151,11 +151,11 @@ impl Measure for PredictRun<'_> {
             .into()
     }
 
-    fn pause(&mut self) -> Result<bool, Halt> {
+    fn pause(&mut self) -> Result<bool, PredictHalt> {
         self.bench.pause(PAUSE).map_err(failed)
     }
 
-    fn measure(&mut self, arm: usize, _: u64, _: u64) -> Result<bool, Halt> {
+    fn measure(&mut self, arm: usize, _: u64, _: u64) -> Result<bool, PredictHalt> {
         let job = &self.jobs[usize::from(arm + 1 == ARMS.len())];
         let mut ran = once(job, self.settings, self.interrupts);
         if matches!(ran, Err(Failure::Programs(_))) {
@@ -170,7 +170,7 @@ impl Measure for PredictRun<'_> {
             Err(Failure::Interrupted) => return Ok(true),
             Err(failure) => {
                 let halt = failure.of(arm, self.settings);
-                let (Halt::Failed(why) | Halt::Different(why), false) =
+                let (PredictHalt::Failed(why) | PredictHalt::Different(why), false) =
                     (&halt, self.rounds.is_empty())
                 else {
                     return Err(halt);
@@ -205,19 +205,19 @@ pub(crate) enum Failure {
 
 impl Failure {
     /// As the end of the command, where this arm failed.
-    pub(crate) fn of(self, arm: usize, settings: &PredictSettings) -> Halt {
+    pub(crate) fn of(self, arm: usize, settings: &PredictSettings) -> PredictHalt {
         let (name, a_works) = (settings.arms[arm], settings.a_works);
         match self {
-            Self::Interrupted => Halt::Interrupted,
+            Self::Interrupted => PredictHalt::Interrupted,
             Self::Programs(why) | Self::Late(why) if a_works && arm + 1 == ARMS.len() => {
-                Halt::Different(format!(
+                PredictHalt::Different(format!(
                     "no verdict: {name}: {why}; {}, the client ended well",
                     settings.arms[0]
                 ))
             }
-            Self::Programs(why) | Self::Late(why) => Halt::Failed(format!("{name}: {why}")),
-            Self::Usage(why) => Halt::Usage(why),
-            Self::Idle(why) => Halt::Different(format!("no verdict: {name}: {why}")),
+            Self::Programs(why) | Self::Late(why) => PredictHalt::Failed(format!("{name}: {why}")),
+            Self::Usage(why) => PredictHalt::Usage(why),
+            Self::Idle(why) => PredictHalt::Different(format!("no verdict: {name}: {why}")),
         }
     }
 }

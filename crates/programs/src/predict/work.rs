@@ -161,7 +161,7 @@ fn distance(a: f64, b: f64) -> f64 {
 
 /// How two recorded runs compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Amount {
+pub(crate) enum WorkDifference {
     /// Both did the same.
     Same,
     /// They took as long and did not do as much, but all requests are alike: a client that works for a fixed time, unless its
@@ -174,7 +174,7 @@ pub(crate) enum Amount {
 }
 
 /// Compares recorded runs of A and of B. `again` is another one of A, where there is one: it shows what differs by itself.
-pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> Amount {
+pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> WorkDifference {
     let lost = a.lost.max(b.lost) * 2.0;
     // Rows that only some of them have are not compared.
     let differing = |of: fn(&Traffic, bool) -> Vec<(&'static str, f64)>| -> Vec<&'static str> {
@@ -205,14 +205,14 @@ pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> Amoun
     };
     let is_whole = a.is_whole && b.is_whole;
     if totals.is_empty() && is_whole {
-        return Amount::Same;
+        return WorkDifference::Same;
     }
     let is_as_long = distance(a.span_ns as f64, b.span_ns as f64) <= SAME_SPAN;
     // As many requests are no matter of time.
     let is_counted = a.requests.is_some() && b.requests.is_some();
     let has_other_count = !is_counted || totals.contains(&"requests");
     if is_whole && !(is_as_long && has_other_count) {
-        return Amount::Different(words(&totals));
+        return WorkDifference::Different(words(&totals));
     }
     // Connections are kept or made for each request.
     let mut each = differing(each);
@@ -221,10 +221,10 @@ pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> Amoun
     }
     if !each.is_empty() {
         let shown = if is_whole { totals } else { Vec::new() };
-        return Amount::Different(words(&[shown, each].concat()));
+        return WorkDifference::Different(words(&[shown, each].concat()));
     }
     // What was cut short says nothing about totals.
-    if is_whole { Amount::Other(words(&totals)) } else { Amount::Cut }
+    if is_whole { WorkDifference::Other(words(&totals)) } else { WorkDifference::Cut }
 }
 
 fn totals(one: &Traffic, can_count: bool) -> Vec<(&'static str, f64)> {
@@ -372,7 +372,10 @@ fn is_of_bytes(word: &str) -> bool {
 
 /// Whether a client works for a fixed time: its runs of A and of B take as long as each other, as far as A and A again do, and
 /// use other CPU time or are known to do another amount.
-pub(crate) fn takes_fixed_time(rounds: &[[ClientWork; 3]], amount: Option<&Amount>) -> bool {
+pub(crate) fn takes_fixed_time(
+    rounds: &[[ClientWork; 3]],
+    amount: Option<&WorkDifference>,
+) -> bool {
     let of = |at: usize, value: fn(&ClientWork) -> f64| {
         let values: Vec<f64> = rounds.iter().map(|round| value(&round[at])).collect();
         median(&values).unwrap_or(0.0)
@@ -385,10 +388,10 @@ pub(crate) fn takes_fixed_time(rounds: &[[ClientWork; 3]], amount: Option<&Amoun
     let uses_other = distance(a, b) > OTHER_CPU.max(TIMES_AGAIN * distance(a, again));
     match amount {
         // What does not count its requests to an end looks at a clock.
-        Some(Amount::Other(_)) => distance(times[0], times[2]) <= NEAR_TIME,
+        Some(WorkDifference::Other(_)) => distance(times[0], times[2]) <= NEAR_TIME,
         // As many requests in as long a time are sent at a fixed rate.
-        Some(Amount::Same) => false,
-        Some(Amount::Different(_) | Amount::Cut) | None => is_as_long && uses_other,
+        Some(WorkDifference::Same) => false,
+        Some(WorkDifference::Different(_) | WorkDifference::Cut) | None => is_as_long && uses_other,
     }
 }
 
@@ -421,49 +424,53 @@ mod tests {
     #[test]
     fn equal_work_is_the_same_and_other_work_is_named() {
         let a = traffic(20_000, 1000);
-        assert_eq!(amount(&a, None, &traffic(20_010, 500)), Amount::Same);
+        assert_eq!(amount(&a, None, &traffic(20_010, 500)), WorkDifference::Same);
         let gave_up = Traffic { requests: Some(0), asked: 0, answered: 0, ..traffic(1, 1) };
-        let Amount::Different(what) = amount(&a, None, &gave_up) else { panic!("it gave up") };
+        let WorkDifference::Different(what) = amount(&a, None, &gave_up) else {
+            panic!("it gave up")
+        };
         assert_eq!(what[0], "requests: 20,000 and 0");
         let refused = Traffic { answered: 153 * 20_000, ..a.clone() };
         // As long as the other one, but its answers are others.
-        let Amount::Different(what) = amount(&a, None, &refused) else { panic!("others") };
+        let WorkDifference::Different(what) = amount(&a, None, &refused) else { panic!("others") };
         assert_eq!(what, ["bytes answered: 720,000 and 3,060,000"]);
         let timed = Traffic { requests: Some(30_000), asked: 36 * 30_000, ..refused.clone() };
-        let Amount::Different(what) = amount(&a, None, &timed) else { panic!("others") };
+        let WorkDifference::Different(what) = amount(&a, None, &timed) else { panic!("others") };
         assert!(
             what.contains(&"bytes answered for each request: 36 and 102".to_owned()),
             "{what:?}"
         );
         let short = Traffic { answered: 20_000, span_ns: 1, ..a.clone() };
-        let Amount::Different(what) = amount(&a, None, &short) else { panic!("one of 36 bytes") };
+        let WorkDifference::Different(what) = amount(&a, None, &short) else {
+            panic!("one of 36 bytes")
+        };
         assert_eq!(what, ["bytes answered: 720,000 and 20,000"]);
     }
 
     #[test]
     fn as_long_with_more_alike_requests_is_a_fixed_time() {
         let (a, b) = (traffic(20_000, 1000), traffic(31_000, 1002));
-        let Amount::Other(what) = amount(&a, None, &b) else { panic!("alike") };
+        let WorkDifference::Other(what) = amount(&a, None, &b) else { panic!("alike") };
         assert_eq!(what[0], "requests: 20,000 and 31,000");
         // A connection for each request.
         let [a, b] = [a, b].map(|one| Traffic { connections: one.requests.unwrap_or(0), ..one });
-        assert!(matches!(amount(&a, None, &b), Amount::Other(_)));
+        assert!(matches!(amount(&a, None, &b), WorkDifference::Other(_)));
         // Half the connections.
         let b = Traffic { connections: 15_500, ..b };
-        assert!(matches!(amount(&a, None, &b), Amount::Different(_)));
+        assert!(matches!(amount(&a, None, &b), WorkDifference::Different(_)));
     }
 
     #[test]
     fn what_differs_by_itself_may_differ_and_what_was_cut_is_compared_by_request() {
         let (a, again) = (traffic(20_000, 1000), traffic(19_800, 900));
-        assert!(matches!(amount(&a, None, &traffic(20_500, 500)), Amount::Different(_)));
-        assert_eq!(amount(&a, Some(&again), &traffic(20_500, 500)), Amount::Same);
+        assert!(matches!(amount(&a, None, &traffic(20_500, 500)), WorkDifference::Different(_)));
+        assert_eq!(amount(&a, Some(&again), &traffic(20_500, 500)), WorkDifference::Same);
         let cut = Traffic { is_whole: false, ..traffic(12_000, 700) };
-        assert_eq!(amount(&cut, None, &a), Amount::Cut);
+        assert_eq!(amount(&cut, None, &a), WorkDifference::Cut);
         // Where requests cannot be counted in one of them, bytes are.
         let uncounted = |answered| Traffic { requests: None, answered, span_ns: 1, ..a.clone() };
-        assert_eq!(amount(&a, None, &uncounted(720_000)), Amount::Same);
-        assert!(matches!(amount(&a, None, &uncounted(100)), Amount::Different(_)));
+        assert_eq!(amount(&a, None, &uncounted(720_000)), WorkDifference::Same);
+        assert!(matches!(amount(&a, None, &uncounted(100)), WorkDifference::Different(_)));
     }
 
     #[test]

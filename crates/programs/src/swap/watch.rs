@@ -269,7 +269,7 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         accounts: None,
         elsewhere: None,
         is_bare: job.is_bare,
-        trial: Trial::default(),
+        trial: Readiness::default(),
     };
     let streams = std::mem::take(&mut context.fds);
     let (of_server, of_client) = streams.split_at(streams.len() / 2);
@@ -501,7 +501,7 @@ fn forget(streams: &[OwnedFd]) -> io::Result<()> {
 
 /// The command that looks whether a program is ready.
 #[derive(Debug, Default)]
-struct Trial {
+struct Readiness {
     /// The program was seen to listen.
     listens: bool,
     running: Option<Program>,
@@ -510,7 +510,7 @@ struct Trial {
     last: Option<ExitStatus>,
 }
 
-impl Trial {
+impl Readiness {
     /// Why the client did not begin, if the program listens and this command has not succeeded.
     fn complaint(&self, job: &Job) -> Option<String> {
         let name = job.ready.first()?;
@@ -538,7 +538,7 @@ struct Here {
     elsewhere: Option<(Instant, Account, u64)>,
     /// No call is handed over.
     is_bare: bool,
-    trial: Trial,
+    trial: Readiness,
 }
 
 impl Here {

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Both addresses of a connection, as the client has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Client {
+pub(super) struct ClientAddresses {
     /// Its own.
     pub(super) own: Name,
     /// The one that it was connected to.
@@ -33,7 +33,7 @@ pub(super) struct Clients {
     /// The first and the last port that clients get.
     ports: [u16; 2],
     /// Those whose socket has a number for a name.
-    by_port: BTreeMap<u32, Client>,
+    by_port: BTreeMap<u32, ClientAddresses>,
     /// What their names begin with.
     prefix: String,
 }
@@ -53,7 +53,7 @@ impl Clients {
     }
 
     /// A client that connects to this name; `own` is what it has bound itself to, if it has.
-    pub(super) fn connects(&mut self, own: Option<&Name>, dialed: &Name) -> Client {
+    pub(super) fn connects(&mut self, own: Option<&Name>, dialed: &Name) -> ClientAddresses {
         self.count = self.count.wrapping_add(1);
         let dialed = dialed.reached();
         let own = match (&dialed, own) {
@@ -71,12 +71,12 @@ impl Clients {
             }
             (_, own) => own.cloned().unwrap_or(Name::Unnamed),
         };
-        Client { own, dialed }
+        ClientAddresses { own, dialed }
     }
 
     /// What the client's socket is called, where it can be called anything.
-    pub(super) fn name(&self, client: &Client) -> Vec<u8> {
-        let Client { own: Name::Ip(own), dialed: Name::Ip(dialed) } = client else {
+    pub(super) fn name(&self, client: &ClientAddresses) -> Vec<u8> {
+        let ClientAddresses { own: Name::Ip(own), dialed: Name::Ip(dialed) } = client else {
             return format!("{}{}", self.prefix, self.count).into_bytes();
         };
         let of = |own: String| format!("{}{} {own} {dialed}", self.prefix, self.count).into_bytes();
@@ -90,7 +90,7 @@ impl Clients {
     }
 
     /// Remembers one whose socket has this number.
-    pub(super) fn remember(&mut self, port: u32, client: Client) {
+    pub(super) fn remember(&mut self, port: u32, client: ClientAddresses) {
         self.by_port.insert(port, client);
         if self.by_port.len() > KNOWN {
             self.by_port.pop_first();
@@ -98,7 +98,7 @@ impl Clients {
     }
 
     /// Whose socket has this name.
-    pub(super) fn find(&self, place: &ListenerPlace) -> Option<Client> {
+    pub(super) fn find(&self, place: &ListenerPlace) -> Option<ClientAddresses> {
         match place {
             ListenerPlace::Abstract(name) => {
                 let told = str::from_utf8(name).ok()?.strip_prefix(&self.prefix)?;
@@ -109,7 +109,7 @@ impl Clients {
                     Ok(port) => with_ip(dialed, dialed.ip(), port),
                     Err(_) => own.parse().ok()?,
                 };
-                Some(Client { own: Name::Ip(own), dialed: Name::Ip(dialed) })
+                Some(ClientAddresses { own: Name::Ip(own), dialed: Name::Ip(dialed) })
             }
             ListenerPlace::Vm(port) => self.by_port.get(port).cloned(),
             ListenerPlace::Port(address) => self.by_port.get(&u32::from(address.port())).cloned(),
@@ -118,17 +118,17 @@ impl Clients {
     }
 
     /// One that did not connect through us: it found the place by itself.
-    pub(super) fn stranger(listener: &Name) -> Client {
+    pub(super) fn stranger(listener: &Name) -> ClientAddresses {
         let dialed = listener.reached();
         let own = match &dialed {
             Name::Ip(to) => Name::Ip(with_ip(*to, source(to.ip()), PORTS[0])),
             _ => Name::Unnamed,
         };
-        Client { own, dialed }
+        ClientAddresses { own, dialed }
     }
 }
 
-impl Client {
+impl ClientAddresses {
     /// The same, as the end of a listener with this name is told of it: one of IPv6 has mapped addresses of IPv4.
     pub(super) fn at(&self, listener: &Name) -> Self {
         let Name::Ip(listener) = listener else { return self.clone() };

@@ -5,20 +5,23 @@
 //! and a path can be found.
 
 mod client;
+mod data_calls;
 pub(crate) mod filter;
 pub(crate) mod handed;
 mod held;
 mod holder;
 mod name;
+mod option_calls;
 mod options;
 mod place;
+mod retry;
 mod transfer;
 mod waiting;
 mod wanted;
 
 use crate::swap::calls::filter::{HandedCall, When};
 use crate::swap::calls::handed::PendingCall;
-use client::{Client, Clients};
+use client::{ClientAddresses, Clients};
 use held::{Epolls, exchange, is_nonblocking, makes_epoll};
 use holder::{Bound, file_named, held};
 use ipcperf_sys::io::socket::vsock;
@@ -60,9 +63,9 @@ enum Role<'a> {
     /// It has a name of its own, and listens or may connect.
     Bound(&'a Bound),
     /// It came from this client, whose addresses are as this end is told of them.
-    Accepted(&'a Bound, Client),
+    Accepted(&'a Bound, ClientAddresses),
     /// It is this client.
-    Connected(Client),
+    Connected(ClientAddresses),
 }
 
 impl Role<'_> {
@@ -444,7 +447,7 @@ impl Exchange {
         call: &PendingCall,
         socket: OwnedFd,
         place: &ListenerPlace,
-        client: Client,
+        client: ClientAddresses,
     ) -> io::Result<Answer> {
         let connected = place.connect(&socket);
         // A socket of TCP that does not wait never says at once that it is connected.

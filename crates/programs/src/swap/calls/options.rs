@@ -4,9 +4,6 @@
 //! # Safety
 //! The kernel reads and writes the bytes that each call is given, and no more than their number.
 
-use super::name::Name;
-use super::{Answer, Exchange, Role, To};
-use crate::swap::calls::handed::PendingCall;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -16,10 +13,10 @@ use std::time::Duration;
 
 /// `SOL_MPTCP` (`linux/socket.h`).
 const MPTCP: u32 = 284;
-const TCP: u32 = libc::IPPROTO_TCP as u32;
+pub(super) const TCP: u32 = libc::IPPROTO_TCP as u32;
 const IP: u32 = libc::IPPROTO_IP as u32;
 const IPV6: u32 = libc::IPPROTO_IPV6 as u32;
-const SOCKET: u32 = libc::SOL_SOCKET as u32;
+pub(super) const SOCKET: u32 = libc::SOL_SOCKET as u32;
 
 /// Levels that only sockets of IP have.
 pub(super) const LEVELS_OF_IP: [u32; 4] = [TCP, IP, IPV6, MPTCP];
@@ -39,25 +36,25 @@ const KNOWN: usize = 1 << 16;
 const TRIED: usize = 1024;
 
 /// Bytes of the longest value that is kept. Those of servers have 4, names of algorithms 16.
-const LONGEST: usize = 1024;
+pub(super) const LONGEST: usize = 1024;
 
 /// What a socket of TCP is that answers for one of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Model {
-    is_v6: bool,
-    is_connected: bool,
+pub(super) struct Model {
+    pub(super) is_v6: bool,
+    pub(super) is_connected: bool,
 }
 
 /// An option with its value; none where the program has set it at a socket that was not exchanged yet.
 #[derive(Clone, Debug)]
-struct Kept {
-    level: u32,
-    option: u32,
-    value: Option<Vec<u8>>,
+pub(super) struct Kept {
+    pub(super) level: u32,
+    pub(super) option: u32,
+    pub(super) value: Option<Vec<u8>>,
 }
 
 /// A value, or an error of `errno(3)`.
-type Told = Result<Vec<u8>, i32>;
+pub(super) type Told = Result<Vec<u8>, i32>;
 
 /// What was set, and what sockets of TCP say.
 #[derive(Debug, Default)]
@@ -71,7 +68,7 @@ pub(super) struct Options {
 }
 
 impl Options {
-    fn keep(&mut self, cookie: u64, kept: Kept) {
+    pub(super) fn keep(&mut self, cookie: u64, kept: Kept) {
         let all = self.kept.entry(cookie).or_default();
         all.retain(|old| (old.level, old.option) != (kept.level, kept.option));
         all.push(kept);
@@ -104,7 +101,7 @@ impl Options {
     }
 
     /// Sets an option, where one of TCP can be.
-    fn set(
+    pub(super) fn set(
         &mut self,
         cookie: u64,
         model: Model,
@@ -127,7 +124,7 @@ impl Options {
     }
 
     /// What a socket tells: what was set at it or, when it was accepted, at its listener, or what one of TCP tells by itself.
-    fn get(
+    pub(super) fn get(
         &mut self,
         cookies: [Option<u64>; 2],
         model: Model,
@@ -213,118 +210,8 @@ fn set(socket: &OwnedFd, level: u32, option: u32, value: &[u8]) -> Result<(), i3
     if done == 0 { Ok(()) } else { Err(errno(io::Error::last_os_error())) }
 }
 
-impl Exchange {
-    pub(super) fn set_option(&mut self, call: &PendingCall) -> io::Result<Answer> {
-        let [_, level, option, ..] = call.args.map(|argument| argument as u32);
-        let [_, _, _, value, len, _] = call.args;
-        let socket = call.descriptor(call.fd())?;
-        let Ok(cookie) = sockopt::socket_cookie(&socket) else { return Ok(Answer::GoOn) };
-        let model = match self.role(&socket) {
-            Some(role) => model(&role),
-            None if self.is_of_kind(&socket) => {
-                // Should it be exchanged later, its value is read then.
-                self.options.keep(cookie, Kept { level, option, value: None });
-                return Ok(Answer::GoOn);
-            }
-            None => return Ok(Answer::GoOn),
-        };
-        let Ok(len) = usize::try_from(len as i32) else {
-            return Ok(Answer::Value(Err(libc::EINVAL)));
-        };
-        let bytes = call.read(value, len.min(LONGEST))?;
-        let done = match (self.wanted.to, level, option.cast_signed()) {
-            (To::Tcp, ..) => {
-                self.options.keep(cookie, Kept { level, option, value: Some(bytes) });
-                Ok(())
-            }
-            // What works on the bytes of TCP cannot be had, as with a kernel without it.
-            (_, TCP, libc::TCP_ULP) => Err(libc::ENOENT),
-            _ => self.options.set(cookie, model, (level, option), &bytes),
-        };
-        if done.is_ok() {
-            *self.exchanged.options.entry(option_name(level, option)).or_default() += 1;
-        }
-        Ok(Answer::Value(done.map(|()| 0)))
-    }
-
-    pub(super) fn option(&mut self, call: &PendingCall) -> io::Result<Answer> {
-        let [_, level, option, ..] = call.args.map(|argument| argument as u32);
-        let [_, _, _, place, len_at, _] = call.args;
-        let socket = call.descriptor(call.fd())?;
-        let Some(role) = self.role(&socket) else { return Ok(Answer::GoOn) };
-        let (mut model, listener) = (model(&role), role.listener());
-        let (is_open, protocol) = match &role {
-            Role::Bound(bound) => (!bound.listens, bound.protocol),
-            Role::Accepted(..) | Role::Connected(_) => (false, TCP),
-        };
-        let room: [u8; 4] =
-            call.read(len_at, 4)?.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
-        let Ok(room) = usize::try_from(i32::from_ne_bytes(room)) else {
-            return Ok(Answer::Value(Err(libc::EINVAL)));
-        };
-        let room = room.min(LONGEST);
-        let number = |number: i32| {
-            let mut bytes = number.to_ne_bytes().to_vec();
-            bytes.truncate(room);
-            Ok(bytes)
-        };
-        let is_unix = self.wanted.to == To::Tcp;
-        let told = match (level, option.cast_signed()) {
-            (SOCKET, libc::SO_DOMAIN) if is_unix => number(libc::AF_UNIX),
-            (SOCKET, libc::SO_DOMAIN) if model.is_v6 => number(libc::AF_INET6),
-            (SOCKET, libc::SO_DOMAIN) => number(libc::AF_INET),
-            (SOCKET, libc::SO_PROTOCOL) if is_unix => number(0),
-            (SOCKET, libc::SO_PROTOCOL) => number(protocol.cast_signed()),
-            (SOCKET, libc::SO_TYPE) => number(libc::SOCK_STREAM),
-            asked => {
-                if OF_NOW.contains(&(asked.0, asked.1)) {
-                    *self.exchanged.asked.entry(option_name(level, option)).or_default() += 1;
-                }
-                if is_unix {
-                    model = Model { is_v6: false, is_connected: false };
-                }
-                let cookies = [sockopt::socket_cookie(&socket).ok(), listener];
-                let told = self.options.get(cookies, model, (level, option), room);
-                match asked {
-                    (TCP, libc::TCP_INFO) => told.map(|told| idle(&told, model, is_open)),
-                    (SOCKET, _) if is_unix => told.or_else(|_| number(0)),
-                    _ => told,
-                }
-            }
-        };
-        Ok(Answer::Value(match told {
-            Ok(bytes) => {
-                call.write(place, &bytes)?;
-                call.write(len_at, &(bytes.len() as i32).to_ne_bytes())?;
-                Ok(0)
-            }
-            Err(code) => Err(code),
-        }))
-    }
-}
-
-/// Which socket of TCP answers for it.
-fn model(role: &Role<'_>) -> Model {
-    let (name, is_connected) = match role {
-        Role::Bound(bound) => (&bound.name, false),
-        Role::Accepted(bound, _) => (&bound.name, true),
-        Role::Connected(client) => (&client.dialed, true),
-    };
-    Model { is_v6: matches!(name, Name::Ip(SocketAddr::V6(_))), is_connected }
-}
-
-/// What is told of a connection at this moment, which nobody knows of one that is exchanged.
-const OF_NOW: [(u32, i32); 6] = [
-    (TCP, libc::TCP_INFO),
-    (TCP, libc::TCP_CC_INFO),
-    (TCP, libc::TCP_TIMESTAMP),
-    (TCP, libc::TCP_QUEUE_SEQ),
-    (TCP, libc::TCP_ZEROCOPY_RECEIVE),
-    (TCP, libc::TCP_INQ),
-];
-
 /// Of `struct tcp_info` (`linux/tcp.h`) the state and the sizes of segments; all that is counted is 0.
-fn idle(told: &[u8], model: Model, is_open: bool) -> Vec<u8> {
+pub(super) fn idle(told: &[u8], model: Model, is_open: bool) -> Vec<u8> {
     /// `TCP_ESTABLISHED`, `TCP_LISTEN`, `TCP_CLOSE` (`net/tcp_states.h`).
     const STATES: [u8; 3] = [1, 10, 7];
     /// `tcpi_snd_mss` and `tcpi_rcv_mss`, and `tcpi_advmss`.
@@ -344,7 +231,7 @@ fn idle(told: &[u8], model: Model, is_open: bool) -> Vec<u8> {
 }
 
 /// By its name in the headers.
-fn option_name(level: u32, option: u32) -> String {
+pub(super) fn option_name(level: u32, option: u32) -> String {
     let names: &[(u32, &str)] = match level {
         TCP => &OF_TCP,
         IP => &OF_IPV4,
