@@ -16,7 +16,7 @@ impl Exchange {
         self.waiting.iter().any(|waiting| waiting.awaited().is_none())
     }
 
-    /// Whether something waits that a signal would interrupt: [`Self::retry`] is due within [`SIGNALS_WITHIN`].
+    /// Whether something waits that a signal would interrupt: [`Self::retry`] is due within [`super::SIGNALS_WITHIN`].
     #[must_use]
     pub(crate) fn may_be_interrupted(&self) -> bool {
         !self.waiting.is_empty()
