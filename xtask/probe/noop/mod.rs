@@ -10,14 +10,14 @@ pub(crate) use document::Noop;
 use crate::documents::schema;
 use document::NOOP_SCHEMA;
 use ipcperf_core::findings::Row;
+use ipcperf_engine::tasks::TaskRow;
 use ipcperf_kit::args::{LabelArgs, LookArgs, ProgressArgs};
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
+use ipcperf_kit::document::Show;
 use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_kit::error::Stop;
-use ipcperf_kit::output::{self, Publication, Target};
 use ipcperf_kit::measure;
-use ipcperf_engine::tasks::TaskRow;
-use ipcperf_kit::document::Show;
+use ipcperf_kit::output::{self, Publication, Target};
 use ipcperf_kit::word::{Word, WordKind, word};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -35,6 +35,14 @@ pub(crate) struct NoopArgs {
     progress: ProgressArgs,
 }
 
+/// The words of its screen.
+const STARTED: &[Word] = &[word(
+    "started",
+    WordKind::Column,
+    "the time from the start of a worker process to its first word",
+    "compare it with the timed part of a slice",
+)];
+
 impl CommandArgs for NoopArgs {
     const NAME: &'static str = "noop";
     const GROUP: CommandGroup = CommandGroup::Machine;
@@ -45,12 +53,7 @@ impl CommandArgs for NoopArgs {
     const DOCUMENTS: &'static [DocumentKind] =
         &[DocumentKind::of::<Noop>("noop", || schema("noop"))];
     const FINDINGS: &'static [Row] = findings::ALL;
-    const WORDS: fn() -> &'static [Word] = || &[word(
-        "started",
-        WordKind::Column,
-        "the time from the start of a worker process to its first word",
-        "compare it with the timed part of a slice",
-    )];
+    const WORDS: fn() -> &'static [Word] = || STARTED;
 
     fn run(&self, _: &Context<'_>) -> Result<ExitCode, Stop> {
         let format = output::format(&self.look)?;

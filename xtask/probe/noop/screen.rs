@@ -4,11 +4,11 @@ use super::document::{NOOP_SCHEMA, Noop};
 use ipcperf_core::result::Origin;
 use ipcperf_core::units::format_nanos;
 
-use ipcperf_render::{Output, csv};
-use ipcperf_render::doc::{Column, Doc, Row, Table};
-use ipcperf_kit::document::{Document, Show};
+use crate::results::table::finding_text;
 use ipcperf_judge::{LoadError, damaged};
-use ipcperf_ask::results::table::finding_text;
+use ipcperf_kit::document::{Document, Show};
+use ipcperf_render::doc::{Column, Doc, Row, Table};
+use ipcperf_render::{Output, csv};
 use std::io;
 
 const COLUMNS: &[csv::Column] = &[("started_ns", "/started_ns")];
