@@ -97,8 +97,7 @@ impl CommandArgs for PredictArgs {
   ipcperf predict --server 'nginx -c /tmp/n.conf' --client 'wrk -d 1s http://127.0.0.1:8080/' --figure wrk
   ipcperf predict --server './server 7000' --client './client 7000' --figure 'made ([0-9.]+) requests/s'
   ipcperf predict --server 'postgres -D data' --ready 'pg_isready -h 127.0.0.1' --client 'pgbench -h 127.0.0.1 -S -T 2' --figure pgbench
-  ipcperf predict --server 'redis-server a.conf' --client 'redis-benchmark -p 6380' \\
-      --server-b 'redis-server b.conf' --client-b 'redis-benchmark -s r.sock'
+  ipcperf predict --server 'redis-server --unixsocket r.sock' --client 'redis-benchmark' --client-b 'redis-benchmark -s r.sock'
   ipcperf predict --to tcp --server './server s.sock' --client './client s.sock'
 
 A client that makes the same requests in every run needs no --figure: its time tells. One run of each way is recorded first:
