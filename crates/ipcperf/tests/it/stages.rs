@@ -79,7 +79,8 @@ fn many_cells_are_screened_and_a_few_of_them_confirmed_in_fresh_rounds() {
         assert!(p50.get("ci95").is_none_or(Value::is_null), "{}: {p50}", cell["id"]);
     }
     assert!(some > 0, "not everything is confirmed");
-    let screened = measured().filter(|cell| stages(cell, "selection").contains("screen"));
+    // On a busy machine every slice of what was confirmed may be rejected; it was selected all the same.
+    let screened = cells.iter().filter(|cell| stages(cell, "selection").contains("screen"));
     assert!(screened.count() > 0, "what was confirmed was selected");
     // Gates are about what has an interval.
     let report = sandbox.done(&["report", "a.json", "--rows", "cells", "--format", "csv"]).stdout;
