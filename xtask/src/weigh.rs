@@ -34,7 +34,7 @@ mod ceiling {
         ("crates/packed", 46),
         ("crates/kit", 2_543),
         ("crates/ask", 17_336),
-        ("crates/programs", 8_125),
+        ("crates/programs", 8_117),
         ("crates/studies", 5_930),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
@@ -43,8 +43,8 @@ mod ceiling {
         ("fuzz", 881),
         ("xtask", 4_448),
     ];
-    pub(super) const TEST_LINES: usize = 42_904;
-    pub(super) const TOKENS: usize = 948_801;
+    pub(super) const TEST_LINES: usize = 42_912;
+    pub(super) const TOKENS: usize = 948_723;
     pub(super) const TOKENS_PER_LINE: f64 = 10.4;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 237_575;
+    pub(super) const MARKDOWN_BYTES: usize = 237_572;
 }
 
 /// Folders of Rust that are counted.

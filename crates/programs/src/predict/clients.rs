@@ -66,8 +66,8 @@ impl PrintedFigure {
             None => format!("known are {}", names().collect::<Vec<_>>().join(", ")),
         };
         Err(Stop::usage(format!(
-            "--figure: '{text}' is no client whose figure is known ({near}), and as an expression it has no group for the \
-             number, like '([0-9.]+) requests'"
+            "--figure: '{text}' is not the name of a known client ({near}); as an expression it has no group for the number, \
+             like '([0-9.]+) requests'"
         )))
     }
 

@@ -289,7 +289,7 @@ pub(crate) fn once(
 }
 
 /// The last of what a program has said.
-fn text(mut said: &File) -> io::Result<String> {
+pub(super) fn text(mut said: &File) -> io::Result<String> {
     let mut bytes = Vec::new();
     let all = said.metadata()?.len();
     said.seek(SeekFrom::Start(all.saturating_sub(KEPT)))?;

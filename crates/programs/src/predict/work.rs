@@ -1,7 +1,7 @@
 //! What a client and its server did: recorded once for each arm, and in every timed run as far as it costs nothing to see. Times
 //! of two arms say something only if both did the same.
 
-use super::rounds::ClientWork;
+use super::rounds::{ClientWork, text};
 use crate::profile::{Exchange, RecordedChannel};
 use crate::record::session::{self as record, Recorded, Wanted};
 use ipcperf_core::text::{grouped, join};
@@ -12,14 +12,13 @@ use ipcperf_sys::process::describe_end;
 use ipcperf_sys::signals::Interrupts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{Read, Seek};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Amounts of work that differ by no more than this share are the same.
 const SAME: f64 = 0.001;
 
-/// Work may differ this many times as much as that of A and of A again does.
+/// The work of A and B may differ by this many times the difference between two runs of A.
 const TIMES_AGAIN: f64 = 3.0;
 
 /// Recorded runs whose lengths differ by no more than this share may be those of a client that works for a fixed time.
@@ -27,9 +26,6 @@ const SAME_SPAN: f64 = 0.1;
 
 /// From so many bytes on an output is a copy of data rather than a report, and its length is evidence.
 const LONG_OUTPUT: u64 = 64 << 10;
-
-/// Bytes of what recorded programs print that are read to say why they failed.
-const KEPT: u64 = 1 << 20;
 
 /// What a recorded run moved between the client and its server.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -101,13 +97,7 @@ pub(crate) fn traffic(
 
 /// The last line that is not one of this program's own, which tells why a program failed.
 fn last_words(said: &File) -> String {
-    let mut text = Vec::new();
-    let mut said = said;
-    let read = said.rewind().and_then(|()| said.take(KEPT).read_to_end(&mut text));
-    if read.is_err() {
-        return String::new();
-    }
-    let text = String::from_utf8_lossy(&text);
+    let text = text(said).unwrap_or_default();
     let mut lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
     let last = lines.find(|line| !line.starts_with("ipcperf: "));
     last.map(|line| format!(": {}", line.chars().take(300).collect::<String>())).unwrap_or_default()
@@ -408,6 +398,7 @@ const OTHER_CPU: f64 = 0.05;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
 
     fn traffic(requests: u64, span_ms: u64) -> Traffic {
         Traffic {
@@ -419,6 +410,14 @@ mod tests {
             span_ns: span_ms * 1_000_000,
             ..Traffic::default()
         }
+    }
+
+    #[test]
+    fn the_end_of_a_long_output_says_why_a_program_failed() {
+        let mut said = file::unnamed("said").expect("memory");
+        said.write_all(&b"progress\n".repeat(200_000)).expect("memory");
+        said.write_all(b"no such key\nipcperf: exit code 1\n").expect("memory");
+        assert_eq!(last_words(&said), ": no such key");
     }
 
     #[test]

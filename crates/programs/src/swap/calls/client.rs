@@ -64,7 +64,7 @@ impl Clients {
                 };
                 let [first, last] = self.ports;
                 let many = u32::from(last - first) + 1;
-                // They begin again where there are no more, as those of the kernel do.
+                // After the last port of the range comes the first again, as in the kernel.
                 let port = bound.map_or(first + (self.count % many) as u16, |bound| bound.port());
                 let ip = bound.map(|bound| bound.ip()).filter(|ip| !ip.is_unspecified());
                 Name::Ip(with_ip(*to, ip.unwrap_or_else(|| source(to.ip())), port))

@@ -199,8 +199,8 @@ fn control<T>(listener: &OwnedFd, what: libc::Ioctl, told: &mut T) -> io::Result
     }
 }
 
-/// The process that a thread belongs to. That of most is found without `/proc`, which takes ten times as long: only the first
-/// thread of a process can be opened as one.
+/// The process that a thread belongs to. Reading `/proc` takes ten times as long as opening a process, and only the first thread
+/// of a process can be opened as one, so opening comes first.
 fn process_of(thread: u32) -> Option<(u32, Option<OwnedFd>)> {
     if let Ok(process) = opened(thread, PidfdFlags::empty()) {
         return Some((thread, Some(process)));

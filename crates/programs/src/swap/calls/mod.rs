@@ -339,7 +339,7 @@ impl Exchange {
         };
         let is_shared = matches!(name, Name::Ip(_)) && sockopt::socket_reuseport(&socket)?;
         let is_v6_only = !is_v4(&name) && sockopt::ipv6_v6only(&socket).unwrap_or(false);
-        // Of ours none listens, so that SO_REUSEADDR would let this one in.
+        // The sockets that hold names here do not listen, so the kernel would allow a second one with SO_REUSEADDR.
         let overlaps = |bound: &&mut Bound| bound.overlaps(&name, is_v6_only);
         if let Some(bound) = self.bound.iter_mut().find(overlaps)
             && matches!(name, Name::Ip(_))
@@ -350,7 +350,7 @@ impl Exchange {
             if bound.name == name {
                 let Some(shared) = bound.shared() else {
                     return Ok(self.left(format!(
-                        "{name}: the listener that this one shares its port with (SO_REUSEPORT) is nowhere to be found"
+                        "{name}: the listener that this one shares its port with (SO_REUSEPORT) was not found"
                     )));
                 };
                 bound.owners.push((call.pid, call.fd()));

@@ -8,7 +8,7 @@ use rustix::net::sockopt;
 use std::io;
 use std::net::SocketAddr;
 
-/// What is told of a connection at this moment, which nobody knows of one that is exchanged.
+/// Options that report the state of a TCP connection; an exchanged connection has no such state.
 const OF_NOW: [(u32, i32); 6] = [
     (TCP, libc::TCP_INFO),
     (TCP, libc::TCP_CC_INFO),
