@@ -36,6 +36,10 @@ for _ in range(2):
 print('about 1 of 2'); print('made %.1f requests/s' % (50 / (time.monotonic() - begin)))
 ";
 
+/// A launcher that uses 90 pipes every other time and 10 in between, and a client that makes no connection.
+const LAUNCHER: &str = "sh -c 'if rm odd; then last=19; else touch odd; last=99; fi; for _ in $(seq 10 $last); do \
+                        word=$(seq $last); done; exec python3 client.py stays'";
+
 const PROGRAMS: [&str; 5] =
     ["predict", "--server", "python3 server.py", "--client", "python3 client.py"];
 
@@ -359,6 +363,7 @@ fn programs_that_come_to_nothing_say_why() {
     for (client, more, code, part) in [
         ("python3 client.py fails", &[][..], 1, "the client failed (exit code 1): no such key"),
         ("python3 client.py stays", &["--deadline", "500ms"], 1, "--deadline allows more"),
+        (LAUNCHER, &["--deadline", "500ms"], 1, "--deadline allows more"),
         (
             "python3 client.py",
             &["--figure", "took ([0-9]+)"],

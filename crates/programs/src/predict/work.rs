@@ -27,6 +27,10 @@ const SAME_SPAN: f64 = 0.1;
 /// From so many bytes on an output is a copy of data rather than a report, and its length is evidence.
 const LONG_OUTPUT: u64 = 64 << 10;
 
+/// Channels that only relatives share. A client and a server are started apart, so what runs over these is within one of them: the
+/// substitutions of a launcher script, say.
+const INHERITED: [&str; 2] = ["pipe", "eventfd"];
+
 /// What a recorded run moved between the client and its server.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Traffic {
@@ -106,7 +110,10 @@ fn last_words(said: &File) -> String {
 /// The traffic of the two programs that made most requests of each other, or moved most bytes where no requests are seen.
 fn between_them(recorded: &Recorded, is_cut: bool, before: Option<&Between>) -> Option<Traffic> {
     let mut pairs: BTreeMap<Between, Vec<&RecordedChannel>> = BTreeMap::new();
-    for one in recorded.channels.iter().filter(|one| one.bytes_asked + one.bytes_answered > 0) {
+    let is_work = |one: &&RecordedChannel| {
+        !INHERITED.contains(&one.kind.as_str()) && one.bytes_asked + one.bytes_answered > 0
+    };
+    for one in recorded.channels.iter().filter(is_work) {
         if let (Some(asks), Some(answers)) = (&one.asks, &one.answers) {
             pairs.entry((asks.clone(), answers.clone())).or_default().push(one);
         }
