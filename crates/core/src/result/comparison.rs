@@ -147,6 +147,18 @@ pub struct ExchangedPrograms {
     pub left: BTreeMap<String, u64>,
     /// What the filter of both arms adds to each system call that is not handed over, ns: the median over rounds.
     pub filter_ns: f64,
+    /// The share of a run of A and of B in which ipcperf answers calls that the programs make: medians over rounds.
+    #[serde(default)]
+    pub answering: [f64; 2],
+    /// The server's setting for such sockets, where B is faster and the server is a known one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
+    /// How long a run of A and of B takes, s: medians over rounds; 0 in older documents.
+    #[serde(default)]
+    pub run_s: [f64; 2],
+    /// The client's option for a longer run, where the client is a known one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longer: Option<String>,
     /// Runs that failed and were repeated.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeated: u64,

@@ -1,4 +1,4 @@
-//! Clients that people use, by the figure that each of them prints.
+//! Clients that people use: the figure that each of them prints, and its option for a longer run.
 
 use ipcperf_core::nearest;
 use ipcperf_kit::error::Stop;
@@ -14,37 +14,43 @@ pub(crate) struct PrintedFigure {
     has_prefix: bool,
 }
 
-/// A client: its names, the expression for its figure, and whether that is a time.
+/// A client: its names, its option for a longer run, the expression for its figure, and whether that is a time.
 struct KnownClient {
     names: &'static [&'static str],
+    longer: &'static str,
     expression: &'static str,
     less_is_better: bool,
 }
 
-const fn rate(names: &'static [&'static str], expression: &'static str) -> KnownClient {
-    KnownClient { names, expression, less_is_better: false }
+const fn rate(
+    names: &'static [&'static str],
+    longer: &'static str,
+    expression: &'static str,
+) -> KnownClient {
+    KnownClient { names, longer, expression, less_is_better: false }
 }
 
 /// What they print, as their versions of 2024 do. A second group is K, M, G or T.
 const CLIENTS: [KnownClient; 17] = [
-    rate(&["pgbench"], r"tps = ([0-9.]+)"),
-    rate(&["wrk", "wrk2"], r"Requests/sec: +([0-9.]+)"),
-    rate(&["ab"], r"Requests per second: +([0-9.]+)"),
-    rate(&["hey", "oha", "ghz"], r"Requests/sec:\s+([0-9.]+)"),
-    rate(&["redis-benchmark", "valkey-benchmark"], r"([0-9.]+) requests per second"),
-    rate(&["memtier", "memtier_benchmark"], r"Totals +([0-9.]+)"),
-    rate(&["sysbench"], r"(?:transactions: +[0-9]+ +\(|events per second: +)([0-9.]+)"),
-    rate(&["h2load"], r"finished in [^,]+, ([0-9.]+) req/s"),
-    rate(&["k6"], r"http_reqs[.]*: +[0-9]+ +([0-9.]+)/s"),
-    rate(&["iperf3"], r"([0-9.]+) ([KMGT]?)bits/sec.* receiver"),
-    rate(&["siege"], r#"[Tt]ransaction[_ ]rate"?: +([0-9.]+)"#),
-    rate(&["bombardier"], r"Reqs/sec +([0-9.]+)"),
-    rate(&["vegeta"], r"\[total, rate, throughput\] +[0-9]+, [0-9.]+, ([0-9.]+)"),
-    rate(&["fortio"], r"([0-9.]+) qps"),
-    rate(&["ycsb"], r"\[OVERALL\], Throughput\(ops/sec\), ([0-9.]+)"),
-    rate(&["memaslap", "memslap"], r"TPS: ([0-9]+)"),
+    rate(&["pgbench"], "-t or -T", r"tps = ([0-9.]+)"),
+    rate(&["wrk", "wrk2"], "-d", r"Requests/sec: +([0-9.]+)"),
+    rate(&["ab"], "-n", r"Requests per second: +([0-9.]+)"),
+    rate(&["hey", "oha", "ghz"], "-n or -z", r"Requests/sec:\s+([0-9.]+)"),
+    rate(&["redis-benchmark", "valkey-benchmark"], "-n", r"([0-9.]+) requests per second"),
+    rate(&["memtier", "memtier_benchmark"], "--test-time", r"Totals +([0-9.]+)"),
+    rate(&["sysbench"], "--time", r"(?:transactions: +[0-9]+ +\(|events per second: +)([0-9.]+)"),
+    rate(&["h2load"], "-n", r"finished in [^,]+, ([0-9.]+) req/s"),
+    rate(&["k6"], "--duration", r"http_reqs[.]*: +[0-9]+ +([0-9.]+)/s"),
+    rate(&["iperf3"], "-t", r"([0-9.]+) ([KMGT]?)bits/sec.* receiver"),
+    rate(&["siege"], "-t", r#"[Tt]ransaction[_ ]rate"?: +([0-9.]+)"#),
+    rate(&["bombardier"], "-n", r"Reqs/sec +([0-9.]+)"),
+    rate(&["vegeta"], "-duration", r"\[total, rate, throughput\] +[0-9]+, [0-9.]+, ([0-9.]+)"),
+    rate(&["fortio"], "-t", r"([0-9.]+) qps"),
+    rate(&["ycsb"], "-p operationcount=", r"\[OVERALL\], Throughput\(ops/sec\), ([0-9.]+)"),
+    rate(&["memaslap", "memslap"], "-t", r"TPS: ([0-9]+)"),
     KnownClient {
         names: &["sockperf"],
+        longer: "-t",
         expression: r"Latency is ([0-9.]+) usec",
         less_is_better: true,
     },
@@ -109,6 +115,11 @@ impl PrintedFigure {
             Stop::usage(format!("--figure: '{}' is no number above 0", number.as_str()))
         })
     }
+}
+
+/// The option of a known client for a longer run.
+pub(crate) fn longer(client: &str) -> Option<&'static str> {
+    CLIENTS.iter().find(|one| one.names.contains(&client)).map(|one| one.longer)
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
 //! `predict`: what a server and its client would gain from sockets of another kind, found by giving them some.
 
-use super::clients::PrintedFigure;
+use super::clients::{self, PrintedFigure};
+use super::interference;
 use super::names;
 use super::rounds::{self as predict, ClientWork, PredictSettings, Predicted};
+use super::servers;
 use super::work::{self, Traffic, Unrecorded, WorkDifference};
 use crate::server::{joined, split};
 use crate::swap::command::ExchangeArgs;
 use crate::swap::watch::Job;
 use ipcperf_ask::ComparisonDocument;
-use ipcperf_core::result::{ComparisonPlan, ExchangedPrograms, Origin, Plan, Status};
+use ipcperf_core::result::{ComparisonPlan, Difference, ExchangedPrograms, Origin, Plan, Status};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_engine::tasks::TaskRow;
@@ -65,6 +67,9 @@ pub(crate) struct PredictArgs {
     /// Rounds; each runs both as they are twice and with other sockets once, in random order
     #[arg(long, value_name = "N", default_value_t = 12)]
     rounds: u64,
+    /// Show figures without a verdict, for which fewer than 8 rounds are enough
+    #[arg(long, conflicts_with = "fail_on")]
+    no_verdict: bool,
     /// How long the client may take in one run
     #[arg(long, value_name = "TIME", default_value = "60s")]
     deadline: String,
@@ -122,7 +127,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let mut asked = ClientFigure { figure: asked.transpose()?, requests: args.requests };
     let second = Duration::from_secs(1);
     let mut settings = PredictSettings {
-        rounds: request::rounds(args.rounds)?,
+        rounds: rounds(args)?,
         deadline: request::time("--deadline", &args.deadline, second / 100, second * 3600)?,
         seed: args.seed.unwrap_or_else(fresh_seed),
         figure: asked.figure.clone(),
@@ -170,6 +175,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     }
     let mut facts = facts(args, &proof, &rounds);
     facts.repeated = repeated;
+    facts.longer = clients::longer(&client).map(str::to_owned);
     facts.different_because = allowed.map(str::to_owned);
     let mut doubt = proof.objection();
     let mut advice = advice(&jobs, args);
@@ -196,6 +202,10 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
         let what = facts.different.join("; ");
         doubt = Some(format!("A and B did not do the same work ({what})"));
     }
+    let is_judged = doubt.is_none() && !args.no_verdict;
+    if let Some(why) = interference::objection(&rounds).filter(|_| is_judged) {
+        (doubt, advice) = (Some(why), BY_HAND.to_owned());
+    }
     let doubt = doubt.filter(|_| allowed.is_none() || (is_timed && asked.figure.is_none()));
     facts.requests = asked.requests;
     facts.figure = asked.figure.as_ref().map(|figure| figure.text().to_owned());
@@ -215,6 +225,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let kinds = if args.is_configured() { ["A", "B"] } else { [from, to] };
     let [a, b] = kinds.map(|kind| format!("{kind} {words}"));
     let has_doubt = doubt.is_some();
+    let doubt = doubt.or_else(|| args.no_verdict.then(|| "no verdict was asked for".to_owned()));
     let is_interrupted = set.interrupted || stopped.is_some();
     let programs = Programs { a, b, facts, figures, doubt, set: &set };
     let document = compare_programs(programs, plan);
@@ -222,6 +233,11 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
         reading::shareable(document, |text| ComparisonDocument::load(text).ok().map(|read| read.0));
     document.origin = origin;
     document.interrupted = is_interrupted;
+    let is_faster =
+        document.comparisons.iter().all(|one| one.primary.verdict == Difference::Faster);
+    if let (Some(facts), true, "unix-stream") = (&mut document.programs, is_faster, kinds[1]) {
+        facts.setting = servers::setting(&names::program(&jobs[0].program)).map(str::to_owned);
+    }
     let style = output::style(&args.look, false);
     let document = ComparisonDocument(document);
     let publication = Publication {
@@ -244,12 +260,31 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     Ok(ended.or(gates::outcome(&gates, &document.0)).map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
+/// The fewest rounds whose control (A again over A) has an interval.
+const FEWEST: u64 = 8;
+
+/// How many rounds.
+fn rounds(args: &PredictArgs) -> Result<u64, Stop> {
+    let rounds = request::rounds(args.rounds)?;
+    if rounds < FEWEST && !args.no_verdict {
+        return Err(Stop::usage(format!(
+            "--rounds {rounds}: a verdict needs {FEWEST}, because A beside itself has no interval before; figures alone: \
+             --no-verdict"
+        )));
+    }
+    Ok(rounds)
+}
+
 /// Why the time of a client that works for a fixed time is no figure.
 const FIXED_TIME: &str = "the client works for a fixed time, so that its time says nothing, and its own figure is needed (--figure)";
 
 /// What to try then.
 const NAME_IT: &str = "Name the figure that the client prints: --figure CLIENT of a known one (pgbench, wrk, ab, hey, ...), or an \
                        expression with a group for the number, like --figure 'made ([0-9.]+) requests/s'";
+
+/// What to try where the exchange is not what the user would get.
+const BY_HAND: &str = "Configure B by hand and compare without an exchange: --server-b COMMAND --client-b COMMAND. Where the \
+                       difference does not matter: --allow-different REASON";
 
 /// What to try where the work differs.
 fn advice([_, job]: &[Job; 2], args: &PredictArgs) -> String {
@@ -558,11 +593,16 @@ fn facts(args: &PredictArgs, proof: &Proof, rounds: &[[ClientWork; 3]]) -> Excha
     };
     let both = |used: fn(&ClientWork) -> u64| [cpus(0, used), cpus(2, used)];
     let filter: Vec<f64> = rounds.iter().flatten().map(|work| work.filter_ns).collect();
-    let last = rounds.last().map(|[_, _, b]| b.exchanged.clone()).unwrap_or_default();
+    let exchanged = interference::exchanged(rounds);
     let connections = |arm: usize| {
         let all: Vec<f64> =
             rounds.iter().map(|round| round[arm].worked.connections as f64).collect();
         median(&all).unwrap_or(0.0) as u64
+    };
+    let seconds = |arm: usize| {
+        let all: Vec<f64> =
+            rounds.iter().map(|round| round[arm].worked.elapsed_ns as f64 / 1e9).collect();
+        median(&all).unwrap_or(0.0)
     };
     let mut work = BTreeMap::from([("connections".to_owned(), [0, 2].map(connections))]);
     if let (Some(a), Some(b)) = (&proof.a, &proof.b) {
@@ -590,13 +630,17 @@ fn facts(args: &PredictArgs, proof: &Proof, rounds: &[[ClientWork; 3]]) -> Excha
         work,
         different,
         different_because: None,
+        setting: None,
+        run_s: [0, 2].map(seconds),
+        longer: None,
         repeated: 0,
         server_cpus: both(|work| work.worked.server_ns),
         client_cpus: both(|work| work.worked.client_ns),
         cpu_is_incomplete: rounds.iter().flatten().any(|work| work.worked.is_incomplete),
         connections: rounds.last().map_or(0, |[_, _, b]| b.worked.connections),
-        options: last.options,
-        left: last.left,
+        answering: [0, 2].map(|arm| interference::answering(rounds, arm)),
+        options: exchanged.options,
+        left: exchanged.left,
         filter_ns: median(&filter).unwrap_or(0.0),
     }
 }

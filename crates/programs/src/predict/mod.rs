@@ -2,6 +2,8 @@
 
 mod clients;
 pub(crate) mod command;
+mod interference;
 mod names;
 mod rounds;
+mod servers;
 mod work;

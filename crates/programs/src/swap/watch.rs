@@ -167,6 +167,9 @@ pub(crate) struct Worked {
     pub(crate) is_incomplete: bool,
     /// Connections that were exchanged, or would have been, since the client was started.
     pub(crate) connections: u64,
+    /// How long ipcperf took to answer calls meanwhile, ns. The calling threads waited for it.
+    #[serde(default)]
+    pub(crate) answering_ns: u64,
 }
 
 /// Runs a job. Each address is told to `listens` as soon as it is another one.
@@ -428,6 +431,7 @@ struct Accounts {
     is_connected: bool,
     /// Connections before the client was started.
     connected: u64,
+    answering: Duration,
 }
 
 impl Accounts {
@@ -440,6 +444,7 @@ impl Accounts {
             before: [0; 2],
             is_connected: false,
             connected,
+            answering: Duration::ZERO,
         };
         accounts.begin();
         accounts
@@ -448,6 +453,7 @@ impl Accounts {
     /// What comes from now on counts.
     fn begin(&mut self) {
         self.before = [self.server.read().cpu_ns, self.client.read().cpu_ns];
+        self.answering = Duration::ZERO;
         self.began = Instant::now();
     }
 
@@ -465,7 +471,8 @@ impl Accounts {
         let elapsed_ns = (end - self.began).as_nanos() as u64;
         let is_incomplete = self.server.is_incomplete();
         let connections = connected.saturating_sub(self.connected);
-        Worked { elapsed_ns, server_ns, client_ns, is_incomplete, connections }
+        let answering_ns = self.answering.as_nanos() as u64;
+        Worked { elapsed_ns, server_ns, client_ns, is_incomplete, connections, answering_ns }
     }
 }
 
@@ -634,7 +641,11 @@ impl Here {
                     {
                         accounts.connects();
                     }
+                    let began = Instant::now();
                     self.exchange.answer(call)?;
+                    if let Some(accounts) = &mut self.accounts {
+                        accounts.answering += began.elapsed();
+                    }
                 }
                 Received::Nothing => at += 1,
                 Received::Over => drop(self.listeners.remove(at)),

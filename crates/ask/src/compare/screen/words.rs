@@ -73,6 +73,23 @@ pub(super) fn rests_on(document: &Comparison) -> Vec<String> {
     lines
 }
 
+/// Runs that take less than this, s, have much of the start of programs in them: of 31 comparisons those of 0.2 to 0.6 s
+/// understated the truth by 6 %, and longer ones were within 1 %.
+const SHORT: f64 = 1.0;
+
+/// What short runs do to a figure, and how to have longer ones.
+fn shortness(programs: &ExchangedPrograms) -> Option<String> {
+    let [a, b] = programs.run_s;
+    let shortest = a.min(b);
+    (0.0 < shortest && shortest < SHORT).then(|| {
+        let longer = programs.longer.as_ref().map_or_else(String::new, |flag| format!(" ({flag})"));
+        format!(
+            "Runs are short (A {a:.2} s, B {b:.2} s): connecting and warming up are in them, which understates a difference; \
+             let the client do more{longer}"
+        )
+    })
+}
+
 /// From this share of one CPU on a program has no time left.
 const BUSY: f64 = 0.9;
 
@@ -127,7 +144,7 @@ fn work(programs: &ExchangedPrograms) -> Vec<String> {
     }
     lines.extend(programs.different.iter().map(|what| format!("Different work: {what}")));
     if let Some(why) = &programs.different_because {
-        lines.push(format!("Their work may differ, said the user: {why}"));
+        lines.push(format!("The user allows a difference, because: {why}"));
     }
     lines
 }
@@ -159,29 +176,36 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
         lines.push(format!("CPU time alone would make B {} as fast as A", times(ratio)));
     }
     let connections = counted(programs.connections, "connection");
-    lines.extend(is_exchanged.then(|| format!(
-        "{connections} of each run of B went another way; the filter of both adds {:.0} ns to each other system call",
-        programs.filter_ns.max(0.0)
-    )));
+    if is_exchanged {
+        let [a, b] = programs.answering.map(|share| 100.0 * share);
+        lines.push(format!(
+            "Each run of B exchanged {connections}; the filter adds {:.0} ns to every other system call of A and of B, and \
+             answers to calls take {a:.1} % of a run of A and {b:.1} % of B",
+            programs.filter_ns.max(0.0)
+        ));
+    }
     if !programs.options.is_empty() {
         let options = programs.options.iter();
         let set: Vec<String> =
             options.map(|(name, count)| format!("{name} {}", counted(*count, "time"))).collect();
-        lines.push(format!(
-            "Set in vain, because the new sockets have no such option: {}",
-            join(&set)
-        ));
+        lines.push(format!("Options that the new sockets do not have: {}", join(&set)));
     }
     for (why, count) in &programs.left {
         lines.push(format!("Not exchanged, {}: {why}", counted(*count, "time")));
     }
     lines.extend(work(programs));
+    lines.extend(shortness(programs));
+    lines.extend(
+        programs.setting.iter().map(|setting| format!("To listen at a UNIX socket: {setting}")),
+    );
     if programs.repeated > 0 {
         let runs = counted(programs.repeated, "run");
         lines.push(format!("Failed and repeated: {runs}"));
     }
     if programs.cpu_is_incomplete {
-        lines.push("CPU time of some processes is missing: nobody waited for them".to_owned());
+        lines.push(
+            "CPU time of some processes is missing: their parents did not wait for them".to_owned(),
+        );
     }
     lines
 }
