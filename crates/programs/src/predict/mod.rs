@@ -4,6 +4,7 @@ mod clients;
 pub(crate) mod command;
 mod interference;
 mod names;
+mod proof;
 mod rounds;
 mod servers;
 mod work;
