@@ -170,6 +170,11 @@ pub(crate) enum WorkDifference {
     Different(Vec<String>),
 }
 
+/// Whether two recorded runs took as long, so that a client may work for a fixed time.
+pub(crate) fn are_as_long(a: &Traffic, b: &Traffic) -> bool {
+    distance(a.span_ns as f64, b.span_ns as f64) <= SAME_SPAN
+}
+
 /// Compares recorded runs of A and of B. `again` is another one of A, where there is one: it shows what differs by itself.
 pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> WorkDifference {
     let lost = a.lost.max(b.lost) * 2.0;
@@ -204,7 +209,7 @@ pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> WorkD
     if totals.is_empty() && is_whole {
         return WorkDifference::Same;
     }
-    let is_as_long = distance(a.span_ns as f64, b.span_ns as f64) <= SAME_SPAN;
+    let is_as_long = are_as_long(a, b);
     // As many requests are no matter of time.
     let is_counted = a.requests.is_some() && b.requests.is_some();
     let has_other_count = !is_counted || totals.contains(&"requests");
