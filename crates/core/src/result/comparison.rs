@@ -137,7 +137,7 @@ pub struct ExchangedPrograms {
     /// CPU time of processes is missing: who started them did not wait for them.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cpu_is_incomplete: bool,
-    /// Connections of the client that went another way, in the last round.
+    /// Connections of the client that were exchanged, in the last round.
     pub connections: u64,
     /// Options that the new sockets lack, and how often each was set in the last round and did nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

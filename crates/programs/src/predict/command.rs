@@ -159,7 +159,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
         if let Some(requests) = asked.requests.filter(|_| !args.progress.quiet) {
             let made = counted(requests, "request");
             note(&format!(
-                "The client made {made} in a run that was recorded; --requests tells another number"
+                "The client made {made} in a run that was recorded; --requests N sets another number"
             ));
         }
     }
@@ -283,8 +283,8 @@ const NAME_IT: &str = "Name the figure that the client prints: --figure CLIENT o
                        expression with a group for the number, like --figure 'made ([0-9.]+) requests/s'";
 
 /// What to try where the exchange is not what the user would get.
-const BY_HAND: &str = "Configure B by hand and compare without an exchange: --server-b COMMAND --client-b COMMAND. Where the \
-                       difference does not matter: --allow-different REASON";
+const BY_HAND: &str = "Let the client do more in a run, or configure B by hand and compare without an exchange: --server-b COMMAND \
+                       --client-b COMMAND. Where the difference does not matter: --allow-different REASON";
 
 /// What to try where the work differs.
 fn advice([_, job]: &[Job; 2], args: &PredictArgs) -> String {

@@ -219,21 +219,21 @@ fn told(swapped: &Swapped) -> ExitCode {
         note("ipcperf: nothing was exchanged: no such socket was bound");
     } else {
         note(&format!(
-            "ipcperf: {} bound and {} connected another way; {} calls were handed over",
-            done.bound.len(),
-            done.connected,
-            done.handed
+            "ipcperf: exchanged {} and {}, and answered {}",
+            units::counted(done.bound.len() as u64, "listener"),
+            units::counted(done.connected, "connection"),
+            units::counted(done.handed, "call")
         ));
     }
     for (option, times) in &done.options {
         note(&format!(
-            "ipcperf: {option} was set {} and did nothing: the new socket has none",
+            "ipcperf: {option} was set {} without effect: the new socket has no such option",
             counted(*times)
         ));
     }
     for (option, times) in &done.asked {
         note(&format!(
-            "ipcperf: {option} was asked for {}: the new socket does not count that, and zeros were told",
+            "ipcperf: {option} was read {}: the new socket does not count that, and the answer was zeros",
             counted(*times)
         ));
     }
@@ -248,15 +248,15 @@ fn told(swapped: &Swapped) -> ExitCode {
     }
     if !done.bound.is_empty() {
         note(&format!(
-            "ipcperf: the filter adds {:.0} ns to each recv(2) and send(2), and {:.0} ns to other system calls",
+            "ipcperf: the filter adds {:.0} ns to every recv(2) and send(2), and {:.0} ns to every other system call",
             swapped.receive_ns.max(0.0),
             swapped.filter_ns.max(0.0)
         ));
     }
     if let Some(left) = &swapped.left_behind {
         note(&format!(
-            "ipcperf: the program has ended, and {left}, which it started, was ended with it: what goes into the background must \
-             be started so that it stays in the foreground"
+            "ipcperf: the program has ended, so {left}, which it started, was ended too. Start programs so that they stay in the \
+             foreground"
         ));
     }
     let status = swapped.status;

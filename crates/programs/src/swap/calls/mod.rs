@@ -83,11 +83,11 @@ impl Role<'_> {
 pub(crate) struct Exchanged {
     /// Addresses that were bound, with the one that each has now.
     pub(crate) bound: Vec<(String, String)>,
-    /// Connections that go another way now.
+    /// Connections that were exchanged.
     pub(crate) connected: u64,
     /// Options that the other kind of socket does not have: how often each was set and did nothing.
     pub(crate) options: BTreeMap<String, u64>,
-    /// Options that tell of a connection at this moment, which is not known: how often each was asked for.
+    /// Options that report the state of a connection, which is not known: how often each was read.
     #[serde(default)]
     pub(crate) asked: BTreeMap<String, u64>,
     /// Calls that moved data and that ipcperf made in the program's place: how often each.
@@ -95,7 +95,7 @@ pub(crate) struct Exchanged {
     pub(crate) carried: BTreeMap<String, u64>,
     /// Why what was asked for kept its socket.
     pub(crate) left: BTreeMap<String, u64>,
-    /// Calls that were handed over.
+    /// Calls that the filter handed over to ipcperf.
     pub(crate) handed: u64,
 }
 
