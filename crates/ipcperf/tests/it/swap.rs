@@ -487,11 +487,7 @@ if os.fork(): os._exit(0)
     // Without a client it is only said.
     let Some((_, ended)) = swapped(&early, &[]) else { return };
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-    assert!(
-        ended.stderr.contains("python3, which it started, was ended too"),
-        "{}",
-        ended.stderr
-    );
+    assert!(ended.stderr.contains("python3, which it started, was ended too"), "{}", ended.stderr);
 }
 
 #[test]
