@@ -23,7 +23,7 @@ def domain(s):
 ";
 
 /// A sandbox with this script as `NAME.py`, where Python can run and the kernel hands calls over.
-fn script(texts: &[(&str, &str)]) -> Option<Sandbox> {
+pub(crate) fn script(texts: &[(&str, &str)]) -> Option<Sandbox> {
     if !can_run("python3", &["--version"]) {
         return None;
     }

@@ -1,7 +1,10 @@
 //! `ipcperf swap`: listeners of several kinds, and their names.
 
 use crate::common::skipped;
-use crate::swap::{UNIX, swapped};
+use crate::swap::{UNIX, script, swapped};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::process::Command;
 
 /// Workers that share a port have one listener, each under a descriptor of its own; others may not have it.
 #[test]
@@ -65,4 +68,53 @@ print(domain(l), domain(a), peer == c.getsockname(), l.getsockopt(1, 38), a.gets
         return skipped("MPTCP", ended.stdout.trim());
     }
     assert_eq!(ended.stdout.trim(), format!("{UNIX} {UNIX} True 262 6"), "{}", ended.stderr);
+}
+
+/// A program that has given up root binds and connects with the rights that it has left, and in its own root.
+#[test]
+fn a_program_has_its_own_rights_and_no_others() {
+    let text = "
+import os
+def tried(what, act):
+    try: print(what, act() or 'done')
+    except OSError as error: print(what, error.strerror)
+def bound(path, mask=0o177):
+    os.umask(mask); l = socket.socket(socket.AF_UNIX); l.bind(path); l.listen(); listeners.append(l)
+    return (os.stat(path).st_uid, oct(os.stat(path).st_mode & 0o777))
+def connected(path):
+    c = socket.socket(socket.AF_UNIX); c.settimeout(60); c.connect(path); c.sendall(b'hello')
+def port(number):
+    l = socket.socket(); l.bind(('127.0.0.1', number)); listeners.append(l)
+listeners = []
+os.mkdir('open'); os.chmod('open', 0o777); os.mkdir('closed'); os.chmod('.', 0o711)
+os.mkdir('root'); os.mkdir('root/run'); os.chmod('root/run', 0o777); os.symlink('/run', 'root/var')
+tried('as root', lambda: bound('open/mine', 0o027))
+tried('with another umask', lambda: bound('open/private'))
+if os.fork() == 0:
+    os.chroot('root'); os.chdir('/')
+    os.setgroups([]); os.setgid(65534); os.setuid(65534)
+    tried('in another root', lambda: bound('/var/there'))
+    tried('and by its own path', lambda: connected('/run/there'))
+    sys.stdout.flush(); os._exit(0)
+os.wait(); print(os.listdir('root/run'))
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+tried('in a folder of root', lambda: bound('closed/mine'))
+tried('in a folder for all', lambda: bound('open/own', 0o117))
+tried('to its own', lambda: connected('open/own'))
+tried('to one of root', lambda: connected('open/private'))
+tried('a port', lambda: port(0))
+if int(open('/proc/sys/net/ipv4/ip_unprivileged_port_start').read()) > 799: tried('a low port', lambda: port(799))
+";
+    let Some(plain) = script(&[("program", text)]) else { return };
+    if fs::metadata("/proc/self").expect("a process").uid() != 0 {
+        return skipped("swap", "only root can give rights up");
+    }
+    let command = plain.surround(Command::new("python3"), &["program.py"]);
+    let by_itself = plain.spawn(command).end();
+    assert!(by_itself.status.success(), "{}", by_itself.stderr);
+    for to in ["tcp", "unix-stream"] {
+        let Some((_, ended)) = swapped(text, &["--to", to]) else { return };
+        assert!(ended.status.success(), "{to}: {}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.stdout, by_itself.stdout, "{to}: {}", ended.stderr);
+    }
 }

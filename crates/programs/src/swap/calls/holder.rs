@@ -2,8 +2,9 @@
 
 use super::name::Name;
 use super::place::{ListenerPlace, open_names};
+use super::rights::ProgramRights;
 use crate::swap::calls::handed::PendingCall;
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{Access, AtFlags, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
@@ -17,7 +18,7 @@ pub(super) struct Bound {
     /// What the program calls it.
     pub(super) name: Name,
     /// Of a path the file, which other names may lead to.
-    pub(super) file: Option<(u64, u64)>,
+    pub(super) file: Option<FileIdentity>,
     /// Where it is.
     pub(super) place: ListenerPlace,
     /// It was seen to listen.
@@ -87,12 +88,27 @@ pub(super) fn let_go(all: &mut [Bound]) {
     }
 }
 
-/// A socket of ours that takes a program's name, as that would, with the name that it got.
-pub(super) fn held(
-    call: &PendingCall,
-    socket: &OwnedFd,
-    name: &Name,
-) -> Result<(OwnedFd, Name), Errno> {
+/// A socket of ours that has taken a program's name.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub(super) holder: OwnedFd,
+    /// The name that it got.
+    pub(super) name: Name,
+    /// Of a path its file.
+    pub(super) file: Option<FileIdentity>,
+}
+
+/// Device and number of a file.
+pub(super) type FileIdentity = (u64, u64);
+
+fn identity(path: &Path) -> Result<FileIdentity, Errno> {
+    let facts = rustix::fs::stat(path)?;
+    Ok((facts.st_dev, facts.st_ino))
+}
+
+/// Takes a name with the program's rights: another user's folder, a port below 1024 or a name that is taken are refused as the
+/// program itself would be.
+pub(super) fn held(rights: &ProgramRights, socket: &OwnedFd, name: &Name) -> Result<Held, Errno> {
     let open = |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
     match name {
         Name::Ip(address) => {
@@ -103,20 +119,22 @@ pub(super) fn held(
             if !is_v4 {
                 sockopt::set_ipv6_v6only(&holder, sockopt::ipv6_v6only(socket)?)?;
             }
-            net::bind(&holder, address)?;
+            rights.act(|| net::bind(&holder, address))?;
             let real: SocketAddr = net::getsockname(&holder)?.try_into()?;
-            Ok((holder, Name::Ip(real)))
+            Ok(Held { holder, name: Name::Ip(real), file: None })
         }
         Name::Path(path) => {
             let holder = open(AddressFamily::UNIX)?;
-            let (_parent, reached) = reached(call, path)?;
-            net::bind(&holder, &SocketAddrUnix::new(&reached)?)?;
-            Ok((holder, name.clone()))
+            let file = rights.act(|| {
+                net::bind(&holder, &SocketAddrUnix::new(path)?)?;
+                identity(path)
+            })?;
+            Ok(Held { holder, name: name.clone(), file: Some(file) })
         }
         Name::Abstract(bytes) => {
             let holder = open(AddressFamily::UNIX)?;
             net::bind(&holder, &SocketAddrUnix::new_abstract_name(bytes)?)?;
-            Ok((holder, name.clone()))
+            Ok(Held { holder, name: name.clone(), file: None })
         }
         Name::Unnamed => Err(Errno::INVAL),
     }
@@ -137,10 +155,17 @@ fn reached(call: &PendingCall, path: &Path) -> Result<(OwnedFd, PathBuf), Errno>
     Ok((folder, path))
 }
 
-/// Device and number of the file that a path of the program leads to.
-pub(super) fn file_named(call: &PendingCall, name: &Name) -> Option<(u64, u64)> {
+/// The file that a path of the program leads to, if the program may connect to it.
+pub(super) fn file_named(call: &PendingCall, name: &Name) -> Option<FileIdentity> {
     let Name::Path(path) = name else { return None };
-    let (_folder, path) = reached(call, path).ok()?;
-    let facts = rustix::fs::stat(&path).ok()?;
-    Some((facts.st_dev, facts.st_ino))
+    let rights = ProgramRights::of(call).ok()?;
+    if rights.are_ours() {
+        let (_folder, path) = reached(call, path).ok()?;
+        return identity(&path).ok();
+    }
+    let reached = rights.act(|| {
+        rustix::fs::accessat(rustix::fs::CWD, path, Access::WRITE_OK, AtFlags::EACCESS)?;
+        identity(path)
+    });
+    reached.ok()
 }

@@ -15,6 +15,7 @@ mod option_calls;
 mod options;
 mod place;
 mod retry;
+mod rights;
 mod transfer;
 mod waiting;
 mod wanted;
@@ -23,11 +24,12 @@ use crate::swap::calls::filter::{HandedCall, When};
 use crate::swap::calls::handed::PendingCall;
 use client::{ClientAddresses, Clients};
 use held::{Epolls, exchange, is_nonblocking, makes_epoll};
-use holder::{Bound, file_named, held};
+use holder::{Bound, Held, file_named, held};
 use ipcperf_sys::io::socket::vsock;
 use name::Name;
 use options::Options;
 use place::ListenerPlace;
+use rights::ProgramRights;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt};
 use serde::{Deserialize, Serialize};
@@ -333,7 +335,7 @@ impl Exchange {
             let open = self.bound.iter().filter(|bound| bound.holder.is_some()).count();
             self.sweeps_at = self.bound.len() + open.max(SWEEPS_AT);
         }
-        let (holder, name) = match held(call, &socket, &name) {
+        let Held { holder, name, file } = match held(&ProgramRights::of(call)?, &socket, &name) {
             Ok(held) => held,
             Err(errno) => return Ok(Answer::Value(Err(errno.raw_os_error()))),
         };
@@ -365,7 +367,6 @@ impl Exchange {
         self.options.bound(cookie, &holder);
         exchange(call, &mut self.epolls, made)?;
         self.exchanged.bound.push((name.to_string(), place.to_string()));
-        let file = file_named(call, &name);
         self.bound.retain(|bound| bound.place != place);
         let holder = Some(holder);
         let owners = vec![(call.pid, call.fd())];
@@ -437,7 +438,7 @@ impl Exchange {
             net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | blocks, None)?;
         sockopt::set_socket_reuseaddr(&made, true)?;
         self.bound.retain(|bound| bound.name != *own);
-        net::bind(&made, address)?;
+        ProgramRights::of(call)?.act(|| net::bind(&made, address))?;
         exchange(call, &mut self.epolls, made)
     }
 

@@ -1,0 +1,146 @@
+//! Acts with the rights of a program: its user, groups, capabilities, root, working directory and umask. ipcperf may run as root
+//! while the program has given that up, and must not lend it.
+//!
+//! # Safety
+//! The one call takes numbers.
+
+use crate::swap::calls::handed::PendingCall;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{chroot, fchdir, umask};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags, capabilities, set_capabilities,
+    set_keep_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
+    unshare_unsafe,
+};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// What the kernel asks for when a name is bound or a file is opened (`credentials(7)`, `capabilities(7)`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Credentials {
+    /// Those of file systems.
+    user: u32,
+    group: u32,
+    groups: Vec<u32>,
+    capabilities: u64,
+}
+
+impl Credentials {
+    /// Reads them, and the umask, from a thread's status (`proc_pid_status(5)`).
+    fn read(status: &str) -> Option<(Self, u32)> {
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
+        // Real, effective, saved, and that of file systems.
+        let last = |name| line(name)?.split_whitespace().nth(3)?.parse().ok();
+        let groups = line("Groups:")?.split_whitespace().map(str::parse).collect::<Result<_, _>>();
+        let capabilities = u64::from_str_radix(line("CapEff:")?.trim(), 16).ok()?;
+        let mask = u32::from_str_radix(line("Umask:")?.trim(), 8).ok()?;
+        let (user, group) = (last("Uid:")?, last("Gid:")?);
+        Some((Self { user, group, groups: groups.ok()?, capabilities }, mask))
+    }
+
+    fn of(thread: &str) -> io::Result<(Self, u32)> {
+        let status = fs::read_to_string(format!("/proc/{thread}/status"))?;
+        Ok(Self::read(&status).ok_or(io::ErrorKind::InvalidData)?)
+    }
+
+    /// Gives this thread these, of those that it has.
+    fn take(&self) -> Result<(), Errno> {
+        set_keep_capabilities(true)?;
+        let groups: Vec<Gid> = self.groups.iter().map(|group| Gid::from_raw(*group)).collect();
+        set_thread_groups(&groups)?;
+        let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
+        set_thread_res_gid(group, group, group)?;
+        set_thread_res_uid(user, user, user)?;
+        let kept =
+            capabilities(None)?.permitted & CapabilitySet::from_bits_retain(self.capabilities);
+        let none = CapabilitySet::empty();
+        set_capabilities(
+            None,
+            CapabilitySets { effective: kept, permitted: kept, inheritable: none },
+        )
+    }
+}
+
+/// A program's rights, as far as they are others than those of ipcperf.
+#[derive(Debug)]
+pub(super) struct ProgramRights {
+    credentials: Option<Credentials>,
+    root: Option<OwnedFd>,
+    folder: OwnedFd,
+    umask: u32,
+}
+
+impl ProgramRights {
+    /// Those of the thread that calls.
+    pub(super) fn of(call: &PendingCall) -> io::Result<Self> {
+        let thread = call.thread.to_string();
+        let open = |name: &str| {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            rustix::fs::open(format!("/proc/{thread}/{name}"), flags, Mode::empty())
+        };
+        let (mut theirs, umask) = Credentials::of(&thread)?;
+        let (own, _) = Credentials::of("thread-self")?;
+        let namespace = |thread: &str| fs::read_link(format!("/proc/{thread}/ns/user")).ok();
+        if namespace(&thread) != namespace("thread-self") {
+            // Its capabilities are within a user namespace of its own.
+            theirs.capabilities = 0;
+        }
+        let root = open("root")?;
+        let [its, ours] = [rustix::fs::fstat(&root)?, rustix::fs::stat("/")?];
+        let is_ours = (its.st_dev, its.st_ino) == (ours.st_dev, ours.st_ino);
+        Ok(Self {
+            credentials: Some(theirs).filter(|theirs| *theirs != own),
+            root: Some(root).filter(|_| !is_ours),
+            folder: open("cwd")?,
+            umask,
+        })
+    }
+
+    /// Whether ipcperf reaches the same files with the same rights.
+    pub(super) fn are_ours(&self) -> bool {
+        self.credentials.is_none() && self.root.is_none()
+    }
+
+    /// Acts with them, in a thread that ends with it. Paths are the program's.
+    pub(super) fn act<T: Send>(
+        &self,
+        act: impl FnOnce() -> Result<T, Errno> + Send,
+    ) -> Result<T, Errno> {
+        let with_rights = || {
+            // SAFETY: takes a number. Root, working directory and umask are from here on those of this thread; its table of
+            // descriptors stays that of all.
+            unsafe { unshare_unsafe(UnshareFlags::FS) }?;
+            if let Some(root) = &self.root {
+                fchdir(root)?;
+                chroot(".")?;
+            }
+            fchdir(&self.folder)?;
+            umask(Mode::from_raw_mode(self.umask));
+            if let Some(credentials) = &self.credentials {
+                credentials.take()?;
+            }
+            act()
+        };
+        std::thread::scope(|scope| scope.spawn(with_rights).join()).unwrap_or(Err(Errno::IO))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_has_the_rights_of_a_thread() {
+        let status = "Name:\tes\nUmask:\t0177\nUid:\t0\t65534\t0\t65534\nGid:\t1\t2\t3\t4\n\
+                      Groups:\t27 100 \nCapEff:\t0000000000000400\n";
+        let (found, umask) = Credentials::read(status).expect("all of it");
+        let wanted =
+            Credentials { user: 65534, group: 4, groups: vec![27, 100], capabilities: 1024 };
+        assert_eq!((found, umask), (wanted, 0o177));
+        assert!(Credentials::read("Uid:\t0\t0\t0\n").is_none());
+        let (own, _) = Credentials::of("thread-self").expect("our own");
+        assert_eq!(Credentials::of("thread-self").expect("again").0, own);
+    }
+}
