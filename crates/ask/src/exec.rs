@@ -2,12 +2,14 @@
 
 use crate::args::RunArgs;
 use crate::experiment;
+use crate::work::work;
 use ipcperf_core::result::Plan;
 use ipcperf_engine::exec::{self, PipelinePlan, Settings};
 use ipcperf_kit::args::OutputArgs;
 use ipcperf_kit::command::Context;
 use ipcperf_kit::error::Stop;
 use ipcperf_kit::gates::Gates;
+use ipcperf_kit::work::Work;
 use ipcperf_kit::{external, measure, request};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -25,15 +27,16 @@ pub(crate) fn run(
     if let Some(reason) = plans.iter().find_map(external::missing) {
         return Err(Stop::usage(format!("--exec: {reason}")));
     }
-    if args.plan.dry_run {
-        return print(context, &plans, &settings, &args.output);
-    }
     let plan = Plan { command: "run".into(), rounds, ..Plan::default() };
-    let shown = experiment::Shown { context, args: &args.output, raw: None, gates };
+    let asked = work(&plan, plans.iter().map(|one| one.id().into()), false);
+    if args.plan.dry_run {
+        return print(context, &plans, &settings, &args.output, &asked);
+    }
+    let shown = experiment::Shown { context, args: &args.output, raw: None, gates, asked };
     let run = experiment::record(
         plan,
         settings.seed,
-        &shown,
+        shown,
         |interrupts, progress| exec::run(plans, &settings, Some(interrupts), progress),
         |_| (),
     );
@@ -96,6 +99,7 @@ fn print(
     plans: &[PipelinePlan],
     settings: &Settings,
     args: &OutputArgs,
+    asked: &Work,
 ) -> Result<ExitCode, Stop> {
     let amount = format!(
         "{} x {} of at most {} s, seed {}",
@@ -105,5 +109,5 @@ fn print(
         settings.seed,
     );
     let lines = plans.iter().map(|plan| format!("  {}", plan.id()));
-    measure::dry_run(context.commands, "run", &amount, args, lines)
+    measure::dry_run(context.commands, asked, &amount, args, lines)
 }

@@ -5,7 +5,8 @@ use crate::questions;
 use crate::questions::SLICE_OVERHEAD;
 use crate::raw::Raw;
 use crate::results::document::ResultDocument;
-use ipcperf_core::result::{Cell, CellKey, Plan, Requirements, ResultSet, Status};
+use crate::work::work;
+use ipcperf_core::result::{Cell, CellKey, Crossover, Plan, Requirements, ResultSet, Status};
 use ipcperf_core::{OptionSet, PayloadFile, findings, units};
 use ipcperf_engine::plan::{CellPlan, Family};
 use ipcperf_engine::run::{self, Counts, Settings, Staging};
@@ -19,6 +20,7 @@ use ipcperf_kit::gates::Gates;
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::progress::ProgressLine;
 use ipcperf_kit::reading::cast_box;
+use ipcperf_kit::work::Work;
 use ipcperf_kit::{measure, output, reading, request};
 use ipcperf_render::text::{counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
@@ -79,6 +81,8 @@ pub(crate) struct Experiment {
     pub(crate) requirements: Option<Requirements>,
     /// Arms that differ by no more than this share are as fast as each other; `None` unless it was typed.
     pub(crate) margin: Option<f64>,
+    /// The search that adds cells, if it is one.
+    pub(crate) crossover: Option<Crossover>,
     /// The file that every operation is written to, if there is one.
     pub(crate) raw: Option<PathBuf>,
     /// How they are measured in stages; `None`: all of them in every round.
@@ -91,8 +95,8 @@ const LISTED: usize = 40;
 impl Experiment {
     /// All cells in every round, with nothing else asked for.
     pub(crate) fn new(command: &'static str, cells: Vec<CellPlan>, settings: Settings) -> Self {
-        let (requirements, margin, raw, staging) = (None, None, None, None);
-        Self { command, cells, settings, requirements, margin, raw, staging }
+        let (requirements, margin, crossover, raw, staging) = (None, None, None, None, None);
+        Self { command, cells, settings, requirements, margin, crossover, raw, staging }
     }
 
     /// How many cells can run here.
@@ -212,7 +216,7 @@ impl Experiment {
         let is_whole = args.look.verbose || self.cells.len() <= LISTED;
         let cells = if is_whole { self.listed() } else { self.summed_up() };
         let lines = stages.chain(raw).chain(contents).chain(cells);
-        measure::dry_run(context.commands, self.command, &amount, args, lines)?;
+        measure::dry_run(context.commands, &self.work(&self.plan()), &amount, args, lines)?;
         Ok(match self.runnable() {
             0 => Code::NothingRan.into(),
             _ => ExitCode::SUCCESS,
@@ -306,6 +310,21 @@ impl Experiment {
         kinds.chain(reasons).chain(["Every cell by its name: -v".to_owned()]).collect()
     }
 
+    /// The plan as the document has it.
+    pub(crate) fn plan(&self) -> Plan {
+        Plan {
+            requirements: self.requirements.clone(),
+            margin: self.margin,
+            crossover: self.crossover.clone(),
+            ..plan(self.command, self.runnable(), &self.settings, self.expected())
+        }
+    }
+
+    /// What it is asked to measure.
+    pub(crate) fn work(&self, plan: &Plan) -> Work {
+        work(plan, self.cells.iter().map(|cell| cell.id.clone()), self.staging.is_some())
+    }
+
     /// Measures all of it; how the program ends, and what came out.
     pub(crate) fn carry_out(
         self,
@@ -313,11 +332,11 @@ impl Experiment {
         args: &OutputArgs,
         gates: &Gates,
     ) -> Result<(ExitCode, ResultSet), Stop> {
-        let plan = plan(self.command, self.runnable(), &self.settings, self.expected());
-        let Self { cells, settings, requirements, margin, raw, staging, .. } = self;
-        let plan = Plan { requirements, margin, ..plan };
+        let plan = self.plan();
+        let asked = self.work(&plan);
+        let Self { cells, settings, raw, staging, .. } = self;
         let raw = raw.as_deref();
-        let shown = Shown { context, args, raw, gates };
+        let shown = Shown { context, args, raw, gates, asked };
         // In stages the reference is chosen before the rounds that count; otherwise it is the fittest, whatever its figures.
         let is_compared = staging.is_none() && ["run", "survey"].contains(&self.command);
         let planned = if is_compared { cells.clone() } else { Vec::new() };
@@ -326,7 +345,7 @@ impl Experiment {
         record(
             plan,
             settings.seed,
-            &shown,
+            shown,
             |interrupts, progress| match &staging {
                 Some(staging) => {
                     run::in_stages(cells, staging, &settings, Some(interrupts), progress)
@@ -383,20 +402,22 @@ pub(crate) struct Shown<'a> {
     /// The file that every operation is written to, if there is one.
     pub(crate) raw: Option<&'a Path>,
     pub(crate) gates: &'a Gates,
+    /// What is to be measured.
+    pub(crate) asked: Work,
 }
 
 /// Measures, writes the document, to which `amend` may add, and shows the result.
 pub(crate) fn record(
     plan: Plan,
     seed: u64,
-    shown: &Shown<'_>,
+    shown: Shown<'_>,
     measured: impl FnOnce(&Interrupts, &mut dyn FnMut(run::Progress<'_>)) -> io::Result<run::Findings>,
     amend: impl FnOnce(&mut ResultSet),
 ) -> Result<(ExitCode, ResultSet), Stop> {
-    let Shown { context, args, raw, gates } = *shown;
+    let Shown { context, args, raw, gates, asked } = shown;
     let format = output::format(&args.look)?;
     let origin = args.label.origin()?;
-    let done = reading::done(context.commands, &plan.command, args)?;
+    let done = reading::done(context.commands, &asked, args)?;
     if let Some(ResultDocument(set)) = done.and_then(cast_box).map(|document| *document) {
         let code = verdict(&set).or(gates.check(&set)).map_or(ExitCode::SUCCESS, ExitCode::from);
         return Ok((code, set));

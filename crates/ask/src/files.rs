@@ -4,6 +4,8 @@ use ipcperf_kit::command::Command;
 use ipcperf_kit::error::{Code, Stop, note};
 use ipcperf_kit::reading::{is_stdin, text_of};
 use ipcperf_kit::{output, reading};
+use ipcperf_sys::file::is_open_file;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,18 +24,23 @@ pub(crate) struct FilesArgs {
 
 impl FilesArgs {
     /// Every file that was named, that lies in a named folder, or that the list names.
-    pub(crate) fn list(&self) -> Result<Vec<PathBuf>, Stop> {
+    pub(crate) fn list(&self) -> Result<Listed, Stop> {
         let Self { files, files_from } = self;
         let named = files.iter().chain(files_from);
         if named.filter(|file| is_stdin(file)).count() > 1 {
             return Err(Stop::usage("'-' is named twice, and standard input is read once"));
         }
-        let list = files_from.as_deref().map(text_of).transpose()?.unwrap_or_default();
+        let list = files_from.as_deref().map(list_of).transpose()?.unwrap_or_default();
         let listed = list.lines().filter(|line| !line.is_empty()).map(PathBuf::from);
-        let mut all = Vec::new();
-        for path in files.iter().cloned().chain(listed) {
+        let (mut all, mut others) = (Vec::new(), Vec::new());
+        // What is named itself is read whatever it is: a pipe of the shell, for example.
+        let named = files.iter().cloned().map(|path| (path, true));
+        for (path, is_named) in named.chain(listed.map(|path| (path, false))) {
             if !path.is_dir() {
-                all.push(path);
+                match special(&path).filter(|_| !is_named) {
+                    None => all.push(path),
+                    Some(what) => others.push(cannot_read(&path, what)),
+                }
                 continue;
             }
             let shown = path.display();
@@ -44,26 +51,82 @@ impl FilesArgs {
             let mut found: Vec<PathBuf> = names.filter(|name| is_json(name)).collect();
             if found.is_empty() {
                 // The error comes when it is read.
-                found.push(path);
+                all.push(path);
+                continue;
             }
             found.sort();
-            all.append(&mut found);
+            for path in found {
+                match special(&path) {
+                    None => all.push(path),
+                    Some(what) => others.push(cannot_read(&path, what)),
+                }
+            }
         }
         match all.as_slice() {
+            [] if !others.is_empty() => Err(none_is_a_result(others.len(), &named_of(others))),
             [] => Err(Stop::usage("--files-from names no file")),
             [folder] if folder.is_dir() => Err(Stop::usage(no_file_in(folder))),
-            _ => Ok(all),
+            _ => Ok(Listed { files: all, others }),
         }
     }
+}
+
+/// Files that are to be read.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) files: Vec<PathBuf>,
+    /// Why others, in a folder or a list, are not even opened.
+    pub(crate) others: Vec<String>,
+}
+
+impl Listed {
+    /// Says what was left out where all other files were read; the exit code is 4 if anything was.
+    pub(crate) fn end(self, code: ExitCode) -> ExitCode {
+        if self.others.is_empty() {
+            return code;
+        }
+        left_out(self.others.len(), self.files.len() + self.others.len(), &named_of(self.others));
+        Code::Incomparable.into()
+    }
+}
+
+/// The text of a list of files. A pipe of the shell is one; a FIFO in a folder is not, since nobody may ever write to it.
+fn list_of(path: &Path) -> Result<String, Stop> {
+    match special(path).filter(|_| !is_stdin(path) && !is_open_file(path)) {
+        None => text_of(path),
+        Some(what) => {
+            let why = cannot_read(path, what);
+            Err(Stop::usage(format!("--files-from: {why}; '-' reads standard input")))
+        }
+    }
+}
+
+/// What an existing file is that is neither regular nor a folder. Reading it may wait forever, and opening a device may do
+/// something.
+fn special(path: &Path) -> Option<&'static str> {
+    let kind = path.metadata().ok()?.file_type();
+    if kind.is_fifo() {
+        Some("it is a FIFO")
+    } else if kind.is_char_device() || kind.is_block_device() {
+        Some("it is a device")
+    } else if kind.is_socket() {
+        Some("it is a socket")
+    } else {
+        None
+    }
+}
+
+fn cannot_read(path: &Path, why: &str) -> String {
+    format!("cannot read '{}': {why}", output::without_home(&path.display().to_string()))
 }
 
 fn no_file_in(folder: &Path) -> String {
     format!("no .json file in '{}'", folder.display())
 }
 
-/// Whether a folder stands for this file. A FIFO is left out, because reading one may wait forever.
+/// Whether a folder stands for this file; not for the folders in it.
 fn is_json(path: &Path) -> bool {
-    path.is_file() && path.extension().is_some_and(|extension| extension == "json")
+    !path.is_dir() && path.extension().is_some_and(|extension| extension == "json")
 }
 
 /// How many files that are not results are named at most.
@@ -84,9 +147,10 @@ pub(crate) struct FilesRead<'a> {
 }
 
 impl<'a> FilesRead<'a> {
-    /// Nothing yet.
-    pub(crate) const fn new(commands: &'a [Command]) -> Self {
-        Self { commands, count: 0, others: Vec::new(), is_lossy: false }
+    /// Nothing yet but what is not opened.
+    pub(crate) fn new(commands: &'a [Command], others: Vec<String>) -> Self {
+        let is_lossy = !others.is_empty();
+        Self { commands, count: 0, others, is_lossy }
     }
 
     /// What is read of a file, by its name.
@@ -125,19 +189,33 @@ impl<'a> FilesRead<'a> {
     }
 
     /// Says what was left out; the exit code is 4 if something cannot be read.
-    pub(crate) fn end(mut self) -> Result<ExitCode, Stop> {
+    pub(crate) fn end(self) -> Result<ExitCode, Stop> {
         let others = self.others.len();
         let all = self.count + others;
-        self.others.truncate(NAMED);
-        self.others.extend((others > NAMED).then(|| format!("{} more", others - NAMED)));
-        let names = self.others.join(", ");
+        let names = named_of(self.others);
         if self.count == 0 {
-            return Err(Stop::usage(format!("none of {all} files is a result: {names}")));
+            return Err(none_is_a_result(all, &names));
         }
         if others > 0 {
-            let is = if others == 1 { "is not a result" } else { "are not results" };
-            note(&format!("Left out: {others} of {all} files {is}: {names}"));
+            left_out(others, all, &names);
         }
         Ok(if self.is_lossy { Code::Incomparable.into() } else { ExitCode::SUCCESS })
     }
+}
+
+/// The first of them, and how many more there are.
+fn named_of(mut others: Vec<String>) -> String {
+    let more = others.len().saturating_sub(NAMED);
+    others.truncate(NAMED);
+    others.extend((more > 0).then(|| format!("{more} more")));
+    others.join(", ")
+}
+
+fn none_is_a_result(all: usize, names: &str) -> Stop {
+    Stop::usage(format!("none of {all} files is a result: {names}"))
+}
+
+fn left_out(others: usize, all: usize, names: &str) {
+    let is = if others == 1 { "is not a result" } else { "are not results" };
+    note(&format!("Left out: {others} of {all} files {is}: {names}"));
 }

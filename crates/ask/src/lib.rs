@@ -32,6 +32,7 @@ mod survey;
 #[cfg(test)]
 mod testing;
 mod trend;
+mod work;
 
 pub use compare::screen::{ComparisonDocument, before_and_after, comparison};
 pub use manual::with_words;

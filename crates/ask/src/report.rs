@@ -2,7 +2,7 @@
 
 use crate::args::OnlyArgs;
 use crate::compare::screen::before_and_after;
-use crate::files::{FilesArgs, FilesRead};
+use crate::files::{FilesArgs, FilesRead, Listed};
 use crate::only;
 use crate::results::csv::Rows;
 use crate::results::document::ResultDocument;
@@ -78,9 +78,9 @@ Several results are shown one after another; as csv they make one table, and as 
 
 fn run(context: &Context<'_>, args: &ReportArgs) -> Result<ExitCode, Stop> {
     let format = output::format_of(&args.look, args.output.as_deref())?;
-    let files = args.files.list()?;
+    let listed = args.files.list()?;
     if let Some(target) = &args.output {
-        output::spares(target, &files)?;
+        output::spares(target, &listed.files)?;
     }
     match args.only.top {
         Some(0) => return Err(Stop::usage("--top must be at least 1")),
@@ -91,24 +91,26 @@ fn run(context: &Context<'_>, args: &ReportArgs) -> Result<ExitCode, Stop> {
         }
         _ => {}
     }
-    let file = match files.as_slice() {
+    let file = match listed.files.as_slice() {
         [file] if args.rows.is_none() => file,
         [before, after] if format.is_browsed() && args.rows.is_none() => {
-            return both(context, args, [before, after], format);
+            let code = both(context, args, [before, after], format)?;
+            return Ok(listed.end(code));
         }
         _ if format == Format::Table && args.rows.is_none() => {
             return match args.plots {
                 Some(_) => Err(no_figures()),
-                None => all(context, args, &files, format),
+                None => all(context, args, listed, format),
             };
         }
-        _ => return rows(context, args, &files, format),
+        _ => return rows(context, args, listed, format),
     };
     let document =
         reading::read(context.commands, &text_of(file)?).map_err(|error| refused(file, &error))?;
     let show = Chosen { context, args, format, style: table_style(args) };
     let document = show.chosen(document)?;
-    output::put(args.output.as_deref(), |out| show.write(&*document, out))
+    let code = output::put(args.output.as_deref(), |out| show.write(&*document, out))?;
+    Ok(listed.end(code))
 }
 
 fn table_style(args: &ReportArgs) -> Style {
@@ -164,9 +166,10 @@ fn no_figures() -> Stop {
 fn streamed(
     context: &Context<'_>,
     args: &ReportArgs,
+    others: Vec<String>,
     write: impl FnOnce(&mut FilesRead<'_>, &mut dyn Write) -> Result<io::Result<()>, Stop>,
 ) -> Result<ExitCode, Stop> {
-    let mut reading = FilesRead::new(context.commands);
+    let mut reading = FilesRead::new(context.commands, others);
     let mut stopped = None;
     let put = output::put(args.output.as_deref(), |out| match write(&mut reading, out) {
         Ok(written) if reading.count > 0 => written,
@@ -187,13 +190,13 @@ fn streamed(
 fn all(
     context: &Context<'_>,
     args: &ReportArgs,
-    files: &[PathBuf],
+    Listed { files, others }: Listed,
     format: Format,
 ) -> Result<ExitCode, Stop> {
     let show = Chosen { context, args, format, style: table_style(args) };
-    streamed(context, args, |reading, out| {
+    streamed(context, args, others, |reading, out| {
         let mut before = "";
-        for path in files {
+        for path in &files {
             let read =
                 |text: &str| reading::read(context.commands, text).map_err(|why| why.to_string());
             let Some((name, document)) = reading.one(path, read) else { continue };
@@ -213,7 +216,7 @@ fn all(
 fn rows(
     context: &Context<'_>,
     args: &ReportArgs,
-    files: &[PathBuf],
+    listed: Listed,
     format: Format,
 ) -> Result<ExitCode, Stop> {
     if format != Format::Csv {
@@ -237,22 +240,24 @@ fn rows(
         only::keep(context.registry, &mut set, &args.only)?;
         Ok::<_, Stop>(set)
     };
-    if let [path] = files {
+    if let [path] = listed.files.as_slice() {
         // Of one file it is an error.
         let shown = path.display();
         let set = with_rows(read_result(path)?, args.rows);
         let set = chosen(set.map_err(|why| Stop::usage(format!("'{shown}': {why}")))?)?;
-        return output::put(args.output.as_deref(), |out| {
+        let code = output::put(args.output.as_deref(), |out| {
             rows.head(out)?;
             rows.write(&set, &request::specs(context.registry), out)
-        });
+        })?;
+        return Ok(listed.end(code));
     }
     let read = |text: &str| {
         with_rows(ipcperf_judge::load(text).map_err(|why| why.to_string())?, args.rows)
     };
-    streamed(context, args, |reading, out| {
+    let Listed { files, others } = listed;
+    streamed(context, args, others, |reading, out| {
         let mut is_begun = false;
-        for together in runs(files) {
+        for together in runs(&files) {
             let given = together.iter().filter_map(|path| reading.one(path, read)).collect();
             let (kept, told) = once(given);
             told.iter().for_each(|words| note(words));

@@ -57,9 +57,15 @@ const LABELS: &str = "IPCPERF_LABELS";
 impl LabelArgs {
     /// A new document with these labels; one that was typed holds before one of the environment.
     pub fn origin(&self) -> Result<Origin, Stop> {
+        self.origin_if(true)
+    }
+
+    /// The same where it may be that no document is written, but a text for people that has no labels: then those of the
+    /// environment are not read, because what is wrong with them concerns other commands.
+    pub fn origin_if(&self, is_written: bool) -> Result<Origin, Stop> {
         let [high, low] = [random::number(), random::number()];
         let mut origin = Origin { run_id: format!("{high:016x}{low:016x}"), ..Origin::default() };
-        let around = std::env::var_os(LABELS).unwrap_or_default();
+        let around = std::env::var_os(LABELS).filter(|_| is_written).unwrap_or_default();
         let around = around.to_string_lossy();
         for label in around.split(',').map(str::trim).filter(|label| !label.is_empty()) {
             origin.label(label).map_err(|why| Stop::usage(format!("{LABELS}: {why}")))?;

@@ -1,5 +1,6 @@
 //! What all documents can do, whatever their kind.
 
+use crate::work::Work;
 use ipcperf_core::Spec;
 use ipcperf_core::result::{Origin, ResultSet};
 use ipcperf_judge::{LoadError, is_of};
@@ -80,8 +81,14 @@ pub trait Document: Any {
     where
         Self: Sized;
 
-    /// The command whose plan it follows: `--if-done` compares it.
+    /// The command whose plan it follows.
     fn command(&self) -> &str;
+
+    /// What was measured, and how: `--if-done` compares it with what is asked for. By itself a document says its command
+    /// alone.
+    fn work(&self) -> Work {
+        Work::of(self.command())
+    }
 
     /// Which document it is.
     fn origin(&self) -> &Origin;

@@ -26,3 +26,4 @@ pub mod request;
 pub mod shell_words;
 pub mod word;
 pub mod words;
+pub mod work;

@@ -7,6 +7,7 @@ use crate::output;
 use crate::output::Target;
 use crate::reading;
 use crate::reading::shareable;
+use crate::work::Work;
 use ipcperf_core::findings;
 use ipcperf_core::result::{self, Invocation, Noise, Origin, Plan, ResultSet, Status};
 use ipcperf_engine::{RunFacts, run};
@@ -32,14 +33,14 @@ pub const WARMUP: Duration = Duration::from_millis(20);
 /// it begins is refused here as well.
 pub fn dry_run(
     commands: &[Command],
-    command: &str,
+    asked: &Work,
     amount: &str,
     args: &OutputArgs,
     arms: impl IntoIterator<Item = String>,
 ) -> Result<ExitCode, Stop> {
     output::format(&args.look)?;
     args.label.origin()?;
-    if reading::done(commands, command, args)?.is_some() {
+    if reading::done(commands, asked, args)?.is_some() {
         return Ok(ExitCode::SUCCESS);
     }
     let head = format!("{amount}, result: {}", Target::planned(args.output.as_deref())?);

@@ -5,6 +5,7 @@ use crate::command::{Command, documents};
 use crate::document::Document;
 use crate::error::{Stop, note};
 use crate::output;
+use crate::work::Work;
 use ipcperf_core::result::ResultSet;
 use ipcperf_judge::{LoadError, Recorded, Repeatable, beside, is_of};
 use serde::Serialize;
@@ -111,14 +112,14 @@ pub fn cast_mut<D: Document>(document: &mut dyn Document) -> Option<&mut D> {
     (document as &mut dyn Any).downcast_mut()
 }
 
-/// The whole result of this command and host that `--if-done skip` finds where the result would go, and says so. An
+/// The whole result of this work and host that `--if-done skip` finds where the result would go, and says so. An
 /// interrupted or damaged one is measured again.
 ///
 /// # Errors
-/// No file was named, or it holds another command's or another host's result, which is not overwritten either.
+/// No file was named, or it holds a result of other work or of another host, which is not overwritten either.
 pub fn done(
     commands: &[Command],
-    command: &str,
+    asked: &Work,
     args: &OutputArgs,
 ) -> Result<Option<Box<dyn Document>>, Stop> {
     let Some(IfDone::Skip) = args.if_done else { return Ok(None) };
@@ -127,13 +128,12 @@ pub fn done(
     };
     let document = if path.is_file() { read(commands, &text_of(path)?).ok() } else { None };
     let Some(document) = document else { return Ok(None) };
-    let of = document.command();
     let shown = path.display();
     let in_the_way = |what: String| {
         Err(Stop::usage(format!("--if-done: '{shown}' is a result {what}; name another file")))
     };
-    if of != command {
-        return in_the_way(format!("of '{of}', not of '{command}'"));
+    if let Some(what) = document.work().differs(asked) {
+        return in_the_way(what);
     }
     let ours = args.label.origin()?;
     if let Some((other, host)) = document.origin().host().zip(ours.host()).filter(|(a, b)| a != b) {

@@ -180,6 +180,11 @@ pub struct Replication {
     pub studies: Vec<StudyResult>,
 }
 
+/// How much of a study was asked for, in words of its own, by which two runs of it can be told apart.
+pub(crate) fn amount(name: &str, scale: Scale, rounds: u64) -> [String; 2] {
+    [format!("{name} at scale {scale}"), format!("{name} in {rounds} rounds")]
+}
+
 /// One study.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

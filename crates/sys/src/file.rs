@@ -292,6 +292,12 @@ pub fn regular(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, u64::try_from(facts.st_size).unwrap_or(0)))
 }
 
+/// Whether a path leads to a file that this process has open: `/dev/stdin`, `/dev/fd/63` of a pipe that a shell makes.
+#[must_use]
+pub fn is_open_file(path: &Path) -> bool {
+    directory::find(path).is_ok_and(|place| place.is_open_file)
+}
+
 /// A file in memory that no path leads to; it goes with its last descriptor.
 ///
 /// # Errors

@@ -21,6 +21,7 @@ use ipcperf_kit::error::{Stop, note, unknown};
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::reading::{recorded, same};
 use ipcperf_kit::{gates, output, reading, request};
+use ipcperf_render::Format;
 use ipcperf_stats::MARGIN;
 use ipcperf_sys::file::regular;
 use std::io::Read;
@@ -62,7 +63,8 @@ fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
         adjustment: if args.explore { Adjustment::BenjaminiHochberg } else { Adjustment::Holm },
     };
     let gates = gates::slower(&args.fail_on)?;
-    let origin = args.label.origin()?;
+    let is_written = args.output.is_some() || format == Format::Json;
+    let origin = args.label.origin_if(is_written)?;
     let target = match args.output.as_deref() {
         Some(path) => Some(Target::choose(Some(path), &jiff::Timestamp::now())?),
         None => None,

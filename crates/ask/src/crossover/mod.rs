@@ -104,7 +104,10 @@ pub(crate) fn run(
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
     let margin = args.margin.share()?;
-    let experiment = Experiment { margin, raw, ..Experiment::new("run", cells, settings) };
+    let [a, b] = names;
+    let crossover = Some(Crossover { a, b, over: axis, most_points });
+    let experiment =
+        Experiment { margin, raw, crossover, ..Experiment::new("run", cells, settings) };
     if args.plan.dry_run {
         return experiment.print(context, &args.output);
     }
@@ -119,13 +122,9 @@ pub(crate) fn run(
             longest.as_secs_f64().max(1.0),
         ));
     }
-    let Experiment { command, cells, settings, raw, .. } = experiment;
-    let [a, b] = names;
-    let plan = Plan {
-        crossover: Some(Crossover { a, b, over: axis, most_points }),
-        margin,
-        ..experiment::plan(command, runnable, &settings, longest)
-    };
+    let plan = Plan { expected_s: longest.as_secs_f64(), ..experiment.plan() };
+    let asked = experiment.work(&plan);
+    let Experiment { cells, settings, raw, .. } = experiment;
     let (began, mut steps) = (Instant::now(), 0);
     let mut next = |cells: &[CellRun], ns_per_tick: f64| {
         steps += 1;
@@ -136,11 +135,12 @@ pub(crate) fn run(
         let cells = next_point(&looked, |at| rounded(axis, at)).map(|at| search.cells(at));
         cells.and_then(Result::ok).map(Vec::from).unwrap_or_default()
     };
-    let shown = experiment::Shown { context, args: &args.output, raw: raw.as_deref(), gates };
+    let shown =
+        experiment::Shown { context, args: &args.output, raw: raw.as_deref(), gates, asked };
     let run = experiment::record(
         plan,
         settings.seed,
-        &shown,
+        shown,
         |interrupts, progress| run::search(cells, &settings, Some(interrupts), progress, &mut next),
         |_| (),
     );

@@ -9,6 +9,7 @@ use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
 use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_kit::error::Stop;
 use ipcperf_kit::{measure, output};
+use ipcperf_render::Format;
 use std::process::ExitCode;
 
 #[derive(Clone, Debug, clap::Args)]
@@ -37,9 +38,9 @@ impl CommandArgs for DoctorArgs {
 fn run(args: &DoctorArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let interrupts = measure::interrupts()?;
-    let examination =
-        doctor::examine(args.label.origin()?, ipcperf_kit::build::tool(), Some(&interrupts))
-            .map_err(|error| Stop::internal(format!("cannot examine: {error}")))?;
+    let origin = args.label.origin_if(format == Format::Json)?;
+    let examination = doctor::examine(origin, ipcperf_kit::build::tool(), Some(&interrupts))
+        .map_err(|error| Stop::internal(format!("cannot examine: {error}")))?;
     let examination = examination
         .ok_or_else(|| Stop::interrupted("interrupted before everything was looked at"))?;
     let style = output::style(&args.look, false);

@@ -98,7 +98,7 @@ impl CommandArgs for ListArgs {
 
 fn list(registry: &Registry, args: &ListArgs) -> Result<ExitCode, Stop> {
     let format = if args.json { Format::Json } else { output::format(&args.look)? };
-    let origin = args.label.origin()?;
+    let origin = args.label.origin_if(format == Format::Json)?;
     let families: Vec<Family> = words(&args.family, "'ipcperf list -h' shows the families")?;
     let wanted: Vec<Capability> = words(&args.can, "'ipcperf list -h' shows the capabilities")?;
     let is_wanted = |entry: &&Entry| {
@@ -141,7 +141,7 @@ fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> 
     let row = tried(&entry, &options)?;
     let style = output::style(&args.look, false);
     let format = output::format(&args.look)?;
-    let origin = LabelArgs::default().origin()?;
+    let origin = LabelArgs::default().origin_if(format == Format::Json)?;
     output::put(None, |out| match format.is_for_people() {
         true => crate::list::describe::describe(&row, format, &style, out),
         false => crate::list::table::list(&[row], &origin, format, &style, out),

@@ -5,9 +5,11 @@ use crate::results::chapters::{Chapter, Row as Ranked, chapters, keep_top, label
 use crate::results::pictures::{Anchors, cells, charts};
 use crate::results::sentence::sentences;
 use crate::results::{bars, calls, csv, json, machine, pipelines, table};
+use crate::work::of_result;
 use ipcperf_core::result::{Origin, ResultSet, SCHEMA, Stage};
 use ipcperf_judge::{LoadError, MetricKind, Relation, beside, figures, percent};
 use ipcperf_kit::document::{Document, Show, interrupted_after};
+use ipcperf_kit::work::Work;
 use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Layout, Line, Row, Section, Table, Tone};
 use ipcperf_render::{Format, Style, text};
 use std::io::{self, Write};
@@ -51,6 +53,10 @@ impl Document for ResultDocument {
 
     fn command(&self) -> &str {
         &self.0.invocation.plan.command
+    }
+
+    fn work(&self) -> Work {
+        of_result(&self.0)
     }
 
     fn origin(&self) -> &Origin {

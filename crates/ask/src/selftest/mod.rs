@@ -24,6 +24,7 @@ use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_kit::error::{Code, Stop, note, unknown};
 use ipcperf_kit::output;
 use ipcperf_kit::progress::ProgressLine;
+use ipcperf_render::Format;
 use stage::{Halt, Stage};
 use std::cell::OnceCell;
 use std::process::ExitCode;
@@ -139,7 +140,7 @@ impl CommandArgs for SelftestArgs {
 fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let checks = chosen(args.only.as_deref())?;
-    let origin = args.label.origin()?;
+    let origin = args.label.origin_if(format == Format::Json)?;
     let interrupts = ipcperf_kit::measure::interrupts()?;
     let stage = Stage {
         registry,

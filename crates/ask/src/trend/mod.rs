@@ -3,7 +3,7 @@
 pub(crate) mod screen;
 
 use crate::compare::arm;
-use crate::files::{FilesArgs, FilesRead};
+use crate::files::{FilesArgs, FilesRead, Listed};
 use crate::trend::screen::{CellFigure, CellFigures, DatedResult, Trend, figures_of, trend};
 use ipcperf_engine::registry::Registry;
 use ipcperf_kit::args::LookArgs;
@@ -50,16 +50,17 @@ that only the screen of a survey has measured.";
 fn run(context: &Context<'_>, args: &TrendArgs) -> Result<ExitCode, Stop> {
     let file = args.output.as_deref();
     let format = output::format_of(&args.look, file)?;
-    let files = args.files.list()?;
+    let listed = args.files.list()?;
     if let Some(file) = file {
-        output::spares(file, &files)?;
+        output::spares(file, &listed.files)?;
     }
-    let (mut documents, code) = match files.as_slice() {
+    let (mut documents, code) = match listed.files.as_slice() {
         [file] => {
             let name = output::without_home(&file.display().to_string());
-            (vec![figures_of(name, &reading::read_result(file)?)], ExitCode::SUCCESS)
+            let one = figures_of(name, &reading::read_result(file)?);
+            (vec![one], listed.end(ExitCode::SUCCESS))
         }
-        files => read(context, files)?,
+        _ => read(context, listed)?,
     };
     documents.sort_by(|(a, _), (b, _)| a.started_utc.cmp(&b.started_utc));
     let cells = cells(context.registry, &args.cell, &documents)?;
@@ -74,9 +75,9 @@ fn run(context: &Context<'_>, args: &TrendArgs) -> Result<ExitCode, Stop> {
 /// What the results among several files say, and how the program ends if some are none.
 fn read(
     context: &Context<'_>,
-    files: &[PathBuf],
+    Listed { files, others }: Listed,
 ) -> Result<(Vec<(DatedResult, CellFigures)>, ExitCode), Stop> {
-    let mut reading = FilesRead::new(context.commands);
+    let mut reading = FilesRead::new(context.commands, others);
     let load = |text: &str| reading::load(text).map_err(|why| why.to_string());
     let sets = files.iter().filter_map(|file| reading.one(file, load));
     let documents = sets.map(|(name, set)| figures_of(name, &set)).collect();

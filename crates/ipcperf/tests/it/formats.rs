@@ -3,6 +3,8 @@
 use crate::common::{Sandbox, cells, rounds, valid, words};
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::symlink;
+use std::process::Command;
 
 const FORMATS: [&str; 5] = ["table", "markdown", "csv", "json", "ndjson"];
 
@@ -572,6 +574,61 @@ fn a_folder_and_a_list_stand_for_their_files() {
     sandbox.refuses(&["report", "none"], "no .json file in 'none'");
     fs::write(sandbox.home().join("empty"), "\n").expect("written");
     sandbox.refuses(&["report", "--files-from", "empty"], "--files-from names no file");
+}
+
+/// Reading a FIFO would wait for a writer that may never come, and a link without a target was left out unnamed.
+#[test]
+fn what_is_no_file_in_a_folder_or_a_list_is_named_and_never_opened() {
+    let sandbox = Sandbox::new();
+    let folder = sandbox.home().join("fleet");
+    fs::create_dir_all(folder.join("folder.json")).expect("a folder");
+    fs::write(folder.join("a.json"), include_str!("fixtures/result-1.0.json")).expect("written");
+    for name in ["fleet/fifo.json", "fifo"] {
+        let made = Command::new("mkfifo").arg(sandbox.home().join(name)).status();
+        assert!(made.expect("mkfifo").success());
+    }
+    symlink("nowhere", folder.join("link.json")).expect("a link");
+    symlink("/dev/zero", folder.join("zero.json")).expect("a link");
+    for (words, count) in [
+        (&["report", "fleet", "--format", "csv"][..], 4),
+        (&["report", "fleet"], 4),
+        (&["trend", "fleet"], 4),
+    ] {
+        let ended = sandbox.run(words);
+        assert_eq!(ended.status.code(), Some(4), "{words:?} {ended:?}");
+        assert_ne!(ended.stdout, "", "{words:?}");
+        for told in [
+            &format!("Left out: 3 of {count} files are not results"),
+            "'fleet/fifo.json': it is a FIFO",
+            "'fleet/zero.json': it is a device",
+            "'fleet/link.json': No such file",
+        ] {
+            assert!(ended.stderr.contains(told), "{words:?} {}", ended.stderr);
+        }
+    }
+    sandbox.refuses(
+        &["report", "--files-from", "fifo"],
+        "--files-from: cannot read 'fifo': it is a FIFO",
+    );
+    sandbox.refuses(
+        &["report", "--files-from", "/dev/zero"],
+        "cannot read '/dev/zero': it is a device",
+    );
+    fs::write(sandbox.home().join("list"), "fifo\n").expect("written");
+    sandbox.refuses(&["report", "--files-from", "list"], "cannot read 'fifo': it is a FIFO");
+    fs::write(sandbox.home().join("list"), "fleet/a.json\nfifo\n").expect("written");
+    for more in [&[][..], &["--format", "csv"]] {
+        let ended = sandbox.run(&[&["report", "--files-from", "list"], more].concat());
+        assert_eq!(ended.status.code(), Some(4), "{ended:?}");
+        let told = "Left out: 1 of 2 files is not a result: cannot read 'fifo': it is a FIFO";
+        assert!(ended.stderr.contains(told) && !ended.stdout.is_empty(), "{ended:?}");
+    }
+    // What a shell opens for the program has a writer.
+    let command = "exec \"$0\" report --files-from <(echo fleet/a.json)";
+    let mut bash = Command::new("bash");
+    bash.args(["-c", command, env!("CARGO_BIN_EXE_ipcperf")]);
+    let ended = sandbox.spawn(sandbox.surround(bash, &[])).end();
+    assert_eq!(ended.status.code(), Some(0), "{ended:?}");
 }
 
 /// It said nothing of what the run would come to.

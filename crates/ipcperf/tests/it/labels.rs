@@ -1,7 +1,9 @@
 //! Which document is which, and what its user says of it.
 
-use crate::common::Sandbox;
+use crate::common::{Ended, Sandbox};
 use serde_json::{Value, json};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::process::Command;
 
 /// What a command prints as JSON, with these labels in its environment. Whether its figures hold is not asked here.
 fn document(sandbox: &Sandbox, words: &[&str], around: &str) -> Value {
@@ -67,11 +69,83 @@ fn what_is_no_label_is_refused_before_anything_is_measured() {
             sandbox.refuses(&[&planned[..], &["--dry-run", "--label", label]].concat(), told);
         }
     }
-    let mut command = sandbox.command(&["list", "--no-probe"]);
-    command.env("IPCPERF_LABELS", "host=n1,job");
-    let ended = sandbox.spawn(command).end();
-    assert_eq!(ended.status.code(), Some(2));
-    assert!(ended.stderr.contains("IPCPERF_LABELS: 'job' is not a label"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_wrong_label_of_the_environment_stops_only_what_writes_it() {
+    let sandbox = Sandbox::new();
+    let run = [&["run", "-m"][..], &SHORT, &["-q", "-o", "a.json"]].concat();
+    sandbox.done(&run);
+    let with_labels = |words: &[&str]| {
+        let mut command = sandbox.command(words);
+        command.env("IPCPERF_LABELS", "host=n1,job");
+        sandbox.spawn(command).end()
+    };
+    for words in
+        ["list --no-probe", "describe pipe", "doctor", "report a.json", "compare a.json a.json"]
+    {
+        let words: Vec<&str> = words.split(' ').collect();
+        let ended = with_labels(&words);
+        assert!(!ended.stderr.contains("IPCPERF_LABELS"), "{words:?} {}", ended.stderr);
+        assert_ne!(ended.stdout, "", "{words:?} {}", ended.stderr);
+    }
+    for words in [
+        &run[..],
+        &["list", "--no-probe", "--json"],
+        &["describe", "pipe", "--format", "json"],
+        &["doctor", "--format", "json"],
+        &["compare", "a.json", "a.json", "-o", "b.json"],
+    ] {
+        let ended = with_labels(words);
+        assert_eq!(ended.status.code(), Some(2), "{words:?} {ended:?}");
+        let told = "IPCPERF_LABELS: 'job' is not a label";
+        assert!(ended.stderr.contains(told), "{words:?} {}", ended.stderr);
+    }
+}
+
+/// What a job of deploy/slurm says, where a cluster has no name and there is a label of the user.
+fn slurm_job(sandbox: &Sandbox, around: &str) -> Ended {
+    const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/slurm/ipcperf.sbatch");
+    let bin = sandbox.home().join("bin");
+    std::fs::create_dir_all(&bin).expect("a folder");
+    let srun = bin.join("srun");
+    std::fs::write(&srun, "#!/bin/sh\nshift\nexec \"$@\"\n").expect("a script");
+    std::fs::set_permissions(&srun, std::fs::Permissions::from_mode(0o755)).expect("ours");
+    let _ = symlink(env!("CARGO_BIN_EXE_ipcperf"), bin.join("ipcperf"));
+    let words = [&[SCRIPT, "run", "-m"][..], &SHORT].concat();
+    let mut command = sandbox.surround(Command::new("bash"), &words);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", bin.display())).env("SLURM_JOB_ID", "17");
+    command.env("SLURMD_NODENAME", "n1").env("SLURM_JOB_PARTITION", "all");
+    command.env("SLURM_CLUSTER_NAME", "").env("IPCPERF_LABELS", around);
+    sandbox.spawn(command).end()
+}
+
+#[test]
+fn a_job_of_slurm_leaves_out_labels_without_a_value_and_names_a_wrong_one() {
+    let sandbox = Sandbox::new();
+    let ended = slurm_job(&sandbox, "rack=7,host=other");
+    let labels = sandbox.result("ipcperf-17.json")["labels"].clone();
+    let known = json!({"host": "n1", "job": "17", "partition": "all", "rack": "7", "restart": "0"});
+    assert_eq!(labels, known, "{ended:?}");
+    std::fs::remove_file(sandbox.home().join("ipcperf-17.json")).expect("written");
+    let ended = slurm_job(&sandbox, "rack");
+    assert_eq!(ended.status.code(), Some(2), "{ended:?}");
+    assert!(ended.stderr.contains("IPCPERF_LABELS: 'rack' is not a label"), "{}", ended.stderr);
+}
+
+/// A name in an inventory may hold what a shell would carry out.
+#[test]
+fn what_ansible_puts_into_a_command_is_quoted() {
+    let text = include_str!("../../../../deploy/ansible/ipcperf.yml");
+    let (_, command) = text.split_once("cmd: >-").expect("a command");
+    let (command, _) = command.split_once("chdir:").expect("its folder");
+    let names: Vec<&str> =
+        command.split("{{").skip(1).filter_map(|part| part.split("}}").next()).collect();
+    assert!(names.iter().any(|name| name.contains("inventory_hostname")), "{command}");
+    for name in names.iter().filter(|name| name.contains("inventory_hostname")) {
+        assert!(name.trim_end().ends_with("| quote"), "{name}");
+    }
 }
 
 #[test]
@@ -128,6 +202,33 @@ fn what_is_done_is_not_measured_again() {
             "of 'run', not of 'replicate'",
         ),
         (&[&pipe[..], &["--label", "host=n2", "--if-done", "skip"]].concat(), "of host 'n1'"),
+        (&[&skip[..], &["-s", "128"]].concat(), "without 'pipe ping-pong 128B same-cpu'"),
+        (&[&skip[..], &["-m", "fifo"]].concat(), "without 'fifo ping-pong 64B same-cpu'"),
+        (
+            &[&skip[..], &["--set", "pipe.size=1M"]].concat(),
+            "without 'pipe ping-pong 64B same-cpu pipe.size=1M'",
+        ),
+        (
+            &[&skip[..], &["--slice", "90ms"]].concat(),
+            "of slices of 100 ms, not of slices of 90 ms",
+        ),
+        (
+            &[
+                "run",
+                "-m",
+                "pipe",
+                "--place",
+                "same-cpu",
+                "--rounds",
+                "4",
+                "-o",
+                "a.json",
+                "--if-done",
+                "skip",
+            ],
+            "of 3 rounds, not of 4 rounds",
+        ),
+        (&["run", "--exec", "true", "-o", "a.json", "--if-done", "skip"], "without 'true'"),
         (&["run", "-m", "pipe", "--if-done", "skip"], "name the file with -o"),
         (&["run", "-m", "pipe", "-o", "-", "--if-done", "skip"], "name the file with -o"),
     ] {

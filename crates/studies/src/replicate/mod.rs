@@ -18,7 +18,7 @@ mod work;
 
 use crate::claims::{Findings, Study};
 use crate::packed::{self, STUDY_NAMES};
-use crate::replication::{ClaimKind, REPLICATION_SCHEMA, Replication, Scale, StudyResult};
+use crate::replication::{ClaimKind, REPLICATION_SCHEMA, Replication, Scale, StudyResult, amount};
 use crate::screens::{across as across_machines, verdicts};
 use expect::{Expected, Extent};
 use ipcperf_core::result::{Invocation, Plan, Status};
@@ -36,10 +36,12 @@ use ipcperf_kit::progress::ProgressLine;
 use ipcperf_kit::reading::{cast, refused, text_of};
 use ipcperf_kit::word::Word;
 use ipcperf_kit::words::Words;
+use ipcperf_kit::work::Work;
 use ipcperf_kit::{command, external, measure, output, reading, request};
 use ipcperf_render::Format;
 use rounds::{Context, Limits};
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -157,11 +159,12 @@ fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode,
             return Err(Stop::usage(format!("study {}: {objection}", study.name())));
         }
     }
+    let work = work(&studies, (scale, args.rounds, budget), &asked);
     if args.plan.dry_run {
         let amount = format!("Scale {scale}");
         return measure::dry_run(
             command.commands,
-            "replicate",
+            &work,
             &amount,
             &args.output,
             plan(&studies, scale, args),
@@ -171,7 +174,7 @@ fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode,
         author::lacking(&studies, scale)?;
     }
     let origin = args.output.label.origin()?;
-    let done = reading::done(command.commands, "replicate", &args.output)?;
+    let done = reading::done(command.commands, &work, &args.output)?;
     if let Some(document) = done.as_deref().and_then(cast::<Replication>) {
         return Ok(verdict(document).map_or(ExitCode::SUCCESS, ExitCode::from));
     }
@@ -234,6 +237,24 @@ fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode,
     })?;
     beside.into_iter().collect::<Result<(), Stop>>()?;
     Ok(verdict(&document).map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// What is asked for. Within a budget scale and rounds follow from the time that is left, so they do not count.
+fn work(
+    studies: &[Study],
+    (scale, rounds, budget): (Scale, Option<u64>, Option<Duration>),
+    asked: &[String],
+) -> Work {
+    let mut subjects: BTreeSet<String> = asked.iter().cloned().collect();
+    for study in studies {
+        let name = study.name().to_owned();
+        if budget.is_none() {
+            let rounds = rounds.unwrap_or_else(|| study.rounds(scale));
+            subjects.extend(amount(&name, scale, rounds));
+        }
+        subjects.insert(name);
+    }
+    Work { subjects, grows: budget.is_some(), ..Work::of("replicate") }
 }
 
 /// How it ends: as a run of the same arms would.

@@ -8,10 +8,11 @@ mod plots;
 pub(crate) mod verdicts;
 mod words;
 
-use crate::replication::{REPLICATION_SCHEMA, Replication};
+use crate::replication::{REPLICATION_SCHEMA, Replication, amount};
 use ipcperf_core::result::Origin;
 use ipcperf_judge::{LoadError, damaged};
 use ipcperf_kit::document::{Document, Show, interrupted_after};
+use ipcperf_kit::work::Work;
 use ipcperf_render::csv::cell as csv_cell;
 use ipcperf_render::{Format, Output, Style};
 use std::io::{self, Write};
@@ -30,6 +31,14 @@ impl Document for Replication {
 
     fn command(&self) -> &'static str {
         "replicate"
+    }
+
+    fn work(&self) -> Work {
+        let studies = self.studies.iter().flat_map(|study| {
+            let amount = amount(&study.name, study.scale, study.rounds);
+            [study.name.clone()].into_iter().chain(amount).chain(study.cuts.iter().cloned())
+        });
+        Work { subjects: studies.collect(), ..Work::of(self.command()) }
     }
 
     fn origin(&self) -> &Origin {
