@@ -7,7 +7,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 use ipcperf_core::{KnobKind, LoadKey, OptionSet, nearest};
 use ipcperf_kit::error::{Stop, one_line};
-use ipcperf_kit::request::word;
+use ipcperf_kit::request::{knob_paths, word};
 use ipcperf_kit::{external, foreign, output};
 use std::ffi::OsString;
 use std::fs;
@@ -101,7 +101,9 @@ pub(crate) fn words(
             _ => {}
         }
         for (what, path, flag) in paths(key, &said) {
-            let is_typed = typed_knobs.0.contains_key(&what);
+            let typed = typed_knobs.0.get(&what);
+            // A knob behind the name of its mechanism holds before one that was typed by itself.
+            let is_typed = typed.is_some_and(|typed| key == "set" || *typed == path);
             if !is_typed && !foreign::stays_below(Path::new(&path)) {
                 return Err(refused(&foreign::leads_out(&what, &path, &flag)));
             }
@@ -145,6 +147,9 @@ fn paths(key: &str, said: &[String]) -> Vec<(String, String, String)> {
     };
     match key {
         "set" => knobs(&values.collect::<Vec<_>>()).0.into_iter().filter_map(of_knob).collect(),
+        "mechanism" => {
+            knob_paths(&values.collect::<Vec<_>>()).into_iter().filter_map(of_knob).collect()
+        }
         _ if key == LoadKey::Payload.name() => {
             let lists = values.collect::<Vec<_>>();
             let files = lists.iter().flat_map(|list| list.split(',')).map(str::trim);
@@ -543,6 +548,29 @@ mod tests {
         let typed = read_job("raw = 'Cargo.toml'", &["--raw", "Cargo.toml"]).expect("typed");
         assert_eq!(typed.raw, Some("Cargo.toml".into()));
         assert!(job("raw = 'x.tsv'").is_ok());
+    }
+
+    /// Mechanisms write there. A knob may stand behind the name of its mechanism, where no rule looked at it.
+    #[test]
+    fn a_knob_of_a_job_names_a_folder_elsewhere_only_if_that_is_typed() {
+        let elsewhere = "temp-file.dir '/data' lies outside the current directory; to allow it, type: --set \
+                         temp-file.dir=/data";
+        for text in [
+            "mechanism = 'temp-file dir=/data'",
+            "mechanism = 'temp-file temp-file.dir=/data'",
+            "mechanism = 'pipe,  temp-file dir=/data'",
+            "mechanism = ['pipe', 'temp-file wait=block\tdir=/data']",
+            "mechanism = 'temp-file'\nset = { 'temp-file.dir' = '/data' }",
+            "mechanism = 'temp-file'\n[set]\ntemp-file.dir = ' /data '",
+        ] {
+            let told = job(text).expect_err(text).to_string();
+            assert!(told.contains(elsewhere), "{text}: {told}");
+            assert!(read_job(text, &["--set", "temp-file.dir=/data"]).is_ok(), "{text}");
+        }
+        let behind = "mechanism = 'temp-file dir=/data'";
+        assert!(read_job(behind, &["--set", "temp-file.dir=/other"]).is_err());
+        assert!(read_job(behind, &["-m", "temp-file dir=/data"]).is_ok());
+        assert!(job("mechanism = 'temp-file dir=disk'").is_ok());
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::error::{Stop, unknown, unknown_name};
 use ipcperf_core::result::Cell;
 use ipcperf_core::{
-    Axis, Idle, Load, OptionError, OptionSet, PatternKind, Placement, Spec, Touch, UnknownName,
-    nearest, options, units,
+    Axis, Idle, KnobKind, Load, OptionError, OptionSet, PatternKind, Placement, Spec, Touch,
+    UnknownName, nearest, options, units,
 };
 use ipcperf_engine::needs;
 use ipcperf_engine::plan::{Host, Request};
@@ -163,6 +163,25 @@ pub fn asked(
 }
 
 /// A mechanism with what is set for all, and the knobs behind its name.
+/// The knobs whose value is a path in lists of mechanisms (`temp-file dir=/data,tcp`), by their full names. Nothing is
+/// checked: the lists may be wrong.
+#[must_use]
+pub fn knob_paths(lists: &[String]) -> Vec<(String, String)> {
+    let of_item = |item: &str| {
+        let mut words = item.split_whitespace();
+        let name = words.next().unwrap_or_default();
+        let owner = base(name.split('/').next().unwrap_or(name)).to_owned();
+        let path = |word: &str| {
+            let (knob, path) =
+                word.split_once('=').filter(|(_, value)| KnobKind::is_path(value))?;
+            let knob = knob.rsplit_once('.').map_or(knob, |(_, knob)| knob);
+            Some((format!("{owner}.{knob}"), path.to_owned()))
+        };
+        words.filter_map(path).collect::<Vec<_>>()
+    };
+    lists.iter().flat_map(|list| list.split(',')).flat_map(of_item).collect()
+}
+
 fn with_knobs(entry: Entry, knobs: &str, common: &OptionSet) -> Result<Asked, Stop> {
     let Spec { name, .. } = entry.spec;
     let mut own = OptionSet::default();

@@ -219,6 +219,17 @@ fn a_path_in_a_study_that_leads_out_of_the_current_directory_must_be_typed() {
     sandbox.done(&[&dry[..], &["--set", &setting]].concat());
     study("set = { \"temp-file.dir\" = \"/any/dir\" }", "");
     sandbox.refuses(&dry, "temp-file.dir '/any/dir' lies outside the current directory");
+    study("set = { \"temp-file.dir=/any/dir\" = \"x\" }", "");
+    sandbox.refuses(&dry, "temp-file.dir '/any/dir=x' lies outside the current directory");
+    // Behind the name of its mechanism.
+    let mechanism = "mechanism = \"pipe\"";
+    assert!(MINE.contains(mechanism));
+    let behind = MINE.replace(mechanism, "mechanism = \"temp-file dir=/any/dir\"");
+    fs::write(sandbox.home().join("mine.toml"), behind).expect("a study");
+    let ended = sandbox.run(&dry);
+    let told =
+        "temp-file.dir '/any/dir' lies outside the current directory; to allow it, type: --set";
+    assert!(ended.status.code() == Some(2) && ended.stderr.contains(told), "{ended:?}");
 }
 
 /// Whether all is there that a program needs may be a question of seconds.

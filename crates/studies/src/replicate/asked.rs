@@ -99,7 +99,7 @@ fn other_arm(study: &Study, key: &str, arm: &str, scale: Scale) -> String {
 
 /// A path of an arm that lies outside the current directory and was not typed: the file may be somebody else's.
 pub(crate) fn path(study: &Study, typed: &[String], scale: Scale) -> Option<String> {
-    let is_typed = |path: &str| typed.iter().any(|setting| setting.contains(path));
+    let is_typed = |path: &str| typed.iter().any(|setting| names(setting, path));
     let cells = study.arms.iter().filter(|arm| arm.work == kinds::CELL);
     cells.into_iter().find_map(|arm| {
         let paths = ArmKeys::of(&study.keys(arm, scale)).ok()?.paths();
@@ -107,6 +107,15 @@ pub(crate) fn path(study: &Study, typed: &[String], scale: Scale) -> Option<Stri
         let (what, path, setting) = paths.into_iter().find(|(_, path, _)| leads_out(path))?;
         let flag = format!("--set '{}.{setting}'", arm.id);
         Some(format!("arm {}: {}", arm.id, foreign::leads_out(&what, &path, &flag)))
+    })
+}
+
+/// Whether a setting has this very path, and not a longer one.
+fn names(setting: &str, path: &str) -> bool {
+    let goes_on = |sign: char| sign.is_alphanumeric() || "/._-~".contains(sign);
+    setting.match_indices(path).any(|(at, _)| {
+        let (before, after) = (&setting[..at], &setting[at + path.len()..]);
+        !before.ends_with(goes_on) && !after.starts_with(goes_on)
     })
 }
 
@@ -184,6 +193,22 @@ mod tests {
         let error = error.expect_err("another arm").to_string();
         for part in ["bytes", "most_blocks", "or 'ipcperf run'"] {
             assert!(error.contains(part), "{part}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_path_is_typed_if_a_setting_has_it_whole() {
+        for (setting, is_typed) in [
+            ("pipe.payload=/data/a", true),
+            ("pipe.payload=b,/data/a", true),
+            ("pipe.set={ \"temp-file.dir\" = \"/data/a\" }", true),
+            ("pipe.mechanism=temp-file dir=/data/a", true),
+            ("pipe.payload=/data/a/b", false),
+            ("pipe.payload=/data/ab", false),
+            ("pipe.payload=/x/data/a", false),
+            ("pipe.samples=7", false),
+        ] {
+            assert_eq!(names(setting, "/data/a"), is_typed, "{setting}");
         }
     }
 

@@ -3,7 +3,7 @@
 use super::connect;
 use crate::claims::{Measured, Readings};
 use ipcperf_core::result::{Cell, Mode, Round, SideCovariates, Status};
-use ipcperf_core::{Ends, Idle, KnobKind, LoadKey, PatternKind, Placement, Touch};
+use ipcperf_core::{Ends, Idle, KnobKind, LoadKey, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::calls_of;
 use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
@@ -95,10 +95,15 @@ impl ArmKeys {
     pub(crate) fn paths(&self) -> Vec<(String, String, String)> {
         let table = self.set.iter().map(|(knob, value)| (knob.clone(), value.clone())).collect();
         let settings = format!("set={}", toml::Value::Table(table));
-        let knobs = self.set.iter().filter_map(|(knob, value)| {
-            let path = value.as_str().map(str::trim).filter(|value| KnobKind::is_path(value))?;
-            Some((knob.clone(), path.to_owned(), settings.clone()))
-        });
+        // As they will be understood: a key may hold an equals sign, too.
+        let mut set = OptionSet::default();
+        self.settings().iter().for_each(|setting| drop(set.set(setting)));
+        let set = set.0.into_iter().filter(|(_, value)| KnobKind::is_path(value));
+        let set = set.map(|(knob, path)| (knob, path, settings.clone()));
+        let behind = request::knob_paths(slice::from_ref(&self.mechanism)).into_iter();
+        let behind =
+            behind.map(|(knob, path)| (knob, path, format!("mechanism={}", self.mechanism)));
+        let knobs = set.chain(behind);
         let key = LoadKey::Payload;
         let files = self.load.0.get(&key).into_iter().flat_map(|list| list.split(','));
         let files = files.map(|file| {
@@ -108,17 +113,19 @@ impl ArmKeys {
         knobs.chain(files).collect()
     }
 
+    /// Its knobs, as they would be typed.
+    fn settings(&self) -> Vec<String> {
+        let setting = |(knob, value): (&String, &toml::Value)| match value {
+            toml::Value::String(text) => format!("{knob}={text}"),
+            other => format!("{knob}={other}"),
+        };
+        self.set.iter().map(setting).collect()
+    }
+
     /// The cell, which may have an objection.
     pub(crate) fn plan(&self, registry: &Registry, host: &Host) -> Result<CellWork, String> {
         let told = |stop: ipcperf_kit::error::Stop| stop.to_string();
-        let settings: Vec<String> = self
-            .set
-            .iter()
-            .map(|(knob, value)| match value {
-                toml::Value::String(text) => format!("{knob}={text}"),
-                other => format!("{knob}={other}"),
-            })
-            .collect::<Vec<_>>();
+        let settings = self.settings();
         let or = |given: &Option<String>, name: &str| given.clone().unwrap_or_else(|| name.into());
         let placements = match self.placement.as_str() {
             // The closest pair of CPUs that this machine has.
