@@ -188,6 +188,10 @@ const FEW_PORTS: Situation = Situation::shell(
 const SMALL_BACKLOGS: Situation = Situation::shell(
     r#"exec unshare --net --map-root-user sh -c 'echo 100 >/proc/sys/net/core/somaxconn && exec "$@"' sh "$@""#,
 );
+/// A queue that no packet fits drops all of them, as a firewall does.
+const DROPPED: Situation = Situation::shell(
+    r#"exec unshare --net --map-root-user sh -c 'ip link set lo up && tc qdisc replace dev lo root bfifo limit 1 && exec "$@"' sh "$@""#,
+);
 
 /// Each row is a test: its name, the situation, the command; the exit code, and parts of what is said.
 macro_rules! situations {
@@ -253,6 +257,8 @@ situations! {
     larger_pipes_than_a_quota_allows: NO_PAGES_FOR_PIPES,
         "run -m pipe --set pipe.size=1M --place free --rounds 1 --slice 5ms"
         => 3, ["1 MiB", "sysctl", "fs.pipe-user-pages-soft=0"];
+    a_loopback_interface_that_drops_all: DROPPED, "run -m tcp --place free --rounds 1 --slice 5ms"
+        => 3, ["nothing that is sent to 127.0.0.1 arrives: a firewall or a queue of the loopback interface drops it"];
     fewer_ports_than_clients: FEW_PORTS,
         "run -m tcp -p connect --conns 64 --place free --rounds 1 --slice 20ms"
         => 1, ["E-REFUSED", "EADDRNOTAVAIL", "net.ipv4.ip_local_port_range="];

@@ -2,7 +2,7 @@
 
 use ipcperf_core::nearest;
 use ipcperf_kit::error::Stop;
-use regex_lite::Regex;
+use regex_lite::{Regex, RegexBuilder};
 
 /// A figure of a client: an expression whose first group is the number.
 #[derive(Clone, Debug)]
@@ -56,11 +56,25 @@ const CLIENTS: [KnownClient; 17] = [
     },
 ];
 
+/// Bytes of an expression that was compiled. Matching takes memory for each of its states and groups: 3 MB at the most with
+/// these two limits, and more than there is without them.
+const MOST_COMPILED: usize = 1 << 18;
+/// The most groups of an expression, of which the first is the number.
+const MOST_GROUPS: usize = 9;
+
 impl PrintedFigure {
     /// What the user asks for: an expression with a group, or the name of a client.
     pub(crate) fn asked(text: &str, less_is_better: bool) -> Result<Self, Stop> {
-        let expression = Regex::new(text).map_err(|why| Stop::usage(format!("--figure: {why}")))?;
-        if expression.captures_len() > 1 {
+        let expression = RegexBuilder::new(text).size_limit(MOST_COMPILED).build();
+        let expression = expression.map_err(|why| Stop::usage(format!("--figure: {why}")))?;
+        // The whole match counts as one.
+        let groups = expression.captures_len() - 1;
+        if groups > MOST_GROUPS {
+            return Err(Stop::usage(format!(
+                "--figure: the expression has {groups} groups, and {MOST_GROUPS} are the most"
+            )));
+        }
+        if groups > 0 {
             return Ok(Self { expression, less_is_better, has_prefix: false });
         }
         if let Some(known) = Self::of(text) {
@@ -177,5 +191,20 @@ mod tests {
         assert_eq!(own.find("took 1,200 ms").ok(), Some(1200.0));
         assert!(own.find("took 0 ms").is_err() && own.find("").is_err());
         assert!(own.less_is_better);
+    }
+
+    /// It ended in an allocation that failed, in the middle of a run.
+    #[test]
+    fn an_expression_for_which_there_is_no_memory_is_refused_at_once() {
+        let refused =
+            |text: &str| PrintedFigure::asked(text, false).expect_err("too large").to_string();
+        let (many, wide) = ("([0-9]+)".repeat(5000), "([0-9]+) [a-z]{30000}");
+        assert!(refused(&many).starts_with("--figure: "), "{}", refused(&many));
+        assert!(refused(wide).contains("size limit"), "{}", refused(wide));
+        let groups = "([0-9]+) ".repeat(10);
+        assert_eq!(refused(&groups), "--figure: the expression has 10 groups, and 9 are the most");
+        assert!(PrintedFigure::asked(&"([0-9]+) ".repeat(9), false).is_ok());
+        let usual = PrintedFigure::asked("[a-z ]{200}: ([0-9.]+)", false).expect("small");
+        assert_eq!(usual.find(&format!("{}: 7", "a".repeat(200))).ok(), Some(7.0));
     }
 }

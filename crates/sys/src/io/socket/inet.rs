@@ -187,6 +187,15 @@ pub fn still_mptcp(socket: &OwnedFd) -> Result<(), SetupError> {
     Err(Missing::new(what, how).into())
 }
 
+/// That an address of this host does not answer.
+pub(crate) fn silent(inet: Inet) -> Missing {
+    let what = format!(
+        "nothing that is sent to {} arrives: a firewall or a queue of the loopback interface drops it",
+        inet.host
+    );
+    Missing::new(what, "to find it: nft list ruleset; iptables-save; tc qdisc show dev lo")
+}
+
 /// Why a socket for `inet` could not be made or reached, from the error of the call that failed.
 pub(crate) fn missing(inet: Inet, error: SetupError) -> Missing {
     let SetupError::Sys { code, .. } = error else { return refused(inet, &error) };

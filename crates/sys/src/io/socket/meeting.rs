@@ -7,12 +7,14 @@ use crate::io::socket::inet::{self, Inet};
 use crate::io::socket::{Kind, get_option};
 use crate::sysctl;
 use ipcperf_core::{Address, Missing, SetupError};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, sockopt};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an end waits for its peer to connect and say its nonce.
@@ -166,7 +168,8 @@ pub fn call(kind: Kind, address: &Address) -> Result<(OwnedFd, Option<u32>), Set
             let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
             let socket = inet::socket(Inet { host, protocol: inet::Protocol::Tcp })?;
             let to = SocketAddr::new(host, *port);
-            net::connect(&socket, &to).map_err(failed(format!("connect {address}")))?;
+            connect_within(&socket, &to, ADMISSION)
+                .map_err(failed(format!("connect {address}")))?;
             Ok((socket, None))
         }
     }
@@ -209,16 +212,62 @@ pub fn connect_inet(socket: &OwnedFd, to: SocketAddr, nonce: u64) -> Result<(), 
     introduce(socket, nonce)
 }
 
-/// Whether a loopback address can be reached; tried, not guessed.
+/// Connects, but waits for an answer no longer than this. By itself the kernel tries for two minutes where packets are
+/// dropped (`net.ipv4.tcp_syn_retries`).
+fn connect_within(socket: &OwnedFd, to: &SocketAddr, limit: Duration) -> Result<(), Errno> {
+    rustix::io::ioctl_fionbio(socket, true)?;
+    match net::connect(socket, to) {
+        Err(Errno::INPROGRESS) => await_connection(socket, Instant::now() + limit)?,
+        other => other?,
+    }
+    rustix::io::ioctl_fionbio(socket, false)
+}
+
+fn await_connection(socket: &OwnedFd, deadline: Instant) -> Result<(), Errno> {
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let left = Timespec::try_from(left).unwrap_or_default();
+        match rustix::event::poll(&mut [PollFd::new(socket, PollFlags::OUT)], Some(&left)) {
+            Err(Errno::INTR) => {}
+            Ok(0) => return Err(Errno::TIMEDOUT),
+            other => {
+                other?;
+                return sockopt::socket_error(socket)?;
+            }
+        }
+    }
+}
+
+/// How long a probe waits for an address of this host. A connection to a listener of one's own takes 50 us, and its first
+/// packet is repeated after a second.
+const PROBE: Duration = Duration::from_secs(2);
+
+/// What was silent: a dozen mechanisms try the same address, and each trial would take as long.
+static SILENT: Mutex<Vec<Inet>> = Mutex::new(Vec::new());
+
+/// Whether a loopback address can be reached; tried, not guessed. It takes two seconds at the most.
 ///
 /// # Errors
 /// What is missing.
 pub fn loopback(inet: Inet) -> Result<(), Missing> {
+    let mut silent = SILENT.lock().unwrap_or_else(PoisonError::into_inner);
+    if silent.contains(&inet) {
+        return Err(inet::silent(inet));
+    }
     let tried = inet::socket(inet).and_then(|listener| {
         let port = listen_inet(&listener, inet, backlog())?;
-        connect_inet(&inet::socket(inet)?, SocketAddr::new(inet.host, port.number), 0)
+        let to = SocketAddr::new(inet.host, port.number);
+        let socket = inet::socket(inet)?;
+        connect_within(&socket, &to, PROBE).map_err(failed(format!("connect {to}")))?;
+        introduce(&socket, 0)
     });
-    tried.map_err(|error| inet::missing(inet, error))
+    tried.map_err(|error| match error {
+        SetupError::Sys { code: libc::ETIMEDOUT, .. } => {
+            silent.push(inet);
+            inet::silent(inet)
+        }
+        error => inet::missing(inet, error),
+    })
 }
 
 /// How an end introduces itself with `nonce` over such a socket.
@@ -380,6 +429,36 @@ mod tests {
         assert!(began.elapsed() < ADMISSION, "{:?}", began.elapsed());
         crate::io::stream::write(friend.as_fd(), b"x").expect("room");
         assert_eq!(crate::io::stream::read(admitted.as_fd(), &mut [0]), Ok(1));
+    }
+
+    /// A full queue drops what asks for a connection, as a firewall does; the kernel then asks again for two minutes.
+    #[test]
+    fn who_does_not_answer_is_waited_for_no_longer_than_was_said() {
+        let host = IpAddr::V4(Ipv4Addr::LOCALHOST);
+        let inet = Inet { host, protocol: inet::Protocol::Tcp };
+        let socket = || inet::socket(inet).expect("a socket");
+        let listener = socket();
+        let port = listen_inet(&listener, inet, 0).expect("a listener");
+        let to = SocketAddr::new(host, port.number);
+        let connect = |limit| {
+            let socket = socket();
+            connect_within(&socket, &to, limit).map(|()| socket)
+        };
+        let admitted = connect(PROBE).expect("an empty queue");
+        let flags = rustix::fs::fcntl_getfl(&admitted).expect("flags");
+        assert!(!flags.contains(rustix::fs::OFlags::NONBLOCK), "as it was");
+        let mut waiting = Vec::new();
+        let refused = loop {
+            match connect(Duration::from_millis(50)) {
+                Ok(socket) => waiting.push(socket),
+                Err(error) => break error,
+            }
+            assert!(waiting.len() < 8, "the queue has room for one or two");
+        };
+        assert_eq!(refused, Errno::TIMEDOUT);
+        drop(listener);
+        assert_eq!(connect(PROBE).map(drop), Err(Errno::CONNREFUSED));
+        assert_eq!(loopback(inet), Ok(()));
     }
 
     #[test]
