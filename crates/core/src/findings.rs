@@ -251,6 +251,13 @@ pub const MIGRATE: Row = finding(
     "",
     "find what moves processes: cpuset managers, taskset, CPU hotplug",
 );
+pub const TRACED: Row = finding(
+    "E-TRACED",
+    More(0, "slice"),
+    "{slices were} rejected because a tracer (ptrace) stopped the process at its system calls{}",
+    "",
+    "run it without strace, ltrace or gdb; 'ipcperf run --time-calls' times single calls",
+);
 pub const THROTTLE: Row = finding(
     "E-THROTTLE",
     More(0, "slice"),
@@ -517,6 +524,7 @@ pub const REAPED: Row =
 pub const ALL: &[Row] = &[
     IMPOSSIBLE,
     MOVED,
+    TRACED,
     MIGRATE,
     THROTTLE,
     CLOCKJUMP,

@@ -174,6 +174,9 @@ pub struct SideReport {
     pub cpu: usize,
     /// CPUs allowed at the end.
     pub allowed: Option<Vec<usize>>,
+    /// The process that traced it at the end.
+    #[serde(default)]
+    pub tracer: Option<u32>,
     /// Median cache-line round trip before and after the timed segments, ticks; lead only, two CPUs only.
     pub cacheline: [Option<f64>; 2],
     /// The speed of its CPU before and after the timed segments, ticks of a step (`bounds::step`); of the lead alone where

@@ -224,6 +224,7 @@ impl CellRun {
         let rejected = around
             .jumped
             .map(|text| findings::CLOCKJUMP.rejection(text))
+            .or_else(|| traced(&slice.raw))
             .or_else(|| misplaced(&slice.raw, &slice.cpus, self.plan.key.placement))
             .or(stopped);
         if self.slices.len() == self.slices.capacity() {
@@ -258,6 +259,12 @@ pub(crate) struct Around {
     pub(crate) throttled: Option<u64>,
     /// Time stolen from all CPUs, ns.
     pub(crate) steal_ns: Option<u64>,
+}
+
+/// Whether an end was stopped by a tracer at its system calls, which may make it fifty times slower (`strace -f`).
+fn traced(raw: &RawSlice) -> Option<String> {
+    let tracer = raw.sides.iter().find_map(|side| side.tracer)?;
+    Some(findings::TRACED.rejection(format_args!("process {tracer} traced it")))
 }
 
 /// Whether an end was not where it was put.
@@ -331,6 +338,18 @@ mod tests {
     use super::*;
     use crate::job::SideReport;
     use crate::slice::Window;
+
+    #[test]
+    fn a_slice_of_which_either_end_was_traced_does_not_count() {
+        let of = |tracers: [Option<u32>; 2]| {
+            let sides = tracers.map(|tracer| SideReport { tracer, ..SideReport::default() });
+            traced(&RawSlice { sides, ..RawSlice::of(Data::Stream(Window::default())) })
+        };
+        assert_eq!(of([None, None]), None);
+        for tracers in [[Some(7), None], [None, Some(7)]] {
+            assert_eq!(of(tracers).as_deref(), Some("E-TRACED: process 7 traced it"));
+        }
+    }
 
     #[test]
     fn an_end_that_alone_is_pinned_is_looked_for_where_it_was_put_and_the_other_one_nowhere() {

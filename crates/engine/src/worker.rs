@@ -22,7 +22,7 @@ use ipcperf_sys::call_times::CallTimes;
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::io::Buffer;
 use ipcperf_sys::process_tree::Account;
-use ipcperf_sys::{affinity, pause, process};
+use ipcperf_sys::{affinity, pause, process, procfs};
 use runner::{Measure, Pass, Runner};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -182,6 +182,7 @@ fn ended(report: SideReport, context: &mut WorkerContext<'_>) -> SideReport {
     SideReport {
         cpu: affinity::current_cpu(),
         allowed: affinity::allowed_cpus().ok(),
+        tracer: procfs::tracer(),
         effective: std::mem::take(&mut context.effective),
         ..report
     }

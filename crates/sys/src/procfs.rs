@@ -113,6 +113,17 @@ pub fn migrations() -> Option<u64> {
         .ok()
 }
 
+/// The process that traces this one by `ptrace(2)`; `None` also where it is in a PID namespace that cannot be seen from here.
+#[must_use]
+pub fn tracer() -> Option<u32> {
+    tracer_in(&fs::read_to_string("/proc/self/status").ok()?)
+}
+
+fn tracer_in(status: &str) -> Option<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix("TracerPid:"))?;
+    line.trim().parse().ok().filter(|pid| *pid != 0)
+}
+
 /// Interrupts one CPU sends another to wake it or make it run something, so far, on the given CPUs.
 #[must_use]
 pub fn inter_processor_interrupts(cpus: &[usize]) -> Option<u64> {
@@ -458,6 +469,14 @@ pub fn children() -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn who_traces_a_process_is_read_from_its_status() {
+        let status = |pid: &str| format!("Name:\tx\nPPid:\t7\nTracerPid:\t{pid}\nUid:\t0\n");
+        assert_eq!(tracer_in(&status("417")), Some(417));
+        assert_eq!(tracer_in(&status("0")), None);
+        assert_eq!(tracer_in("Name:\tx\n"), None);
+    }
 
     #[test]
     fn interrupts_are_counted_by_the_header_not_by_position() {

@@ -649,6 +649,10 @@ pub struct SideCovariates {
     /// CPU at the end of the slice.
     #[serde(default)]
     pub cpu: Option<usize>,
+    /// Process that traced it by `ptrace(2)` at the end of the slice (`strace -f`, `gdb`); absent if none did, and in
+    /// documents of older builds. A traced slice does not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracer: Option<u32>,
     /// Speed of that CPU: time of one step of a dependent calculation, ns, mean of before and after the timed region. If
     /// both ends share a CPU only the lead has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

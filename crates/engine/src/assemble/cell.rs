@@ -263,6 +263,7 @@ fn side(report: &SideReport, ns: f64) -> SideCovariates {
         migrations: report.migrations,
         run_delay_ns: report.run_delay_ns,
         cpu: Some(report.cpu),
+        tracer: report.tracer,
         step_ns: step(report.step),
     }
 }

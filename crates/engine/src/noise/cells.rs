@@ -98,6 +98,7 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
     [
         findings::IMPOSSIBLE,
         findings::MOVED,
+        findings::TRACED,
         findings::MIGRATE,
         findings::THROTTLE,
         findings::CLOCKJUMP,

@@ -192,6 +192,27 @@ const SMALL_BACKLOGS: Situation = Situation::shell(
 const DROPPED: Situation = Situation::shell(
     r#"exec unshare --net --map-root-user sh -c 'ip link set lo up && tc qdisc replace dev lo root bfifo limit 1 && exec "$@"' sh "$@""#,
 );
+/// A tracer of the program and all that it starts, as `strace -f` is, but without stops at calls. 0x4200 is PTRACE_SETOPTIONS
+/// (forks, clones, and the end of the tracer), 7 PTRACE_CONT, 0x40000000 __WALL.
+const TRACED: Situation = Situation::shell(
+    r#"exec python3 -c 'import ctypes, os, signal, sys
+libc = ctypes.CDLL(None)
+libc.ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+child = os.fork()
+if child == 0:
+    libc.ptrace(0, 0, None, None)
+    os.kill(os.getpid(), signal.SIGSTOP)
+    os.execvp(sys.argv[1], sys.argv[1:])
+os.waitpid(child, 0)
+if libc.ptrace(0x4200, child, None, 0x10000e) != 0: sys.exit("no ptrace here")
+libc.ptrace(7, child, None, None)
+while True:
+    pid, status = os.waitpid(-1, 0x40000000)
+    if os.WIFSTOPPED(status):
+        number = os.WSTOPSIG(status)
+        libc.ptrace(7, pid, None, 0 if number in (signal.SIGTRAP, signal.SIGSTOP) else number)
+    elif pid == child: sys.exit(os.waitstatus_to_exitcode(status))' "$@""#,
+);
 
 /// Each row is a test: its name, the situation, the command; the exit code, and parts of what is said.
 macro_rules! situations {
@@ -259,6 +280,11 @@ situations! {
         => 3, ["1 MiB", "sysctl", "fs.pipe-user-pages-soft=0"];
     a_loopback_interface_that_drops_all: DROPPED, "run -m tcp --place free --rounds 1 --slice 5ms"
         => 3, ["nothing that is sent to 127.0.0.1 arrives: a firewall or a queue of the loopback interface drops it"];
+    workers_that_are_traced: TRACED, "run -m pipe --place free --rounds 1 --slice 5ms"
+        => 3, ["E-TRACED", "because a tracer (ptrace) stopped the process at its system calls"];
+    clients_and_a_server_that_are_traced: TRACED,
+        "run -m unix-stream -p serve --conns 2 --place free --rounds 1 --slice 20ms"
+        => 3, ["E-TRACED"];
     fewer_ports_than_clients: FEW_PORTS,
         "run -m tcp -p connect --conns 64 --place free --rounds 1 --slice 20ms"
         => 1, ["E-REFUSED", "EADDRNOTAVAIL", "net.ipv4.ip_local_port_range="];

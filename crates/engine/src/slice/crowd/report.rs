@@ -68,6 +68,9 @@ pub(super) struct ClientReport {
     /// Likewise, of the whole machine.
     pub(super) machine: Span,
     pub(super) cpu: usize,
+    /// The process that traced it at the end.
+    #[serde(default)]
+    pub(super) tracer: Option<u32>,
     /// Connections that stay: begin of the warm-up and end of the last answer, ticks.
     pub(super) whole: [u64; 2],
     /// Likewise: answers inside the timed region on each connection, whenever they were asked for.
@@ -100,6 +103,9 @@ pub(super) struct ServerReport {
     pub(super) eagain: u64,
     pub(super) spent: Consumption,
     pub(super) cpu: usize,
+    /// The process that traced it at the end.
+    #[serde(default)]
+    pub(super) tracer: Option<u32>,
     /// Knobs of channels, as granted.
     pub(super) effective: Vec<(String, KnobValue)>,
 }

@@ -42,6 +42,7 @@ pub(super) fn raw(crowd: CrowdSlice, requests: &Histogram, shows_gaps: bool) -> 
         pid: after.pids[at].first().copied().unwrap_or(0),
         spent: after.spent[at].map(part),
         cpu: after.cpus[at],
+        tracer: after.tracers[at],
         ..SideReport::default()
     };
     let machine = Span {

@@ -57,6 +57,8 @@ pub struct CrowdStats {
     pub machine: Span,
     /// The CPUs on which clients and server were at the end.
     pub cpus: [usize; 2],
+    /// A process that traced one of the clients or servers at the end.
+    pub tracers: [Option<u32>; 2],
     /// The longest request of each client process, or of each client that is a thread, ticks: the shortest of these.
     pub longest: u64,
     /// Who was stopped by a signal meanwhile.
@@ -170,6 +172,10 @@ impl CrowdStats {
         self.cpus = [
             clients.first().map_or(0, |client| client.cpu),
             servers.first().map_or(0, |server| server.cpu),
+        ];
+        self.tracers = [
+            clients.iter().find_map(|client| client.tracer),
+            servers.iter().find_map(|server| server.tracer),
         ];
         self.asked = timed.asked;
         self.all = [all.asked, all.answers()];

@@ -419,6 +419,7 @@ fn together(side: &[PhaseResult], cpu: Option<usize>) -> SideReport {
         spent: reports().fold(Consumption::default(), |sum, report| sum.plus(&report.spent)),
         migrations: known(|report| report.migrations),
         run_delay_ns: known(|report| report.run_delay_ns),
+        tracer: reports().find_map(|report| report.tracer),
         // The single end alone knows.
         ipis: reports().filter_map(|report| report.ipis).reduce(|sum, more| sum + more),
         ..speaker.cloned().unwrap_or_default()

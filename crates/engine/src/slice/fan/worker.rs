@@ -12,7 +12,7 @@ use crate::usage::Usage;
 use crate::worker::fans::{Channels, FanLoops, Role};
 use crate::worker::private_buffer;
 use ipcperf_core::{Attach, Lends, Part as MessagePart, Touch, Wiring};
-use ipcperf_sys::{affinity, process};
+use ipcperf_sys::{affinity, process, procfs};
 use serde_json::Value;
 use std::cell::Cell;
 
@@ -134,6 +134,7 @@ fn passage(
     usage.close(&mut side);
     side.cpu = affinity::current_cpu();
     side.allowed = affinity::allowed_cpus().ok();
+    side.tracer = procfs::tracer();
     let left = |recorder: &Recorder<'_>| Left {
         len: recorder.len().min(recorder.capacity()),
         spills: recorder.spills().to_vec(),

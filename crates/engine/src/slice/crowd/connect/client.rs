@@ -12,7 +12,7 @@ use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::listener::{Call, Caller};
 use ipcperf_sys::meter::{CounterReading, Meter, Span};
 use ipcperf_sys::procfs::{Consumption, consumption};
-use ipcperf_sys::{limits, process, signals};
+use ipcperf_sys::{limits, process, procfs, signals};
 use serde_json::Value;
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -107,6 +107,7 @@ pub(crate) fn call(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         region: [u64::MAX, 0],
         longest: u64::MAX,
         cpu: ask.cpu.unwrap_or(0),
+        tracer: procfs::tracer(),
         ..ClientReport::default()
     };
     let mut times = Times::default();

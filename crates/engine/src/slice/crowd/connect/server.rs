@@ -9,8 +9,8 @@ use ipcperf_core::{Closes, Serving};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::listener::{self, Site};
-use ipcperf_sys::process;
 use ipcperf_sys::procfs::consumption;
+use ipcperf_sys::{process, procfs};
 use serde_json::Value;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -49,6 +49,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         pid: process::own_pid(),
         spent: consumption().since(&before),
         cpu: ask.cpu.unwrap_or(0),
+        tracer: procfs::tracer(),
         ..told
     })?)
 }

@@ -15,7 +15,7 @@ use ipcperf_core::{DynPort, Fault, KnobValue, MixPart, Seat};
 use ipcperf_stats::{Histogram, Rng};
 use ipcperf_sys::meter::Meter;
 use ipcperf_sys::procfs::consumption;
-use ipcperf_sys::{affinity, pause, process};
+use ipcperf_sys::{affinity, pause, process, procfs};
 use serde_json::Value;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
@@ -45,6 +45,7 @@ pub(crate) fn serve(
         served: served.iter().sum(),
         spent: consumption().since(&before),
         cpu: affinity::current_cpu(),
+        tracer: procfs::tracer(),
         effective: threads.effective,
         ..ServerReport::default()
     })?)
@@ -73,6 +74,7 @@ pub(crate) fn ask(registry: &Registry, context: &mut WorkerContext<'_>) -> Resul
         spent,
         machine,
         cpu: affinity::current_cpu(),
+        tracer: procfs::tracer(),
         effective: threads.effective,
         ..ClientReport::default()
     };

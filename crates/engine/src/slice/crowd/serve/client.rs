@@ -19,7 +19,7 @@ use ipcperf_sys::io::epoll::EpollSet;
 use ipcperf_sys::io::errno;
 use ipcperf_sys::meter::Meter;
 use ipcperf_sys::procfs::consumption;
-use ipcperf_sys::{affinity, limits, pause, process};
+use ipcperf_sys::{affinity, limits, pause, process, procfs};
 use serde_json::Value;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -252,6 +252,7 @@ impl Client {
         told.eagain = self.own.iter().map(|own| own.line.eagain).sum();
         told.longest = self.times.parts[0].max().unwrap_or(0);
         (told.spent, told.machine, told.cpu) = (spent, machine, affinity::current_cpu());
+        told.tracer = procfs::tracer();
         // The server goes on until all have hung up.
         self.own.clear();
         Ok(told)

@@ -15,7 +15,7 @@ use ipcperf_sys::io::errno;
 use ipcperf_sys::io::socket::hang_up;
 use ipcperf_sys::io::uring::Operations;
 use ipcperf_sys::procfs::{Consumption, consumption};
-use ipcperf_sys::{limits, pause, process};
+use ipcperf_sys::{limits, pause, process, procfs};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -59,6 +59,7 @@ pub(crate) fn serve(
         pid: process::own_pid(),
         spent,
         cpu,
+        tracer: procfs::tracer(),
         effective,
         ..told
     })?)
