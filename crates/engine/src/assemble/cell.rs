@@ -15,7 +15,7 @@ use ipcperf_core::result::{
     CallTime, CallTimes, Cell, Covariates, KnobReading, ProgramEnd, Proof, Round, Shortage,
     SideCovariates, SideCpu, Status, Timing,
 };
-use ipcperf_core::{Ends, Exchange, Figure, KnobValue, PatternKind, Rated, map_of};
+use ipcperf_core::{Ends, Exchange, Figure, KnobValue, PatternKind, Rated, Seat, map_of};
 use ipcperf_stats::Sample;
 use std::collections::BTreeMap;
 
@@ -168,6 +168,12 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
             said: program.said.clone(),
         }
     });
+    // Of a crowd the consumption of the timed region is its share of the answers, and none where none came in time: what both
+    // consumed from the first request on is the evidence.
+    let used_cpu = |end: Seat| match &raw.data {
+        Data::Crowd(crowd) => crowd.after.spent[end.index()].cpu_ns > 0,
+        _ => raw.sides[end.index()].spent.cpu_ns > 0,
+    };
     let proof = Proof {
         nonce: format!("{nonce:016x}"),
         lead_pid: lead.pid,
@@ -178,8 +184,8 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         holds: agrees
             && forth.sent > 0
             && lead.pid != follow.pid
-            && lead.spent.cpu_ns > 0
-            && (follow.spent.cpu_ns > 0 || program.as_ref().is_some_and(|one| one.is_incomplete)),
+            && used_cpu(Seat::Lead)
+            && (used_cpu(Seat::Follow) || program.as_ref().is_some_and(|one| one.is_incomplete)),
     };
     let moved = match &raw.data {
         Data::Crowd(crowd) => crowd.after.timed(crowd.after.all[1]),

@@ -285,6 +285,9 @@ situations! {
     clients_and_a_server_that_are_traced: TRACED,
         "run -m unix-stream -p serve --conns 2 --place free --rounds 1 --slice 20ms"
         => 3, ["E-TRACED"];
+    slices_in_which_nothing_that_is_due_is_answered: Situation::USUAL,
+        "run -m unix-stream -p serve --conns 4 --rate 1M --slice 1ms --place free --rounds 3"
+        => 0, ["conns=4"];
     fewer_ports_than_clients: FEW_PORTS,
         "run -m tcp -p connect --conns 64 --place free --rounds 1 --slice 20ms"
         => 1, ["E-REFUSED", "EADDRNOTAVAIL", "net.ipv4.ip_local_port_range="];

@@ -50,6 +50,8 @@ pub(super) struct ServedConnection {
     awaits_room: bool,
     /// Messages keep their boundaries: each is written by itself.
     keeps_boundaries: bool,
+    /// The end was told once.
+    has_ended: bool,
     came: Vec<u8>,
     /// The part of it that is not used yet.
     unused: Range<usize>,
@@ -78,6 +80,7 @@ impl ServedConnection {
             out,
             awaits_room: false,
             keeps_boundaries,
+            has_ended: false,
             came: vec![0; most],
             unused: 0..0,
             to_go: Vec::new(),
@@ -147,12 +150,21 @@ impl ServedConnection {
         }
     }
 
+    /// Whether an end that is told may come ahead of a message, so that it must be read again. Where messages keep their
+    /// boundaries the kernel looks for a message first and for the end after that, and a peer that closes with unread
+    /// messages of ours is reported ahead of its own that still wait here; told again, nothing is left.
+    #[cold]
+    fn may_hide_a_message(&mut self) -> bool {
+        self.keeps_boundaries && !std::mem::replace(&mut self.has_ended, true)
+    }
+
     /// Reads once.
     #[inline]
     pub(super) fn read(&mut self) -> Result<Done, Broken> {
         self.make_room();
         loop {
             match stream::read(self.fd.as_fd(), &mut self.came[self.unused.end..]) {
+                Ok(0) | Err(errno::ECONNRESET) if self.may_hide_a_message() => {}
                 Ok(0) => return Err(Broken::Closed),
                 Ok(bytes) => {
                     self.unused.end += bytes;
@@ -237,6 +249,7 @@ impl ServedConnection {
         *(if is_send { &mut self.to_go } else { &mut self.came }) = memory;
         match result {
             Ok(bytes) if is_send => self.has_gone(bytes),
+            Ok(0) | Err(errno::ECONNRESET) if !is_send && self.may_hide_a_message() => {}
             Ok(0) => return Err(Broken::Closed),
             Ok(bytes) => self.unused.end += bytes,
             Err(errno::EINTR | errno::EAGAIN) => {}
@@ -308,6 +321,32 @@ mod tests {
                 *read != Ok(Done::Later)
             });
             assert_eq!(read, Some(Err(Broken::Closed)));
+        }
+    }
+
+    #[test]
+    fn a_message_that_waits_is_read_although_its_sender_has_closed_without_reading() {
+        let [mut near, mut far] = both(Kind::SeqPacket, 100, 1);
+        far.room(100).fill(1);
+        assert_eq!(far.write(), Ok(Done::Some));
+        near.room(100).fill(2);
+        assert_eq!(near.write(), Ok(Done::Some));
+        drop(near);
+        // The kernel tells ECONNRESET first. Another test that is starting a child may hold the end open a little longer.
+        assert_eq!(far.read(), Ok(Done::Some));
+        assert_eq!(far.came(), [2; 100]);
+    }
+
+    #[test]
+    fn an_end_of_messages_counts_once_it_was_told_twice_and_that_of_bytes_at_once() {
+        for (kind, first) in [(Kind::SeqPacket, Ok(())), (Kind::Stream, Err(Broken::Closed))] {
+            let [_near, mut far] = both(kind, 100, 1);
+            let mut end = || {
+                let memory = vec![0; 100];
+                far.completed(Completed { number: 0, is_send: false, memory, result: Ok(0) })
+            };
+            assert_eq!(end(), first, "{kind:?}");
+            assert_eq!(end(), Err(Broken::Closed), "{kind:?}");
         }
     }
 
