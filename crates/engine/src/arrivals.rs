@@ -3,6 +3,9 @@
 use ipcperf_core::Arrivals;
 use ipcperf_stats::Rng;
 
+/// How long before a message is due its sender stops sleeping, ns: a sleep may end so much late.
+pub(crate) const NEAR_NS: f64 = 50e3;
+
 /// When `count` messages are due that come every `mean` ticks: ticks after the begin, the last after `count * mean`.
 /// Random arrivals are those of a Poisson process of which it is known that the last comes just then: else the load of a
 /// short slice would be a matter of luck.

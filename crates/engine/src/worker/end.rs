@@ -13,9 +13,6 @@ use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// How long before a message is due the lead stops sleeping: a sleep may end so much late.
-const NEAR_NS: f64 = 50e3;
-
 /// The longest closed loop that finds the peak of an open one.
 const PEAK_NS: f64 = 200e6;
 
@@ -342,7 +339,7 @@ impl<'a> End<'a> {
                 arrivals::longest_gap(&self.schedule)
             });
             self.pace.longest = self.agree(mine.unwrap_or(0), 0).0;
-            self.pace.near = self.ticks(NEAR_NS) as u64;
+            self.pace.near = self.ticks(arrivals::NEAR_NS) as u64;
         } else {
             self.pace.pause = self.ticks(job.key.load.think_ns as f64) as u64;
             self.pace.longest = self.pace.pause;

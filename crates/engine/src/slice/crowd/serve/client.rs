@@ -84,8 +84,9 @@ struct Own {
 enum Demand {
     /// After the answer before, and a pause, ticks.
     Closed { pause: u64, resting: BinaryHeap<Reverse<(u64, usize)>> },
-    /// When they are due, on a connection that has room, which has had it since then.
-    Open { due: Vec<u64>, next: usize, room: VecDeque<(usize, u64)>, give_up: u64 },
+    /// When they are due, on a connection that has room, which has had it since then. So many ticks before one is due the client
+    /// watches the clock, because a sleeper wakes up late.
+    Open { due: Vec<u64>, next: usize, room: VecDeque<(usize, u64)>, give_up: u64, near: u64 },
 }
 
 /// The client stops reading from its first connection.
@@ -107,6 +108,8 @@ struct Client {
     under_way: u64,
     demand: Demand,
     inflight: u64,
+    /// Whether the CPU is given away at each look at the clock, because others may need it.
+    yields: bool,
     stall: Option<Stall>,
     /// Requests of the timed region at the most.
     most: u64,
@@ -161,6 +164,7 @@ impl Client {
                 resting: BinaryHeap::new(),
             },
             inflight: plan.job.key.load.inflight.max(1),
+            yields: !plan.has_own_cpu(),
             stall: (stall > 0 && has_first).then(|| Stall {
                 from: plan.job.slice / 4,
                 to: plan.job.slice / 4 + plan.ticks(stall),
@@ -205,7 +209,8 @@ impl Client {
         self.end = self.told.due;
         self.trips.reserve(due.len());
         let room = (0..self.inflight).flat_map(|_| (0..self.own.len()).map(|at| (at, 0))).collect();
-        self.demand = Demand::Open { due, next: 0, room, give_up: plan.job.slice };
+        let (give_up, near) = (plan.job.slice, plan.ticks(arrivals::NEAR_NS as u64));
+        self.demand = Demand::Open { due, next: 0, room, give_up, near };
     }
 
     /// All of it, from `start` on, or from when it gets there.
@@ -274,10 +279,14 @@ impl Client {
                 let ticks = at.saturating_sub(now);
                 Duration::from_nanos((ticks as f64 * self.ns_per_tick) as u64)
             });
+            let looks = limit == Some(Duration::ZERO);
             let count = match self.set.wait(limit) {
                 Err(errno::EINTR) => 0,
                 waited => waited.map_err(|code| format!("epoll_wait: {}", limits::text(code)))?,
             };
+            if looks && count == 0 && self.yields {
+                std::thread::yield_now();
+            }
             for index in 0..count {
                 let event = self.set.event(index);
                 if event.is_writable {
@@ -314,9 +323,9 @@ impl Client {
             Demand::Closed { resting, .. } => {
                 resting.peek().map(|Reverse((at, _))| (*at).min(self.end).max(now))
             }
-            Demand::Open { due, next, room, give_up } => {
-                due.get(*next).map(|due| if room.is_empty() { *give_up + 1 } else { *due })
-            }
+            Demand::Open { due, next, room, give_up, near } => due
+                .get(*next)
+                .map(|due| if room.is_empty() { *give_up + 1 } else { due.saturating_sub(*near) }),
         };
         // Late, it waits for an answer.
         let stall = self.stall.as_ref().filter(|one| one.has_begun || one.from > now);

@@ -73,6 +73,11 @@ impl ServePlan {
         }
     }
 
+    /// Whether the only client process runs on a CPU where no server runs.
+    pub(super) fn has_own_cpu(&self) -> bool {
+        self.clients == 1 && matches!(self.job.cpus.as_slice(), [lead, follow] if lead != follow)
+    }
+
     /// So many ns in ticks.
     pub(super) fn ticks(&self, ns: u64) -> u64 {
         (ns as f64 / self.job.ns_per_tick) as u64
