@@ -28,7 +28,7 @@ pub(crate) fn run(
         return Err(Stop::usage(format!("--exec: {reason}")));
     }
     let plan = Plan { command: "run".into(), rounds, ..Plan::default() };
-    let asked = work(&plan, plans.iter().map(|one| one.id().into()), false);
+    let asked = work(&plan, plans.iter().map(|one| one.id()), false);
     if args.plan.dry_run {
         return print(context, &plans, &settings, &args.output, &asked);
     }

@@ -17,7 +17,7 @@ pub struct OutputArgs {
     /// Result file; '-' prints the document to standard output [default: ipcperf-UTC.json here]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// What to do if FILE of -o already holds a whole result of this command and host, for jobs that may be started again
+    /// What to do if FILE of -o already holds a whole result of the same work on this host, for jobs that may be started again
     /// [default: measure again]
     #[arg(long, value_name = "WHAT")]
     pub if_done: Option<IfDone>,
