@@ -131,6 +131,14 @@ fn faults_in_go_are_found_and_a_clean_benchmark_has_none() {
     }
 }
 
+/// `kill(0, ...)` is for the group of the program, in which ipcperf is not.
+#[test]
+fn a_benchmark_may_send_signals_to_its_own_group() {
+    let sandbox = Sandbox::new();
+    let ended = audit(&sandbox, &["--", "sh", "-c", "trap : USR1; kill -USR1 0"]);
+    assert_eq!(ended.status.code(), Some(3), "{}", ended.stderr);
+}
+
 #[test]
 fn what_is_set_up_is_not_looked_for_where_each_message_is_timed_by_itself() {
     let Some(sandbox) = in_c() else { return };

@@ -13,6 +13,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitStatus};
 use std::rc::Rc;
 
@@ -47,7 +48,8 @@ impl Traced {
     /// # Errors
     /// It cannot be started, or tracing is refused (`PermissionDenied`).
     pub(crate) fn start(&mut self, command: &mut Command) -> io::Result<()> {
-        self.follow.start(command)
+        // Signals that it sends to its group (`kill(0, ...)`) are not for this process.
+        self.follow.start(command.process_group(0))
     }
 
     /// Traces a process that runs already. It runs on afterwards.
@@ -74,8 +76,10 @@ impl Traced {
     pub(crate) fn terminate(&self) {
         for (process, _) in self.programs().into_iter().filter(|(_, end)| end.is_none()) {
             let pid = Pid::from_raw(process.cast_signed());
-            let _ =
-                pid.map(|pid| rustix::process::kill_process(pid, rustix::process::Signal::TERM));
+            // Nobody has reaped the process, so its number is that of no other group.
+            let _ = pid.map(|pid| {
+                rustix::process::kill_process_group(pid, rustix::process::Signal::TERM)
+            });
         }
     }
 
