@@ -30,6 +30,7 @@ pub(super) struct Move {
     pub(super) is_out: bool,
     pub(super) thread: u32,
     pub(super) process: u32,
+    pub(super) object: u64,
 }
 
 /// One end of a connection, or a pipe with both.
@@ -46,6 +47,15 @@ impl ConnectionEnd {
     /// The process with most transfers.
     pub(super) fn process(&self) -> Option<u32> {
         self.processes.iter().max_by_key(|(_, count)| **count).map(|(process, _)| *process)
+    }
+
+    /// Leaves out what a process moved before such a time.
+    pub(super) fn since(&mut self, began: impl Fn(u32) -> u64) {
+        self.moves.retain(|one| one.begun >= began(one.process));
+        self.processes.clear();
+        for one in &self.moves {
+            *self.processes.entry(one.process).or_default() += 1;
+        }
     }
 
     fn span(&self) -> (u64, u64) {
@@ -69,6 +79,8 @@ struct Turn {
     answer: u64,
     /// Calls that the question took.
     pieces: u64,
+    /// Calls that the answer took, which may have no bytes.
+    answers: u64,
     begun: u64,
     asked: u64,
     answering: u64,
@@ -80,7 +92,7 @@ fn turns(moves: &[Move], asks: bool) -> Vec<Turn> {
     let mut turns: Vec<Turn> = Vec::new();
     for one in moves {
         let is_question = one.is_out == asks;
-        if is_question && turns.last().is_none_or(|turn| turn.answer > 0) {
+        if is_question && turns.last().is_none_or(|turn| turn.answers > 0) {
             let begun = if asks { one.begun } else { one.ended };
             turns.push(Turn { begun, ..Turn::default() });
         }
@@ -91,9 +103,10 @@ fn turns(moves: &[Move], asks: bool) -> Vec<Turn> {
             turn.pieces += 1;
             turn.asked = one.ended;
         } else {
-            if turn.answer == 0 {
+            if turn.answers == 0 {
                 turn.answering = one.begun;
             }
+            turn.answers += 1;
             turn.answer += one.bytes;
             turn.ended = one.ended;
         }
@@ -119,7 +132,7 @@ impl Connection {
 }
 
 /// Kinds of which one object has both ends.
-const SIDED: [&str; 5] = ["pipe", "fifo", "eventfd", "posix-mq", "sysv-mq"];
+const SIDED: [&str; 6] = ["pipe", "fifo", "eventfd", "posix-mq", "sysv-mq", "sysv-sem"];
 
 /// When the calls of each thread ended, and their numbers, in their order.
 type Threads = HashMap<u32, Vec<(u64, i64)>>;
@@ -174,8 +187,8 @@ fn ends(log: &Log) -> HashMap<(u64, bool), ConnectionEnd> {
         *end.processes.entry(call.process).or_default() += 1;
         let begun = if call.begun == 0 { call.ended } else { call.begun };
         let at = if is_out { begun } else { call.ended };
-        let (ended, thread, process) = (call.ended, call.thread, call.process);
-        end.moves.push(Move { at, begun, ended, bytes, is_out, thread, process });
+        let Call { ended, thread, process, object, .. } = *call;
+        end.moves.push(Move { at, begun, ended, bytes, is_out, thread, process, object });
     }
     ends.values_mut().for_each(ConnectionEnd::sort);
     ends
@@ -185,7 +198,7 @@ fn ends(log: &Log) -> HashMap<(u64, bool), ConnectionEnd> {
 fn has_sides(log: &Log, object: u64) -> bool {
     matches!(
         log.objects.get(&object).map(|one| &one.kind),
-        Some(Kind::Pipe | Kind::Queue | Kind::Other)
+        Some(Kind::Pipe | Kind::Queue | Kind::Semaphore | Kind::Other)
     )
 }
 
@@ -339,8 +352,8 @@ fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedC
             bytes[usize::from(!one.is_out)] += one.bytes;
         }
         let mut whole = turns(&seen, true);
-        unanswered += whole.iter().filter(|turn| turn.answer == 0).count() as u64;
-        whole.retain(|turn| turn.answer > 0);
+        unanswered += whole.iter().filter(|turn| turn.answers == 0).count() as u64;
+        whole.retain(|turn| turn.answers > 0);
         if asker.is_some() {
             response.extend(whole.iter().map(|turn| turn.ended.saturating_sub(turn.begun)));
             let pairs = whole.iter().zip(whole.iter().skip(1));
@@ -348,7 +361,7 @@ fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedC
         }
         if let Some(end) = answerer {
             let answered = turns(&end.moves, false);
-            let answered = answered.iter().filter(|turn| turn.answer > 0);
+            let answered = answered.iter().filter(|turn| turn.answers > 0);
             service.extend(answered.map(|turn| turn.answering.saturating_sub(turn.asked)));
         }
         all.extend(whole);

@@ -25,6 +25,14 @@ pub(super) struct Log {
     pub(super) cpus: HashMap<u32, Vec<usize>>,
     /// The process that made each one.
     pub(super) parents: HashMap<u32, u32>,
+    /// Processes that made memory that others may have as well.
+    pub(super) sharers: BTreeSet<u32>,
+    /// When each process loaded its last program, ns.
+    pub(super) loaded: HashMap<u32, u64>,
+    /// Tasks that did not end by themselves.
+    pub(super) cut: BTreeSet<u32>,
+    /// How often data moved.
+    pub(super) moves: u64,
     /// POSIX queues.
     queues: BTreeSet<u64>,
 }
@@ -39,7 +47,16 @@ impl Log {
                     call.object = queue.id;
                     self.objects.entry(queue.id).or_insert(queue);
                 }
-                self.has_listener |= call.act() == Act::Listened;
+                let act = call.act();
+                self.has_listener |= act == Act::Listened;
+                self.moves += u64::from(matches!(act, Act::Read(_) | Act::Wrote(_)));
+                if call.loads_program() {
+                    self.loaded.insert(call.process, call.ended);
+                    self.sharers.remove(&call.process);
+                }
+                if call.shares_memory() {
+                    self.sharers.insert(call.process);
+                }
                 if call.is_of_queue() {
                     self.queues.insert(call.object);
                 }

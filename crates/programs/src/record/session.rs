@@ -24,6 +24,9 @@ use std::time::{Duration, Instant};
 /// How long a program may take to end once it is asked to.
 const GRACE: Duration = Duration::from_secs(5);
 
+/// How long what a benchmark leaves behind is followed at most.
+const LEFT: Duration = Duration::from_secs(60);
+
 /// Between two looks at the events. The ring has room for half a second of the busiest programs.
 const MOMENT: Duration = Duration::from_millis(20);
 
@@ -150,9 +153,19 @@ struct Session<'a> {
     looked: Option<Instant>,
     /// When what has not ended by then is left.
     ends: Option<Instant>,
+    /// What goes on after the end of the program.
+    rest: Option<Rest>,
     has_client: bool,
     is_interrupted: bool,
     is_over: bool,
+}
+
+/// Processes that outlive the program that was started.
+struct Rest {
+    began: Instant,
+    /// When data last moved, and how often it had by then.
+    moved: Instant,
+    moves: u64,
 }
 
 impl<'a> Session<'a> {
@@ -169,6 +182,7 @@ impl<'a> Session<'a> {
             began: Instant::now(),
             looked: None,
             ends: None,
+            rest: None,
             has_client: false,
             is_interrupted: false,
             is_over: false,
@@ -232,7 +246,9 @@ impl<'a> Session<'a> {
                     describe_end(status)
                 )));
             }
-            (Some(status), _) if !self.has_client => return Ok(ControlFlow::Break(Some(status))),
+            (Some(status), _) if !self.has_client && !self.goes_on(now) => {
+                return Ok(ControlFlow::Break(Some(status)));
+            }
             _ if is_late => return Ok(ControlFlow::Break(client.or(server))),
             _ => {}
         }
@@ -252,11 +268,26 @@ impl<'a> Session<'a> {
         if self.ends.is_none() && (is_done || client_is_done || is_alone) {
             self.look_at_cpu();
             if is_done || client_is_done {
+                self.log.cut.extend(self.source.left());
                 self.source.terminate();
             }
             self.ends = Some(now + GRACE);
         }
         Ok(ControlFlow::Continue(()))
+    }
+
+    /// Whether what a benchmark has left behind is still followed: as long as data moves.
+    fn goes_on(&mut self, now: Instant) -> bool {
+        let is_followed = self.wanted.audit.is_some() && !self.is_interrupted && !self.is_over;
+        if !is_followed || self.log.is_full() || self.source.left().is_empty() {
+            return false;
+        }
+        let moves = self.log.moves;
+        let rest = self.rest.get_or_insert(Rest { began: now, moved: now, moves });
+        if rest.moves != moves {
+            (rest.moved, rest.moves) = (now, moves);
+        }
+        now - rest.moved < GRACE && now - rest.began < LEFT
     }
 
     fn recorded(mut self, status: Option<ExitStatus>) -> Result<Recorded, TaskError> {
@@ -265,6 +296,7 @@ impl<'a> Session<'a> {
             CallSource::Kernel(kernel, _) => (RecordedBy::Bpf, kernel.lost().map_err(failed)?),
             CallSource::Traced(_) => (RecordedBy::Ptrace, 0),
         };
+        self.log.cut.extend(self.source.left());
         let Self { mut log, cpu, shared, wanted, is_interrupted, is_over, .. } = self;
         let elapsed = self.began.elapsed();
         // What is left of the programs ends, and what ran before goes on.
@@ -383,6 +415,14 @@ impl CallSource {
         match self {
             Self::Kernel(_, programs) => programs.iter_mut().map(Running::ended).collect(),
             Self::Traced(traced) => Ok(traced.programs().into_iter().map(|(_, end)| end).collect()),
+        }
+    }
+
+    /// Tasks that have not ended, where that is known.
+    fn left(&self) -> BTreeSet<u32> {
+        match self {
+            Self::Kernel(..) => BTreeSet::new(),
+            Self::Traced(traced) => traced.left().collect(),
         }
     }
 

@@ -270,6 +270,11 @@ impl Follow {
         &self.programs
     }
 
+    /// Tasks that have not ended, of programs that were started and of what they have made.
+    pub fn left(&self) -> impl Iterator<Item = u32> {
+        self.tasks.keys().map(|task| task.cast_unsigned())
+    }
+
     /// Takes in all that has happened, and lets everybody who has stopped go on.
     ///
     /// # Errors

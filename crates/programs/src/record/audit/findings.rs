@@ -32,6 +32,48 @@ pub(crate) const UNTIMED_WAIT: Row = of_benchmark(
     "a clock around the whole program includes that time",
     "stop at the end of the data, or shorten the timeout (socat -t)",
 );
+pub(crate) const SLEEP_TIMED: Row = of_benchmark(
+    "E-SLEEP-TIMED",
+    "{an end sleeps in what is timed}",
+    "the figure includes that time",
+    "leave out the sleep, or time each message by itself and sleep in between",
+);
+pub(crate) const PRINT_TIMED: Row = of_benchmark(
+    "E-PRINT-TIMED",
+    "{an end writes to its standard error in what is timed}",
+    "the figure includes these writes",
+    "keep what is to be shown, and print it when the clock has been read again",
+);
+pub(crate) const CPU_CLOCK: Row = of_benchmark(
+    "E-CPU-CLOCK",
+    "{the only clock that is read around messages counts CPU time}",
+    "a figure from it leaves out all time in which the process waits",
+    "read CLOCK_MONOTONIC (clock_gettime) instead of clock(), getrusage or times",
+);
+pub(crate) const COARSE_CLOCK: Row = of_benchmark(
+    "W-COARSE-CLOCK",
+    "{the only clock that is read around messages goes on in coarse steps}",
+    "the figure is a multiple of such a step",
+    "read CLOCK_MONOTONIC (clock_gettime) instead of time() or a coarse clock",
+);
+pub(crate) const FIRST_MESSAGE: Row = of_benchmark(
+    "W-FIRST-MESSAGE",
+    "{the first message takes much longer than the others}",
+    "the figure includes what is done once",
+    "exchange a few messages before the clock is read",
+);
+pub(crate) const LARGE_GAP: Row = of_benchmark(
+    "W-LARGE-GAP",
+    "{in one gap nothing moves for much longer than usual}",
+    "the figure includes it as if it were a part of each message",
+    "find out what the ends wait for, or repeat the benchmark and use the median",
+);
+pub(crate) const NAGLE: Row = of_benchmark(
+    "W-NAGLE",
+    "{small writes over TCP wait for the acknowledgement of the one before}",
+    "Nagle's algorithm keeps a second small write back, and the other end delays its acknowledgement by 40 ms and more",
+    "set TCP_NODELAY at the end that writes, or write each message at once",
+);
 pub(crate) const NOT_AWAITED: Row = of_benchmark(
     "E-NOT-AWAITED",
     "{the clock is read right after a write}",
@@ -88,6 +130,13 @@ pub(crate) const ALL: &[Row] = &[
     TEARDOWN_TIMED,
     LATE_WAIT,
     UNTIMED_WAIT,
+    SLEEP_TIMED,
+    PRINT_TIMED,
+    CPU_CLOCK,
+    COARSE_CLOCK,
+    FIRST_MESSAGE,
+    LARGE_GAP,
+    NAGLE,
     NOT_AWAITED,
     UNREAD,
     OTHER_SIZE,

@@ -2,7 +2,7 @@
 
 use super::super::channels::{Connection, ConnectionEnd, Move, connections};
 use super::super::log::Log;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 /// A channel with fewer messages than this is no benchmark.
 pub(super) const FEW: usize = 10;
@@ -18,6 +18,8 @@ pub(super) struct Group {
     pub(super) connections: Vec<Connection>,
     /// Whatever was written, in the order of time.
     pub(super) writes: Vec<Move>,
+    /// What was written to and read from, as calls name it.
+    pub(super) objects: HashSet<u64>,
     /// Everything that moved, by process.
     pub(super) processes: BTreeMap<u32, Vec<Move>>,
 }
@@ -35,10 +37,19 @@ impl Group {
     }
 }
 
+/// A process runs a shell.
+fn is_shell(log: &Log, process: u32) -> bool {
+    ["sh", "bash", "dash", "ash", "ksh", "mksh", "zsh", "busybox"].contains(&log.program(process))
+}
+
 /// The channels with most messages, in the order of time.
 pub(super) fn groups(log: &Log) -> Vec<Group> {
     let mut found: BTreeMap<String, Group> = BTreeMap::new();
-    for (kind, name, connection) in connections(log) {
+    for (kind, name, mut connection) in connections(log) {
+        // What a launcher moved before it became the benchmark is no part of it.
+        let began = |process: u32| log.loaded.get(&process).copied().unwrap_or(0);
+        let known = [&mut connection.asker, &mut connection.answerer];
+        known.into_iter().flatten().for_each(|end| end.since(began));
         let ends = [&connection.asker, &connection.answerer];
         // What goes to a terminal or to a program that was not recorded is no part of it.
         let [Some(a), Some(b)] = ends.map(|end| end.as_ref().and_then(ConnectionEnd::process))
@@ -52,16 +63,24 @@ pub(super) fn groups(log: &Log) -> Vec<Group> {
             kind,
             connections: Vec::new(),
             writes: Vec::new(),
+            objects: HashSet::new(),
             processes: BTreeMap::new(),
         });
         group.connections.push(connection);
     }
     let mut groups: Vec<Group> = found.into_values().collect();
+    // Nor is what shells say to each other who find out what to start.
+    let is_of_shells =
+        |group: &Group| group.ends().all(|end| end.process().is_some_and(|it| is_shell(log, it)));
+    if !groups.iter().all(is_of_shells) {
+        groups.retain(|group| !is_of_shells(group));
+    }
     for group in &mut groups {
         let all: Vec<Move> = group.ends().flat_map(|end| &end.moves).copied().collect();
         group.writes = all.iter().filter(|one| one.is_out).copied().collect();
         group.writes.sort_by_key(|one| one.begun);
         for one in all {
+            group.objects.insert(one.object);
             group.processes.entry(one.process).or_default().push(one);
         }
         group.processes.values_mut().for_each(|all| all.sort_by_key(|one| one.ended));

@@ -2,21 +2,31 @@
 //! thing, and says what it has seen.
 
 pub(crate) mod command;
+mod delivery;
+mod examined;
 pub(super) mod findings;
 mod group;
+mod nagle;
 mod rules;
 pub(crate) mod screen;
+mod spans;
 mod timed;
 
 use super::log::Log;
 use crate::profile::{Audit, TimedMessages};
-use rules::Examined;
+use crate::record::calls::Clock;
+use examined::Examined;
 
 /// Applies all rules. `size` is that which messages should have; `is_cut` says that it did not end by itself.
 pub(super) fn audit(log: &Log, size: Option<u64>, is_cut: bool) -> Audit {
     let groups = group::groups(log);
-    let timed = timed::timed(log, &groups);
-    let examined = Examined { log, groups, timed, size, is_cut };
+    let by = |of: fn(Clock) -> Option<u64>| timed::timed(log, &groups, of);
+    let [timed, by_cpu, by_coarse] = [
+        by(|clock| if let Clock::Precise(clock) = clock { Some(clock) } else { None }),
+        by(|clock| if let Clock::Cpu(clock) = clock { Some(clock) } else { None }),
+        by(|clock| if let Clock::Coarse(clock) = clock { Some(clock) } else { None }),
+    ];
+    let examined = Examined { log, groups, timed, by_cpu, by_coarse, size, is_cut };
     let timed = examined.timed.iter().filter_map(|one| {
         let group = examined.groups.get(one.group)?;
         Some(TimedMessages {

@@ -81,6 +81,8 @@ pub(crate) fn does(number: i64) -> Option<Does> {
         libc::SYS_sched_yield | libc::SYS_rt_sigtimedwait | libc::SYS_kill | libc::SYS_tgkill => {
             Does::Other
         }
+        libc::SYS_rt_sigreturn | libc::SYS_shmat | libc::SYS_openat => Does::Other,
+        libc::SYS_getrusage | libc::SYS_times => Does::Other,
         libc::SYS_sched_setaffinity | libc::SYS_clock_gettime | libc::SYS_gettimeofday => {
             Does::Other
         }
@@ -144,6 +146,14 @@ impl Call {
             }
             Some(Does::Writes | Does::Passes) if self.result > 0 => Act::Wrote(bytes),
             Some(Does::Fetches) if self.result > 0 => Act::Read(bytes),
+            // Nothing but descriptors.
+            Some(Does::Reads) if self.result == 0 && self.passes_descriptors() => Act::Read(0),
+            Some(Does::Writes) if self.result == 0 && self.passes_descriptors() => Act::Wrote(0),
+            Some(Does::Other) if self.object != 0 => match self.arguments[3].cast_signed() {
+                0 => Act::Other,
+                1.. => Act::Wrote(1),
+                _ => Act::Read(1),
+            },
             Some(Does::Sends | Does::Posts) if self.result == 0 => Act::Wrote(self.arguments[2]),
             // Nobody finishes a non-blocking one.
             Some(Does::Connects) if [0, -i64::from(libc::EINPROGRESS)].contains(&self.result) => {
@@ -246,6 +256,7 @@ impl Object {
             Kind::Pipe if self.name.is_empty() => "pipe",
             Kind::Pipe => "fifo",
             Kind::Queue => "sysv-mq",
+            Kind::Semaphore => "sysv-sem",
             Kind::Other if self.name == "[eventfd]" => "eventfd",
             Kind::Other => return None,
         })

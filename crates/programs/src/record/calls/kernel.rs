@@ -124,7 +124,8 @@ impl Kernel {
 
 /// The class of a call, by its number; `None` of one that is not recorded.
 fn class_of(number: u32) -> Option<Class> {
-    let does = does(number.into())?;
+    // It comes back into another call, by that one's number.
+    let does = does(number.into()).filter(|_| i64::from(number) != libc::SYS_rt_sigreturn)?;
     let is_header = i64::from(number) == libc::SYS_sendmsg;
     let is_data = matches!(does, Does::Reads | Does::Writes | Does::Passes | Does::Batches);
     let bits = [

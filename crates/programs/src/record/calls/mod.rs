@@ -3,18 +3,22 @@
 
 mod acts;
 mod bpf;
+mod datagrams;
 mod event;
 mod kernel;
+mod memory;
 mod programs;
 mod purpose;
 mod shared;
 mod traced;
+mod waits;
 
 pub(crate) use acts::{Act, Does, does};
 pub(crate) use kernel::Kernel;
 pub(crate) use purpose::WAITING;
 pub(crate) use shared::{Shared, listening_ports, program_of};
 pub(crate) use traced::Traced;
+pub(crate) use waits::Clock;
 
 /// A call that has returned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,7 +35,7 @@ pub(crate) struct Call {
     pub(crate) ended: u64,
     /// What it returned: an error is negative.
     pub(crate) result: i64,
-    /// Its first four arguments.
+    /// Its first four arguments; of a call that changes a System V semaphore, which is its object, the last one is by how much.
     pub(crate) arguments: [u64; 4],
     /// What its first argument stands for, if that is a descriptor: the same number for the same object. 0: unknown.
     pub(crate) object: u64,
@@ -52,6 +56,8 @@ pub(crate) enum Kind {
     Pipe,
     /// A System V queue.
     Queue,
+    /// A System V semaphore.
+    Semaphore,
     /// Whatever else, by its name alone: a file's last name, `[eventfd]`.
     Other,
 }

@@ -6,52 +6,10 @@ use super::{Call, Does, does};
 pub(crate) const WAITING: &str = "waiting for events";
 
 impl Call {
-    /// The clock that it reads (`clock_gettime(2)`), if that is one of time that passes, not of CPU time.
-    #[must_use]
-    pub(crate) fn clock(&self) -> Option<u64> {
-        /// Beside the usual two `CLOCK_MONOTONIC_RAW`, `CLOCK_BOOTTIME` and `CLOCK_TAI`.
-        const CLOCKS: [u64; 5] = [0, 1, 4, 7, 11];
-        let [clock, ..] = self.arguments;
-        match self.number {
-            libc::SYS_clock_gettime if CLOCKS.contains(&clock) => Some(clock),
-            libc::SYS_gettimeofday => Some(0),
-            _ => None,
-        }
-    }
-
     /// It moved data that its process does not see.
     #[must_use]
     pub(crate) fn passes_on(&self) -> bool {
         does(self.number) == Some(Does::Passes) && self.result > 0
-    }
-
-    /// It waited for something, and that came.
-    #[must_use]
-    pub(crate) fn awaited(&self) -> bool {
-        self.reaped() || self.result >= 0 && self.waits()
-    }
-
-    /// It waited until a time that the program had set.
-    #[must_use]
-    pub(crate) fn timed_out(&self) -> bool {
-        match self.number {
-            libc::SYS_futex => self.result == -i64::from(libc::ETIMEDOUT),
-            _ => self.result == 0 && self.waits(),
-        }
-    }
-
-    fn waits(&self) -> bool {
-        does(self.number) == Some(Does::Waits)
-    }
-
-    /// It waited for the end of another process, and that came.
-    #[must_use]
-    pub(crate) fn reaped(&self) -> bool {
-        match self.number {
-            libc::SYS_wait4 => self.result > 0,
-            libc::SYS_waitid => self.result == 0,
-            _ => false,
-        }
     }
 
     /// It ends a descriptor or a direction.
@@ -83,6 +41,30 @@ impl Call {
     #[must_use]
     pub(crate) fn loads_program(&self) -> bool {
         self.result == 0 && does(self.number) == Some(Does::Executes)
+    }
+
+    /// It waits on a word in memory, or wakes who does.
+    #[must_use]
+    pub(crate) fn is_of_futex(&self) -> bool {
+        self.number == libc::SYS_futex
+    }
+
+    /// What such a call takes on a usual machine, without a tracer, ns: what it does for itself and what it makes others do.
+    #[must_use]
+    pub(crate) fn usual_ns(&self) -> u64 {
+        match self.number {
+            _ if self.loads_program() => 300_000,
+            _ if self.made().is_some() || self.reaped() => 100_000,
+            libc::SYS_connect => 20_000,
+            libc::SYS_close | libc::SYS_shutdown => 1_000,
+            _ => 3_000,
+        }
+    }
+
+    /// It opened a file.
+    #[must_use]
+    pub(crate) fn opens(&self) -> bool {
+        self.number == libc::SYS_openat && self.result >= 0
     }
 
     /// What it has made, a process or a thread.

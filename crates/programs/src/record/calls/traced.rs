@@ -1,7 +1,8 @@
 //! The same by `ptrace(2)`, which needs no rights: every call stops its thread twice, and what its descriptor stands for
 //! is looked up while it is stopped.
 
-use super::{Call, Does, Heard, Kind, Object, does};
+use super::memory::read;
+use super::{Call, Does, Heard, Kind, Object, datagrams, does};
 use ipcperf_sys::affinity;
 use ipcperf_sys::trace::{CallsSeen, Follow, Returned};
 use rustix::net::{AddressFamily, SocketType, sockopt};
@@ -77,10 +78,14 @@ impl Traced {
         for (process, _) in self.programs().into_iter().filter(|(_, end)| end.is_none()) {
             let pid = Pid::from_raw(process.cast_signed());
             // Nobody has reaped the process, so its number is that of no other group.
-            let _ = pid.map(|pid| {
-                rustix::process::kill_process_group(pid, rustix::process::Signal::TERM)
-            });
+            let _ = pid
+                .map(|pid| rustix::process::kill_process_group(pid, rustix::process::Signal::TERM));
         }
+    }
+
+    /// Tasks that have not ended.
+    pub(crate) fn left(&self) -> impl Iterator<Item = u32> {
+        self.follow.left()
     }
 
     /// Lets everybody go on, and tells all that has happened since the last time.
@@ -103,6 +108,10 @@ struct Look {
     named: HashSet<u32>,
     /// Objects of which all is known.
     known: HashSet<u64>,
+    /// Sockets of IP for datagrams: own port, and that of the peer or 0.
+    datagrams: HashMap<u64, [u16; 2]>,
+    /// Who sent last to each port.
+    senders: HashMap<u16, u16>,
     /// The CPUs of threads are wanted.
     closely: bool,
     /// Those that each thread had when it last moved data.
@@ -117,11 +126,21 @@ impl Look {
             let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
             self.tell(Heard::Program { process, name: name.trim_end().to_owned() });
         }
-        let [a, b, c, d, ..] = call.arguments;
-        let object = match does.has_descriptor() {
+        let [a, b, c, mut d, ..] = call.arguments;
+        let mut object = match does.has_descriptor() {
             true => self.object(process, a as u32 as i32, does).unwrap_or(0),
             false => 0,
         };
+        if let Some(end) = self.datagrams.get(&object).copied().filter(|_| call.result >= 0) {
+            object = self.of_peer(object, end, does, datagrams::peer_port(process, call));
+        }
+        if let Some((semaphore, change)) = semaphore(process, call) {
+            (object, d) = (semaphore.id, change.cast_unsigned());
+            if self.known.insert(object) {
+                self.tell(Heard::Object(semaphore));
+            }
+        }
+        let has_header = [libc::SYS_sendmsg, libc::SYS_recvmsg].contains(&call.number);
         if self.closely && matches!(does, Does::Reads | Does::Writes | Does::Sends) {
             self.look_at_cpus(call.thread);
         }
@@ -134,7 +153,7 @@ impl Look {
             result: call.result,
             arguments: [a, b, c, d],
             object,
-            control: if call.number == libc::SYS_sendmsg { control(process, b) } else { 0 },
+            control: if has_header { control(process, b) } else { 0 },
         }));
     }
 
@@ -153,6 +172,44 @@ impl Look {
 
     fn tell(&self, heard: Heard) {
         self.heard.borrow_mut().push(heard);
+    }
+
+    /// One end of an unconnected socket for datagrams, which has one for each peer.
+    fn of_peer(
+        &mut self,
+        socket: u64,
+        [own, peer]: [u16; 2],
+        does: Does,
+        named: Option<u16>,
+    ) -> u64 {
+        let is_out = does == Does::Writes;
+        // What is read without the address of its sender comes from the last one.
+        let other = match (peer, named) {
+            (0, None) if !is_out => self.senders.get(&own).copied().unwrap_or(0),
+            (0, named) => named.unwrap_or(0),
+            (peer, _) => peer,
+        };
+        if is_out && other != 0 {
+            self.senders.insert(other, own);
+        }
+        if peer != 0 || other == 0 {
+            return socket;
+        }
+        let mut hasher = DefaultHasher::new();
+        (socket, other).hash(&mut hasher);
+        let id = hasher.finish() | 1;
+        if self.known.insert(id) {
+            self.tell(Heard::Object(Object {
+                id,
+                kind: Kind::Internet(libc::SOCK_DGRAM, 4),
+                pair: datagrams::pair(own, other),
+                name: String::new(),
+                owns_name: false,
+                ports: [own, other],
+                listens: false,
+            }));
+        }
+        id
     }
 
     /// The object of a descriptor; it is told of until all is known.
@@ -192,6 +249,9 @@ impl Look {
                 is_settled |= is_data && object.has_datagrams();
             }
             _ => {}
+        }
+        if let Kind::Internet(libc::SOCK_DGRAM, _) = object.kind {
+            self.datagrams.insert(id, object.ports);
         }
         if is_settled {
             self.known.insert(id);
@@ -240,16 +300,24 @@ fn control(process: u32, header: u64) -> u32 {
     if level == libc::SOL_SOCKET.cast_unsigned() { kind + 1 } else { 0 }
 }
 
-/// Memory of a stopped process.
-fn read(process: u32, at: u64, length: usize) -> Option<Vec<u8>> {
-    let mut bytes = vec![0_u8; length];
-    let ours = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: length };
-    let theirs = libc::iovec { iov_base: at as *mut _, iov_len: length };
-    // SAFETY: `bytes` is as long as is said; the kernel checks the other process's addresses.
-    let moved = unsafe {
-        libc::process_vm_readv(process.cast_signed(), &raw const ours, 1, &raw const theirs, 1, 0)
+/// What a call of `semop(2)` changes, and by how much: the first of its changes. The semaphore is as an object.
+fn semaphore(process: u32, call: &Returned) -> Option<(Object, i64)> {
+    let is_one = [libc::SYS_semop, libc::SYS_semtimedop].contains(&call.number);
+    // struct sembuf: number, change and flags.
+    let change = read(process, call.arguments[1], 6).filter(|_| is_one && call.result == 0)?;
+    let half = |at: usize| Some([*change.get(at)?, *change.get(at + 1)?]);
+    let (number, change) = (u16::from_ne_bytes(half(0)?), i16::from_ne_bytes(half(2)?));
+    let object = Object {
+        // No inode has such a number, and no queue.
+        id: 1 << 61 | (call.arguments[0] & u64::from(u32::MAX)) << 16 | u64::from(number),
+        kind: Kind::Semaphore,
+        pair: [0; 2],
+        name: String::new(),
+        owns_name: false,
+        ports: [0; 2],
+        listens: false,
     };
-    (moved == length.cast_signed()).then_some(bytes)
+    Some((object, change.into()))
 }
 
 /// Fills in what a socket is; whether that is all there will be.
@@ -294,7 +362,9 @@ fn socket(process: u32, fd: i32, inode: u64, object: &mut Object) -> io::Result<
                 halves.hash(&mut hasher);
                 u128::from(hasher.finish())
             };
-            if other.is_some() {
+            if other.is_some() && sort == libc::SOCK_DGRAM {
+                object.pair = datagrams::pair(object.ports[0], object.ports[1]);
+            } else if other.is_some() {
                 object.pair = [half([&own, &other]), half([&other, &own])];
             }
             Ok(other.is_some())

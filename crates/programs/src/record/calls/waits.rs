@@ -1,0 +1,169 @@
+//! What calls wait for, and which clock they read.
+
+use super::{Act, Call, Does, does};
+
+/// Clocks that are read by calls, by what they count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Clock {
+    /// Time that passes, in nanoseconds or microseconds.
+    Precise(u64),
+    /// Time that passes, in steps of a timer tick or of a second.
+    Coarse(u64),
+    /// CPU time of a process or thread.
+    Cpu(u64),
+}
+
+/// Numbers of what reads a clock without naming it, which no clock of the kernel has.
+const SECONDS: u64 = 1 << 32;
+const USAGE: u64 = 1 << 33;
+const TIMES: u64 = 1 << 34;
+
+/// `SIOCOUTQ` (`linux/sockios.h`).
+const UNACKNOWLEDGED: u64 = 0x5411;
+
+impl Call {
+    /// The clock that it reads.
+    #[must_use]
+    pub(crate) fn reads_clock(&self) -> Option<Clock> {
+        #[cfg(target_arch = "x86_64")]
+        if self.number == libc::SYS_time {
+            return Some(Clock::Coarse(SECONDS));
+        }
+        let [clock, ..] = self.arguments;
+        match self.number {
+            // A clock is an `int`; negative ones are CPU times of other processes (`clock_getcpuclockid(3)`).
+            libc::SYS_clock_gettime => match clock as u32 as i32 {
+                libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => {
+                    Some(Clock::Cpu(clock))
+                }
+                ..0 => Some(Clock::Cpu(clock)),
+                libc::CLOCK_REALTIME_COARSE | libc::CLOCK_MONOTONIC_COARSE => {
+                    Some(Clock::Coarse(clock))
+                }
+                libc::CLOCK_REALTIME
+                | libc::CLOCK_MONOTONIC
+                | libc::CLOCK_MONOTONIC_RAW
+                | libc::CLOCK_BOOTTIME
+                | libc::CLOCK_TAI => Some(Clock::Precise(clock)),
+                _ => None,
+            },
+            libc::SYS_gettimeofday => Some(Clock::Precise(0)),
+            libc::SYS_getrusage => Some(Clock::Cpu(USAGE)),
+            libc::SYS_times => Some(Clock::Cpu(TIMES)),
+            _ => None,
+        }
+    }
+
+    fn waits(&self) -> bool {
+        does(self.number) == Some(Does::Waits)
+    }
+
+    /// It waited until a time that the program had set.
+    #[must_use]
+    pub(crate) fn timed_out(&self) -> bool {
+        match self.number {
+            libc::SYS_futex => self.result == -i64::from(libc::ETIMEDOUT),
+            _ => self.result == 0 && self.waits(),
+        }
+    }
+
+    /// It let time pass, and nothing could have ended that but a signal.
+    #[must_use]
+    pub(crate) fn sleeps(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        match self.number {
+            libc::SYS_poll => return self.result == 0 && self.arguments[1] == 0,
+            libc::SYS_select => return self.result == 0 && self.arguments[0] == 0,
+            _ => {}
+        }
+        match self.number {
+            libc::SYS_nanosleep | libc::SYS_clock_nanosleep => self.result == 0,
+            libc::SYS_ppoll => self.result == 0 && self.arguments[1] == 0,
+            libc::SYS_pselect6 => self.result == 0 && self.arguments[0] == 0,
+            _ => false,
+        }
+    }
+
+    /// It waited for somebody else, and that came: an event, the end of a process, a semaphore, a signal, a connection.
+    #[must_use]
+    pub(crate) fn awaited(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self.number == libc::SYS_accept {
+            return self.result >= 0;
+        }
+        match self.number {
+            libc::SYS_futex => self.is_wait_on_futex() && !self.timed_out(),
+            libc::SYS_semop | libc::SYS_semtimedop => self.result == 0,
+            libc::SYS_rt_sigtimedwait => self.result > 0,
+            // A handler has run.
+            libc::SYS_rt_sigreturn => true,
+            libc::SYS_accept4 => self.result >= 0,
+            // It asked what the peer has not acknowledged yet.
+            libc::SYS_ioctl => self.arguments[1] == UNACKNOWLEDGED,
+            _ => self.reaped() || self.result > 0 && self.waits(),
+        }
+    }
+
+    /// The word may have changed before it slept (`EAGAIN`), which is an answer as well.
+    fn is_wait_on_futex(&self) -> bool {
+        /// `FUTEX_CMD_MASK` without `FUTEX_PRIVATE_FLAG` and `FUTEX_CLOCK_REALTIME` (`linux/futex.h`).
+        const OPERATION: u64 = 0x7f;
+        let operation = (self.arguments[1] & OPERATION) as i32;
+        [libc::FUTEX_WAIT, libc::FUTEX_WAIT_BITSET, libc::FUTEX_LOCK_PI].contains(&operation)
+    }
+
+    /// It took data, or tried to.
+    #[must_use]
+    pub(crate) fn takes(&self) -> bool {
+        does(self.number) == Some(Does::Reads)
+    }
+
+    /// It ended what Nagle's algorithm does on its socket.
+    #[must_use]
+    pub(crate) fn ends_delay(&self) -> bool {
+        let is = |at: usize, value: i32| self.arguments[at] == u64::from(value.cast_unsigned());
+        self.number == libc::SYS_setsockopt
+            && self.result == 0
+            && is(1, libc::IPPROTO_TCP)
+            && is(2, libc::TCP_NODELAY)
+    }
+
+    /// It read until the other end was closed.
+    #[must_use]
+    pub(crate) fn met_the_end(&self) -> bool {
+        self.result == 0 && does(self.number) == Some(Does::Reads)
+    }
+
+    /// It waited for the end of another process, and that came.
+    #[must_use]
+    pub(crate) fn reaped(&self) -> bool {
+        match self.number {
+            libc::SYS_wait4 => self.result > 0,
+            libc::SYS_waitid => self.result == 0,
+            _ => false,
+        }
+    }
+
+    /// It made memory that other processes may have as well.
+    #[must_use]
+    pub(crate) fn shares_memory(&self) -> bool {
+        let [_, _, rights, how] = self.arguments;
+        let is_set = |all: u64, one: i32| all & u64::from(one.cast_unsigned()) != 0;
+        match self.number {
+            libc::SYS_mmap => {
+                self.result > 0 && is_set(rights, libc::PROT_WRITE) && is_set(how, libc::MAP_SHARED)
+            }
+            libc::SYS_shmat => !(-4095..0).contains(&self.result),
+            _ => false,
+        }
+    }
+
+    /// It gave bytes to something that is no peer: as [`Act::Wrote`].
+    #[must_use]
+    pub(crate) fn prints(&self) -> bool {
+        /// `STDERR_FILENO`
+        const ERRORS: u64 = 2;
+        let is_plain = [libc::SYS_write, libc::SYS_writev].contains(&self.number);
+        is_plain && self.arguments[0] == ERRORS && matches!(self.act(), Act::Wrote(_))
+    }
+}
