@@ -122,6 +122,32 @@ pub struct TimedMessages {
     pub messages: u64,
     /// All messages of the channel.
     pub of: u64,
+    /// Where that time goes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shares: Option<TimedShares>,
+}
+
+/// Where the time goes that is measured, as shares of it from 0 to 1. They overlap, and are stretched by the tracer like the
+/// time itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimedShares {
+    /// Calls in which the process that reads the clock takes data from the channel or waits for it; absent if it has no end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waiting: Option<f64>,
+    /// Its calls that give data to the channel; absent likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sending: Option<f64>,
+    /// Sleeps, of the thread with most of them at either end.
+    pub sleeping: f64,
+    /// Writes of either end to something else.
+    pub other_writes: f64,
+    /// Calls that start processes and make or connect ends.
+    pub set_up: f64,
+    /// The first message of each span, with its answer if there is one; 0 where single messages are timed.
+    pub first_message: f64,
+    /// The longest time in which nothing moved.
+    pub largest_gap: f64,
 }
 
 /// Processes of one name.

@@ -82,7 +82,8 @@ fn check(sandbox: &Sandbox, program: &[&str], cases: &[(&str, &str, &[&str])]) {
         // A runtime with several threads may read clocks for their sake, as that of Python does.
         if *fault != "one-process" {
             let timed = list(&audit, "timed").first().expect("it reads a clock");
-            assert_eq!(timed["spans"], 1, "{program:?} {fault} {channel}: {audit:#}");
+            let spans = if *channel == "in-turns" { 3 } else { 1 };
+            assert_eq!(timed["spans"], spans, "{program:?} {fault} {channel}: {audit:#}");
         }
     }
     sandbox.leaves_nothing();
@@ -116,9 +117,11 @@ fn faults_in_c_are_found_and_a_clean_benchmark_has_none() {
     for cases in [&CLEAN[..], &FAULTS, &MORE] {
         check(&sandbox, &["./benchmark"], cases);
     }
-    let only_here: [(&str, &str, &[&str]); 4] = [
+    let only_here: [(&str, &str, &[&str]); 6] = [
         ("none", "connections", &[]),
         ("unequal", "connections", &["W-UNEQUAL-CALLS"]),
+        ("unequal", "in-turns", &["W-UNEQUAL-CALLS"]),
+        ("none", "in-turns", &[]),
         ("short-writes", "one-way", &["E-OTHER-SIZE"]),
         ("not-touched", "one-way", &["W-NOT-TOUCHED"]),
     ];
@@ -211,6 +214,12 @@ fn a_slow_first_message_is_found() {
     audit(&sandbox, &["--", "./planted", "first"]);
     let (audit, _) = found(&sandbox);
     assert!(codes(&audit, "findings").contains("W-FIRST-MESSAGE"), "{audit:#}");
+    let shares = &list(&audit, "timed")[0]["shares"];
+    for share in ["waiting", "sending", "sleeping", "first_message", "largest_gap"] {
+        assert!(shares[share].as_f64().is_some_and(|share| share > 0.0), "{share}: {audit:#}");
+    }
+    let shown = sandbox.run(&["report", "a.json"]).stdout;
+    assert!(shown.contains("waiting for the peer") && shown.contains("first message"), "{shown}");
 }
 
 /// `kill(0, ...)` is for the group of the program, in which ipcperf is not.

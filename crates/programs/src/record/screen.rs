@@ -357,7 +357,7 @@ fn not_seen(document: &Profile, body: &mut Blocks) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::profile::{Audit, RecordedProgram, SharedMapping, TimedMessages};
+    use crate::profile::{Audit, RecordedProgram, SharedMapping, TimedMessages, TimedShares};
     use crate::record::audit::findings;
     use ipcperf_core::result::{Finding, Kernel, Origin, Tool};
     use ipcperf_testing::schema::is_described;
@@ -504,6 +504,12 @@ pub(crate) mod tests {
                 spans: 1,
                 messages: 1988,
                 of: 1988,
+                shares: Some(TimedShares {
+                    waiting: Some(0.71),
+                    sleeping: 0.2,
+                    first_message: 0.004,
+                    ..TimedShares::default()
+                }),
             }],
         });
         insta::assert_snapshot!(shown(&one, Format::Table));

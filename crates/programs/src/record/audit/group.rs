@@ -25,6 +25,48 @@ pub(super) struct Group {
 }
 
 impl Group {
+    /// `client > server`.
+    fn programs(&self) -> &str {
+        self.name.split(" over ").next().unwrap_or_default()
+    }
+
+    /// Whether two channels are used one after the other: once, or in turns of many messages between the same programs.
+    pub(super) fn takes_turns_with(&self, other: &Self) -> bool {
+        let [own, theirs] = [self.span(), other.span()];
+        if own.1 <= theirs.0 || theirs.1 <= own.0 {
+            return true;
+        }
+        let mut all: Vec<(u64, bool)> = self.writes.iter().map(|one| (one.begun, true)).collect();
+        all.extend(other.writes.iter().map(|one| (one.begun, false)));
+        all.sort_unstable();
+        let turns = all.windows(2).filter(|two| two[0].1 != two[1].1).count();
+        self.programs() == other.programs() && turns * FEW <= all.len()
+    }
+
+    /// From the first byte to the last of each turn.
+    pub(super) fn turns(&self, others: &[&Self]) -> Vec<(u64, u64)> {
+        let of_others = others.iter().filter(|other| other.name != self.name);
+        let mut writes: Vec<u64> =
+            of_others.flat_map(|other| &other.writes).map(|one| one.begun).collect();
+        writes.sort_unstable();
+        let mut moves: Vec<_> =
+            self.processes.values().flatten().map(|one| (one.begun, one.ended)).collect();
+        moves.sort_unstable();
+        let mut turns: Vec<(u64, u64)> = Vec::new();
+        for (begun, ended) in moves {
+            match turns.last_mut() {
+                Some(turn)
+                    if writes.partition_point(|at| *at < turn.0)
+                        == writes.partition_point(|at| *at < begun) =>
+                {
+                    turn.1 = turn.1.max(ended);
+                }
+                _ => turns.push((begun, ended)),
+            }
+        }
+        turns
+    }
+
     fn ends(&self) -> impl Iterator<Item = &ConnectionEnd> {
         self.connections.iter().flat_map(|one| [&one.asker, &one.answerer]).flatten()
     }

@@ -9,6 +9,7 @@ mod group;
 mod nagle;
 mod rules;
 pub(crate) mod screen;
+mod shares;
 mod spans;
 mod timed;
 
@@ -35,6 +36,7 @@ pub(super) fn audit(log: &Log, size: Option<u64>, is_cut: bool) -> Audit {
             spans: one.spans.len() as u64,
             messages: one.messages as u64,
             of: group.writes.len() as u64,
+            shares: Some(shares::shares(&examined, group, one)),
         })
     });
     let messages = examined.groups.iter().map(|group| group.writes.len() as u64).sum();

@@ -90,8 +90,12 @@ fn one_process(examined: &Examined<'_>) -> Said {
     }))
 }
 
-/// Calls for each message, by side and purpose.
-fn calls_each(examined: &Examined<'_>, group: &Group) -> BTreeMap<(bool, &'static str), f64> {
+/// Calls for each message, by side and purpose, in the turns that a channel takes with others.
+fn calls_each(
+    examined: &Examined<'_>,
+    group: &Group,
+    others: &[&Group],
+) -> BTreeMap<(bool, &'static str), f64> {
     let of_askers: BTreeSet<u32> = group
         .connections
         .iter()
@@ -101,7 +105,8 @@ fn calls_each(examined: &Examined<'_>, group: &Group) -> BTreeMap<(bool, &'stati
     let questions = group.writes.iter().filter(|one| of_askers.contains(&one.process)).count();
     let messages = if questions > 0 { questions } else { group.writes.len() };
     let mut counts: BTreeMap<(bool, &'static str), f64> = BTreeMap::new();
-    for call in calls_within(examined.log, group.span()) {
+    let turns = group.turns(others);
+    for call in turns.iter().flat_map(|turn| calls_within(examined.log, *turn)) {
         let is_of = group.processes.contains_key(&call.process);
         if let Some(purpose) = call.purpose().filter(|_| is_of) {
             *counts.entry((of_askers.contains(&call.process), purpose)).or_default() += 1.0;
@@ -115,17 +120,17 @@ fn unequal(examined: &Examined<'_>) -> Said {
     // Channels of one program that works through them at the same time are not compared with each other.
     let mut sides: Vec<&Group> = Vec::new();
     for group in &examined.groups {
-        if sides.last().is_none_or(|last| last.span().1 <= group.span().0) {
+        if sides.iter().all(|side| side.takes_turns_with(group)) {
             sides.push(group);
         }
     }
     let Some((first, others)) = sides.split_first().filter(|(_, others)| !others.is_empty()) else {
         return Err("no two channels were used one after the other");
     };
-    let usual = calls_each(examined, first);
+    let usual = calls_each(examined, first, &sides);
     let mut found = Vec::new();
     for group in others {
-        let calls = calls_each(examined, group);
+        let calls = calls_each(examined, group, &sides);
         let all: BTreeSet<_> = usual.keys().chain(calls.keys()).collect();
         let differences = all.into_iter().filter_map(|key| {
             let [a, b] = [&usual, &calls].map(|of| of.get(key).copied().unwrap_or(0.0));

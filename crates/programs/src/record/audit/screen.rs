@@ -1,9 +1,9 @@
 //! What `audit` found in a benchmark, for people: before the channels that it looked at.
 
-use crate::profile::{Audit, TimedMessages};
+use crate::profile::{Audit, TimedMessages, TimedShares};
 use ipcperf_ask::results::table::finding_text;
 use ipcperf_core::result::{Finding, Severity};
-use ipcperf_core::units::grouped;
+use ipcperf_core::units::{grouped, percent};
 use ipcperf_render::doc::{Blocks, Line, Tone};
 use ipcperf_render::text::counted;
 
@@ -28,17 +28,39 @@ pub(crate) fn headline(audit: &Audit) -> String {
     }
 }
 
+/// Where the time goes, as far as it is worth a word.
+fn parts(shares: &TimedShares) -> Vec<String> {
+    const WORTH_IT: f64 = 0.01;
+    let parts = [
+        (shares.waiting.unwrap_or(0.0), "waiting for the peer"),
+        (shares.sending.unwrap_or(0.0), "sending"),
+        (shares.sleeping, "sleeping"),
+        (shares.other_writes, "other writes"),
+        (shares.set_up, "set-up"),
+        (shares.first_message, "first message"),
+        (shares.largest_gap, "largest gap"),
+    ];
+    let parts = parts.into_iter().filter(|(share, _)| *share >= WORTH_IT);
+    parts.map(|(share, what)| format!("{what} {}", percent(share))).collect()
+}
+
 /// What was timed, as far as that was seen.
 pub(crate) fn timed(audit: &Audit) -> impl Iterator<Item = Line> + '_ {
     audit.timed.iter().map(|one| {
         let TimedMessages { channel, program, .. } = one;
         let messages = format!("{} of {}", grouped(one.messages), counted(one.of, "message"));
-        Line::from(match one.spans {
+        let within = match one.spans {
             1 => format!("{program} times {messages} of {channel} in one span"),
             spans => format!(
                 "{program} reads a clock between {messages} of {channel}, in {}",
                 counted(spans, "span")
             ),
+        };
+        let shares = one.shares.iter().flat_map(parts).collect::<Vec<_>>();
+        Line::from(if shares.is_empty() {
+            within
+        } else {
+            format!("{within} (shares, which may overlap: {})", shares.join(", "))
         })
     })
 }

@@ -98,8 +98,12 @@ pub(super) fn teardown(examined: &Examined<'_>) -> Said {
             let moves = group.processes.values().flatten().map(|one| one.ended);
             let within = moves.filter(|ended| *ended > span.0 && *ended < span.1);
             let Some(last) = within.max() else { continue };
+            let closes = |call: &Call| call.process == timed.process && call.closes();
+            // What is closed with each message, as a descriptor that came along, is a part of it.
+            let before = calls_within(examined.log, (span.0, last)).filter(|call| closes(call));
+            let closes_often = has_many || before.count() >= FEW;
             let ends = |call: &&Call| {
-                call.process == timed.process && (call.reaped() || call.closes() && !has_many)
+                call.process == timed.process && call.reaped() || closes(call) && !closes_often
             };
             let after: Vec<&Call> =
                 calls_within(examined.log, (last, span.1)).filter(ends).collect();
@@ -190,10 +194,10 @@ pub(super) fn late_wait(examined: &Examined<'_>) -> Said {
 }
 
 /// Parts of time, in their order and not overlapping.
-struct Intervals(Vec<(u64, u64)>);
+pub(super) struct Intervals(Vec<(u64, u64)>);
 
 impl Intervals {
-    fn of(mut all: Vec<(u64, u64)>) -> Self {
+    pub(super) fn of(mut all: Vec<(u64, u64)>) -> Self {
         all.sort_unstable();
         let mut joined: Vec<(u64, u64)> = Vec::new();
         for (begin, end) in all {
@@ -206,7 +210,7 @@ impl Intervals {
     }
 
     /// How much of such a part lies within.
-    fn overlap(&self, begin: u64, end: u64) -> u64 {
+    pub(super) fn overlap(&self, begin: u64, end: u64) -> u64 {
         let first = self.0.partition_point(|one| one.1 <= begin);
         let within = self.0[first..].iter().take_while(|one| one.0 < end);
         within.map(|one| one.1.min(end).saturating_sub(one.0.max(begin))).sum()
