@@ -9,7 +9,7 @@ use ipcperf_kit::args::OutputArgs;
 use ipcperf_kit::command::Context;
 use ipcperf_kit::error::Stop;
 use ipcperf_kit::gates::Gates;
-use ipcperf_kit::work::Work;
+use ipcperf_kit::work::MeasuredWork;
 use ipcperf_kit::{external, measure, request};
 use std::process::ExitCode;
 use std::time::Duration;
@@ -99,7 +99,7 @@ fn print(
     plans: &[PipelinePlan],
     settings: &Settings,
     args: &OutputArgs,
-    asked: &Work,
+    asked: &MeasuredWork,
 ) -> Result<ExitCode, Stop> {
     let amount = format!(
         "{} x {} of at most {} s, seed {}",

@@ -20,7 +20,7 @@ use ipcperf_kit::gates::Gates;
 use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::progress::ProgressLine;
 use ipcperf_kit::reading::cast_box;
-use ipcperf_kit::work::Work;
+use ipcperf_kit::work::MeasuredWork;
 use ipcperf_kit::{measure, output, reading, request};
 use ipcperf_render::text::{counted, in_groups};
 use ipcperf_stats::FEWEST_ROUNDS;
@@ -321,7 +321,7 @@ impl Experiment {
     }
 
     /// What it is asked to measure.
-    pub(crate) fn work(&self, plan: &Plan) -> Work {
+    pub(crate) fn work(&self, plan: &Plan) -> MeasuredWork {
         work(plan, self.cells.iter().map(|cell| cell.id.clone()), self.staging.is_some())
     }
 
@@ -403,7 +403,7 @@ pub(crate) struct Shown<'a> {
     pub(crate) raw: Option<&'a Path>,
     pub(crate) gates: &'a Gates,
     /// What is to be measured.
-    pub(crate) asked: Work,
+    pub(crate) asked: MeasuredWork,
 }
 
 /// Measures, writes the document, to which `amend` may add, and shows the result.

@@ -2,6 +2,7 @@
 
 use ipcperf_kit::command::Command;
 use ipcperf_kit::error::{Code, Stop, note};
+use ipcperf_kit::paths_in_text;
 use ipcperf_kit::reading::{is_stdin, text_of};
 use ipcperf_kit::{output, reading};
 use ipcperf_sys::file::is_open_file;
@@ -117,7 +118,7 @@ fn special(path: &Path) -> Option<&'static str> {
 }
 
 fn cannot_read(path: &Path, why: &str) -> String {
-    format!("cannot read '{}': {why}", output::without_home(&path.display().to_string()))
+    format!("cannot read '{}': {why}", paths_in_text::without_home(&path.display().to_string()))
 }
 
 fn no_file_in(folder: &Path) -> String {
@@ -159,7 +160,7 @@ impl<'a> FilesRead<'a> {
         path: &Path,
         read: impl Fn(&str) -> Result<T, String>,
     ) -> Option<(String, T)> {
-        let name = output::without_home(&path.display().to_string());
+        let name = paths_in_text::without_home(&path.display().to_string());
         let text = match text_of(path) {
             Ok(text) => text,
             // The files of a folder are listed where there are any.

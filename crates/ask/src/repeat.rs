@@ -11,7 +11,8 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Settings;
 use ipcperf_kit::args::{GateArgs, OutputArgs};
 use ipcperf_kit::error::Stop;
-use ipcperf_kit::{counts, foreign, loads, measure, output, reading, request};
+use ipcperf_kit::paths_in_text;
+use ipcperf_kit::{counts, foreign, loads, measure, reading, request};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
@@ -128,7 +129,7 @@ pub(crate) fn plan(
 
 /// A path of a document, in which the home directory is shortened, as it was typed.
 fn as_typed(path: &str) -> String {
-    let home = path.strip_prefix("~/").zip(output::home());
+    let home = path.strip_prefix("~/").zip(paths_in_text::home());
     home.map_or_else(|| path.to_owned(), |(rest, home)| format!("{home}/{rest}"))
 }
 

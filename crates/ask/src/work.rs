@@ -2,7 +2,7 @@
 
 use ipcperf_core::result::{Plan, Requirements, ResultSet};
 use ipcperf_core::units::format_duration;
-use ipcperf_kit::work::Work;
+use ipcperf_kit::work::MeasuredWork;
 use ipcperf_render::text::counted;
 use ipcperf_stats::PRACTICAL_MARGIN;
 
@@ -12,7 +12,7 @@ pub(crate) fn work(
     plan: &Plan,
     subjects: impl IntoIterator<Item = String>,
     has_stages: bool,
-) -> Work {
+) -> MeasuredWork {
     let amount = match has_stages {
         true => vec![format!("a budget of {} s", plan.expected_s)],
         false => amount(plan),
@@ -23,7 +23,7 @@ pub(crate) fn work(
         |one| format!("a search over {} for {} and {}", one.over, one.a, one.b),
     );
     let requirements = plan.requirements.iter().flat_map(requirements);
-    Work {
+    MeasuredWork {
         command: plan.command.clone(),
         subjects: subjects.into_iter().collect(),
         grows: plan.crossover.is_some(),
@@ -36,7 +36,7 @@ pub(crate) fn work(
 }
 
 /// The work of a result.
-pub(crate) fn of_result(set: &ResultSet) -> Work {
+pub(crate) fn of_result(set: &ResultSet) -> MeasuredWork {
     let cells = set.cells.iter().map(|cell| cell.id.clone());
     let pipelines = set.pipelines.iter().map(|one| one.id.clone());
     work(&set.invocation.plan, cells.chain(pipelines), !set.questions.is_empty())

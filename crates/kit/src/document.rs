@@ -1,6 +1,6 @@
 //! What all documents can do, whatever their kind.
 
-use crate::work::Work;
+use crate::work::MeasuredWork;
 use ipcperf_core::Spec;
 use ipcperf_core::result::{Origin, ResultSet};
 use ipcperf_judge::{LoadError, is_of};
@@ -86,8 +86,8 @@ pub trait Document: Any {
 
     /// What was measured, and how: `--if-done` compares it with what is asked for. By itself a document says its command
     /// alone.
-    fn work(&self) -> Work {
-        Work::of(self.command())
+    fn work(&self) -> MeasuredWork {
+        MeasuredWork::of(self.command())
     }
 
     /// Which document it is.

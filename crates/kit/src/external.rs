@@ -1,7 +1,8 @@
 //! Programs of others, as a user types them: pipelines, and whether there are such programs.
 
 use crate::error::Stop;
-use crate::{output, shell_words};
+use crate::paths_in_text;
+use crate::shell_words;
 use ipcperf_core::nearest;
 use ipcperf_engine::exec::PipelinePlan;
 use std::os::unix::fs::PermissionsExt;
@@ -34,7 +35,7 @@ pub fn plan(commands: &[String]) -> Result<PipelinePlan, Stop> {
         }
     };
     let programs = commands.iter().map(words).collect::<Result<_, _>>()?;
-    let commands = commands.iter().map(|command| output::without_home(command.trim()));
+    let commands = commands.iter().map(|command| paths_in_text::without_home(command.trim()));
     Ok(PipelinePlan { programs, commands: commands.collect() })
 }
 

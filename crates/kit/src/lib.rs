@@ -20,6 +20,7 @@ pub mod hint;
 pub mod loads;
 pub mod measure;
 pub mod output;
+pub mod paths_in_text;
 pub mod progress;
 pub mod reading;
 pub mod request;

@@ -5,9 +5,10 @@ use crate::command::Command;
 use crate::error::{Code, Stop};
 use crate::output;
 use crate::output::Target;
+use crate::paths_in_text;
 use crate::reading;
 use crate::reading::shareable;
-use crate::work::Work;
+use crate::work::MeasuredWork;
 use ipcperf_core::findings;
 use ipcperf_core::result::{self, Invocation, Noise, Origin, Plan, ResultSet, Status};
 use ipcperf_engine::{RunFacts, run};
@@ -33,7 +34,7 @@ pub const WARMUP: Duration = Duration::from_millis(20);
 /// it begins is refused here as well.
 pub fn dry_run(
     commands: &[Command],
-    asked: &Work,
+    asked: &MeasuredWork,
     amount: &str,
     args: &OutputArgs,
     arms: impl IntoIterator<Item = String>,
@@ -88,7 +89,7 @@ fn argument(word: &str) -> String {
     let path = letters.get(1..).filter(|path| path.starts_with('/')).unwrap_or(word);
     let flag = &word[..word.len() - path.len()];
     // First: the home directory itself has the name of its user.
-    flag.to_owned() + &output::names_only(&output::without_home(path))
+    flag.to_owned() + &paths_in_text::names_only(&paths_in_text::without_home(path))
 }
 
 /// The worst of how cells, programs or arms ended; `None` if all is well.

@@ -5,7 +5,8 @@ use crate::command::{Command, documents};
 use crate::document::Document;
 use crate::error::{Stop, note};
 use crate::output;
-use crate::work::Work;
+use crate::paths_in_text;
+use crate::work::MeasuredWork;
 use ipcperf_core::result::ResultSet;
 use ipcperf_judge::{LoadError, Recorded, Repeatable, beside, is_of};
 use serde::Serialize;
@@ -69,7 +70,7 @@ pub fn load(text: &str) -> Result<ResultSet, LoadError> {
 
 /// Reads a result document with the name of its file, both without the home directory, which older ones have.
 pub fn recorded(path: &Path) -> Result<Recorded, Stop> {
-    let name = output::without_home(&path.display().to_string());
+    let name = paths_in_text::without_home(&path.display().to_string());
     let text = text_of(path)?;
     let text = without_home(&text).unwrap_or(text);
     Recorded::read(name, &text).map_err(|error| refused(path, &error))
@@ -119,7 +120,7 @@ pub fn cast_mut<D: Document>(document: &mut dyn Document) -> Option<&mut D> {
 /// No file was named, or it holds a result of other work or of another host, which is not overwritten either.
 pub fn done(
     commands: &[Command],
-    asked: &Work,
+    asked: &MeasuredWork,
     args: &OutputArgs,
 ) -> Result<Option<Box<dyn Document>>, Stop> {
     let Some(IfDone::Skip) = args.if_done else { return Ok(None) };
@@ -159,7 +160,7 @@ pub fn shareable<T: Serialize>(document: T, read: impl Fn(&str) -> Option<T>) ->
 
 /// The text of a document with the home directory shortened; `None` where it does not have it, as most do not.
 fn without_home(text: &str) -> Option<String> {
-    let home = output::home()?;
+    let home = paths_in_text::home()?;
     // Values take five times the memory of their text.
     let written = Value::from(home.as_str()).to_string();
     if !text.contains(written.trim_matches('"')) {
@@ -173,7 +174,7 @@ fn without_home(text: &str) -> Option<String> {
 /// Shortens all texts.
 fn shorten(value: &mut Value, home: &str) {
     match value {
-        Value::String(text) => *text = output::shortened(text, home),
+        Value::String(text) => *text = paths_in_text::shortened(text, home),
         Value::Array(all) => all.iter_mut().for_each(|one| shorten(one, home)),
         Value::Object(all) => all.values_mut().for_each(|one| shorten(one, home)),
         _ => {}

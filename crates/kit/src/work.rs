@@ -1,11 +1,11 @@
 //! What a command is asked to measure and what a document says that was measured: `--if-done` compares the two.
 
-use crate::output::without_home;
+use crate::paths_in_text::without_home;
 use std::collections::BTreeSet;
 
 /// What is measured, and how. Two runs with equal work measure the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct MeasuredWork {
     /// `run`, `survey`, `choose`, `explain` or `replicate`.
     pub command: String,
     /// What is measured, by name: cells, pipelines or studies.
@@ -17,7 +17,7 @@ pub struct Work {
     pub terms: Vec<String>,
 }
 
-impl Work {
+impl MeasuredWork {
     /// The work of a command of which nothing else is known.
     #[must_use]
     pub fn of(command: &str) -> Self {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn works_differ_by_command_subjects_and_terms_and_a_search_may_have_more_subjects() {
-        let work = |command: &str, subjects: &[&str], grows: bool, rounds: &str| Work {
+        let work = |command: &str, subjects: &[&str], grows: bool, rounds: &str| MeasuredWork {
             command: command.to_owned(),
             subjects: subjects.iter().map(|name| (*name).to_owned()).collect(),
             grows,

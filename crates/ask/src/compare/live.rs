@@ -11,8 +11,9 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Settings, fresh_seed};
 use ipcperf_judge::{Arms, Terms, compare_live, metric_of};
 use ipcperf_kit::error::{Code, Stop, note};
+use ipcperf_kit::paths_in_text;
 use ipcperf_kit::progress::ProgressLine;
-use ipcperf_kit::{external, measure, output, request};
+use ipcperf_kit::{external, measure, request};
 use ipcperf_stats::paired_spread;
 use std::time::{Duration, Instant};
 
@@ -170,7 +171,7 @@ fn cells(
     };
     let (a, mut b) = (words(&of_a), words(&of_b));
     if let Some(path) = &args.live_binary {
-        let path = output::without_home(&path.display().to_string());
+        let path = paths_in_text::without_home(&path.display().to_string());
         b = format!("{b} by {path}");
     }
     let threes = of_a.into_iter().zip(of_b).flat_map(|(a, b)| [a.clone(), a, b]).collect();

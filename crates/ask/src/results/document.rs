@@ -9,7 +9,7 @@ use crate::work::of_result;
 use ipcperf_core::result::{Origin, ResultSet, SCHEMA, Stage};
 use ipcperf_judge::{LoadError, MetricKind, Relation, beside, figures, percent};
 use ipcperf_kit::document::{Document, Show, interrupted_after};
-use ipcperf_kit::work::Work;
+use ipcperf_kit::work::MeasuredWork;
 use ipcperf_render::doc::{Blocks, Cell, Column, Doc, Layout, Line, Row, Section, Table, Tone};
 use ipcperf_render::{Format, Style, text};
 use std::io::{self, Write};
@@ -55,7 +55,7 @@ impl Document for ResultDocument {
         &self.0.invocation.plan.command
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> MeasuredWork {
         of_result(&self.0)
     }
 

@@ -9,6 +9,7 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_kit::args::LookArgs;
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
 use ipcperf_kit::error::{Stop, unknown};
+use ipcperf_kit::paths_in_text;
 use ipcperf_kit::{output, reading, request};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -56,7 +57,7 @@ fn run(context: &Context<'_>, args: &TrendArgs) -> Result<ExitCode, Stop> {
     }
     let (mut documents, code) = match listed.files.as_slice() {
         [file] => {
-            let name = output::without_home(&file.display().to_string());
+            let name = paths_in_text::without_home(&file.display().to_string());
             let one = figures_of(name, &reading::read_result(file)?);
             (vec![one], listed.end(ExitCode::SUCCESS))
         }
@@ -111,7 +112,7 @@ fn cells(
         }
         for cell in arm::cells(registry, &host, words, None)? {
             // As documents name it.
-            let id = output::without_home(&cell.id);
+            let id = paths_in_text::without_home(&cell.id);
             if !known.contains(&id) {
                 let names = known.iter().map(|name| name.as_str());
                 return Err(unknown("cell", &id, names, "no result has it"));

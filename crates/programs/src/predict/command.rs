@@ -22,6 +22,7 @@ use ipcperf_kit::document::{Document, Show};
 use ipcperf_kit::error::{Stop, note};
 use ipcperf_kit::external::objection;
 use ipcperf_kit::output::{Publication, Target};
+use ipcperf_kit::paths_in_text;
 use ipcperf_kit::progress::ProgressLine;
 use ipcperf_kit::{gates, measure, output, reading, request};
 use ipcperf_render::text::counted;
@@ -447,10 +448,10 @@ fn facts(args: &PredictArgs, proof: &Proof, rounds: &[[ClientWork; 3]]) -> Excha
         _ => Vec::new(),
     };
     ExchangedPrograms {
-        server: output::without_home(&args.server),
-        client: output::without_home(&args.client),
-        server_b: args.server_b.as_deref().map(output::without_home),
-        client_b: args.client_b.as_deref().map(output::without_home),
+        server: paths_in_text::without_home(&args.server),
+        client: paths_in_text::without_home(&args.client),
+        server_b: args.server_b.as_deref().map(paths_in_text::without_home),
+        client_b: args.client_b.as_deref().map(paths_in_text::without_home),
         requests: None,
         figure: None,
         work,

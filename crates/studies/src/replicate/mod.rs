@@ -36,7 +36,7 @@ use ipcperf_kit::progress::ProgressLine;
 use ipcperf_kit::reading::{cast, refused, text_of};
 use ipcperf_kit::word::Word;
 use ipcperf_kit::words::Words;
-use ipcperf_kit::work::Work;
+use ipcperf_kit::work::MeasuredWork;
 use ipcperf_kit::{command, external, measure, output, reading, request};
 use ipcperf_render::Format;
 use rounds::{Context, Limits};
@@ -244,7 +244,7 @@ fn work(
     studies: &[Study],
     (scale, rounds, budget): (Scale, Option<u64>, Option<Duration>),
     asked: &[String],
-) -> Work {
+) -> MeasuredWork {
     let mut subjects: BTreeSet<String> = asked.iter().cloned().collect();
     for study in studies {
         let name = study.name().to_owned();
@@ -254,7 +254,7 @@ fn work(
         }
         subjects.insert(name);
     }
-    Work { subjects, grows: budget.is_some(), ..Work::of("replicate") }
+    MeasuredWork { subjects, grows: budget.is_some(), ..MeasuredWork::of("replicate") }
 }
 
 /// How it ends: as a run of the same arms would.

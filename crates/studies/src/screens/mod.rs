@@ -12,7 +12,7 @@ use crate::replication::{REPLICATION_SCHEMA, Replication, amount};
 use ipcperf_core::result::Origin;
 use ipcperf_judge::{LoadError, damaged};
 use ipcperf_kit::document::{Document, Show, interrupted_after};
-use ipcperf_kit::work::Work;
+use ipcperf_kit::work::MeasuredWork;
 use ipcperf_render::csv::cell as csv_cell;
 use ipcperf_render::{Format, Output, Style};
 use std::io::{self, Write};
@@ -33,12 +33,12 @@ impl Document for Replication {
         "replicate"
     }
 
-    fn work(&self) -> Work {
+    fn work(&self) -> MeasuredWork {
         let studies = self.studies.iter().flat_map(|study| {
             let amount = amount(&study.name, study.scale, study.rounds);
             [study.name.clone()].into_iter().chain(amount).chain(study.cuts.iter().cloned())
         });
-        Work { subjects: studies.collect(), ..Work::of(self.command()) }
+        MeasuredWork { subjects: studies.collect(), ..MeasuredWork::of(self.command()) }
     }
 
     fn origin(&self) -> &Origin {

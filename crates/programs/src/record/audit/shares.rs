@@ -2,7 +2,7 @@
 
 use super::examined::{Examined, length};
 use super::group::Group;
-use super::spans::{Intervals, pace};
+use super::spans::{Intervals, message_times};
 use super::timed::Timed;
 use crate::profile::TimedShares;
 use crate::record::calls::{Act, Call};
@@ -32,8 +32,9 @@ pub(super) fn shares(examined: &Examined<'_>, group: &Group, timed: &Timed) -> T
             _ => {}
         }
     }
-    let paces = timed.rounds().unwrap_or_default().iter();
-    let paces: Vec<_> = paces.filter_map(|span| pace(group, timed.process, *span)).collect();
+    let rounds = timed.rounds().unwrap_or_default().iter();
+    let times: Vec<_> =
+        rounds.filter_map(|span| message_times(group, timed.process, *span)).collect();
     let share = |part: u64| (part as f64 / whole).min(1.0);
     TimedShares {
         waiting: is_end.then(|| share(waiting)),
@@ -41,8 +42,8 @@ pub(super) fn shares(examined: &Examined<'_>, group: &Group, timed: &Timed) -> T
         sleeping: share(sleeping.into_values().max().unwrap_or(0)),
         other_writes: share(other_writes),
         set_up: share(set_up),
-        first_message: share(paces.iter().map(|pace| pace.first).sum()),
-        largest_gap: share(paces.iter().map(|pace| pace.gap).max().unwrap_or(0)),
+        first_message: share(times.iter().map(|one| one.first).sum()),
+        largest_gap: share(times.iter().map(|one| one.gap).max().unwrap_or(0)),
     }
 }
 

@@ -362,7 +362,7 @@ pub(super) fn coarse_clock(examined: &Examined<'_>) -> Said {
 
 /// How long the first message of a span takes with its answer, what each of the others takes on average, and the longest time
 /// in which nothing moved.
-pub(super) struct Pace {
+pub(super) struct MessageTimes {
     pub(super) first: u64,
     pub(super) usual: u64,
     pub(super) gap: u64,
@@ -371,7 +371,7 @@ pub(super) struct Pace {
 }
 
 /// Of a span with messages.
-pub(super) fn pace(group: &Group, process: u32, span: (u64, u64)) -> Option<Pace> {
+pub(super) fn message_times(group: &Group, process: u32, span: (u64, u64)) -> Option<MessageTimes> {
     let within = |ended: u64, begun: u64| begun > span.0 && ended < span.1;
     let mut moves: Vec<_> = group
         .processes
@@ -395,31 +395,31 @@ pub(super) fn pace(group: &Group, process: u32, span: (u64, u64)) -> Option<Pace
     let usual = gaps.get(gaps.len() / 2).copied()?;
     let mut longest = gaps.iter().rev().copied();
     let [gap, next] = [longest.next().unwrap_or(0), longest.next().unwrap_or(0)];
-    Some(Pace { first: answer.ended - first, usual, gap, next })
+    Some(MessageTimes { first: answer.ended - first, usual, gap, next })
 }
 
 pub(super) fn first_message(examined: &Examined<'_>) -> Said {
     let mut found = Vec::new();
     for (timed, group, spans) in rounds(examined)? {
         for span in spans {
-            let Some(pace) = pace(group, timed.process, *span) else { continue };
+            let Some(times) = message_times(group, timed.process, *span) else { continue };
             let whole = span.1 - span.0;
             let is_slow = |time: u64, next: u64| {
                 time >= SLOW && time >= SLOWER * next && time as f64 >= SLOW_SHARE * whole as f64
             };
             let slow = [
-                (pace.first, pace.gap, findings::FIRST_MESSAGE, "the first message takes"),
-                (pace.gap, pace.next, findings::LARGE_GAP, "for once nothing moves for"),
+                (times.first, times.gap, findings::FIRST_MESSAGE, "the first message takes"),
+                (times.gap, times.next, findings::LARGE_GAP, "once nothing moves for"),
             ];
             let slow = slow.into_iter().filter(|(time, next, ..)| is_slow(*time, *next));
             for (time, _, row, what) in slow {
                 let words = format!(
-                    "{what} {} of {} that {} times ({}), where {} is usual between two calls",
+                    "{what} {} of the {} that {} times ({}); {} between two calls is usual",
                     format_nanos(time as f64),
                     format_nanos(whole as f64),
                     examined.log.program(timed.process),
                     percent(time as f64 / whole.max(1) as f64),
-                    format_nanos(pace.usual as f64),
+                    format_nanos(times.usual as f64),
                 );
                 found.push(of(group, row.found(&[&words])));
             }
