@@ -23,19 +23,19 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 19] = [
-        ("crates/core", 5_791),
+        ("crates/core", 5_809),
         ("crates/ring", 674),
-        ("crates/sys", 10_823),
+        ("crates/sys", 10_885),
         ("crates/mech", 7_629),
-        ("crates/engine", 16_845),
+        ("crates/engine", 16_895),
         ("crates/stats", 1_394),
         ("crates/judge", 2_567),
         ("crates/render", 2_655),
         ("crates/packed", 46),
-        ("crates/kit", 2_543),
-        ("crates/ask", 17_336),
-        ("crates/programs", 8_117),
-        ("crates/studies", 5_930),
+        ("crates/kit", 2_606),
+        ("crates/ask", 17_581),
+        ("crates/programs", 9_470),
+        ("crates/studies", 5_971),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
         ("crates/builtin", 8),
@@ -43,9 +43,9 @@ mod ceiling {
         ("fuzz", 881),
         ("xtask", 4_448),
     ];
-    pub(super) const TEST_LINES: usize = 42_912;
-    pub(super) const TOKENS: usize = 948_723;
-    pub(super) const TOKENS_PER_LINE: f64 = 10.4;
+    pub(super) const TEST_LINES: usize = 43_631;
+    pub(super) const TOKENS: usize = 969_139;
+    pub(super) const TOKENS_PER_LINE: f64 = 10.41;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
     /// Names that three types or more have.
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 237_572;
+    pub(super) const MARKDOWN_BYTES: usize = 238_666;
 }
 
 /// Folders of Rust that are counted.
