@@ -45,28 +45,34 @@ impl Credentials {
         Ok(Self::read(&status).ok_or(io::ErrorKind::InvalidData)?)
     }
 
-    /// Gives this thread these, of those that it has.
-    fn take(&self) -> Result<(), Errno> {
+    /// Gives this thread these, of its `own`. What is the same stays, because to set it may need a right that ipcperf lacks.
+    fn take(&self, own: &Self) -> Result<(), Errno> {
         set_keep_capabilities(true)?;
-        let groups: Vec<Gid> = self.groups.iter().map(|group| Gid::from_raw(*group)).collect();
-        set_thread_groups(&groups)?;
-        let (user, group) = (Uid::from_raw(self.user), Gid::from_raw(self.group));
-        set_thread_res_gid(group, group, group)?;
-        set_thread_res_uid(user, user, user)?;
+        if self.groups != own.groups {
+            let groups: Vec<Gid> = self.groups.iter().map(|group| Gid::from_raw(*group)).collect();
+            set_thread_groups(&groups)?;
+        }
+        if self.group != own.group {
+            let group = Gid::from_raw(self.group);
+            set_thread_res_gid(group, group, group)?;
+        }
+        if self.user != own.user {
+            let user = Uid::from_raw(self.user);
+            set_thread_res_uid(user, user, user)?;
+        }
         let kept =
             capabilities(None)?.permitted & CapabilitySet::from_bits_retain(self.capabilities);
         let none = CapabilitySet::empty();
-        set_capabilities(
-            None,
-            CapabilitySets { effective: kept, permitted: kept, inheritable: none },
-        )
+        let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: none };
+        set_capabilities(None, sets)
     }
 }
 
 /// A program's rights, as far as they are others than those of ipcperf.
 #[derive(Debug)]
 pub(super) struct ProgramRights {
-    credentials: Option<Credentials>,
+    /// The program's, and those of ipcperf.
+    credentials: Option<[Credentials; 2]>,
     root: Option<OwnedFd>,
     folder: OwnedFd,
     umask: u32,
@@ -91,7 +97,7 @@ impl ProgramRights {
         let [its, ours] = [rustix::fs::fstat(&root)?, rustix::fs::stat("/")?];
         let is_ours = (its.st_dev, its.st_ino) == (ours.st_dev, ours.st_ino);
         Ok(Self {
-            credentials: Some(theirs).filter(|theirs| *theirs != own),
+            credentials: (theirs != own).then_some([theirs, own]),
             root: Some(root).filter(|_| !is_ours),
             folder: open("cwd")?,
             umask,
@@ -118,8 +124,8 @@ impl ProgramRights {
             }
             fchdir(&self.folder)?;
             umask(Mode::from_raw_mode(self.umask));
-            if let Some(credentials) = &self.credentials {
-                credentials.take()?;
+            if let Some([theirs, own]) = &self.credentials {
+                theirs.take(own)?;
             }
             act()
         };
@@ -142,5 +148,26 @@ mod tests {
         assert!(Credentials::read("Uid:\t0\t0\t0\n").is_none());
         let (own, _) = Credentials::of("thread-self").expect("our own");
         assert_eq!(Credentials::of("thread-self").expect("again").0, own);
+    }
+
+    /// As when the file of ipcperf has capabilities that the program does not get.
+    #[test]
+    fn a_user_gives_capabilities_up_without_a_right_to_change_groups() {
+        let done = || {
+            let nobody = Uid::from_raw(65534);
+            if rustix::process::geteuid().is_root() {
+                set_thread_res_uid(nobody, nobody, nobody).expect("root");
+            }
+            let (own, umask) = Credentials::of("thread-self").expect("our own");
+            let more = Credentials { capabilities: own.capabilities | 1024, ..own.clone() };
+            let folder = rustix::fs::open("/", OFlags::PATH, Mode::empty()).expect("a folder");
+            let rights =
+                ProgramRights { credentials: Some([own, more]), root: None, folder, umask };
+            rights.act(|| Ok(rustix::process::geteuid().as_raw()))
+        };
+        // In a thread of its own, whose user the others do not get.
+        let user = std::thread::spawn(done).join().expect("no panic");
+        assert_ne!(user, Ok(0));
+        assert!(user.is_ok(), "{user:?}");
     }
 }
