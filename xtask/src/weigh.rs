@@ -34,7 +34,7 @@ mod ceiling {
         ("crates/packed", 46),
         ("crates/kit", 2_606),
         ("crates/ask", 17_581),
-        ("crates/programs", 9_470),
+        ("crates/programs", 9_475),
         ("crates/studies", 5_971),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
@@ -43,8 +43,8 @@ mod ceiling {
         ("fuzz", 881),
         ("xtask", 4_448),
     ];
-    pub(super) const TEST_LINES: usize = 43_631;
-    pub(super) const TOKENS: usize = 969_139;
+    pub(super) const TEST_LINES: usize = 43_648;
+    pub(super) const TOKENS: usize = 969_186;
     pub(super) const TOKENS_PER_LINE: f64 = 10.41;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
