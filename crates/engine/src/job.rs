@@ -175,7 +175,7 @@ pub struct SideReport {
     /// CPUs allowed at the end.
     pub allowed: Option<Vec<usize>>,
     /// The process that traced it at the end.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracer: Option<u32>,
     /// Median cache-line round trip before and after the timed segments, ticks; lead only, two CPUs only.
     pub cacheline: [Option<f64>; 2],

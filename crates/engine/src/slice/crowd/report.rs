@@ -69,7 +69,7 @@ pub(super) struct ClientReport {
     pub(super) machine: Span,
     pub(super) cpu: usize,
     /// The process that traced it at the end.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tracer: Option<u32>,
     /// Connections that stay: begin of the warm-up and end of the last answer, ticks.
     pub(super) whole: [u64; 2],
@@ -104,7 +104,7 @@ pub(super) struct ServerReport {
     pub(super) spent: Consumption,
     pub(super) cpu: usize,
     /// The process that traced it at the end.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tracer: Option<u32>,
     /// Knobs of channels, as granted.
     pub(super) effective: Vec<(String, KnobValue)>,
