@@ -112,7 +112,7 @@ pub fn percent(share: f64) -> String {
     format!("{short} %")
 }
 
-fn ends(interval: Interval) -> [f64; 2] {
+pub(super) fn ends(interval: Interval) -> [f64; 2] {
     [interval.low, interval.high]
 }
 

@@ -1,10 +1,10 @@
 //! A client and a server that were measured side by side as they are and with other sockets.
 
 use super::files::{invalid, too_noisy};
-use super::pair::{Figure, FigurePair, alone};
+use super::pair::{Figure, FigurePair, alone, ends};
 use ipcperf_core::result::{
-    Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design,
-    ExchangedPrograms, Origin, ResultSet, Side,
+    Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonByHand, ComparisonPlan,
+    Design, ExchangedPrograms, Metric, Origin, ResultSet, Side,
 };
 use ipcperf_stats::{Evidence, MARGIN};
 use std::collections::BTreeMap;
@@ -31,6 +31,8 @@ pub struct Programs<'a> {
     pub facts: ExchangedPrograms,
     /// Their figures; the first one decides.
     pub figures: Vec<ProgramFigure>,
+    /// The figure that decides of both configurations by hand, by rounds: as they are, and B.
+    pub by_hand: Option<[Vec<f64>; 2]>,
     /// Why the figures may not be compared, whatever they are.
     pub doubt: Option<String>,
     /// The machine meanwhile.
@@ -52,10 +54,31 @@ fn pair(figure: &ProgramFigure, noisy: Option<&String>, doubt: Option<&String>) 
     }
 }
 
+/// How programs that were configured by hand compare, and how far an exchange in the same rounds is off.
+fn compared_by_hand(
+    [a_rounds, b_rounds]: [Vec<f64>; 2],
+    [a, b]: [&Vec<f64>; 2],
+) -> ComparisonByHand {
+    let metric = |evidence: Option<Evidence>| Metric {
+        value: evidence.as_ref().map(Evidence::ratio),
+        ci95: evidence.as_ref().and_then(|one| one.interval(0.95)).map(ends),
+        reason: evidence.is_none().then(|| "no rounds to compare".to_owned()),
+        ..Metric::default()
+    };
+    let ratios =
+        |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| b / a).collect() };
+    let exchange = Evidence::paired(&ratios(&a_rounds, &b_rounds), &ratios(a, b));
+    let ratio = Evidence::paired(&a_rounds, &b_rounds);
+    ComparisonByHand { ratio: metric(ratio), exchange: metric(exchange), a_rounds, b_rounds }
+}
+
 /// Compares programs that were measured side by side.
 #[must_use]
 pub fn compare_programs(programs: Programs<'_>, plan: ComparisonPlan) -> Comparison {
-    let Programs { a, b, facts, figures, doubt, set } = programs;
+    let Programs { a, b, mut facts, figures, by_hand, doubt, set } = programs;
+    let decides = figures.first().map(|figure| &figure.rounds);
+    facts.by_hand =
+        by_hand.zip(decides).map(|(by_hand, [a, _, b])| compared_by_hand(by_hand, [a, b]));
     let noisy = too_noisy("this run", set);
     let doubt = doubt.or_else(|| invalid("this run", &[set]));
     let pair = |figure| pair(figure, noisy.as_ref(), doubt.as_ref());

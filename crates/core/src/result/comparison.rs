@@ -159,6 +159,9 @@ pub struct ExchangedPrograms {
     /// The client's option for a longer run, where the client is a known one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub longer: Option<String>,
+    /// The same comparison with B configured by hand, which shows how far the exchange is off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by_hand: Option<ComparisonByHand>,
     /// Runs that failed and were repeated.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeated: u64,
@@ -172,6 +175,20 @@ pub struct ExchangedPrograms {
     /// Why the work may differ, as the user said it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub different_because: Option<String>,
+}
+
+/// Programs as they are and as a user has configured them by hand, in the rounds of an exchange, without its filter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ComparisonByHand {
+    /// The figure that decides, by rounds: of the programs as they are.
+    pub a_rounds: Vec<f64>,
+    /// Of those configured by hand.
+    pub b_rounds: Vec<f64>,
+    /// B over A, with its 95 % interval.
+    pub ratio: Metric,
+    /// The ratio of the exchange over this one, with its 95 % interval: 1 if the exchange is right.
+    pub exchange: Metric,
 }
 
 /// What a live comparison was going to do, as it was said before it began.

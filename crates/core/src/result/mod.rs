@@ -26,8 +26,8 @@ pub use cell::{
     Proof, Round, Shortage, SideCovariates, SideCpu, Stage, Standstill, Status, Timing,
 };
 pub use comparison::{
-    Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonPlan, Design, Difference,
-    ExchangedPrograms, FigureComparison, Side,
+    Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonByHand, ComparisonPlan,
+    Design, Difference, ExchangedPrograms, FigureComparison, Side,
 };
 pub use doctor::{Check, DOCTOR_SCHEMA, Examination, Fitness, Rating};
 pub use environment::{

@@ -146,6 +146,38 @@ fn other_work_is_compared_if_there_is_a_reason_and_shown() {
     );
 }
 
+/// An exchange is held against the same programs configured by hand, in rounds that have all five runs.
+#[test]
+fn an_exchange_is_held_against_a_configuration_by_hand() {
+    let Some(sandbox) = Sandbox::of_pair() else { return };
+    let words = ["predict", "--server", "./server server", "--client", "./client client 2 400"];
+    let by_hand = ["--client-b", "nice -n 0 ./client client 2 400", "--with-truth"];
+    let plan = ["--no-verdict", "--rounds", "2", "--no-progress", "-o", "p.json"];
+    let ended = sandbox.run(&[&words[..], &by_hand, &plan].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let found = valid("comparison", &sandbox.read("p.json").expect("written"));
+    let (one, by_hand) = (&found["comparisons"][0], &found["programs"]["by_hand"]);
+    let rounds = |value: &Value| -> Vec<f64> {
+        value.as_array().expect("rounds").iter().filter_map(Value::as_f64).collect()
+    };
+    let [a, b] = ["a_rounds", "b_rounds"].map(|arm| rounds(&one[arm]));
+    let [own_a, own_b] = ["a_rounds", "b_rounds"].map(|arm| rounds(&by_hand[arm]));
+    assert_eq!([a.len(), b.len(), own_a.len(), own_b.len()], [2; 4], "{by_hand}");
+    // The middle of two rounds is their mean, of logarithms.
+    let ratio = |a: &[f64], b: &[f64]| ((b[0] / a[0]) * (b[1] / a[1])).sqrt();
+    let is_near = |value: &Value, wanted: f64| {
+        let value = value["value"].as_f64().expect("a ratio");
+        assert!((value / wanted - 1.0).abs() < 1e-6, "{value} and {wanted}");
+    };
+    is_near(&by_hand["ratio"], ratio(&own_a, &own_b));
+    is_near(&by_hand["exchange"], ratio(&a, &b) / ratio(&own_a, &own_b));
+    assert!(ended.stdout.contains("Configured by hand, B/A is "), "{}", ended.stdout);
+    sandbox.refuses(&[&words[..], &["--with-truth"]].concat(), "--server-b or --client-b");
+    let dry =
+        sandbox.run(&[&words[..], &["--client-b", "true", "--with-truth", "--dry-run"]].concat());
+    assert!(dry.stdout.contains("12 rounds of 5 runs"), "{}", dry.stdout);
+}
+
 /// The calls of programs are answered until they have ended, also after the deadline.
 #[test]
 fn programs_that_are_late_do_not_complain_of_their_end() {

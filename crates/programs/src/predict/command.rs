@@ -46,6 +46,9 @@ pub(crate) struct PredictArgs {
     /// Its client [default with --server-b: the same]
     #[arg(long, value_name = "COMMAND")]
     client_b: Option<String>,
+    /// Exchange sockets all the same, and run server-b and client-b in the same rounds: it shows how far the exchange is off
+    #[arg(long)]
+    with_truth: bool,
     /// Start the client only when this command succeeds, which is tried again and again once the server listens: pg_isready
     #[arg(long, value_name = "COMMAND")]
     ready: Option<String>,
@@ -123,7 +126,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let words = words(&server, &client);
     let arms = if args.is_configured() { predict::CONFIGURED } else { predict::ARMS };
     let own_figure = PrintedFigure::of(&names::program(&client));
-    let jobs = args.jobs(registry, server, client)?;
+    let (jobs, by_hand) = args.jobs(registry, server, client)?;
     let asked = args.figure.as_deref().map(|text| PrintedFigure::asked(text, args.less_is_better));
     let mut asked = ClientFigure { figure: asked.transpose()?, requests: args.requests };
     let second = Duration::from_secs(1);
@@ -140,10 +143,10 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     if args.dry_run {
         let rounds = counted(settings.rounds, "round");
         let (deadline, seed) = (settings.deadline.as_secs_f64(), settings.seed);
-        let head = format!("{rounds} of 3 runs of at most {deadline} s, seed {seed}");
-        return output::lines(
-            [head].into_iter().chain(arms.map(|arm| format!("  {words}, {arm}"))),
-        );
+        let arms = arms.into_iter().chain(predict::BY_HAND.into_iter().filter(|_| args.with_truth));
+        let arms: Vec<String> = arms.map(|arm| format!("  {words}, {arm}")).collect();
+        let head = format!("{rounds} of {} runs of at most {deadline} s, seed {seed}", arms.len());
+        return output::lines([head].into_iter().chain(arms));
     }
     let target = path.map(|path| Target::choose(Some(path), &now)).transpose()?;
     let interrupts = measure::interrupts()?;
@@ -151,6 +154,12 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let proof = Proof::of(args.exchange.to(), &jobs, &mut settings, &interrupts)?;
     if let Some(what) = proof.objection().filter(|_| allowed.is_none()) {
         return Err(Stop::invalid(format!("no verdict: {what}. {}", advice(&jobs, args))));
+    }
+    if let Some(by_hand) = &by_hand {
+        let by_hand = Proof::of(args.exchange.to(), by_hand, &mut settings.clone(), &interrupts)?;
+        if let Some(what) = by_hand.objection().filter(|_| allowed.is_none()) {
+            return Err(Stop::invalid(format!("no verdict, with B by hand: {what}")));
+        }
     }
     // Programs of one name cannot be told from each other.
     let [ready, client] = [&jobs[0].ready, &jobs[0].client].map(|words| names::program(words));
@@ -166,8 +175,10 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     }
     let line = ProgressLine::counting("runs", args.progress.is_silent());
     let began = Instant::now();
-    let found = predict::run(&jobs, &settings, &interrupts, &mut |progress| line.show(progress))?;
-    let Predicted { mut findings, rounds, repeated, stopped } = found;
+    let found = predict::run(&jobs, by_hand.as_ref(), &settings, &interrupts, &mut |progress| {
+        line.show(progress);
+    })?;
+    let Predicted { mut findings, rounds, by_hand, repeated, stopped } = found;
     let Some(last) = rounds.last().map(|[_, _, b]| b) else {
         return Err(Stop::interrupted("interrupted before the first round was complete"));
     };
@@ -211,6 +222,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     facts.requests = asked.requests;
     facts.figure = asked.figure.as_ref().map(|figure| figure.text().to_owned());
     let figures = asked.figures(&rounds)?;
+    let by_hand = asked.by_hand(&by_hand)?;
     let decides = figures.iter().take(1).flat_map(|figure| &figure.rounds);
     findings.spreads = decides.filter_map(|rounds| robust_cv(rounds)).collect();
     let plan = ComparisonPlan {
@@ -228,7 +240,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let has_doubt = doubt.is_some();
     let doubt = doubt.or_else(|| args.no_verdict.then(|| "no verdict was asked for".to_owned()));
     let is_interrupted = set.interrupted || stopped.is_some();
-    let programs = Programs { a, b, facts, figures, doubt, set: &set };
+    let programs = Programs { a, b, facts, figures, by_hand, doubt, set: &set };
     let document = compare_programs(programs, plan);
     let mut document =
         reading::shareable(document, |text| ComparisonDocument::load(text).ok().map(|read| read.0));
@@ -304,54 +316,65 @@ fn advice([_, job]: &[Job; 2], args: &PredictArgs) -> String {
 impl PredictArgs {
     /// Whether the user has configured both, and nothing is exchanged.
     fn is_configured(&self) -> bool {
-        self.server_b.is_some() || self.client_b.is_some()
+        (self.server_b.is_some() || self.client_b.is_some()) && !self.with_truth
     }
 
-    /// What runs as A, and as B.
+    /// The programs as they are and as they were configured by hand, with nothing in their way.
+    fn by_hand(&self, server: &[String], client: &[String]) -> Result<Option<[Job; 2]>, Stop> {
+        if self.server_b.is_none() && self.client_b.is_none() {
+            return match self.with_truth {
+                true => Err(Stop::usage("--with-truth: --server-b or --client-b has the truth")),
+                false => Ok(None),
+            };
+        }
+        let other = |flag, text: &Option<String>, same: &[String]| match text {
+            Some(text) => split(flag, text),
+            None => Ok(same.to_vec()),
+        };
+        let server_b = other("--server-b", &self.server_b, server)?;
+        let client_b = other("--client-b", &self.client_b, client)?;
+        let mut jobs = Vec::new();
+        for (server, client) in [(server, client), (&server_b, &client_b)] {
+            let missing = [server, client].into_iter().find_map(|words| objection(words.first()?));
+            if let Some(why) = missing {
+                return Err(Stop::usage(why));
+            }
+            let mut job = Job::of(server.to_vec());
+            (job.client, job.is_bare) = (client.to_vec(), true);
+            jobs.push(job);
+        }
+        Ok(<[Job; 2]>::try_from(jobs).ok())
+    }
+
+    /// What runs as A and as B, and what runs by hand in the same rounds.
     fn jobs(
         &self,
         registry: &Registry,
         server: Vec<String>,
         client: Vec<String>,
-    ) -> Result<[Job; 2], Stop> {
+    ) -> Result<([Job; 2], Option<[Job; 2]>), Stop> {
         let ready = self.ready.as_deref().map(|text| split("--ready", text)).transpose()?;
         let ready = ready.unwrap_or_default();
-        let is_missing = |words: &[String]| words.first().and_then(|name| objection(name));
-        if let Some(why) = is_missing(&ready) {
+        if let Some(why) = ready.first().and_then(|name| objection(name)) {
             return Err(Stop::usage(format!("--ready: {why}")));
         }
-        let mut jobs = if self.is_configured() {
-            let other = |flag, text: &Option<String>, same: &[String]| match text {
-                Some(text) => split(flag, text),
-                None => Ok(same.to_vec()),
-            };
-            let server_b = other("--server-b", &self.server_b, &server)?;
-            let client_b = other("--client-b", &self.client_b, &client)?;
-            for words in [&server, &client, &server_b, &client_b] {
-                if let Some(why) = is_missing(words) {
-                    return Err(Stop::usage(why));
-                }
-            }
-            [(server, client), (server_b, client_b)].map(|(server, client)| {
-                let mut job = Job::of(server);
-                (job.client, job.is_bare) = (client, true);
-                job
-            })
-        } else {
-            let b = self.exchange.job(registry, server, client)?;
-            let mut a = b.clone();
-            a.is_as_it_is = true;
-            [a, b]
-        };
-        for job in &mut jobs {
+        let when_ready = |mut job: Job| {
             (job.ready, job.forgives) = (ready.clone(), true);
+            job
+        };
+        let by_hand = self.by_hand(&server, &client)?.map(|jobs| jobs.map(when_ready));
+        if let (Some(jobs), false) = (&by_hand, self.with_truth) {
+            if self.exchange.port().is_some() || self.exchange.to() != "unix-stream" {
+                return Err(Stop::usage(
+                    "--server-b: nothing is exchanged then, so that --to says nothing; --with-truth does both",
+                ));
+            }
+            return Ok((jobs.clone(), None));
         }
-        if self.is_configured() && (jobs[0].port.is_some() || self.exchange.to() != "unix-stream") {
-            return Err(Stop::usage(
-                "--server-b: nothing is exchanged then, so that --to says nothing",
-            ));
-        }
-        Ok(jobs)
+        let b = when_ready(self.exchange.job(registry, server, client)?);
+        let mut a = b.clone();
+        a.is_as_it_is = true;
+        Ok(([a, b], by_hand))
     }
 }
 
@@ -369,7 +392,30 @@ struct ClientFigure {
     requests: Option<u64>,
 }
 
+/// How long a run took, s.
+fn seconds(work: &ClientWork) -> f64 {
+    work.worked.elapsed_ns.max(1) as f64 / 1e9
+}
+
 impl ClientFigure {
+    /// The figure of a run that decides.
+    fn value(&self, work: &ClientWork) -> Result<f64, Stop> {
+        match (&self.figure, self.requests) {
+            (Some(figure), _) => figure.find(&work.output),
+            (None, Some(requests)) => Ok(requests as f64 / seconds(work)),
+            (None, None) => Ok(work.worked.elapsed_ns.max(1) as f64),
+        }
+    }
+
+    /// The same of configurations by hand, by rounds; none if there are none.
+    fn by_hand(&self, rounds: &[[ClientWork; 2]]) -> Result<Option<[Vec<f64>; 2]>, Stop> {
+        let arm = |at: usize| -> Result<Vec<f64>, Stop> {
+            rounds.iter().map(|round| self.value(&round[at])).collect()
+        };
+        let both = [arm(0)?, arm(1)?];
+        Ok(Some(both).filter(|_| !rounds.is_empty()))
+    }
+
     /// What the rounds are compared by.
     fn figures(&self, rounds: &[[ClientWork; 3]]) -> Result<Vec<ProgramFigure>, Stop> {
         let of = |name,
@@ -382,22 +428,17 @@ impl ClientFigure {
             let rounds = [arm(0)?, arm(1)?, arm(2)?];
             Ok(ProgramFigure { name, more_is_better, rounds })
         };
-        let elapsed = |work: &ClientWork| work.worked.elapsed_ns.max(1) as f64;
-        let primary =
-            match (&self.figure, self.requests) {
-                (Some(figure), _) => {
-                    of("figure", !figure.less_is_better, &|work| figure.find(&work.output))?
-                }
-                (None, Some(requests)) => of("requests_per_second", true, &|work| {
-                    Ok(requests as f64 / (elapsed(work) / 1e9))
-                })?,
-                (None, None) => of("elapsed_ns", false, &|work| Ok(elapsed(work)))?,
-            };
+        let (name, more_is_better) = match (&self.figure, self.requests) {
+            (Some(figure), _) => ("figure", !figure.less_is_better),
+            (None, Some(_)) => ("requests_per_second", true),
+            (None, None) => ("elapsed_ns", false),
+        };
+        let primary = of(name, more_is_better, &|work| self.value(work))?;
         // What the CPU time of a run was used for.
         let amount = |work: &ClientWork| match (self.requests, &self.figure) {
             (Some(requests), _) => Ok(requests as f64),
             (None, Some(figure)) if !figure.less_is_better => {
-                figure.find(&work.output).map(|rate| rate * elapsed(work) / 1e9)
+                figure.find(&work.output).map(|rate| rate * seconds(work))
             }
             _ => Ok(1.0),
         };
@@ -426,9 +467,8 @@ fn facts(args: &PredictArgs, proof: &Proof, rounds: &[[ClientWork; 3]]) -> Excha
             rounds.iter().map(|round| round[arm].worked.connections as f64).collect();
         median(&all).unwrap_or(0.0) as u64
     };
-    let seconds = |arm: usize| {
-        let all: Vec<f64> =
-            rounds.iter().map(|round| round[arm].worked.elapsed_ns as f64 / 1e9).collect();
+    let length = |arm: usize| {
+        let all: Vec<f64> = rounds.iter().map(|round| seconds(&round[arm])).collect();
         median(&all).unwrap_or(0.0)
     };
     let mut work = BTreeMap::from([("connections".to_owned(), [0, 2].map(connections))]);
@@ -458,7 +498,8 @@ fn facts(args: &PredictArgs, proof: &Proof, rounds: &[[ClientWork; 3]]) -> Excha
         different,
         different_because: None,
         setting: None,
-        run_s: [0, 2].map(seconds),
+        run_s: [0, 2].map(length),
+        by_hand: None,
         longer: None,
         repeated: 0,
         server_cpus: both(|work| work.worked.server_ns),

@@ -39,6 +39,9 @@ pub(crate) const ARMS: [&str; 3] = ["as it is", "as it is, again", "exchanged"];
 /// The same of two configurations that the user has made.
 pub(crate) const CONFIGURED: [&str; 3] = ["A", "A again", "B"];
 
+/// The arms that a round has as well where an exchange is held against a configuration by hand; no filter is in their way.
+pub(crate) const BY_HAND: [&str; 2] = ["as it is, without a filter", "B by hand"];
+
 /// What a client did once.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientWork {
@@ -61,8 +64,10 @@ pub(crate) struct ClientWork {
 pub(crate) struct Predicted {
     /// The machine meanwhile.
     pub(crate) findings: Findings,
-    /// Rounds in which all three were measured.
+    /// Rounds in which all were measured.
     pub(crate) rounds: Vec<[ClientWork; 3]>,
+    /// In the same rounds the programs as they are, and configured by hand; empty unless that was asked for.
+    pub(crate) by_hand: Vec<[ClientWork; 2]>,
     /// Runs that failed and were repeated.
     pub(crate) repeated: u64,
     /// Why it ended before all rounds were measured, if no user interrupted it.
@@ -96,24 +101,27 @@ impl From<PredictHalt> for Stop {
 /// Bytes of what a program says that are kept: its figure and its complaints come last.
 const KEPT: u64 = 1 << 20;
 
-/// Runs A and B, with a client each, in `settings.rounds` rounds. What a complaint is about is told by the arm.
+/// Runs A and B, with a client each, in `settings.rounds` rounds, and `by_hand` in the same ones. A complaint names the arm.
 ///
 /// # Errors
 /// Why it came to nothing: a program failed, or took too long, in the first round. What ends later has the rounds before.
 pub(crate) fn run(
-    jobs: &[Job; 2],
+    [a, b]: &[Job; 2],
+    by_hand: Option<&[Job; 2]>,
     settings: &PredictSettings,
     interrupts: &Interrupts,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Predicted, PredictHalt> {
     let bench = Bench::open(settings.seed, Some(interrupts)).map_err(failed)?;
+    let jobs: Vec<&Job> = [a, a, b].into_iter().chain(by_hand.into_iter().flatten()).collect();
     let mut run = PredictRun {
         bench,
+        round: vec![None; jobs.len()],
         jobs,
         settings,
         interrupts,
-        round: Default::default(),
         rounds: Vec::new(),
+        by_hand: Vec::new(),
         repeated: 0,
         stopped: None,
     };
@@ -121,8 +129,8 @@ pub(crate) fn run(
     let ran = rounds(&mut run, settings.rounds, None, &mut order, progress)?;
     progress(Progress::Done);
     let findings = run.bench.finish(Vec::new(), ran.interrupted).map_err(failed)?;
-    let PredictRun { rounds, repeated, stopped, .. } = run;
-    Ok(Predicted { findings, rounds, repeated, stopped })
+    let PredictRun { rounds, by_hand, repeated, stopped, .. } = run;
+    Ok(Predicted { findings, rounds, by_hand, repeated, stopped })
 }
 
 fn failed(error: io::Error) -> PredictHalt {
@@ -131,12 +139,14 @@ fn failed(error: io::Error) -> PredictHalt {
 
 struct PredictRun<'a> {
     bench: Bench<'a>,
-    jobs: &'a [Job; 2],
+    /// Of each arm.
+    jobs: Vec<&'a Job>,
     settings: &'a PredictSettings,
     interrupts: &'a Interrupts,
     /// What this round has so far.
-    round: [Option<ClientWork>; 3],
+    round: Vec<Option<ClientWork>>,
     rounds: Vec<[ClientWork; 3]>,
+    by_hand: Vec<[ClientWork; 2]>,
     repeated: u64,
     stopped: Option<String>,
 }
@@ -145,10 +155,8 @@ impl Measure for PredictRun<'_> {
     type Error = PredictHalt;
 
     fn arms(&self) -> Vec<Arm<'_>> {
-        self.settings
-            .arms
-            .map(|name| Arm { name: name.into(), is_open: true, idle: None, block: 0 })
-            .into()
+        let names = self.settings.arms.into_iter().chain(BY_HAND).take(self.jobs.len());
+        names.map(|name| Arm { name: name.into(), is_open: true, idle: None, block: 0 }).collect()
     }
 
     fn pause(&mut self) -> Result<bool, PredictHalt> {
@@ -156,7 +164,7 @@ impl Measure for PredictRun<'_> {
     }
 
     fn measure(&mut self, arm: usize, _: u64, _: u64) -> Result<bool, PredictHalt> {
-        let job = &self.jobs[usize::from(arm + 1 == ARMS.len())];
+        let job = self.jobs[arm];
         let mut ran = once(job, self.settings, self.interrupts);
         if matches!(ran, Err(Failure::Programs(_))) {
             self.repeated += 1;
@@ -180,9 +188,12 @@ impl Measure for PredictRun<'_> {
                 return Ok(true);
             }
         }
-        if let [Some(a), Some(again), Some(b)] = &self.round {
-            self.rounds.push([a.clone(), again.clone(), b.clone()]);
-            self.round = Default::default();
+        if self.round.iter().all(Option::is_some) {
+            let all: Vec<ClientWork> = self.round.iter_mut().filter_map(Option::take).collect();
+            if let [a, again, b, by_hand @ ..] = all.as_slice() {
+                self.rounds.push([a.clone(), again.clone(), b.clone()]);
+                self.by_hand.extend(<[ClientWork; 2]>::try_from(by_hand.to_vec()));
+            }
         }
         Ok(false)
     }
@@ -206,7 +217,8 @@ pub(crate) enum Failure {
 impl Failure {
     /// As the end of the command, where this arm failed.
     pub(crate) fn of(self, arm: usize, settings: &PredictSettings) -> PredictHalt {
-        let (name, a_works) = (settings.arms[arm], settings.a_works);
+        let names: Vec<&str> = settings.arms.into_iter().chain(BY_HAND).collect();
+        let (name, a_works) = (names[arm], settings.a_works);
         match self {
             Self::Interrupted => PredictHalt::Interrupted,
             Self::Programs(why) | Self::Late(why) if a_works && arm + 1 == ARMS.len() => {

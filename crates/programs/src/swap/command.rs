@@ -104,6 +104,11 @@ fn run(registry: &Registry, args: &SwapArgs) -> Result<ExitCode, Stop> {
 }
 
 impl ExchangeArgs {
+    /// The only port that is exchanged, if it is one.
+    pub(crate) fn port(&self) -> Option<u16> {
+        self.port
+    }
+
     /// What the sockets become, as it was asked for.
     pub(crate) fn to(&self) -> &str {
         &self.to

@@ -1,8 +1,8 @@
 //! What is said of a comparison, whatever the format.
 
 use ipcperf_core::result::{
-    Adjustment, CellComparison, Comparison, Design, Difference, ExchangedPrograms,
-    FigureComparison, Side,
+    Adjustment, CellComparison, Comparison, ComparisonByHand, Design, Difference,
+    ExchangedPrograms, FigureComparison, Metric, Side,
 };
 use ipcperf_judge::{between, figures, percent, times};
 use ipcperf_render::text::{counted, grouped, join};
@@ -71,6 +71,21 @@ pub(super) fn rests_on(document: &Comparison) -> Vec<String> {
         .extend(differing(&document.incomparable).map(|words| format!("Must not differ: {words}")));
     lines.extend(differing(&document.factors).map(|words| format!("Differs: {words}")));
     lines
+}
+
+/// How B does that was configured by hand, and how far the exchange is off.
+fn by_hand(programs: &ExchangedPrograms) -> Option<String> {
+    let ComparisonByHand { ratio, exchange, .. } = programs.by_hand.as_ref()?;
+    let shown = |metric: &Metric| match (metric.value, metric.ci95) {
+        (Some(value), Some([low, high])) => format!("{} [{low:.3}, {high:.3}]", times(value)),
+        (Some(value), None) => times(value),
+        (None, _) => "unknown".to_owned(),
+    };
+    Some(format!(
+        "Configured by hand, B/A is {} in the same rounds; the exchange shows {} of that",
+        shown(ratio),
+        shown(exchange)
+    ))
 }
 
 /// Runs that take less than this, s, have much of the start of programs in them: of 31 comparisons those of 0.2 to 0.6 s
@@ -194,6 +209,7 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
         lines.push(format!("Not exchanged, {}: {why}", counted(*count, "time")));
     }
     lines.extend(work(programs));
+    lines.extend(by_hand(programs));
     lines.extend(shortness(programs));
     lines.extend(
         programs.setting.iter().map(|setting| format!("To listen at a UNIX socket: {setting}")),
