@@ -23,18 +23,18 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 19] = [
-        ("crates/core", 5_809),
+        ("crates/core", 5_819),
         ("crates/ring", 674),
         ("crates/sys", 10_885),
         ("crates/mech", 7_629),
         ("crates/engine", 16_895),
         ("crates/stats", 1_394),
-        ("crates/judge", 2_567),
+        ("crates/judge", 2_587),
         ("crates/render", 2_655),
         ("crates/packed", 46),
         ("crates/kit", 2_606),
-        ("crates/ask", 17_581),
-        ("crates/programs", 9_475),
+        ("crates/ask", 17_595),
+        ("crates/programs", 9_518),
         ("crates/studies", 5_971),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
@@ -43,8 +43,8 @@ mod ceiling {
         ("fuzz", 881),
         ("xtask", 4_448),
     ];
-    pub(super) const TEST_LINES: usize = 43_648;
-    pub(super) const TOKENS: usize = 969_186;
+    pub(super) const TEST_LINES: usize = 43_683;
+    pub(super) const TOKENS: usize = 970_538;
     pub(super) const TOKENS_PER_LINE: f64 = 10.41;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 238_666;
+    pub(super) const MARKDOWN_BYTES: usize = 238_808;
 }
 
 /// Folders of Rust that are counted.
