@@ -241,7 +241,7 @@ fn of_programs(programs: &ExchangedPrograms, cell: &CellComparison) -> String {
     let before = cell.b.split(" on ").next().unwrap_or(&cell.b);
     let (kind, client) = before.rsplit_once(' ').unwrap_or((before, ""));
     let run = format!("this {client} run").replace("  ", " ");
-    let is_configured = programs.server_b.is_some() || programs.client_b.is_some();
+    let is_configured = !programs.is_exchanged();
     let (subject, than) = match is_configured {
         true => ("Configuration B".to_owned(), " than configuration A does"),
         false => (sockets(kind), ""),

@@ -177,6 +177,14 @@ pub struct ExchangedPrograms {
     pub different_because: Option<String>,
 }
 
+impl ExchangedPrograms {
+    /// Whether B has exchanged sockets, rather than a configuration by hand.
+    #[must_use]
+    pub fn is_exchanged(&self) -> bool {
+        self.by_hand.is_some() || (self.server_b.is_none() && self.client_b.is_none())
+    }
+}
+
 /// Programs as they are and as a user has configured them by hand, in the rounds of an exchange, without its filter.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

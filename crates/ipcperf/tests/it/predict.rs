@@ -172,6 +172,10 @@ fn an_exchange_is_held_against_a_configuration_by_hand() {
     is_near(&by_hand["ratio"], ratio(&own_a, &own_b));
     is_near(&by_hand["exchange"], ratio(&a, &b) / ratio(&own_a, &own_b));
     assert!(ended.stdout.contains("Configured by hand, B/A is "), "{}", ended.stdout);
+    let said = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for part in ["whether a UNIX socket would make", "Each run of B exchanged 2 connections"] {
+        assert!(said.contains(part), "{part}: {}", ended.stdout);
+    }
     sandbox.refuses(&[&words[..], &["--with-truth"]].concat(), "--server-b or --client-b");
     let dry =
         sandbox.run(&[&words[..], &["--client-b", "true", "--with-truth", "--dry-run"]].concat());

@@ -183,9 +183,11 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
         format!("CPUs used by A: {}; by B: {}", used(0), used(1)),
     ];
     let of_b = [("Server", &programs.server_b), ("Client", &programs.client_b)];
-    let of_b = of_b.into_iter().filter_map(|(who, command)| Some((who, command.as_ref()?)));
-    let of_b: Vec<String> = of_b.map(|(who, command)| format!("{who} of B: {command}")).collect();
-    let is_exchanged = of_b.is_empty();
+    let of_b = of_b.into_iter().filter_map(|(what, command)| Some((what, command.as_ref()?)));
+    let is_exchanged = programs.is_exchanged();
+    let which = if is_exchanged { "by hand" } else { "of B" };
+    let of_b: Vec<String> =
+        of_b.map(|(what, command)| format!("{what} {which}: {command}")).collect();
     lines.splice(2..2, of_b);
     if let Some(ratio) = by_cpu_time(document, programs) {
         lines.push(format!("CPU time alone would make B {} as fast as A", times(ratio)));
