@@ -23,7 +23,7 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 19] = [
-        ("crates/core", 5_819),
+        ("crates/core", 5_825),
         ("crates/ring", 674),
         ("crates/sys", 10_885),
         ("crates/mech", 7_629),
@@ -33,7 +33,7 @@ mod ceiling {
         ("crates/render", 2_655),
         ("crates/packed", 46),
         ("crates/kit", 2_606),
-        ("crates/ask", 17_595),
+        ("crates/ask", 17_597),
         ("crates/programs", 9_518),
         ("crates/studies", 5_971),
         ("crates/ipcperf", 48),
@@ -43,8 +43,8 @@ mod ceiling {
         ("fuzz", 881),
         ("xtask", 4_448),
     ];
-    pub(super) const TEST_LINES: usize = 43_683;
-    pub(super) const TOKENS: usize = 970_538;
+    pub(super) const TEST_LINES: usize = 43_687;
+    pub(super) const TOKENS: usize = 970_588;
     pub(super) const TOKENS_PER_LINE: f64 = 10.41;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
