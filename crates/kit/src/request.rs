@@ -163,8 +163,8 @@ pub fn asked(
 }
 
 /// A mechanism with what is set for all, and the knobs behind its name.
-/// The knobs whose value is a path in lists of mechanisms (`temp-file dir=/data,tcp`), by their full names. Nothing is
-/// checked: the lists may be wrong.
+/// The knobs with a path as their value in lists of mechanisms (`temp-file dir=/data,tcp`): full names and values. Parts of a
+/// list that make no sense are passed over, because their error comes where the list is read.
 #[must_use]
 pub fn knob_paths(lists: &[String]) -> Vec<(String, String)> {
     let of_item = |item: &str| {

@@ -367,10 +367,10 @@ fn what_a_server_gains_is_found_with_what_it_saves() {
         let words = [&programs[..], more, &plan];
         let ended = sandbox.run(&words.concat());
         assert_eq!(ended.status.code(), Some(0), "{more:?}: {}", ended.stderr);
-        let told = "Cannot tell whether a UNIX socket would make this python3 run faster";
+        let sentence = "Cannot tell whether a UNIX socket would make this python3 run faster";
         // Lines are broken where the screen ends.
         let said = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains(told), "{}", ended.stdout);
+        assert!(said.contains(sentence), "{}", ended.stdout);
         let found = valid("comparison", &sandbox.read("p.json").expect("written"));
         let one = &found["comparisons"][0];
         assert_eq!(one["metric"], metric);

@@ -210,6 +210,11 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
         facts.different.extend(what.iter().cloned());
     }
     facts.different.extend(work::timed(&rounds, proof.same_connections()));
+    // Two runs in each round stand for three: A is its own control.
+    let by_hand_rounds: Vec<[ClientWork; 3]> =
+        by_hand.iter().map(|[a, b]| [a.clone(), a.clone(), b.clone()]).collect();
+    let of_hand = work::timed(&by_hand_rounds, true).into_iter();
+    facts.different.extend(of_hand.map(|what| format!("configured by hand: {what}")));
     if !facts.different.is_empty() {
         let what = facts.different.join("; ");
         doubt = Some(format!("A and B did not do the same work ({what})"));
@@ -281,7 +286,7 @@ fn rounds(args: &PredictArgs) -> Result<u64, Stop> {
     let rounds = request::rounds(args.rounds)?;
     if rounds < FEWEST && !args.no_verdict {
         return Err(Stop::usage(format!(
-            "--rounds {rounds}: a verdict needs {FEWEST}, because A beside itself has no interval before; figures alone: \
+            "--rounds {rounds}: a verdict needs {FEWEST}, because fewer give no interval of A against itself; figures alone: \
              --no-verdict"
         )));
     }

@@ -141,7 +141,8 @@ fn decided(
     })
 }
 
-/// The words of both commands of a recorded run, and of one whose client waits first because it has failed before.
+/// The commands of the server and the client of a recorded run. With `true` the client first waits a second, because it failed
+/// before.
 type Words<'a> = &'a dyn Fn(bool) -> Result<[Vec<String>; 2], Stop>;
 
 /// A recorded run of an arm. Programs that fail are run again without being recorded, which shows whether that is the reason.

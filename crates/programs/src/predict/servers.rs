@@ -1,4 +1,4 @@
-//! Servers that people use, by how each of them is told to listen at a UNIX socket.
+//! Servers that people use, and the setting with which each listens at a UNIX socket.
 
 /// Names of a server's program, and what its users write.
 struct KnownServer {
@@ -10,7 +10,7 @@ const fn server(names: &'static [&'static str], setting: &'static str) -> KnownS
     KnownServer { names, setting }
 }
 
-/// By the manuals of their current versions.
+/// From their manuals; PATH is absolute.
 const SERVERS: [KnownServer; 23] = [
     server(
         &["redis-server", "valkey-server"],
@@ -49,7 +49,7 @@ const SERVERS: [KnownServer; 23] = [
     server(&["python3", "python"], "asyncio.start_unix_server, or AF_UNIX of the module socket"),
 ];
 
-/// How a server of this name is told to listen at a UNIX socket.
+/// The setting with which a server of this name listens at a UNIX socket.
 pub(crate) fn setting(name: &str) -> Option<&'static str> {
     // Packages add their version: php-fpm8.2, python3.12.
     let plain = name.trim_end_matches(|sign: char| sign.is_ascii_digit() || sign == '.');

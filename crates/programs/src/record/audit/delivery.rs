@@ -1,4 +1,4 @@
-//! Whether what was sent has arrived: bytes that come back to where they were, that nobody read, that nobody waited for, and
+//! Whether messages have arrived: bytes that return to their sender, that no process read, that the sender did not wait for, and
 //! messages of another size.
 
 use super::examined::{Examined, MOSTLY, Said, each, of, timed, times};
@@ -101,7 +101,7 @@ pub(super) fn not_awaited(examined: &Examined<'_>) -> Said {
         if !reads.is_empty() || writes.len() < FEW {
             continue;
         }
-        // What comes from anywhere may be the answer.
+        // Data from any channel may be the answer.
         let is_answer = |call: &&Call| {
             let data = matches!(call.act(), Act::Read(_)) || call.met_the_end();
             call.process == timed.process && (data || call.awaited())
@@ -139,9 +139,9 @@ pub(super) fn unread(examined: &Examined<'_>) -> Said {
         return Err("programs were ended before they were done, or not all calls were kept");
     }
     if examined.log.calls.iter().any(|call| call.hides().is_some()) {
-        return Err("some calls were used whose data is not seen");
+        return Err("the data of some calls cannot be seen");
     }
-    // Who was ended might have read the rest.
+    // A program that audit ended might have read the rest.
     let is_cut = |group: &Group| {
         let tasks = group.processes.values().flatten().flat_map(|one| [one.thread, one.process]);
         tasks.into_iter().any(|task| examined.log.cut.contains(&task))

@@ -4,10 +4,11 @@
 use super::examined::{Examined, Said, of, times};
 use super::findings;
 use super::group::Group;
+use super::spans::Intervals;
 use crate::record::calls::Call;
 use crate::record::channels::{Connection, ConnectionEnd, Move};
 use ipcperf_core::units::format_nanos;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How long an acknowledgement is delayed, with some room, ns: `TCP_DELACK_MIN` is 40 ms, `TCP_DELACK_MAX` 200 ms
 /// (`net/tcp.h`).
@@ -28,26 +29,16 @@ struct Stalls {
     of: usize,
 }
 
-/// The calls in which a thread waits, by their begin.
-type Waits = HashMap<u32, Vec<(u64, u64)>>;
+/// When each thread waits in a call.
+type Waits = HashMap<u32, Intervals>;
 
 fn waits(examined: &Examined<'_>) -> Waits {
-    let mut waits = Waits::new();
+    let mut waits: HashMap<u32, Vec<(u64, u64)>> = HashMap::new();
     let blocks = |call: &&Call| call.awaited() || call.takes();
     for call in examined.log.calls.iter().filter(blocks) {
         waits.entry(call.thread).or_default().push((call.begun, call.ended));
     }
-    waits.values_mut().for_each(|all| all.sort_unstable());
-    waits
-}
-
-/// How much of a time a thread waits.
-fn waited(waits: &Waits, thread: u32, from: u64, to: u64) -> u64 {
-    let all = waits.get(&thread).map_or(&[][..], Vec::as_slice);
-    // A thread is in one call at a time.
-    let first = all.partition_point(|one| one.1 <= from);
-    let within = all[first..].iter().take_while(|one| one.0 < to);
-    within.map(|one| one.1.min(to).saturating_sub(one.0.max(from))).sum()
+    waits.into_iter().map(|(thread, all)| (thread, Intervals::of(all))).collect()
 }
 
 fn stalls(waits: &Waits, from: &ConnectionEnd, to: &ConnectionEnd, found: &mut Stalls) {
@@ -67,26 +58,22 @@ fn stalls(waits: &Waits, from: &ConnectionEnd, to: &ConnectionEnd, found: &mut S
         let Some(read) = reads.peek().filter(|_| follows) else { continue };
         found.of += 1;
         let delay = read.ended.saturating_sub(one.ended);
-        let waits = waited(waits, read.thread, one.ended, read.ended) as f64;
-        if DELAY.contains(&delay) && waits >= MOSTLY * delay as f64 {
+        let waits = waits.get(&read.thread);
+        let waited = waits.map_or(0, |waits| waits.overlap(one.ended, read.ended));
+        if DELAY.contains(&delay) && waited as f64 >= MOSTLY * delay as f64 {
             found.count += 1;
             found.time += delay;
         }
     }
 }
 
-/// Whether an end has asked not to wait.
-fn has_no_delay(examined: &Examined<'_>, end: &ConnectionEnd) -> bool {
-    let own = |call: &&Call| end.moves.iter().any(|one| one.object == call.object);
-    examined.log.calls.iter().filter(|call| call.ends_delay()).any(|call| own(&call))
-}
-
-fn of_group(examined: &Examined<'_>, waits: &Waits, group: &Group) -> Stalls {
+/// The stalls of a channel. Sockets in `without_delay` have TCP_NODELAY.
+fn of_group(without_delay: &HashSet<u64>, waits: &Waits, group: &Group) -> Stalls {
     let mut found = Stalls::default();
     for Connection { asker, answerer } in &group.connections {
         let (Some(a), Some(b)) = (asker, answerer) else { continue };
         for (from, to) in [(a, b), (b, a)] {
-            if !has_no_delay(examined, from) {
+            if !from.moves.iter().any(|one| without_delay.contains(&one.object)) {
                 stalls(waits, from, to, &mut found);
             }
         }
@@ -100,8 +87,10 @@ pub(super) fn nagle(examined: &Examined<'_>) -> Said {
         return Err("no channel is one of TCP");
     }
     let waits = waits(examined);
+    let calls = examined.log.calls.iter();
+    let without_delay = calls.filter(|call| call.ends_delay()).map(|call| call.object).collect();
     let said = |group: &Group| {
-        let Stalls { count, time, of: all } = of_group(examined, &waits, group);
+        let Stalls { count, time, of: all } = of_group(&without_delay, &waits, group);
         let is_some = count >= SOME && count as f64 >= SHARE * all as f64;
         is_some.then(|| {
             let words = format!(

@@ -228,7 +228,7 @@ fn calls_of<'a>(
     timed.filter(|(_, part)| *part > 0).collect()
 }
 
-/// When whoever reads the clock waits: for what others do.
+/// When the process that reads the clock waits for others.
 fn waiting(examined: &Examined<'_>, group: &Group, timed: &Timed) -> Intervals {
     let is_end = group.processes.contains_key(&timed.process);
     let waits = |call: &&Call| {
@@ -252,11 +252,11 @@ pub(super) fn sleeping(examined: &Examined<'_>) -> Said {
         let mut threads: BTreeMap<u32, (u64, Vec<&Call>)> = BTreeMap::new();
         for (call, part) in calls_of(examined, group, &spans) {
             let moves = group.processes.get(&call.process).map_or(&[][..], Vec::as_slice);
-            // What moves nothing, or nothing more, does not sleep for the sake of messages.
+            // A thread that moves no data, or none any longer, does not delay messages by its sleep.
             let is_between = moves.iter().any(|one| one.thread == call.thread)
                 && moves.last().is_some_and(|last| last.ended > call.begun);
             let is_asleep = call.sleeps()
-                // As the threads of some runtimes sleep: on a condition that nobody fulfils.
+                // Some runtimes sleep so: they wait for a condition that no thread fulfils.
                 || call.timed_out() && call.is_of_futex() && has_runtime(examined.log, call.process);
             if !is_asleep || !is_between {
                 continue;
@@ -409,7 +409,7 @@ pub(super) fn first_message(examined: &Examined<'_>) -> Said {
             };
             let slow = [
                 (times.first, times.gap, findings::FIRST_MESSAGE, "the first message takes"),
-                (times.gap, times.next, findings::LARGE_GAP, "once nothing moves for"),
+                (times.gap, times.next, findings::LARGE_GAP, "one gap takes"),
             ];
             let slow = slow.into_iter().filter(|(time, next, ..)| is_slow(*time, *next));
             for (time, _, row, what) in slow {

@@ -51,7 +51,7 @@ fn looks(
     clock: impl Fn(Clock) -> Option<u64>,
 ) -> BTreeMap<Looker, Vec<Look>> {
     let mut looks: BTreeMap<Looker, Vec<Look>> = BTreeMap::new();
-    // Of an end its main thread and those that move data: what others look at a clock for is no matter of the messages.
+    // Of a process with an end, only the main thread and the threads that move data time messages.
     let mut threads: HashMap<u32, HashSet<u32>> = HashMap::new();
     for one in groups.iter().flat_map(|group| group.processes.values().flatten()) {
         threads.entry(one.process).or_default().insert(one.thread);
@@ -62,7 +62,7 @@ fn looks(
     };
     let mut recent: HashMap<u32, Vec<Looker>> = HashMap::new();
     for call in &log.calls {
-        // What a launcher has looked at is nothing to the program that it becomes.
+        // A launcher reads clocks for itself, not for the program that it becomes.
         if call.loads_program() {
             looks.retain(|(process, ..), _| *process != call.process);
             recent.remove(&call.process);
@@ -152,7 +152,7 @@ fn has_figure(log: &Log, group: &Group, timed: &Timed) -> bool {
     let first = log.calls.partition_point(|call| call.ended <= last.1);
     let is_of = |one: u32, other: u32| ancestors(log, one).any(|parent| parent == other);
     let is_figure = |call: &Call| {
-        // Another end says what it has to say.
+        // The other end of the channel prints its own figures.
         let is_near = call.process == timed.process
             || !group.processes.contains_key(&call.process)
                 && (is_of(call.process, timed.process) || is_of(timed.process, call.process));

@@ -43,13 +43,14 @@ impl Call {
         self.result == 0 && does(self.number) == Some(Does::Executes)
     }
 
-    /// It waits on a word in memory, or wakes who does.
+    /// It waits on a word in memory, or wakes threads that wait.
     #[must_use]
     pub(crate) fn is_of_futex(&self) -> bool {
         self.number == libc::SYS_futex
     }
 
-    /// What such a call takes on a usual machine, without a tracer, ns: what it does for itself and what it makes others do.
+    /// What such a call takes without a tracer, ns, rounded down from a VM (fork and wait 250 us, execve 540 us, connect 20 us,
+    /// close of a socket 8 us): less makes a note of a fault rather than a fault of a note.
     #[must_use]
     pub(crate) fn usual_ns(&self) -> u64 {
         match self.number {

@@ -84,7 +84,7 @@ impl Call {
         }
     }
 
-    /// It waited for somebody else, and that came: an event, the end of a process, a semaphore, a signal, a connection.
+    /// It waited for another thread, process or peer until that came: an event, the end of a process, a semaphore, a signal, a connection.
     #[must_use]
     pub(crate) fn awaited(&self) -> bool {
         #[cfg(target_arch = "x86_64")]
@@ -118,7 +118,7 @@ impl Call {
         does(self.number) == Some(Does::Reads)
     }
 
-    /// It ended what Nagle's algorithm does on its socket.
+    /// It set TCP_NODELAY, whatever the value, which is not read: programs set it to end Nagle's algorithm.
     #[must_use]
     pub(crate) fn ends_delay(&self) -> bool {
         let is = |at: usize, value: i32| self.arguments[at] == u64::from(value.cast_unsigned());

@@ -88,7 +88,7 @@ pub(super) fn let_go(all: &mut [Bound]) {
     }
 }
 
-/// A socket of ours that has taken a program's name.
+/// A socket of ipcperf that keeps the name of a program's socket taken.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) holder: OwnedFd,

@@ -45,7 +45,8 @@ impl Credentials {
         Ok(Self::read(&status).ok_or(io::ErrorKind::InvalidData)?)
     }
 
-    /// Gives this thread these, of its `own`. What is the same stays, because to set it may need a right that ipcperf lacks.
+    /// Gives this thread these credentials in place of its `own`. It sets only those that differ, because ipcperf may lack the
+    /// right to set the others.
     fn take(&self, own: &Self) -> Result<(), Errno> {
         set_keep_capabilities(true)?;
         if self.groups != own.groups {
@@ -115,8 +116,8 @@ impl ProgramRights {
         act: impl FnOnce() -> Result<T, Errno> + Send,
     ) -> Result<T, Errno> {
         let with_rights = || {
-            // SAFETY: takes a number. Root, working directory and umask are from here on those of this thread; its table of
-            // descriptors stays that of all.
+            // SAFETY: the call takes a number. From here on this thread has a root, a working directory and a umask of its own;
+            // it still shares the table of descriptors with the other threads.
             unsafe { unshare_unsafe(UnshareFlags::FS) }?;
             if let Some(root) = &self.root {
                 fchdir(root)?;

@@ -50,7 +50,7 @@ pub(super) struct ServedConnection {
     awaits_room: bool,
     /// Messages keep their boundaries: each is written by itself.
     keeps_boundaries: bool,
-    /// The end was told once.
+    /// A read has reported the end once.
     has_ended: bool,
     came: Vec<u8>,
     /// The part of it that is not used yet.
@@ -150,9 +150,9 @@ impl ServedConnection {
         }
     }
 
-    /// Whether an end that is told may come ahead of a message, so that it must be read again. Where messages keep their
-    /// boundaries the kernel looks for a message first and for the end after that, and a peer that closes with unread
-    /// messages of ours is reported ahead of its own that still wait here; told again, nothing is left.
+    /// Whether a message may still wait behind the end of the connection that a read has just reported. Where messages keep
+    /// their boundaries, the kernel may see the end after it has looked for messages, and it reports a reset before messages
+    /// that are still queued. A second report means that none is left.
     #[cold]
     fn may_hide_a_message(&mut self) -> bool {
         self.keeps_boundaries && !std::mem::replace(&mut self.has_ended, true)
