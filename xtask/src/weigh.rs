@@ -34,7 +34,7 @@ mod ceiling {
         ("crates/packed", 46),
         ("crates/kit", 2_606),
         ("crates/ask", 17_597),
-        ("crates/programs", 9_518),
+        ("crates/programs", 9_515),
         ("crates/studies", 5_971),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
@@ -44,7 +44,7 @@ mod ceiling {
         ("xtask", 4_448),
     ];
     pub(super) const TEST_LINES: usize = 43_687;
-    pub(super) const TOKENS: usize = 970_588;
+    pub(super) const TOKENS: usize = 970_575;
     pub(super) const TOKENS_PER_LINE: f64 = 10.41;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 238_808;
+    pub(super) const MARKDOWN_BYTES: usize = 238_936;
 }
 
 /// Folders of Rust that are counted.
