@@ -34,10 +34,10 @@ while [ $# -gt 0 ]; do
     esac
 done
 case " ${line[*]} " in
-    *" --from "* | *" --across "* | *" --export "* | *" explain W-"*) ;;
+    *" --from "* | " repeat "* | *" --across "* | *" --export "* | *" explain W-"*) ;;
     "  " | " survey "* | " choose "* | " explain "* | " replicate "*) [ "${#line[@]}" -gt 0 ] || line=(survey); line+=(--budget 5s) ;;
-    *" --exec "*) line+=(--rounds 2) ;;
-    *" --crossover "*) line+=(--rounds 10 --slice 2ms --warmup 1ms) ;;
+    *" exec "*) line+=(--rounds 2) ;;
+    *" crossover "*) line+=(--rounds 10 --slice 2ms --warmup 1ms) ;;
     " run "*) line+=(--rounds 6 --slice 4ms --warmup 1ms) ;;
     " compare "*.json*) ;;
     " compare "*) line+=(--rounds 8 --slice 4ms) ;;

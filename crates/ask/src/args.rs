@@ -1,11 +1,13 @@
-//! Flags of `run` and `compare`, which other files of this crate read as well, and the cells that a result is reduced to.
+//! Flags that several commands share, those of `run` and `compare`, and the cells that a result is reduced to.
 
 use clap::Args as ClapArgs;
-use ipcperf_core::{Axis, Idle, PatternKind, Placement, Touch};
+use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_kit::args::{
     GateArgs, LabelArgs, LookArgs, MarginArgs, OutputArgs, PlanArgs, ProgressArgs,
 };
+use ipcperf_kit::error::Stop;
 use ipcperf_kit::loads::LoadArgs;
+use ipcperf_kit::request;
 use ipcperf_kit::words::Words;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,20 +25,9 @@ pub(crate) fn places() -> Words {
     Words(Placement::words().collect())
 }
 
+/// Which cells are measured, and under which load; shared by the commands that measure cells of a user's choice.
 #[derive(Clone, Debug, Default, ClapArgs)]
-pub(crate) struct RunArgs {
-    /// Mechanisms, as for -m, or a job file (TOML) whose keys are the long flags; flags override it. An argument that
-    /// is not a mechanism and contains '/' or ends in .toml is a file. Paths in a job file must stay below the current
-    /// directory
-    #[arg(value_name = "MECHANISM|JOB.toml")]
-    pub(crate) mechanisms: Vec<OsString>,
-    /// Repeat a result's plan: the same cells, rounds, times and seed
-    #[arg(long, value_name = "RESULT.json")]
-    pub(crate) from: Option<PathBuf>,
-    /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for all mechanisms; with knobs: 'pipe
-    /// size=1M'
-    #[arg(short, long, value_name = "NAMES")]
-    pub(crate) mechanism: Vec<String>,
+pub(crate) struct CellArgs {
     /// Patterns [default: ping-pong]
     #[arg(short, long, value_name = "PATTERNS", value_parser = patterns())]
     pub(crate) pattern: Vec<String>,
@@ -54,49 +45,16 @@ pub(crate) struct RunArgs {
     /// What idle CPUs do; poll keeps them awake through /dev/cpu_dma_latency [default: as-is]
     #[arg(long, value_name = "POLICIES", value_parser = Words::of(Idle::ALL, Idle::name))]
     pub(crate) idle: Vec<String>,
-    /// Find where one of two mechanisms overtakes the other as a parameter grows (--over). Each may have knobs: 'pipe
-    /// size=1M'
-    #[arg(
-        help_heading = "A search for where one overtakes the other",
-        long,
-        value_names = ["A", "B"],
-        num_args = 2,
-        requires = "over",
-        conflicts_with_all = ["mechanism", "mechanisms", "exec", "from"]
-    )]
-    pub(crate) crossover: Vec<String>,
-    /// With --crossover: the parameter that grows; -s, --conns, --rate or --think list the first points
-    #[arg(help_heading = "A search for where one overtakes the other", long, value_name = "AXIS", requires = "crossover", value_parser = Words::of(Axis::ALL, Axis::name))]
-    pub(crate) over: Option<String>,
     /// How each side touches the payload [default: cacheline]
     #[arg(long, value_name = "TOUCH", value_parser = Words::of(Touch::ALL, Touch::name))]
     pub(crate) touch: Option<String>,
     #[command(flatten)]
     pub(crate) load: LoadArgs,
-    /// Ping-pong and burst: also measure with this program (started without a shell) as the follow, in the same rounds as our
-    /// own (repeatable): 'python3 echo.py'. How it answers: docs/ENDS.md
-    #[arg(help_heading = "Programs of others", long, value_name = "PROGRAM ARGS")]
-    pub(crate) follow: Vec<String>,
-    /// Ping-pong and burst: also measure with an end that is running already and listens at unix:PATH or
-    /// tcp:127.0.0.1:PORT, as the follow; one size. Prints the environment to start it with
-    #[arg(help_heading = "Programs of others", long, value_name = "ADDRESS")]
-    pub(crate) at: Option<String>,
-    /// Run a program (without a shell) instead of a mechanism: 'head -c 1G /dev/zero'. Repeat it to build a pipeline;
-    /// ',' starts another pipeline
-    #[arg(help_heading = "Programs of others", long, value_name = "PROGRAM ARGS")]
-    pub(crate) exec: Vec<String>,
-    /// With --exec: kill a run that takes longer than this [default: 60s]
-    #[arg(help_heading = "Programs of others", long, value_name = "TIME")]
-    pub(crate) deadline: Option<String>,
-    /// With --exec: also count system calls with ptrace, in separate untimed rounds
-    #[arg(help_heading = "Programs of others", long)]
-    pub(crate) trace_calls: bool,
-    /// With -m: also time each system call of both sides, in a separate slice after all rounds
-    #[arg(long)]
-    pub(crate) time_calls: bool,
-    /// Allow running the programs that a job file names
-    #[arg(help_heading = "Programs of others", long)]
-    pub(crate) allow_exec: bool,
+}
+
+/// How long each cell is measured.
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct LengthArgs {
     /// Number of rounds (each measures every cell once); a 95 % interval needs 6 [default: 12]
     #[arg(help_heading = "How long", long, value_name = "N")]
     pub(crate) rounds: Option<u64>,
@@ -117,6 +75,45 @@ pub(crate) struct RunArgs {
     /// more if one is too short for the clock]
     #[arg(help_heading = "How long", long, value_name = "N")]
     pub(crate) batch: Option<u64>,
+}
+
+/// Rounds unless a user gives their number: enough for an interval of the median with half of the rounds in another mode.
+const ROUNDS: u64 = 12;
+
+/// The number of rounds, as it was given or as it is by default.
+pub(crate) fn rounds(given: Option<u64>) -> Result<u64, Stop> {
+    request::rounds(given.unwrap_or(ROUNDS))
+}
+
+#[derive(Clone, Debug, Default, ClapArgs)]
+pub(crate) struct RunArgs {
+    /// Mechanisms, as for -m, or a job file (TOML) whose keys are the long flags; flags override it. An argument that
+    /// is not a mechanism and contains '/' or ends in .toml is a file. Paths in a job file must stay below the current
+    /// directory
+    #[arg(value_name = "MECHANISM|JOB.toml")]
+    pub(crate) mechanisms: Vec<OsString>,
+    /// Mechanisms: pipe,unix-stream/spin; 'pipe/*' for all variants, 'all' for all mechanisms; with knobs: 'pipe
+    /// size=1M'
+    #[arg(short, long, value_name = "NAMES")]
+    pub(crate) mechanism: Vec<String>,
+    #[command(flatten)]
+    pub(crate) cells: CellArgs,
+    /// Ping-pong and burst: also measure with this program (started without a shell) as the follow, in the same rounds as our
+    /// own (repeatable): 'python3 echo.py'. How it answers: docs/ENDS.md
+    #[arg(help_heading = "Programs of others", long, value_name = "PROGRAM ARGS")]
+    pub(crate) follow: Vec<String>,
+    /// Ping-pong and burst: also measure with an end that is running already and listens at unix:PATH or
+    /// tcp:127.0.0.1:PORT, as the follow; one size. Prints the environment to start it with
+    #[arg(help_heading = "Programs of others", long, value_name = "ADDRESS")]
+    pub(crate) at: Option<String>,
+    /// Allow running the programs that a job file names
+    #[arg(help_heading = "Programs of others", long)]
+    pub(crate) allow_exec: bool,
+    /// Also time each system call of both sides, in a separate slice after all rounds
+    #[arg(long)]
+    pub(crate) time_calls: bool,
+    #[command(flatten)]
+    pub(crate) length: LengthArgs,
     /// Also write every timed operation to this file, one per line: iters, ns, round, cell, separated by tabs; '-'
     /// prints them instead of a table
     #[arg(long, value_name = "FILE")]

@@ -1,6 +1,6 @@
 //! An experiment from its plan on: how long it takes, its dry run, measuring, writing, showing.
 
-use crate::args::RunArgs;
+use crate::args::LengthArgs;
 use crate::questions;
 use crate::questions::SLICE_OVERHEAD;
 use crate::raw::Raw;
@@ -358,22 +358,27 @@ impl Experiment {
 }
 
 /// How a run goes that was asked for so many rounds.
-pub(crate) fn settings(args: &RunArgs, rounds: u64) -> Result<Settings, Stop> {
+pub(crate) fn settings(
+    length: &LengthArgs,
+    rounds: u64,
+    seed: u64,
+    keeps_samples: bool,
+) -> Result<Settings, Stop> {
     let second = Duration::from_secs(1);
     let time = |name: &str, given: &Option<String>, default: Duration, most: Duration| match given {
         Some(text) => request::time(name, text, second / 1000, most),
         None => Ok(default),
     };
-    let counts = counts(args.samples, args.warmup_ops, args.batch)?;
+    let counts = counts(length.samples, length.warmup_ops, length.batch)?;
     Ok(Settings {
         rounds,
-        slice: time("--slice", &args.slice, measure::SLICE, 600 * second)?,
-        warmup: time("--warmup", &args.warmup, measure::WARMUP, 60 * second)?,
-        counts: if args.raw.is_some() { each_alone(counts) } else { counts },
-        keeps_samples: args.raw.is_some(),
-        seed: args.plan.seed(),
+        slice: time("--slice", &length.slice, measure::SLICE, 600 * second)?,
+        warmup: time("--warmup", &length.warmup, measure::WARMUP, 60 * second)?,
+        counts: if keeps_samples { each_alone(counts) } else { counts },
+        keeps_samples,
+        seed,
         budget: None,
-        time_calls: args.time_calls,
+        time_calls: false,
     })
 }
 

@@ -23,19 +23,12 @@ pub(crate) fn permit(file: &str, programs: &[String], is_allowed: bool) -> Resul
 
 /// Refuses what a program cannot have part in.
 pub(crate) fn alone(args: &RunArgs) -> Result<(), Stop> {
-    let others = [
-        ("--crossover", !args.crossover.is_empty(), "a search has two mechanisms"),
-        ("--time-calls", args.time_calls, "only our own ends time their calls"),
-    ];
-    match others
-        .iter()
-        .find(|(_, is_given, _)| *is_given && (!args.follow.is_empty() || args.at.is_some()))
-    {
-        Some((flag, _, why)) => Err(Stop::usage(format!(
-            "--follow and --at do not work with {flag}: {why}; leave one of them out"
-        ))),
-        None => Ok(()),
+    if args.time_calls && (!args.follow.is_empty() || args.at.is_some()) {
+        return Err(Stop::usage(
+            "--follow and --at do not work with --time-calls: only our own ends time their calls; leave one of them out",
+        ));
     }
+    Ok(())
 }
 
 /// Refuses the words of a program, if there are any, that cannot be an end of this pattern.

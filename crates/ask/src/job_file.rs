@@ -1,68 +1,75 @@
-//! Job files: the flags of `ipcperf run` as TOML, with the same names. Keys and values are those of the command line: a
+//! Job files: the flags of `ipcperf run` or `ipcperf exec` as TOML, with the same names. Keys and values are those of the command line: a
 //! key becomes the arguments with which its flag is typed.
 
-use crate::args::RunArgs;
 use crate::follow;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use ipcperf_core::{KnobKind, LoadKey, OptionSet, nearest};
+use ipcperf_kit::command::CommandArgs;
 use ipcperf_kit::error::{Stop, one_line};
 use ipcperf_kit::request::{knob_paths, word};
 use ipcperf_kit::{external, foreign, output};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
 use std::path::Path;
 use toml::Value;
 
-/// Flags that are not keys: how a run is shown; permissions that only the user may give; and a search, which is not a plan.
+/// Flags that are not keys: how a run is shown; and permissions that only the user may give.
 const NOT_IN_A_JOB: &[&str] = &[
     "allow-exec",
     "at",
     "bars",
     "color",
-    "crossover",
     "dry-run",
-    "from",
     "full",
     "if-done",
     "no-progress",
-    "over",
     "quiet",
     "verbose",
     "versus-bound",
 ];
 
+/// The key of a job of programs.
+const PROGRAMS: &str = "exec";
+
 /// Pairs of flags that set the same thing in two ways: a typed one overrides the key of either.
 const EITHER: &[[&str; 2]] = &[["slice", "samples"], ["warmup", "warmup-ops"]];
 
 /// Reads a job file under the flags that were typed: flags override keys, and knobs add up.
-pub(crate) fn apply(path: &Path, args: &RunArgs, typed: &ArgMatches) -> Result<RunArgs, Stop> {
+pub(crate) fn apply<A: CommandArgs>(
+    path: &Path,
+    may_exec: bool,
+    typed: &ArgMatches,
+) -> Result<A, Stop> {
     let file = format!("job file '{}'", path.display());
     let text = output::small_file(path)
         .map_err(|error| Stop::usage(format!("{file}: {}", output::words(&error))))?;
-    let words = words(&file, &text, args.allow_exec || args.plan.dry_run, typed)?;
-    understood(&file, words)
+    let words = words::<A>(&file, &text, may_exec, Some(typed))?;
+    understood(&file, &words)
 }
 
 /// The command whose flags are the keys.
-pub(crate) fn command() -> Command {
-    RunArgs::augment_args(Command::new("run").no_binary_name(true))
+fn command<A: CommandArgs>() -> Command {
+    A::augment_args(Command::new(A::NAME).no_binary_name(true))
 }
 
 /// The arguments that a job file stands for, followed by those that were typed.
-pub(crate) fn words(
+pub(crate) fn words<A: CommandArgs>(
     file: &str,
     text: &str,
     may_exec: bool,
-    typed: &ArgMatches,
+    typed: Option<&ArgMatches>,
 ) -> Result<Vec<OsString>, Stop> {
     let job: toml::Table = text.parse().map_err(|error| explain(file, text, &error))?;
-    let command = command();
-    let is_typed =
-        |flag: &Arg| typed.value_source(flag.get_id().as_str()) == Some(ValueSource::CommandLine);
+    let command = command::<A>();
+    let is_typed = |flag: &Arg| {
+        let source = typed.and_then(|typed| typed.value_source(flag.get_id().as_str()));
+        source == Some(ValueSource::CommandLine)
+    };
     let mut words: Vec<OsString> = Vec::new();
-    let typed_knobs = knobs(&values_of(typed, "set"));
+    let typed_knobs = values_of(typed, "set").map(|value| value.to_string_lossy().into_owned());
+    let typed_knobs = knobs(&typed_knobs.collect::<Vec<_>>());
     for (key, value) in &job {
         let refused = |why: &str| Stop::usage(format!("{}: {why}", place(file, text, key)));
         let flag = flags(&command)
@@ -73,11 +80,12 @@ pub(crate) fn words(
         command.clone().try_get_matches_from(&said).map_err(|error| refused(&one_line(&error)))?;
         let either = EITHER.iter().filter(|either| either.contains(&key.as_str())).flatten();
         let wins = |name: &&str| flags(&command).any(|(one, flag)| one == *name && is_typed(flag));
-        if is_typed(flag) && key != "set" || either.into_iter().any(wins) {
+        let adds_up = ["set", PROGRAMS].contains(&key.as_str());
+        if is_typed(flag) && !adds_up || either.into_iter().any(wins) {
             continue;
         }
         match key.as_str() {
-            "exec" => external::permit(file, &commands(value)?, may_exec)?,
+            PROGRAMS => external::permit(file, &commands(value)?, may_exec)?,
             "follow" => {
                 let programs: Vec<String> = said
                     .iter()
@@ -113,7 +121,7 @@ pub(crate) fn words(
     for flag in command.get_arguments().filter(|flag| is_typed(flag)) {
         let Some(name) = flag.get_long() else { continue };
         if flag.get_action().takes_values() {
-            for value in typed.get_raw(flag.get_id().as_str()).into_iter().flatten() {
+            for value in values_of(typed, flag.get_id().as_str()) {
                 let mut word = OsString::from(format!("--{name}="));
                 word.push(value);
                 words.push(word);
@@ -125,10 +133,13 @@ pub(crate) fn words(
     Ok(words)
 }
 
-/// The values that were typed for a flag.
-pub(crate) fn values_of(typed: &ArgMatches, flag: &str) -> Vec<String> {
-    let values = typed.get_raw(flag).into_iter().flatten();
-    values.map(|value| value.to_string_lossy().into_owned()).collect()
+/// The values that were typed for an argument; none if the command has no such argument.
+fn values_of<'a>(
+    typed: Option<&'a ArgMatches>,
+    id: &str,
+) -> impl Iterator<Item = &'a OsStr> + use<'a> {
+    let values = typed.and_then(|typed| typed.try_get_raw(id).ok().flatten());
+    values.into_iter().flatten()
 }
 
 /// The knobs that are set; invalid ones are reported where they are used.
@@ -160,10 +171,10 @@ fn paths(key: &str, said: &[String]) -> Vec<(String, String, String)> {
 }
 
 /// What such words ask for.
-pub(crate) fn understood(file: &str, words: Vec<OsString>) -> Result<RunArgs, Stop> {
-    command()
+pub(crate) fn understood<A: CommandArgs>(file: &str, words: &[OsString]) -> Result<A, Stop> {
+    command::<A>()
         .try_get_matches_from(words)
-        .and_then(|matches| RunArgs::from_arg_matches(&matches))
+        .and_then(|matches| A::from_arg_matches(&matches))
         .map_err(|error| Stop::usage(format!("{file}: {}", one_line(&error))))
 }
 
@@ -171,8 +182,13 @@ pub(crate) fn understood(file: &str, words: Vec<OsString>) -> Result<RunArgs, St
 fn flags(command: &Command) -> impl Iterator<Item = (&str, &Arg)> {
     command
         .get_arguments()
-        .filter_map(|flag| Some((flag.get_long()?, flag)))
+        .filter_map(|flag| Some((flag.get_long().or_else(|| programs(flag))?, flag)))
         .filter(|(name, _)| !NOT_IN_A_JOB.contains(name))
+}
+
+/// The key of the programs, which have no flag on the command line.
+fn programs(argument: &Arg) -> Option<&'static str> {
+    (argument.get_id() == PROGRAMS).then_some(PROGRAMS)
 }
 
 /// The words of a flag.
@@ -184,9 +200,7 @@ fn said(key: &str, flag: &Arg, value: &Value) -> Result<Vec<String>, String> {
         }
         (_, ArgAction::SetTrue, _) => Err(format!("'{key}' is true or false")),
         ("set", ..) => settings(value).map(|all| all.into_iter().map(flagged).collect()),
-        ("exec", ..) => commands(value)
-            .map(|all| all.into_iter().map(flagged).collect())
-            .map_err(|stop| stop.to_string()),
+        (PROGRAMS, ..) => commands(value).map_err(|stop| stop.to_string()),
         (_, ArgAction::Append, Value::Array(values)) => {
             let texts = values.iter().map(|one| word(one).map(flagged)).collect::<Option<Vec<_>>>();
             texts.ok_or_else(|| format!("'{key}' takes a text or a list of texts"))
@@ -309,6 +323,9 @@ fn unknown(command: &Command, key: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::RunArgs;
+    use crate::exec::ExecArgs;
+    use clap::{Args, FromArgMatches};
     use ipcperf_core::{LoadKey, PatternKind};
     use std::io::Write;
 
@@ -328,7 +345,8 @@ mod tests {
     }
 
     fn read_job(text: &str, words: &[&str]) -> Result<RunArgs, Stop> {
-        apply(written(text).path(), &typed(words), &matches(words))
+        let RunArgs { allow_exec, plan, .. } = typed(words);
+        apply(written(text).path(), allow_exec || plan.dry_run, &matches(words))
     }
 
     fn job(text: &str) -> Result<RunArgs, Stop> {
@@ -344,17 +362,17 @@ mod tests {
         )
         .expect("a good job");
         assert_eq!(args.mechanism, ["pipe", "tcp"]);
-        assert_eq!(args.size, ["8"], "the flag wins");
+        assert_eq!(args.cells.size, ["8"], "the flag wins");
         assert_eq!(
-            (args.rounds, args.plan.seed, args.touch.as_deref()),
+            (args.length.rounds, args.plan.seed, args.cells.touch.as_deref()),
             (Some(7), Some(3), Some("full"))
         );
-        assert_eq!(args.set, ["pipe.size=1M", "tcp.nodelay=off"]);
+        assert_eq!(args.cells.set, ["pipe.size=1M", "tcp.nodelay=off"]);
         assert_eq!(args.output.look.format.as_deref(), Some("csv"));
-        assert_eq!(args.place, ["free"]);
+        assert_eq!(args.cells.place, ["free"]);
         let load = [(LoadKey::Think, "0,1ms"), (LoadKey::Burst, "8"), (LoadKey::OneWay, "on")];
-        assert_eq!(args.load.0, load.map(|(key, text)| (key, text.to_owned())).into());
-        assert!(job("one-way = false").expect("a good job").load.0.is_empty());
+        assert_eq!(args.cells.load.0, load.map(|(key, text)| (key, text.to_owned())).into());
+        assert!(job("one-way = false").expect("a good job").cells.load.0.is_empty());
     }
 
     /// As an unknown key is told them.
@@ -370,9 +388,7 @@ mod tests {
             let flag = format!("--{key}");
             let (line, words, others) = match key.as_str() {
                 "set" => ("set.pipe.size = '1M'".to_owned(), "pipe.size=1M", "pipe.size=2M"),
-                "nonblocking" | "one-way" | "time-calls" | "trace-calls" => {
-                    (format!("{key} = true"), "", "")
-                }
+                "nonblocking" | "one-way" | "time-calls" => (format!("{key} = true"), "", ""),
                 "rounds" | "seed" | "samples" | "warmup-ops" | "batch" => {
                     (format!("{key} = 7"), "7", "8")
                 }
@@ -438,8 +454,7 @@ mod tests {
                 "raw" => ("'nothing.tsv'", ""),
                 "follow" => ("'true'", ""),
                 // What is no part of the plan of cells.
-                "exec" | "deadline" | "trace-calls" | "label" | "output" | "format" | "fail-if"
-                | "max-noise" => ("", ""),
+                "label" | "output" | "format" | "fail-if" | "max-noise" => ("", ""),
                 other => panic!("nobody knows what '{other}' does to a plan"),
             };
         };
@@ -469,7 +484,7 @@ mod tests {
         let registry = ipcperf_builtin::builtin();
         let planned = |text: &str| {
             let args = read_job(text, &["--allow-exec"]).expect(text);
-            crate::run::plan(&registry, &args, args.rounds.unwrap_or(5)).expect(text)
+            crate::run::plan(&registry, &args, args.length.rounds.unwrap_or(5)).expect(text)
         };
         for key in known_keys() {
             let (value, pattern) = example(&key);
@@ -525,7 +540,8 @@ mod tests {
     fn of_two_ways_to_say_a_part_the_one_that_was_typed_wins_and_a_job_says_one() {
         let of = |text: &str, words: &[&str]| {
             let args = read_job(text, words).expect("a good job");
-            (args.slice, args.samples, args.warmup, args.warmup_ops)
+            let length = args.length;
+            (length.slice, length.samples, length.warmup, length.warmup_ops)
         };
         let job = "samples = 100\nwarmup = '5ms'\n";
         assert_eq!(of(job, &[]), (None, Some(100), Some("5ms".into()), None));
@@ -601,7 +617,7 @@ mod tests {
             }
             let (value, word) = match key.as_str() {
                 "set" => ("{ 'pipe.size' = '1M' }", "=pipe.size=1M"),
-                "nonblocking" | "one-way" | "time-calls" | "trace-calls" => ("true", ""),
+                "nonblocking" | "one-way" | "time-calls" => ("true", ""),
                 "rounds" | "seed" | "batch" => ("7", "=7"),
                 _ => ("'x'", "=x"),
             };
@@ -630,12 +646,35 @@ mod tests {
             ("mechanism = 'pipe'\nslice = '1h'", "--slice: 1h is not between"),
             ("mechanism = 'pipe'\nrounds = 0", "--rounds: 0 is not between"),
             ("mechanism = 'pipe'\nfail-if = 'p98 > 1us'", "--fail-if: unknown metric 'p98'"),
-            ("mechanism = 'pipe'\ndeadline = '1s'", "--deadline is for programs"),
-            ("exec = 'true'\nsize = 8", "--size is for mechanisms"),
+            ("mechanism = 'pipe'\ndeadline = '1s'", "unknown key 'deadline'"),
+            ("exec = 'true'\nsize = 8", "unknown key 'size'"),
+            ("exec = 'true'\ndeadline = '1d'", "--deadline"),
         ] {
             let told = read_job(text).expect_err(text);
             assert!(told.contains(part), "{text}: {told}");
         }
+    }
+
+    #[test]
+    fn a_job_of_programs_is_what_would_be_typed() {
+        let of = |text: &str, words: &[&str]| {
+            let command = ExecArgs::augment_args(Command::new("exec"));
+            let typed = command.try_get_matches_from([&["exec", "job.toml"], words].concat());
+            apply::<ExecArgs>(written(text).path(), true, &typed.expect("flags"))
+        };
+        let typed = |words: &[&str]| {
+            let command = ExecArgs::augment_args(Command::new("exec"));
+            let matches = command.try_get_matches_from([&["exec"], words].concat());
+            ExecArgs::from_arg_matches(&matches.expect("flags")).expect("flags")
+        };
+        let text = "exec = [['a b', 'c'], ['d']]\ndeadline = '3s'\ntrace-calls = true\nseed = 7\n";
+        let words = ["a b", "c", ",", "d", "--deadline", "3s", "--trace-calls", "--seed", "7"];
+        let read = of(text, &[]).expect("a good job");
+        assert_eq!(format!("{read:?}"), format!("{:?}", typed(&words)));
+        let read = of(text, &["--seed", "8"]).expect("a good job");
+        assert!(format!("{read:?}").contains("seed: Some(8)"), "{read:?}");
+        let wrong = of("exec = 'a'\nsize = 64", &[]).expect_err("no cells").to_string();
+        assert!(wrong.contains("unknown key 'size'"), "{wrong}");
     }
 
     #[test]

@@ -124,7 +124,7 @@ pub fn with_words(all: Command, registry: &Registry) -> Command {
         let is_ours = !names.iter().any(|name| name.as_str() == "KEY=VALUE");
         match arg.get_id().as_str() {
             "set" if is_ours => arg.value_parser(Words(knobs.clone())),
-            "mechanism" | "name" | "names" | "mechanisms" | "arms" | "crossover" if is_ours => {
+            "mechanism" | "name" | "names" | "mechanisms" | "arms" | "a" | "b" if is_ours => {
                 arg.value_parser(Words(mechanisms.clone()))
             }
             _ => arg,

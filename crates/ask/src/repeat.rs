@@ -1,63 +1,86 @@
-//! `run --from`: the plan of a result, carried out again.
+//! `repeat`: the plan of a result, carried out again.
 
 use crate::experiment::Experiment;
-use crate::{follow, job_file, questions};
-use clap::parser::ValueSource;
-use clap::{ArgMatches, Args, Command, Id};
+use crate::{documents, follow, questions};
+use clap::Args;
 use ipcperf_core::result::{Cell, CellKey};
 use ipcperf_core::{KnobKind, Load, LoadKey, OptionSet, PayloadFile};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::Settings;
 use ipcperf_kit::args::{GateArgs, OutputArgs};
+use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
+use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_kit::error::Stop;
+use ipcperf_kit::gates::Gates;
 use ipcperf_kit::paths_in_text;
 use ipcperf_kit::{counts, foreign, loads, measure, reading, request};
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
+
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RepeatArgs {
+    /// The result whose plan is carried out again: the same cells, rounds, times and seed
+    #[arg(value_name = "RESULT.json")]
+    result: PathBuf,
+    /// A knob of the result that is a path outside the current directory (repeatable)
+    #[arg(long, value_name = "MECHANISM.KNOB=VALUE")]
+    set: Vec<String>,
+    /// Payload files of the result that lie outside the current directory
+    #[arg(long, value_name = "FILES")]
+    payload: Vec<String>,
+    /// Allow running the programs that the result names
+    #[arg(long)]
+    allow_exec: bool,
+    /// Also write every timed operation to this file, one per line: iters, ns, round, cell, separated by tabs; '-'
+    /// prints them instead of a table
+    #[arg(long, value_name = "FILE")]
+    raw: Option<PathBuf>,
+    /// Print the plan and its expected duration without measuring
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten, next_help_heading = "Gates")]
+    gates: GateArgs,
+    #[command(flatten, next_help_heading = "Output")]
+    output: OutputArgs,
+}
+
+impl CommandArgs for RepeatArgs {
+    const NAME: &'static str = "repeat";
+    const GROUP: CommandGroup = CommandGroup::Measure;
+    const ABOUT: &'static str = "Measure again what a result measured";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf repeat ipcperf-20261122T060000Z.json
+  ipcperf repeat ipcperf-20261122T060000Z.json --dry-run         what would be measured";
+    const DOCUMENTS: &'static [DocumentKind] = &[documents::RESULT];
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        let mut experiment = plan(context.registry, self)?;
+        experiment.write_raw(self.raw.clone())?;
+        experiment.finish(context, self.dry_run, &self.output, &Gates::of(&self.gates)?)
+    }
+}
 
 /// The plan of this result: the same cells in the same order, rounds, times and seed. Paths of it that lead out of the
 /// current directory must be typed, too, since the result may be anybody's.
 ///
 /// # Errors
 /// It is no result of a run of mechanisms, or this build or host plans other cells; or flags say otherwise.
-pub(crate) fn plan(
-    registry: &Registry,
-    path: &Path,
-    flags: &ArgMatches,
-) -> Result<Experiment, Stop> {
-    let is_typed = |name: &str| flags.value_source(name) == Some(ValueSource::CommandLine);
-    // What says how a result is shown is no part of its plan, and groups of flags have ids, too.
-    let beside = GateArgs::augment_args(OutputArgs::augment_args(Command::new("beside")));
-    let has = |command: &Command, id: &Id| command.get_arguments().any(|flag| flag.get_id() == id);
-    let keys = job_file::command();
-    let planned = flags.ids().filter(|id| has(&keys, id) && !has(&beside, id));
-    let no_room = |name: &str| {
-        let name = name.replace('_', "-");
-        Stop::usage(format!(
-            "--from repeats the plan of a result unchanged; '{name}' would change it"
-        ))
-    };
-    let payload = LoadKey::Payload.name();
-    let permitted = ["from", "dry_run", "allow_exec", "set", "raw", payload];
-    let mut names = planned.map(Id::as_str).filter(|name| !permitted.contains(name));
-    if let Some(name) = names.find(|name| is_typed(name)) {
-        return Err(no_room(name));
-    }
-    let payloads = job_file::values_of(flags, payload);
-    let payloads = payloads.iter().flat_map(|list| list.split(',')).map(str::trim);
+fn plan(registry: &Registry, args: &RepeatArgs) -> Result<Experiment, Stop> {
+    let payloads = args.payload.iter().flat_map(|list| list.split(',')).map(str::trim);
     let mut typed =
         Typed { payloads: payloads.map(str::to_owned).collect(), knobs: OptionSet::default() };
-    for setting in job_file::values_of(flags, "set") {
-        typed.knobs.set(&setting).map_err(Stop::usage)?;
+    for setting in &args.set {
+        typed.knobs.set(setting).map_err(Stop::usage)?;
     }
-    let set = reading::read_result(path)?;
-    let shown = path.display();
+    let set = reading::read_result(&args.result)?;
+    let shown = args.result.display();
     let refused = |why: String| Stop::usage(format!("'{shown}': {why}"));
     if let Some(pipeline) = set.pipelines.first() {
         let why = format!(
-            "programs are not run again from a result; type them: --exec '{}'",
+            "programs are not run again from a result; type them: ipcperf exec '{}'",
             pipeline.id
         );
         return Err(refused(why));
@@ -66,9 +89,9 @@ pub(crate) fn plan(
         return Err(refused("it has no cells".into()));
     }
     if let Some(name) = typed.says_more_than(&set.cells) {
-        return Err(no_room(name));
+        return Err(refused(format!("its plan is repeated unchanged; '{name}' would change it")));
     }
-    let may_exec = is_typed("allow_exec") || is_typed("dry_run");
+    let may_exec = args.allow_exec || args.dry_run;
     let programs: BTreeSet<String> =
         set.cells.iter().filter_map(|cell| cell.key.load.program()).collect();
     let programs: Vec<String> = programs.into_iter().collect();

@@ -1,14 +1,14 @@
 //! `run`: chosen cells.
 
-use crate::args::{RunArgs, typed};
+use crate::args::{self, RunArgs, typed};
 use crate::documents;
 use crate::experiment::{Experiment, settings};
-use crate::{crossover, exec, follow, job_file, repeat};
+use crate::{exec, follow, job_file};
 use ipcperf_core::{Idle, Load, LoadKey, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::plan::{self, Request};
 use ipcperf_engine::registry::Registry;
+use ipcperf_engine::run::Settings;
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context, subjects};
-use ipcperf_kit::document::Screen;
 use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_kit::error::Stop;
 use ipcperf_kit::gates::Gates;
@@ -16,9 +16,6 @@ use ipcperf_kit::{counts, loads, output, request};
 use ipcperf_sys::topology::Topology;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-
-/// Rounds unless asked otherwise: enough for an interval of the median with half of the rounds in another mode.
-const ROUNDS: u64 = 12;
 
 impl CommandArgs for RunArgs {
     const NAME: &'static str = "run";
@@ -31,10 +28,8 @@ impl CommandArgs for RunArgs {
   ipcperf run -m unix-stream -p rate --rate '10%..95%'    an open loop, up to nearly all it can do
   ipcperf run -m pipe --transform lz4 --payload app.log   what lz4 costs with your own data
   ipcperf run pipe --samples 100000 --raw pipe.tsv        every round trip in a file, one per line
-  ipcperf run -m pipe --fail-if 'p99 > 50us' --max-noise C
-  ipcperf run --from ipcperf-20261122T060000Z.json        the same run again";
+  ipcperf run -m pipe --fail-if 'p99 > 50us' --max-noise C";
     const DOCUMENTS: &'static [DocumentKind] = &[documents::RESULT];
-    const SCREEN: Option<Screen> = Some(crate::crossover::screen::SCREEN);
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
         run(context, self)
@@ -42,36 +37,19 @@ impl CommandArgs for RunArgs {
 }
 
 fn run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode, Stop> {
-    let Context { registry, typed, .. } = *context;
-    if let Some(path) = &args.from {
-        let mut experiment = repeat::plan(registry, path, typed)?;
-        experiment.write_raw(args.raw.clone())?;
-        return experiment.finish(
-            context,
-            args.plan.dry_run,
-            &args.output,
-            &Gates::of(&args.gates)?,
-        );
-    }
     let args = match asked(context, args)? {
-        (Some(path), args) => job_file::apply(&path, &args, typed)
-            .map_err(|stop| of_another_command(context, &path).unwrap_or(stop))?,
+        (Some(path), args) => {
+            let may_exec = args.allow_exec || args.plan.dry_run;
+            job_file::apply(&path, may_exec, context.typed)
+                .map_err(|stop| of_another_command(context, &path).unwrap_or(stop))?
+        }
         (None, args) => args,
     };
-    let rounds = request::rounds(args.rounds.unwrap_or(ROUNDS))?;
+    let rounds = args::rounds(args.length.rounds)?;
     let gates = Gates::of(&args.gates)?;
-    if !args.exec.is_empty() {
-        return exec::run(context, &args, rounds, &gates);
-    }
-    only_of_programs(&args)?;
-    if args.over.is_some() && args.crossover.is_empty() {
-        return Err(Stop::usage("--over needs a search: add --crossover A B"));
-    }
     follow::alone(&args)?;
-    if !args.crossover.is_empty() {
-        return crossover::run(context, &args, rounds, &gates);
-    }
-    plan(registry, &args, rounds)?.finish(context, args.plan.dry_run, &args.output, &gates)
+    let experiment = plan(context.registry, &args, rounds)?;
+    experiment.finish(context, args.plan.dry_run, &args.output, &gates)
 }
 
 /// The job file, if that is what the arguments without a flag are; else they stand before those of `-m`.
@@ -122,18 +100,21 @@ fn of_another_command(context: &Context<'_>, path: &Path) -> Option<Stop> {
     Some(Stop::usage(why))
 }
 
-/// The flags of `ipcperf run` that a job file stands for. Nothing is tried, measured or written.
+/// The arguments of `ipcperf run`, or of `ipcperf exec`, that a job file stands for. Nothing is tried, measured or written.
 ///
 /// # Errors
 /// What is wrong with it, whatever the machine has.
 pub fn read_job(registry: &Registry, text: &str) -> Result<Vec<String>, String> {
     let read = || {
         let file = "job file";
-        let typed = job_file::command().get_matches_from::<_, &str>([]);
-        let words = job_file::words(file, text, true, &typed)?;
-        let flags = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        check(registry, &job_file::understood(file, words)?)?;
-        Ok(flags)
+        let words = if exec::is_job(text) {
+            let words = job_file::words::<exec::ExecArgs>(file, text, true, None)?;
+            exec::check(&job_file::understood(file, &words)?).map(|_| words)
+        } else {
+            let words = job_file::words::<RunArgs>(file, text, true, None)?;
+            check(registry, &job_file::understood(file, &words)?).map(|()| words)
+        };
+        Ok(words?.iter().map(|word| word.to_string_lossy().into_owned()).collect())
     };
     read().map_err(|stop: Stop| stop.to_string())
 }
@@ -146,11 +127,16 @@ pub(crate) fn plan(registry: &Registry, args: &RunArgs, rounds: u64) -> Result<E
         cells.extend(plan::cells(&request, &host).map_err(request::refused)?);
     }
     follow::tell(&cells, &args.output.progress);
-    let settings = settings(args, rounds)?;
+    let settings = settings_of(args, rounds)?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
     let margin = args.margin.share()?;
     Ok(Experiment { margin, raw, ..Experiment::new("run", cells, settings) })
+}
+
+fn settings_of(args: &RunArgs, rounds: u64) -> Result<Settings, Stop> {
+    let settings = settings(&args.length, rounds, args.plan.seed(), args.raw.is_some())?;
+    Ok(Settings { time_calls: args.time_calls, ..settings })
 }
 
 /// Which cells are meant. Without a placement they are on one CPU and on two that are close. Without a topology nothing
@@ -179,31 +165,32 @@ fn requests(
         places
     };
     let or = |given: &[String], default: &str| typed(given).unwrap_or_else(|| default.to_owned());
-    let patterns = request::patterns(&or(&args.pattern, PatternKind::PingPong.name()))?;
+    let RunArgs { cells, .. } = args;
+    let patterns = request::patterns(&or(&cells.pattern, PatternKind::PingPong.name()))?;
     // What an end in any language is asked to do.
     let is_ours = args.follow.is_empty() && at.is_none();
     let usual = if is_ours { Touch::CacheLine } else { Touch::Header };
-    let touch = request::touch(args.touch.as_deref().unwrap_or(usual.name()))?;
+    let touch = request::touch(cells.touch.as_deref().unwrap_or(usual.name()))?;
     let programs = follow::programs(&args.follow, &patterns, touch)?;
     let names = match &at {
         Some(address) if args.mechanism.is_empty() => vec![follow::mechanism(address).to_owned()],
         _ => args.mechanism.clone(),
     };
-    let asked = request::asked(registry, &names, &args.set)?;
+    let asked = request::asked(registry, &names, &cells.set)?;
     let mechanisms = asked.len();
-    if args.load.0.contains_key(&LoadKey::Mix) && typed(&args.size).is_some() {
+    if cells.load.0.contains_key(&LoadKey::Mix) && typed(&cells.size).is_some() {
         return Err(Stop::usage("--mix gives the size of each request: leave out -s"));
     }
     let request = Request {
         mechanisms: Vec::new(),
-        loads: follow::beside(loads::loads(&args.load, &patterns, touch)?, &programs, at.as_ref()),
+        loads: follow::beside(loads::loads(&cells.load, &patterns, touch)?, &programs, at.as_ref()),
         patterns,
-        sizes: request::sizes(&or(&args.size, "64"))?,
-        placements: match typed(&args.place) {
+        sizes: request::sizes(&or(&cells.size, "64"))?,
+        placements: match typed(&cells.place) {
             Some(list) => request::placements(&with_pairs(&list, topology)?)?,
             None => defaults(),
         },
-        idle: request::idle(&or(&args.idle, Idle::AsIs.name()))?,
+        idle: request::idle(&or(&cells.idle, Idle::AsIs.name()))?,
         touch,
         options: OptionSet::default(),
     };
@@ -251,13 +238,9 @@ fn with_pairs(list: &str, topology: Option<&Topology>) -> Result<String, Stop> {
 
 /// What is wrong with what is asked for, whatever the machine has.
 pub(crate) fn check(registry: &Registry, args: &RunArgs) -> Result<(), Stop> {
-    let rounds = request::rounds(args.rounds.unwrap_or(ROUNDS))?;
+    let rounds = args::rounds(args.length.rounds)?;
     Gates::of(&args.gates)?;
     args.margin.share()?;
-    if !args.exec.is_empty() {
-        return exec::check(args, rounds).map(drop);
-    }
-    only_of_programs(args)?;
     let requests = requests(registry, args, None)?;
     let patterns = |request: &Request| {
         let (patterns, loads) = (request.patterns.clone(), request.loads.clone());
@@ -267,19 +250,7 @@ pub(crate) fn check(registry: &Registry, args: &RunArgs) -> Result<(), Stop> {
         patterns.into_iter().flat_map(of)
     };
     let asked: Vec<(PatternKind, Load)> = requests.iter().flat_map(patterns).collect();
-    counts::fits(&settings(args, rounds)?, asked.iter().map(|(pattern, load)| (*pattern, load)))
-}
-
-/// Refuses what only programs can be asked for.
-fn only_of_programs(args: &RunArgs) -> Result<(), Stop> {
-    for (name, is_given) in
-        [("--deadline", args.deadline.is_some()), ("--trace-calls", args.trace_calls)]
-    {
-        if is_given {
-            return Err(Stop::usage(format!("{name} is for programs; name one with --exec")));
-        }
-    }
-    Ok(())
+    counts::fits(&settings_of(args, rounds)?, asked.iter().map(|(pattern, load)| (*pattern, load)))
 }
 
 #[cfg(test)]

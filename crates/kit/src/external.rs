@@ -24,13 +24,13 @@ pub fn permit(file: &str, commands: &[String], is_allowed: bool) -> Result<(), S
 /// One pipeline, as typed.
 pub fn plan(commands: &[String]) -> Result<PipelinePlan, Stop> {
     if commands.is_empty() {
-        return Err(Stop::usage(format!("--exec: no program on one side of '{NEXT}'")));
+        return Err(Stop::usage(format!("no program on one side of '{NEXT}'")));
     }
     let words = |command: &String| {
         let words = shell_words::split(command)
-            .map_err(|error| Stop::usage(format!("--exec '{command}': {error}")))?;
+            .map_err(|error| Stop::usage(format!("program '{command}': {error}")))?;
         match words.first() {
-            None => Err(Stop::usage(format!("--exec '{command}': no program"))),
+            None => Err(Stop::usage(format!("'{command}' names no program"))),
             Some(_) => Ok(words),
         }
     };

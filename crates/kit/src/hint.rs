@@ -73,6 +73,13 @@ const GONE: &[(&str, &str)] = &[
     ("replay", "'ipcperf predict' runs the programs themselves, with other sockets"),
 ];
 
+/// Flags of `run` that earlier builds had, and the commands that do their work.
+const GONE_FROM_RUN: &[(&[&str], &str)] = &[
+    (&["--exec", "--deadline", "--trace-calls"], "'ipcperf exec PROGRAM' runs programs"),
+    (&["--crossover", "--over"], "'ipcperf crossover A B --over AXIS' searches"),
+    (&["--from"], "'ipcperf repeat RESULT.json' measures the same again"),
+];
+
 /// What clap says is wrong, in our exit codes and in one line.
 pub fn usage(
     registry: &Registry,
@@ -175,14 +182,20 @@ fn flag(registry: &Registry, all: &Command, command: &Command, word: &str) -> Op
             None => command.get_arguments().find(is_it).map(shown).into_iter().collect(),
         }
     };
+    let is_gone = |(flags, _): &&(&[&str], &str)| flags.contains(&word);
+    if let Some((_, instead)) =
+        GONE_FROM_RUN.iter().filter(|_| command.get_name() == "run").find(is_gone)
+    {
+        return Some((*instead).to_owned());
+    }
     let here = ours(command);
     if !here.is_empty() {
         return Some(format!("did you mean {}?", here.join(" or ")));
     }
-    // What the survey does not take because it measures everything.
+    // What the survey does not take because it measures everything, and a repetition because the result says it.
     let run = all
         .find_subcommand("run")
-        .filter(|_| ["ipcperf", "survey"].contains(&command.get_name()))?;
+        .filter(|_| ["ipcperf", "survey", "repeat"].contains(&command.get_name()))?;
     let there = ours(run);
     (!there.is_empty()).then(|| format!("'ipcperf run' has {}", there.join(" and ")))
 }

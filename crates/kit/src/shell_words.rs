@@ -54,7 +54,7 @@ pub fn split(command: &str) -> Result<Vec<String>, String> {
                     if !is_quoted && OPERATORS.contains(&word.as_str()) {
                         return Err(format!(
                             "'{word}' means something to a shell only, and no shell reads this; each program of a \
-                             pipeline takes an --exec of its own (in quotes it is passed on)"
+                             pipeline takes an argument of its own (in quotes it is passed on)"
                         ));
                     }
                     words.push(word);

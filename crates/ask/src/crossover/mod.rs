@@ -1,12 +1,14 @@
-//! `run --crossover`: where one of two mechanisms overtakes the other as something grows. Points of a list first, then
+//! `crossover`: where one of two mechanisms overtakes the other as something grows. Points of a list first, then
 //! such between the last certain win of one and the first of the other.
 
 pub(crate) mod screen;
 
-use crate::args::{RunArgs, typed};
+use crate::args::{self, CellArgs, LengthArgs, typed};
 use crate::compare::arm;
-use crate::experiment;
+
 use crate::experiment::{Experiment, settings};
+use crate::{documents, experiment};
+use clap::Args as ClapArgs;
 use ipcperf_core::result::{CellKey, Crossover, Plan};
 use ipcperf_core::{Axis, Figure, LoadKey, PatternKind, Touch};
 use ipcperf_engine::figures_of;
@@ -14,12 +16,17 @@ use ipcperf_engine::plan::{CellPlan, Host};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{self, CellRun};
 use ipcperf_judge::{metric_of, winner};
-use ipcperf_kit::command::Context;
+use ipcperf_kit::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs};
+use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
+use ipcperf_kit::document::Screen;
+use ipcperf_kit::document_kind::DocumentKind;
 use ipcperf_kit::error::{Stop, note};
 use ipcperf_kit::gates::Gates;
 use ipcperf_kit::loads::{LoadArgs, loads};
+use ipcperf_kit::words::Words;
 use ipcperf_kit::{counts, request};
 use ipcperf_stats::{Looked, next_point, rounds_for_points};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -62,6 +69,51 @@ fn rounded(axis: Axis, at: f64) -> u64 {
     ((at / unit).round() * unit) as u64
 }
 
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct CrossoverArgs {
+    /// A mechanism. It may have knobs: 'pipe size=1M'
+    #[arg(value_name = "A")]
+    a: String,
+    /// The mechanism that it is compared with
+    #[arg(value_name = "B")]
+    b: String,
+    /// The parameter that grows; -s, --conns, --rate or --think list the first points
+    #[arg(long, value_name = "AXIS", value_parser = Words::of(Axis::ALL, Axis::name))]
+    over: String,
+    #[command(flatten)]
+    cells: CellArgs,
+    #[command(flatten)]
+    length: LengthArgs,
+    /// Also write every timed operation to this file, one per line: iters, ns, round, cell, separated by tabs; '-'
+    /// prints them instead of a table
+    #[arg(long, value_name = "FILE")]
+    raw: Option<PathBuf>,
+    #[command(flatten)]
+    margin: MarginArgs,
+    #[command(flatten)]
+    plan: PlanArgs,
+    #[command(flatten, next_help_heading = "Gates")]
+    gates: GateArgs,
+    #[command(flatten, next_help_heading = "Output")]
+    output: OutputArgs,
+}
+
+impl CommandArgs for CrossoverArgs {
+    const NAME: &'static str = "crossover";
+    const GROUP: CommandGroup = CommandGroup::Measure;
+    const ABOUT: &'static str = "Find where one of two mechanisms overtakes the other";
+    const EXAMPLES: &'static str = "Examples:
+  ipcperf crossover memfd unix-stream --over size
+  ipcperf crossover pipe 'pipe size=1M' --over size -p stream -s '4K..1M:*4'
+  ipcperf crossover unix-stream tcp --over conns --conns 1,4,16,64";
+    const DOCUMENTS: &'static [DocumentKind] = &[documents::RESULT];
+    const SCREEN: Option<Screen> = Some(screen::SCREEN);
+
+    fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
+        run(context, self)
+    }
+}
+
 /// Two arms, and what they have in common at every point.
 struct Search<'a> {
     registry: &'a Registry,
@@ -72,22 +124,16 @@ struct Search<'a> {
     common: String,
 }
 
-pub(crate) fn run(
-    context: &Context<'_>,
-    args: &RunArgs,
-    rounds: u64,
-    gates: &Gates,
-) -> Result<ExitCode, Stop> {
+fn run(context: &Context<'_>, args: &CrossoverArgs) -> Result<ExitCode, Stop> {
     let registry = context.registry;
-    let [a, b] = args.crossover.as_slice() else {
-        return Err(Stop::usage("--crossover: name two mechanisms"));
-    };
-    let axis = request::axis(args.over.as_deref().unwrap_or_default())?;
+    let rounds = args::rounds(args.length.rounds)?;
+    let gates = Gates::of(&args.gates)?;
+    let axis = request::axis(&args.over)?;
     let host = request::host()?;
-    let pattern = typed(&args.pattern).unwrap_or_else(|| row(axis).pattern.name().to_owned());
-    let list = list(args, axis, &pattern)?;
-    let common = common(args, axis, &pattern);
-    let search = Search { registry, host, arms: [a, b], axis, common };
+    let pattern = typed(&args.cells.pattern).unwrap_or_else(|| row(axis).pattern.name().to_owned());
+    let list = list(&args.cells, axis, &pattern)?;
+    let common = common(&args.cells, axis, &pattern);
+    let search = Search { registry, host, arms: [&args.a, &args.b], axis, common };
     let mut cells = Vec::new();
     for at in &list {
         cells.extend(search.cells(*at)?);
@@ -100,14 +146,18 @@ pub(crate) fn run(
             "--rounds: {rounds} rounds are too few for a search over up to {most_points} points; use at least {least}"
         )));
     }
-    let settings = settings(args, rounds)?;
+    let settings = settings(&args.length, rounds, args.plan.seed(), args.raw.is_some())?;
     counts::fits(&settings, cells.iter().map(|cell| (cell.key.pattern, &cell.key.load)))?;
     let raw = args.raw.clone();
     let margin = args.margin.share()?;
     let [a, b] = names;
     let crossover = Some(Crossover { a, b, over: axis, most_points });
-    let experiment =
-        Experiment { margin, raw, crossover, ..Experiment::new("run", cells, settings) };
+    let experiment = Experiment {
+        margin,
+        raw,
+        crossover,
+        ..Experiment::new(CrossoverArgs::NAME, cells, settings)
+    };
     if args.plan.dry_run {
         return experiment.print(context, &args.output);
     }
@@ -135,8 +185,13 @@ pub(crate) fn run(
         let cells = next_point(&looked, |at| rounded(axis, at)).map(|at| search.cells(at));
         cells.and_then(Result::ok).map(Vec::from).unwrap_or_default()
     };
-    let shown =
-        experiment::Shown { context, args: &args.output, raw: raw.as_deref(), gates, asked };
+    let shown = experiment::Shown {
+        context,
+        args: &args.output,
+        raw: raw.as_deref(),
+        gates: &gates,
+        asked,
+    };
     let run = experiment::record(
         plan,
         settings.seed,
@@ -148,7 +203,7 @@ pub(crate) fn run(
 }
 
 /// Where to look first, in ascending order.
-fn list(args: &RunArgs, axis: Axis, pattern: &str) -> Result<Vec<u64>, Stop> {
+fn list(args: &CellArgs, axis: Axis, pattern: &str) -> Result<Vec<u64>, Stop> {
     let AxisRow { flag, list, key, .. } = row(axis);
     let mut points: Vec<u64> = match key {
         None => {
@@ -181,7 +236,7 @@ fn list(args: &RunArgs, axis: Axis, pattern: &str) -> Result<Vec<u64>, Stop> {
 }
 
 /// What is the same at every point, as words of a cell.
-fn common(args: &RunArgs, axis: Axis, pattern: &str) -> String {
+fn common(args: &CellArgs, axis: Axis, pattern: &str) -> String {
     let flag =
         |name: &str, value: &Option<String>| value.as_ref().map(|value| format!("{name}={value}"));
     let size = typed(&args.size).filter(|_| axis != Axis::Size);
@@ -215,7 +270,7 @@ impl Search<'_> {
             match (cells.pop(), cells.is_empty()) {
                 (Some(cell), true) => Ok(cell),
                 _ => Err(Stop::usage(format!(
-                    "--crossover: '{arm}' is {} cells at each point; name one mechanism, placement, ...",
+                    "'{arm}' is {} cells at each point; name one mechanism, placement, ...",
                     cells.len() + 1
                 ))),
             }
@@ -226,20 +281,20 @@ impl Search<'_> {
 
     /// What the arms are called, if they can be set beside each other.
     fn check(&self, cells: &[CellPlan]) -> Result<[String; 2], Stop> {
-        let [a, b] = &cells[..2] else { return Err(Stop::usage("--crossover: no points")) };
+        let [a, b] = &cells[..2] else { return Err(Stop::usage("no points")) };
         if a.id == b.id {
-            return Err(Stop::usage(format!("--crossover: A and B are the same, '{}'", a.id)));
+            return Err(Stop::usage(format!("A and B are the same, '{}'", a.id)));
         }
         let [of_a, of_b] = [a, b].map(|cell| metric_of(&cell.key));
         if of_a != of_b {
             let why = format!("'{}' gives {of_a} and '{}' gives {of_b}", a.id, b.id);
-            return Err(Stop::usage(format!("--crossover: {why}, which cannot be compared")));
+            return Err(Stop::usage(format!("{why}, which cannot be compared")));
         }
         for cell in &cells[2..] {
             let first = [a, b].into_iter().find(|one| one.id == cell.id);
             if let Some(same) = first {
                 let why = format!("'{}' is the same at every {}", same.id, self.axis);
-                return Err(Stop::usage(format!("--crossover: {why}")));
+                return Err(Stop::usage(why));
             }
         }
         if let Some(missing) = self.nowhere(cells) {

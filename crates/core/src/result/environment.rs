@@ -61,7 +61,7 @@ pub struct Plan {
     /// Requirements of `choose`; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirements: Option<Requirements>,
-    /// The search of `--crossover`; absent otherwise.
+    /// The search of `crossover`; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crossover: Option<Crossover>,
 }

@@ -92,7 +92,7 @@ pub struct ResultSet {
     pub questions: Vec<Question>,
     /// The numbers.
     pub cells: Vec<Cell>,
-    /// Programs of others (`run --exec`); a run has these or cells.
+    /// Programs of others (`ipcperf exec`); a run has these or cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pipelines: Vec<Pipeline>,
 }

@@ -1,4 +1,4 @@
-//! Programs of others, connected by pipes: the results of `ipcperf run --exec`.
+//! Programs of others, connected by pipes: the results of `ipcperf exec`.
 
 use super::cell::Status;
 use super::environment::Spread;

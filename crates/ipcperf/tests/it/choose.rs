@@ -53,7 +53,7 @@ fn what_meets_the_needs_is_measured_and_the_rest_has_a_reason() {
     }
     let again = sandbox.run(&["report", "c.json"]);
     assert_eq!(again.stdout, ended.stdout, "the document has what was asked for");
-    let repeated = sandbox.run(&["run", "--from", "c.json", "-o", "again.json", "-q"]);
+    let repeated = sandbox.run(&["repeat", "c.json", "-o", "again.json", "-q"]);
     assert_eq!(repeated.status.code(), Some(0), "{}", repeated.stderr);
     let repeated = sandbox.result("again.json");
     let again = &repeated["invocation"]["plan"];

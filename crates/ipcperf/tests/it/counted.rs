@@ -169,10 +169,10 @@ fn a_plan_that_counts_is_repeated_as_it_was() {
         ["samples", "warmup_operations", "batch"].map(|key| plan[key].as_u64())
     };
     assert_eq!(plan(&document), [60, 20, 2].map(Some));
-    let (again, _) = run(&sandbox, "run --from x.json -o x.json");
+    let (again, _) = run(&sandbox, "repeat x.json -o x.json");
     assert_eq!(plan(&again), [60, 20, 2].map(Some));
     sandbox.refuses(
-        &words("run --from x.json --raw y.tsv"),
+        &words("repeat x.json --raw y.tsv"),
         "with --batch 2 no operation is timed by itself",
     );
 }
@@ -216,11 +216,8 @@ fn what_excludes_each_other_or_is_out_of_range_is_refused_in_one_line() {
             "--raw x.tsv --samples 30000000 --rounds 2 --place same-cpu",
             "are 60000000 operations, and a run keeps 50000000 at the most",
         ),
-        ("--exec true --raw x.tsv", "--raw is for mechanisms"),
-        ("--exec true --samples 5", "--samples is for mechanisms"),
     ] {
-        let mechanism = if line.starts_with("--exec") { "" } else { " -m pipe" };
-        sandbox.refuses(&words(&format!("run{mechanism} {line}")), told);
+        sandbox.refuses(&words(&format!("run -m pipe {line}")), told);
     }
     assert!(sandbox.read("x.tsv").is_err() && sandbox.read("x.json").is_err());
 }

@@ -3,7 +3,7 @@
 use crate::common::{Sandbox, cells, words};
 
 const SEARCH: &str =
-    "run --place same-cpu --slice 1ms --warmup 1ms --rounds 10 --no-progress -o x.json --crossover";
+    "crossover --place same-cpu --slice 1ms --warmup 1ms --rounds 10 --no-progress -o x.json";
 
 /// What a search ends in, whatever it finds.
 const ANSWERS: [&str; 4] = [" overtakes ", "No crossover: ", "Cannot tell where ", "No single "];

@@ -329,7 +329,7 @@ fn the_document_does_not_name_the_home_directory_whatever_was_asked_for() {
     let words = ["-m", "temp-file", "--place", "same-cpu", "-o", "at-home.json", "--set"];
     let set = format!("temp-file.dir={home}/files");
     sandbox.run(&run(&[&words[..], &[&set]].concat()));
-    let again = sandbox.run(&["run", "--from", "at-home.json", "--set", &set, "-o", "again.json"]);
+    let again = sandbox.run(&["repeat", "at-home.json", "--set", &set, "-o", "again.json"]);
     assert_eq!(again.status.code(), Some(0), "{}{}", again.stdout, again.stderr);
     // Right behind the letter of its flag, too.
     let attached = format!("-o{home}/attached.json");
@@ -359,9 +359,9 @@ fn the_command_line_has_the_names_of_files_and_no_paths() {
     told(&[&pipe[..], &["-o", path]].concat(), "result.json");
     told(&[&pipe[..], &[&long]].concat(), "--output=result.json");
     told(&[&pipe[..], &[&short]].concat(), "-oresult.json");
-    told(&["run", "--from", path, "--output", path], "result.json");
+    told(&["repeat", path, "--output", path], "result.json");
     let program = "/bin/sh -c 'head -c 10 /dev/zero'";
-    told(&["run", "--exec", program, "--rounds=1", "-o", path], "sh -c 'head -c 10 zero'");
+    told(&["exec", program, "--rounds=1", "-o", path], "sh -c 'head -c 10 zero'");
 }
 
 /// Named CPUs are not exchanged between rounds as those of a class are.
@@ -393,7 +393,7 @@ fn cpus_that_were_named_keep_their_seats_in_every_round() {
     for round in &rounds(cell) {
         assert_eq!(list(round, "cpus"), pair(last, before).as_slice(), "{round}");
     }
-    let again = sandbox.run(&["run", "--from", "named.json", "--dry-run"]);
+    let again = sandbox.run(&["repeat", "named.json", "--dry-run"]);
     assert!(again.status.success() && again.stdout.contains(&place), "{}", again.stderr);
 }
 

@@ -239,7 +239,7 @@ fn what_no_program_can_be_is_refused_with_what_would_do() {
         ("run pipe --follow ./nothing", "there is no file './nothing'"),
         ("run pipe --follow cat --follow cat", "it is named twice"),
         ("run pipe --follow cat --time-calls", "only our own ends time their calls"),
-        ("run --exec true --follow cat", "--follow is for mechanisms"),
+        ("exec true --follow cat", "unexpected argument '--follow'"),
     ] {
         sandbox.refuses(&words(line), told);
     }
@@ -275,8 +275,8 @@ fn programs_that_a_file_names_run_only_if_allowed() {
     let document = sandbox.result("it.json");
     assert_eq!(program(&cells(&document)[1]).as_deref(), Some("./echo"));
     let told = "'it.json' runs programs: ./echo , sh -c './echo; true #a, b'; --allow-exec lets it";
-    sandbox.refuses(&["run", "--from", "it.json", "-o", "again.json"], told);
-    sandbox.done(&["run", "--from", "it.json", "--allow-exec", "-o", "again.json"]);
+    sandbox.refuses(&["repeat", "it.json", "-o", "again.json"], told);
+    sandbox.done(&["repeat", "it.json", "--allow-exec", "-o", "again.json"]);
     let again = sandbox.result("again.json");
     let ids = |document: &Value| -> Vec<Value> {
         cells(document).iter().map(|cell| cell["id"].clone()).collect()
@@ -355,7 +355,7 @@ fn an_end_that_is_running_already_answers_as_one_that_is_started() {
             assert_eq!(round["program"]["is_incomplete"] == true, !is_known, "{round}");
         }
         sandbox.leaves_nothing();
-        sandbox.refuses(&["run", "--from", "it.json"], "type it: --at ");
+        sandbox.refuses(&["repeat", "it.json"], "type it: --at ");
     }
 }
 

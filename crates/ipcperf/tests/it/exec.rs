@@ -8,9 +8,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 fn words<'a>(programs: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
-    let execs = programs.iter().flat_map(|program| ["--exec", program]);
-    let rest = more.iter().copied().chain(["-o", "exec.json"]);
-    ["run"].into_iter().chain(execs).chain(rest).collect()
+    [&["exec"], programs, more, &["-o", "exec.json"]].concat()
 }
 
 /// Runs pipelines, and shows them as the valid document has them, with the exit code.
@@ -163,18 +161,18 @@ fn what_cannot_run_is_refused_before_anything_is_measured() {
     fs::write(&file, "x").expect("a file");
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("our own file");
     let cases: &[(&[&str], &[&str], &str)] = &[
-        (&["headd -c 1"], &[], "--exec: no program 'headd' in PATH; did you mean 'head'?"),
-        (&["./nothing"], &[], "--exec: there is no file './nothing'"),
-        (&["./plain"], &[], "--exec: './plain' is not executable (chmod +x)"),
-        (&["/"], &[], "--exec: '/' is a directory"),
+        (&["headd -c 1"], &[], "no program 'headd' in PATH; did you mean 'head'?"),
+        (&["./nothing"], &[], "there is no file './nothing'"),
+        (&["./plain"], &[], "'./plain' is not executable (chmod +x)"),
+        (&["/"], &[], "'/' is a directory"),
         (&["a | b"], &[], "'|' means something to a shell only"),
-        (&["cat 'x"], &[], "--exec 'cat 'x': the quote ' is not closed"),
-        (&["  "], &[], "--exec '  ': no program"),
-        (&["cat", ","], &[], "--exec: no program on one side of ','"),
-        (&["cat"], &["-m", "pipe"], "--mechanism is for mechanisms"),
+        (&["cat 'x"], &[], "program 'cat 'x': the quote ' is not closed"),
+        (&["  "], &[], "'  ' names no program"),
+        (&["cat", ","], &[], "no program on one side of ','"),
+        (&["cat"], &["-m", "pipe"], "unexpected argument '-m'"),
         (&["cat"], &["--rounds", "0"], "--rounds: 0 is not between 1 and 10000"),
         (&["cat"], &["--deadline", "soon"], "--deadline: 'soon' is not a time"),
-        (&[], &["-m", "pipe", "--trace-calls"], "--trace-calls is for programs"),
+        (&[], &[], "which program?"),
     ];
     for (programs, more, part) in cases {
         sandbox.refuses(&words(programs, more), part);
@@ -209,7 +207,7 @@ fn programs_of_a_file_are_shown_and_run_only_if_allowed() {
     fs::write(sandbox.home().join("study.toml"), study).expect("a file");
     for (words, told) in [
         (
-            &["run", "job.toml", "-o", "x.json"][..],
+            &["exec", "job.toml", "-o", "x.json"][..],
             "job file 'job.toml' runs programs: head -c 10 /dev/zero | cat , printf x; --allow-exec lets it",
         ),
         (
@@ -237,8 +235,10 @@ fn a_plan_of_programs_says_where_the_result_goes_and_commands_no_terminal() {
     let sandbox = Sandbox::new();
     let job = "exec = \"printf '\\u001B]52;c;QQ==\\u0007\\u009B2J\\u202E'\"\noutput = 'it.json'\n";
     fs::write(sandbox.home().join("job.toml"), job).expect("a file");
-    let plan = sandbox.done(&["run", "job.toml", "--dry-run"]).stdout;
+    let plan = sandbox.done(&["exec", "job.toml", "--dry-run"]).stdout;
     assert!(plan.contains("result: it.json\n") && plan.contains("?]52;c;QQ=="), "{plan:?}");
+    let meant = "'job.toml' is the file of a pipeline; did you mean 'ipcperf exec job.toml'?";
+    sandbox.refuses(&["run", "job.toml"], meant);
     let obeyed = |sign: char| (sign != '\n' && sign.is_control()) || sign == '\u{202e}';
     assert!(!plan.contains(obeyed), "{plan:?}");
 }

@@ -46,8 +46,8 @@ const JOBS: [&str; 23] = [
     "run -p connect -m unix-stream,tcp --conns 2 --place free",
     "run -p serve -m unix-stream,tcp --conns 3 --clients 2 --style epoll,process --place free",
     "run -p serve -m unix-seqpacket --conns 4 --style threads --rate 500 --stall 20ms --place free",
-    "run --exec 'sh -c \"setsid sleep 600 </dev/null >/dev/null 2>&1 & sleep 0.3; exec head -c 64M /dev/zero\"' --exec cat \
-     --exec 'wc -c'",
+    "exec 'sh -c \"setsid sleep 600 </dev/null >/dev/null 2>&1 & sleep 0.3; exec head -c 64M /dev/zero\"' cat \
+     'wc -c'",
     "run -m unix-stream,pipe --place same-cpu --follow 'sh -c \"setsid sleep 600 <&- >&- & exec perl -e \\\"while (sysread STDIN, \\\\\\$m, 64) { syswrite STDOUT, ~\\\\\\$m }\\\"\"'",
     "run -m pipe,unix-stream,shm-ring/futex --follow-in all,net+pid --place same-cpu",
     "run -m tcp,udp --net veth,bridge --place same-cpu",
@@ -563,10 +563,10 @@ fn words(job: &str) -> Vec<String> {
             _ => words.push(part.to_owned()),
         }
     }
-    if job.starts_with("run -") && !job.contains("--exec") {
+    if job.starts_with("run -") {
         words.extend(["--rounds=2", "--slice=20ms", "--warmup=2ms"].map(str::to_owned));
     }
-    if job.contains("--exec") {
+    if job.starts_with("exec ") {
         words.push("--rounds=2".to_owned());
     }
     words.extend(["-o", "it.json", "--no-progress"].map(str::to_owned));

@@ -100,7 +100,7 @@ fn a_file_has_the_format_of_its_ending() {
         &["run", "-m", "pipe", "-o", "x.csv"],
         // What would be refused is no plan.
         &["run", "-m", "pipe", "--dry-run", "-o", "x.csv"],
-        &["run", "--exec", "true", "--dry-run", "-o", "x.csv"],
+        &["exec", "true", "--dry-run", "-o", "x.csv"],
         &["run", "-m", "pipe", "--dry-run", "--format", "jsn"],
         &["survey", "-o", "x.md"],
         &["compare", "old.json", "old.json", "-o", "x.txt"],
@@ -349,8 +349,8 @@ fn a_path_in_a_file_that_leads_out_of_the_current_directory_must_be_typed() {
     let short = ["--rounds", "1", "--slice", "1ms", "--place", "same-cpu", "-o", "run.json"];
     let payload = ["run", "-m", "pipe", "--touch", "full", "--payload", &secret];
     sandbox.done(&[&payload[..], &short].concat());
-    sandbox.refuses(&["run", "--from", "run.json"], &format!("--payload {secret}"));
-    let from = ["run", "--from", "run.json", "--dry-run"];
+    sandbox.refuses(&["repeat", "run.json"], &format!("--payload {secret}"));
+    let from = ["repeat", "run.json", "--dry-run"];
     sandbox.done(&[&from[..], &["--payload", &secret]].concat());
     let other = [&from[..], &["--payload", &secret, "--payload", "own"]].concat();
     sandbox.refuses(&other, "'payload' would change it");
@@ -362,7 +362,7 @@ fn a_path_in_a_file_that_leads_out_of_the_current_directory_must_be_typed() {
     let knob = format!("temp-file.dir={tmp}");
     let files = ["run", "-m", "temp-file", "--set", &knob];
     sandbox.done(&[&files[..], &short].concat());
-    sandbox.refuses(&["run", "--from", "run.json"], &set);
+    sandbox.refuses(&["repeat", "run.json"], &set);
     sandbox.done(&[&from[..], &["--set", &knob]].concat());
     let other = [&from[..], &["--set", "temp-file.dir=/other"]].concat();
     sandbox.refuses(&other, "'set' would change it");

@@ -212,14 +212,14 @@ fn neither_workers_nor_programs_inherit_blocked_signals() {
     let sandbox = Sandbox::new();
     for words in [
         &["run", "-m", "pipe", "--place", "same-cpu", "--rounds=1", "--slice=60s"][..],
-        &["run", "--exec", "sleep 60", "--rounds=1"],
+        &["exec", "sleep 60", "--rounds=1"],
     ] {
         let running = sandbox.start(&[words, &["-o", "it.json"]].concat());
         let coordinator = running.child.id();
         let others = || {
             let mut all = processes(&sandbox);
             // The watch over programs has them from a descriptor as well.
-            let watch = if words.contains(&"--exec") { workers(&sandbox) } else { Vec::new() };
+            let watch = if words.contains(&"exec") { workers(&sandbox) } else { Vec::new() };
             all.retain(|pid| *pid != coordinator && !watch.contains(pid));
             (!all.is_empty()).then_some(all)
         };

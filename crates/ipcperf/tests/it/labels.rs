@@ -64,7 +64,7 @@ fn what_is_no_label_is_refused_before_anything_is_measured() {
     ] {
         let words = [&["run", "-m"][..], &SHORT, &["--label", label]].concat();
         sandbox.refuses(&words, told);
-        for planned in ["run pipe", "run --exec true", "survey", "choose", "replicate inferno"] {
+        for planned in ["run pipe", "exec true", "survey", "choose", "replicate inferno"] {
             let planned: Vec<&str> = planned.split(' ').collect();
             sandbox.refuses(&[&planned[..], &["--dry-run", "--label", label]].concat(), told);
         }
@@ -228,7 +228,10 @@ fn what_is_done_is_not_measured_again() {
             ],
             "of 3 rounds, not of 4 rounds",
         ),
-        (&["run", "--exec", "true", "-o", "a.json", "--if-done", "skip"], "without 'true'"),
+        (
+            &["exec", "true", "-o", "a.json", "--if-done", "skip"],
+            "is a result of 'run', not of 'exec'",
+        ),
         (&["run", "-m", "pipe", "--if-done", "skip"], "name the file with -o"),
         (&["run", "-m", "pipe", "-o", "-", "--if-done", "skip"], "name the file with -o"),
     ] {

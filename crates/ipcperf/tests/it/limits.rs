@@ -131,7 +131,7 @@ fn more_cells_than_anybody_can_read_are_refused_before_they_are_planned() {
 #[test]
 fn what_the_programs_of_an_ordinary_user_move_is_counted_as_well() {
     let Some(somebody) = Somebody::new() else { return };
-    let programs = ["run", "--exec", "head -c 100000 /dev/zero", "--exec", "wc -c"];
+    let programs = ["exec", "head -c 100000 /dev/zero", "wc -c"];
     let ended = somebody.run(&[], &[&programs[..], &["--rounds", "3", "-o", "exec.json"]].concat());
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let document = valid("result", &somebody.sandbox.read("exec.json").expect("written"));
@@ -148,7 +148,7 @@ fn what_cannot_be_started_is_named_with_the_limit_and_what_raises_it() {
     let Some(somebody) = Somebody::new() else { return };
     let told = "head -c 1000 /dev/zero: cannot be started: this user may have 2 processes and threads (ulimit -u); \
                 sudo prlimit --pid $$ --nproc=1024:1024";
-    let program = ["run", "--exec", "head -c 1000 /dev/zero", "--exec", "wc -c", "-o", "run.json"];
+    let program = ["exec", "head -c 1000 /dev/zero", "wc -c", "-o", "run.json"];
     let ended = somebody.run(&["prlimit", "--nproc=2:2"], &program);
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     let kept = somebody.sandbox.read("run.json").unwrap_or_default();

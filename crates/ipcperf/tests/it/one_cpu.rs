@@ -67,9 +67,9 @@ const COMMANDS: [(&str, i32, &str); 17] = [
     ("run -m pipe --one-way SHORT", 0, "pipe"),
     ("run -m pipe --stall 5ms --rounds 1 --slice 200ms -o x.json", 0, "pipe"),
     ("run -m pipe --time-calls SHORT", 0, "pipe"),
-    ("run --exec 'head -c 1M /dev/zero' --exec 'wc -c' --rounds 2 -o x.json", 0, "wc -c"),
+    ("exec 'head -c 1M /dev/zero' 'wc -c' --rounds 2 -o x.json", 0, "wc -c"),
     (
-        "run --crossover pipe fifo --over size -s 64,4K --rounds 10 --slice 1ms --warmup 1ms -o x.json",
+        "crossover pipe fifo --over size -s 64,4K --rounds 10 --slice 1ms --warmup 1ms -o x.json",
         0,
         "fifo",
     ),

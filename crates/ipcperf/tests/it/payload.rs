@@ -92,7 +92,8 @@ fn a_result_is_repeated_with_the_same_content_or_not_at_all() {
     let noted = &first["cells"][0]["load"]["payload"]["file"];
     assert_eq!(noted, "~/log.txt", "a result may be shared");
     // The path lies outside the current directory, as far as its text goes.
-    let again = document(&sandbox, &["--from", "a.json", "--payload", &whole], "b.json");
+    sandbox.done(&["repeat", "a.json", "--payload", &whole, "-o", "b.json"]);
+    let again = sandbox.result("b.json");
     assert_eq!(again["cells"][0]["id"], first["cells"][0]["id"]);
     assert_eq!(again["cells"][0]["load"], first["cells"][0]["load"]);
 
@@ -107,8 +108,7 @@ fn a_result_is_repeated_with_the_same_content_or_not_at_all() {
     assert!(told.contains("payload=log.txt#"), "the cells that are in one only: {told}");
 
     let refused = |part: &str| {
-        let words = ["--from", "a.json", "--payload", &whole, "-o", "d.json"];
-        let ended = run(&sandbox, &words);
+        let ended = sandbox.run(&["repeat", "a.json", "--payload", &whole, "-o", "d.json"]);
         assert_eq!(ended.status.code(), Some(2), "{}", ended.stderr);
         assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
         assert!(
@@ -149,7 +149,6 @@ fn what_cannot_be_a_payload_is_one_line_and_nothing_is_waited_for() {
             &["-m", "pipe", "--payload", "log.txt", "--touch", "full", "-p", "fan-in"],
             "--payload needs the pattern",
         ),
-        (&["--exec", "true", "--payload", "log.txt"], "--payload"),
     ] {
         sandbox.refuses(&[&["run"], words].concat(), part);
     }

@@ -1,4 +1,4 @@
-//! `run --from`: the plan of a result carried out again.
+//! `repeat`: the plan of a result carried out again.
 
 use crate::common::{Sandbox, words};
 use serde_json::Value;
@@ -43,13 +43,13 @@ fn the_plan_of_a_result_is_repeated_as_it_was() {
         }
         // A survey takes long, and the plan says it as well.
         if words[0] == "run" {
-            let second = measured(&sandbox, &["run", "--from", "a.json", "-o", "b.json"]);
+            let second = measured(&sandbox, &["repeat", "a.json", "-o", "b.json"]);
             assert_eq!(plan(&first), plan(&second), "{words:?}");
         }
-        let [dry, from] = [&words[..], &["run", "--from", "a.json", "-o", "a.json"]].map(|words| {
+        let [dry, from] = [&words[..], &["repeat", "a.json", "-o", "a.json"]].map(|words| {
             let seed = first["invocation"]["seed"].to_string();
             let seeded = ["--seed", seed.as_str()];
-            let more: &[&str] = if words.contains(&"--from") { &[] } else { &seeded };
+            let more: &[&str] = if words.contains(&"repeat") { &[] } else { &seeded };
             sandbox.run(&[words, &["--dry-run"], more].concat()).stdout
         });
         assert_eq!(dry, from, "{words:?}");
@@ -70,7 +70,7 @@ fn is_slim(document: &Value, bytes: usize) {
 fn what_cannot_be_repeated_is_refused_by_name() {
     let sandbox = Sandbox::new();
     measured(&sandbox, &["run", "-m", "pipe", "--rounds", "1", "--slice", "1ms", "-o", "a.json"]);
-    sandbox.done(&["run", "--exec", "echo it", "--rounds", "1", "-o", "exec.json"]);
+    sandbox.done(&["exec", "echo it", "--rounds", "1", "-o", "exec.json"]);
     let text = sandbox.read("a.json").expect("written");
     let other = text.replace("\"mechanism\": \"pipe\"", "\"mechanism\": \"pipf\"");
     std::fs::write(sandbox.home().join("other.json"), other).expect("written");
@@ -85,19 +85,21 @@ fn what_cannot_be_repeated_is_refused_by_name() {
         std::fs::write(sandbox.home().join(name), document.to_string()).expect("written");
     }
     for (words, told) in [
-        (&["run", "--from", "a.json", "-m", "pipe"][..], "'mechanism' would change it"),
-        (&["run", "--from", "a.json", "--rounds", "3"], "'rounds' would change it"),
-        (&["run", "--from", "a.json", "--think", "1ms"], "'think' would change it"),
-        (&["run", "--from", "exec.json"], "type them: --exec 'echo it'"),
-        (&["run", "--from", "none.json"], "cannot read 'none.json'"),
-        // How it is shown and what ends it badly may be said anew.
-        (&["run", "--from", "none.json", "--format", "csv", "--full"], "cannot read 'none.json'"),
-        (&["run", "--from", "none.json", "--max-noise", "C"], "cannot read 'none.json'"),
-        (&["run", "--from", "/proc/self/status"], "/proc/self/status"),
-        (&["run", "--from", "other.json"], "did you mean 'pipe'?"),
-        (&["run", "--from", "long.json"], "--think: 11s is not between 0ns and 10s"),
-        (&["run", "--from", "clients.json"], "' is not a number between 1 and 1024"),
-        (&["run", "--from", "large.json"], "is above 1G, the largest message"),
+        (&["repeat", "a.json", "-m", "pipe"][..], "unexpected argument '-m'"),
+        (&["repeat", "a.json", "--rounds", "3"], "'ipcperf run' has --rounds N"),
+        (&["repeat", "a.json", "--think", "1ms"], "'ipcperf run' has --think TIMES"),
+        (&["repeat", "a.json", "--set", "pipe.size=4K"], "'set' would change it"),
+        (&["run", "--from", "a.json"], "'ipcperf repeat RESULT.json' measures the same again"),
+        (&["repeat", "exec.json"], "type them: ipcperf exec 'echo it'"),
+        (&["repeat", "none.json"], "cannot read 'none.json'"),
+        // How it is shown and what ends it badly may differ.
+        (&["repeat", "none.json", "--format", "csv", "--full"], "cannot read 'none.json'"),
+        (&["repeat", "none.json", "--max-noise", "C"], "cannot read 'none.json'"),
+        (&["repeat", "/proc/self/status"], "/proc/self/status"),
+        (&["repeat", "other.json"], "did you mean 'pipe'?"),
+        (&["repeat", "long.json"], "--think: 11s is not between 0ns and 10s"),
+        (&["repeat", "clients.json"], "' is not a number between 1 and 1024"),
+        (&["repeat", "large.json"], "is above 1G, the largest message"),
     ] {
         sandbox.refuses(words, told);
     }

@@ -262,7 +262,7 @@ situations! {
         "run -m unix-stream -p connect --conns 100 --place free --rounds 1 --slice 5ms"
         => 0, ["conns=100"];
     programs_of_others_have_the_files_of_before: FEW_FILES_AT_FIRST,
-        "run --exec ./sixty-four --rounds 1"
+        "exec ./sixty-four --rounds 1"
         => 0, ["sixty-four"];
     fewer_files_than_descriptors_under_way: FEW_FILES_OF_SOMEBODY,
         "run -m fd-pass,memfd,temp-file -p stream --place free --rounds 1 --slice 20ms"

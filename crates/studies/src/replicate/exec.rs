@@ -1,4 +1,4 @@
-//! Work "exec": programs that a study names, connected by pipes, as `ipcperf run --exec` measures them.
+//! Work "exec": programs that a study names, connected by pipes, as `ipcperf exec` measures them.
 
 use super::work::{Turn, Work};
 use crate::claims::Readings;

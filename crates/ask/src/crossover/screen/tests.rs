@@ -29,7 +29,7 @@ pub(crate) fn search(points: &[(u64, f64)]) -> ResultSet {
     let mut set = sample::set(cells);
     set.noise.grade = "B".to_owned();
     set.noise.findings.clear();
-    set.invocation.plan.command = "run".to_owned();
+    set.invocation.plan.command = "crossover".to_owned();
     set.invocation.plan.crossover = Some(Crossover {
         a: "pipe".to_owned(),
         b: "tcp".to_owned(),
