@@ -20,6 +20,7 @@ pub use cell::{calls_of, figures_of};
 
 use crate::accounting;
 use crate::assemble::cost::Circumstances;
+use crate::bounds::COPY_SIZES;
 use crate::measured::{BoundReadings, Findings, Part};
 use crate::noise;
 use crate::topology::leave_out;
@@ -161,19 +162,17 @@ fn clock_facts(findings: &Findings, ns: f64) -> ClockFacts {
 }
 
 fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
-    let memcpy = readings
-        .alone
-        .iter()
-        .filter_map(|(name, ticks)| {
-            let size: u64 = name.strip_prefix("copy:")?.parse().ok()?;
-            let rate = |ticks: &f64| size as f64 / (ticks * ns) * 1e9;
-            Some(CopyBandwidth {
-                size_bytes: size,
-                bytes_per_second: rate(ticks),
-                half_bytes_per_second: readings.alone.get(&format!("half:{size}")).map(rate),
-            })
+    let memcpy = COPY_SIZES.into_iter().filter_map(|size| {
+        let rate = |name: &str| {
+            let ticks = readings.alone.get(&format!("{name}:{size}"))?;
+            Some(size as f64 / (ticks * ns) * 1e9)
+        };
+        Some(CopyBandwidth {
+            size_bytes: size as u64,
+            bytes_per_second: rate("copy")?,
+            half_bytes_per_second: rate("half"),
         })
-        .collect::<Vec<_>>();
+    });
     let pair = |(placement, cpus): (&Placement, &Vec<usize>)| {
         let lines = readings.cacheline.get(placement).map_or(&[][..], Vec::as_slice);
         let futex =
@@ -192,16 +191,14 @@ fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
         }
     };
     let alone = |name: &str| readings.alone.get(name).and_then(|ticks| spread(&[*ticks], ns));
-    let mut bounds = Bounds {
+    Bounds {
         null_syscall_ns: alone("syscall"),
-        memcpy,
+        memcpy: memcpy.collect(),
         pairs: readings.cpus.iter().map(pair).collect(),
         // A difference of two readings is below 0 where the noise is larger than it.
         return_after_switch_ns: alone("return:switch").filter(|spread| spread.median > 0.0),
         return_after_call_ns: alone("return:call").filter(|spread| spread.median > 0.0),
-    };
-    bounds.memcpy.sort_by_key(|copy| copy.size_bytes);
-    bounds
+    }
 }
 
 #[cfg(test)]

@@ -14,6 +14,7 @@ use ipcperf_core::result::{Question, Stage, Status};
 use ipcperf_core::{Idle, Placement, Seat};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
+use ipcperf_sys::rundir::RemovedObject;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -125,7 +126,7 @@ pub struct Findings {
     /// For how long the machine was suspended meanwhile.
     pub suspended: Duration,
     /// What earlier, killed runs had left and was removed.
-    pub reaped: Vec<String>,
+    pub reaped: Vec<RemovedObject>,
 }
 
 /// The operations of a slice that were kept one by one.

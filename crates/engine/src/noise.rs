@@ -18,6 +18,7 @@ use ipcperf_core::result::{Bounds, Cell, ClockFacts, CoreKind, Finding, Host, No
 use ipcperf_core::units::{counted, format_nanos, percent};
 use ipcperf_stats::median;
 use ipcperf_sys::meter::Span;
+use ipcperf_sys::rundir::RemovedObject;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -41,7 +42,7 @@ pub(crate) struct Input {
     pairs: Vec<(String, Vec<f64>)>,
     /// Rounds of the cell that has most, if not even it has enough for an interval.
     too_few: Option<u64>,
-    reaped: Vec<String>,
+    reaped: Vec<RemovedObject>,
     /// Bounds that could not be measured.
     no_bounds: Vec<&'static str>,
     /// Why.
@@ -413,12 +414,7 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         list.push(findings::DEBUGBUILD.found(&[]));
     }
     if !input.reaped.is_empty() {
-        // A document may be shared, and in which directory that was is nobody's business.
-        let named = |left: &String| match left.split_once(" /") {
-            Some((kind, path)) => format!("{kind} {}", path.rsplit('/').next().unwrap_or(path)),
-            None => left.clone(),
-        };
-        let names: Vec<String> = input.reaped.iter().map(named).collect();
+        let names: Vec<String> = input.reaped.iter().map(RemovedObject::without_folder).collect();
         let finding = findings::REAPED.found(&[&format!(": {}", names.join(", "))]);
         list.push(Finding { value: Some(input.reaped.len() as f64), ..finding });
     }

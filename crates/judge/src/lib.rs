@@ -42,5 +42,5 @@ pub use once::{Repeatable, once};
 pub use pair::{between, percent, times};
 pub use programs::{ProgramFigure, Programs, compare_programs};
 pub use reading::{LoadError, damaged, is_document, is_of, load, run_key};
-pub use relations::{Choice, Relation, Relations, margin};
+pub use relations::{Choice, Comparative, Relation, Relations, margin};
 pub use rounds::{Operations, lost_too_much, short_name};

@@ -218,6 +218,25 @@ impl Relations {
     }
 }
 
+/// What more and less of a figure is called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparative {
+    /// Of a time or a rate.
+    Speed,
+    /// Of CPU time.
+    Cost,
+}
+
+impl Comparative {
+    /// Worse, better, and alike.
+    const fn words(self) -> [&'static str; 3] {
+        match self {
+            Self::Speed => ["slower", "faster", "as fast"],
+            Self::Cost => ["more", "less", "as cheap"],
+        }
+    }
+}
+
 impl Relation {
     /// The ratio to the reference; 1 of itself, `None` where there is none.
     pub fn ratio(self) -> Option<f64> {
@@ -243,25 +262,36 @@ impl Relation {
     /// It in words, where ratios within `margin` do not matter: `1.5x slower [1.2, 1.9]`, `as fast (within 10 %)`,
     /// `undecided: 0.9x to 1.4x`.
     pub fn words(self, margin: f64) -> String {
+        self.words_of(margin, Comparative::Speed)
+    }
+
+    /// The same of a figure that may be no speed.
+    pub fn words_of(self, margin: f64, comparative: Comparative) -> String {
+        let [figure, note] = self.figure_and_note(margin, comparative);
+        format!("{figure} {note}").trim_end().to_owned()
+    }
+
+    /// The same in two parts: `1.5x slower` and its interval, which is empty where there is none.
+    pub fn figure_and_note(self, margin: f64, comparative: Comparative) -> [String; 2] {
         let within = |is_within: bool| match is_within {
             true => format!(" (within {})", percent(margin)),
             false => String::new(),
         };
-        let way = |relative: Relative, way: &str, is_within| {
-            let factor = if way == "faster" { inverse(relative) } else { factor(relative) };
+        let [worse, better, alike] = comparative.words();
+        let way = |factor: Option<_>, way: &str, is_within| {
             let words = factor.map_or_else(String::new, figures::factor);
             let (ratio, interval) = words.split_once(' ').unwrap_or_default();
-            format!("{ratio} {way} {interval}{}", within(is_within))
+            [format!("{ratio} {way}"), format!("{interval}{}", within(is_within))]
         };
-        match self {
-            Self::Reference => "reference".to_owned(),
+        let figure = match self {
             Self::Stated(Statement::Slower { is_within }, relative) => {
-                way(relative, "slower", is_within)
+                return way(factor(relative), worse, is_within);
             }
             Self::Stated(Statement::Faster { is_within }, relative) => {
-                way(relative, "faster", is_within)
+                return way(inverse(relative), better, is_within);
             }
-            Self::Stated(Statement::AsFast, _) => format!("as fast{}", within(true)),
+            Self::Reference => "reference".to_owned(),
+            Self::Stated(Statement::AsFast, _) => format!("{alike}{}", within(true)),
             Self::Stated(Statement::Undecided, relative) => match relative.joint {
                 Some(interval) => format!("undecided: {}", range(interval)),
                 None => format!("undecided: {} pairs", relative.pairs),
@@ -271,7 +301,8 @@ impl Relation {
             Self::ControlFails(_) => "undecided: control".to_owned(),
             Self::Unconfirmed => "screen only".to_owned(),
             Self::TooNoisy(_) => "undecided: grade F".to_owned(),
-        }
+        };
+        [figure, String::new()]
     }
 
     /// Whether it is certainly worse than the reference.

@@ -9,6 +9,7 @@
 //! descriptor as well: its path is `/proc/PID/fd/N`.
 
 use crate::control::retry;
+pub use crate::io::reap::RemovedObject;
 use crate::io::reap::reap_directory;
 use crate::{directory, directory::Base, random};
 use ipcperf_core::Missing;
@@ -187,7 +188,7 @@ fn path_of(directory: &OwnedFd) -> io::Result<PathBuf> {
 #[derive(Debug, Default)]
 pub struct Reaped {
     /// What was removed.
-    pub removed: Vec<String>,
+    pub removed: Vec<RemovedObject>,
     /// Directories that cannot be removed, and why.
     pub kept: Vec<String>,
 }

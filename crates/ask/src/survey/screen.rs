@@ -12,7 +12,9 @@ use crate::results::{columns, marks};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
 use ipcperf_core::{Capability, OnClose, PatternKind, Placement, Spec, Wait};
 use ipcperf_judge::figures::{NONE, or_none};
-use ipcperf_judge::{MetricKind, ROUND_TRIP, Relation, figures, lost_its_rounds, percent};
+use ipcperf_judge::{
+    Comparative, MetricKind, ROUND_TRIP, Relation, figures, lost_its_rounds, percent,
+};
 use ipcperf_kit::document::Screen;
 use ipcperf_kit::document::Specs;
 use ipcperf_render::doc::{Cell as Words, Chart, Column, Doc, Layout, Line, Row, Table, Tone};
@@ -175,7 +177,9 @@ impl<'a> Overview<'a> {
                 let other = other.filter(|than| !std::ptr::eq(*than, cell));
                 let other =
                     other.map(|than| format!("against {}", rows::base(&than.key.mechanism)));
-                split(&self.words(relation, contest.margin), other)
+                let [figure, note] = self.figure_and_note(relation, contest.margin);
+                let notes = [Some(note).filter(|note| !note.is_empty()), other];
+                (figure, notes.into_iter().flatten().collect::<Vec<_>>().join(" "))
             }
         };
         let when = Some(when.to_owned()).filter(|when| !when.is_empty() && row.cell.is_some());
@@ -184,11 +188,17 @@ impl<'a> Overview<'a> {
         Some([purpose.to_owned(), figure, notes.join(" ")])
     }
 
-    /// A relation in a line of its own.
     fn words(&self, relation: Relation, margin: f64) -> String {
+        self.figure_and_note(relation, margin).join(" ").trim_end().to_owned()
+    }
+
+    /// A relation in a line of its own.
+    fn figure_and_note(&self, relation: Relation, margin: f64) -> [String; 2] {
         match relation {
-            Relation::Unconfirmed => format!("not confirmed: {}", self.why_unconfirmed()),
-            relation => relation.words(margin),
+            Relation::Unconfirmed => {
+                [format!("not confirmed: {}", self.why_unconfirmed()), String::new()]
+            }
+            relation => relation.figure_and_note(margin, Comparative::Speed),
         }
     }
 
@@ -539,16 +549,6 @@ fn unmarked(figure: &str) -> String {
 /// Whether a relation says that the control failed.
 fn fails(relation: Relation) -> Option<()> {
     matches!(relation, Relation::ControlFails(_)).then_some(())
-}
-
-/// `1.5x slower` and the rest of a relation in words, and what it is compared with.
-fn split(words: &str, other: Option<String>) -> (String, String) {
-    let (figure, note) = match words.split_once(" [") {
-        Some((figure, interval)) => (figure, format!("[{interval}")),
-        None => (words, String::new()),
-    };
-    let parts = [Some(note).filter(|note| !note.is_empty()), other];
-    (figure.to_owned(), parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
 /// The names of a few, and how many there are besides.

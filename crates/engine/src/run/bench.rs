@@ -21,7 +21,7 @@ use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
 use ipcperf_sys::procfs::Withheld;
 use ipcperf_sys::qos::PollIdle;
-use ipcperf_sys::rundir::RunDirectory;
+use ipcperf_sys::rundir::{RemovedObject, RunDirectory};
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::{limits, procfs, pulse, random, rundir};
 use std::io;
@@ -62,7 +62,7 @@ pub struct Bench<'a> {
     setup: Rng,
     arrivals: Rng,
     /// What earlier, killed runs had left and was removed.
-    pub reaped: Vec<String>,
+    pub reaped: Vec<RemovedObject>,
     meter: Meter,
     /// What the meter showed in the pauses, and how many these were.
     rest: Span,

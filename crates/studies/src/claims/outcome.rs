@@ -7,6 +7,7 @@ use crate::claims::study::{Claim, How, Statistic, Study, StudyRow, Table};
 use crate::replication::{
     ClaimKind, ClaimResult, Published, RowResult, Scale, StudyResult, TableResult, Verdict,
 };
+use ipcperf_core::findings::MULTIMODAL;
 use ipcperf_core::result::{Metric, Mode, Noise};
 use ipcperf_stats::{
     Histogram, across_rounds, median_estimate, quantile_interval, student_t_quantile, support,
@@ -433,7 +434,7 @@ impl<'a> Findings<'a> {
 
     /// The arms of a claim whose rounds fall into two modes.
     fn modes(&self, claim: &Claim) -> Option<String> {
-        let split = self.noise.findings.iter().filter(|one| one.code == "W-MULTIMODAL");
+        let split = self.noise.findings.iter().filter(|one| MULTIMODAL.is_of(one));
         let split: BTreeSet<&str> =
             split.flat_map(|finding| &finding.cells).map(String::as_str).collect();
         let arms = claim.readings().map(|(_, arm)| arm);

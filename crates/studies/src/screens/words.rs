@@ -5,6 +5,7 @@ use crate::replication::{
     TestResult, Verdict,
 };
 use ipcperf_ask::results::table;
+use ipcperf_core::findings::MULTIMODAL;
 use ipcperf_core::result::{Metric, Mode};
 use ipcperf_render::text;
 
@@ -244,7 +245,7 @@ const ONE_OF: &str = "(2 of 3): the second of three figures decided. [low, high]
 /// A formula has an arm as `metric(arm)`, and no id has parentheses.
 pub(super) fn mark(claim: &ClaimResult, study: &StudyResult) -> &'static str {
     let findings = study.noise.iter().flat_map(|noise| &noise.findings);
-    let split = findings.filter(|one| one.code == "W-MULTIMODAL").flat_map(|one| &one.cells);
+    let split = findings.filter(|one| MULTIMODAL.is_of(one)).flat_map(|one| &one.cells);
     let arms: Vec<String> = split.map(|id| format!("({id})")).collect();
     let reads = |test: &TestResult| arms.iter().any(|arm| test.test.contains(arm.as_str()));
     let is_split = claim.tests.iter().any(|test| test.measured.value.is_some() && reads(test));

@@ -11,21 +11,52 @@ use crate::io::queue::{mqueue, sysv};
 use crate::io::wake::sysv_semaphore;
 use rustix::fs::{AtFlags, Mode, OFlags};
 use std::ffi::{OsStr, OsString};
+use std::fmt;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+/// An object that was removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemovedObject {
+    /// What it was: `directory`, `POSIX message queue`.
+    pub kind: String,
+    /// Its path, or its name or key.
+    pub name: String,
+}
+
+impl RemovedObject {
+    fn at(kind: &str, path: &Path) -> Self {
+        Self { kind: kind.to_owned(), name: path.display().to_string() }
+    }
+
+    /// Its kind and the last part of its name: a document may be shared, and does not say in which folder it was.
+    #[must_use]
+    pub fn without_folder(&self) -> String {
+        format!("{} {}", self.kind, self.name.rsplit('/').next().unwrap_or(&self.name))
+    }
+}
+
+impl fmt::Display for RemovedObject {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.kind, self.name)
+    }
+}
+
 /// How the names of all directories begin that are noted.
 const OWN: &str = "ipcperf-";
 
 /// Removes what a dead run left: the objects its ledger names, the files, sockets and FIFOs in its directory, then the
-/// directory itself. Returns what was removed, in words. Removing what is gone already is no error. Only `directory`
+/// directory itself. Returns what was removed. Removing what is gone already is no error. Only `directory`
 /// counts, which its caller has locked; `path` is for words and for its name.
 ///
 /// # Errors
 /// Something in it could not be removed.
-pub(crate) fn reap_directory(directory: BorrowedFd<'_>, path: &Path) -> io::Result<Vec<String>> {
+pub(crate) fn reap_directory(
+    directory: BorrowedFd<'_>,
+    path: &Path,
+) -> io::Result<Vec<RemovedObject>> {
     let mut removed = Vec::new();
     for (name, kind) in directory::entries(directory)? {
         if kind.is_file() {
@@ -38,15 +69,15 @@ pub(crate) fn reap_directory(directory: BorrowedFd<'_>, path: &Path) -> io::Resu
         directory::remove_name(directory, &name)?;
         let shown = path.join(&name);
         if kind.is_fifo() {
-            removed.push(format!("fifo {}", shown.display()));
+            removed.push(RemovedObject::at("fifo", &shown));
         } else if kind.is_socket() {
-            removed.push(format!("socket {}", shown.display()));
+            removed.push(RemovedObject::at("socket", &shown));
         }
     }
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let parent = rustix::fs::openat(directory, "..", flags, Mode::empty())?;
     rustix::fs::unlinkat(parent, path.file_name().unwrap_or_default(), AtFlags::REMOVEDIR)?;
-    removed.push(format!("directory {}", path.display()));
+    removed.push(RemovedObject::at("directory", path));
     Ok(removed)
 }
 
@@ -61,7 +92,8 @@ const KEYED: [(&str, &str, RemoveByKey); 3] = [
 ];
 
 /// Removes the object a ledger file names, if it names one and that still exists.
-fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<String>> {
+fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<RemovedObject>> {
+    let named = |kind: &str, name| RemovedObject { kind: kind.to_owned(), name };
     let note = name;
     let name = &*name.to_string_lossy();
     if name.starts_with(DIRECTORY) {
@@ -76,19 +108,21 @@ fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Stri
             return Ok(None);
         }
         let gone = place::remove(&path)?;
-        return Ok(gone.then(|| format!("directory {}", path.display())));
+        return Ok(gone.then(|| RemovedObject::at("directory", &path)));
     }
     for (prefix, what, remove) in KEYED {
         if let Some(key) = name.strip_prefix(prefix) {
             let Ok(key) = u32::from_str_radix(key, 16) else { return Ok(None) };
             let gone = remove(key.cast_signed()).map_err(io::Error::from_raw_os_error)?;
-            return Ok(gone.then(|| format!("System V {what} with key 0x{key:08x}")));
+            return Ok(
+                gone.then(|| named(&format!("System V {what} with key"), format!("0x{key:08x}")))
+            );
         }
     }
     if let Some(memory) = name.strip_prefix(POSIX_MEMORY) {
         let base = directory::open_base(Path::new(DEV_SHM))?;
         let gone = directory::remove_name(base.directory.as_fd(), OsStr::new(memory))?;
-        return Ok(gone.then(|| format!("POSIX shared memory /{memory}")));
+        return Ok(gone.then(|| named("POSIX shared memory", format!("/{memory}"))));
     }
     // A beginning of nobody else's names.
     if let Some(prefix) = name.strip_prefix(POSIX_MEMORIES).filter(|prefix| prefix.starts_with(OWN))
@@ -98,11 +132,11 @@ fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Stri
         for memory in names::memories(prefix) {
             gone |= directory::remove_name(base.directory.as_fd(), &memory)?;
         }
-        return Ok(gone.then(|| format!("POSIX shared memory /{prefix}*")));
+        return Ok(gone.then(|| named("POSIX shared memory", format!("/{prefix}*"))));
     }
     if let Some(queue) = name.strip_prefix(POSIX_QUEUE) {
         let gone = mqueue::unlink(queue).map_err(io::Error::from_raw_os_error)?;
-        return Ok(gone.then(|| format!("POSIX message queue /{queue}")));
+        return Ok(gone.then(|| named("POSIX message queue", format!("/{queue}"))));
     }
     Ok(None)
 }
@@ -115,7 +149,8 @@ mod tests {
     use std::fs;
 
     fn reap(path: &Path) -> io::Result<Vec<String>> {
-        reap_directory(fs::File::open(path)?.as_fd(), path)
+        let removed = reap_directory(fs::File::open(path)?.as_fd(), path)?;
+        Ok(removed.iter().map(ToString::to_string).collect())
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::results::chapters::{label, place_order};
 use crate::results::fittest::{FAMILIAR, fitness};
 use ipcperf_core::result::{Cell, ClockFacts, ResultSet};
 use ipcperf_core::{Idle, Placement, Spec, Touch, Wait};
-use ipcperf_judge::{Choice, MetricKind, Reading, Relation, Relations, margin};
+use ipcperf_judge::{Choice, Comparative, MetricKind, Reading, Relation, Relations, margin};
 use ipcperf_render::text;
 use ipcperf_stats::FEWEST_ROUNDS;
 
@@ -291,14 +291,11 @@ impl<'a> Contest<'a> {
 
     /// A relation, in the words of the metric.
     fn words(&self, relation: Relation) -> String {
-        let words = relation.words(self.margin);
-        match self.kind {
-            MetricKind::Cpu => words
-                .replace("slower", "more")
-                .replace("faster", "less")
-                .replace("as fast", "as cheap"),
-            _ => words,
-        }
+        let comparative = match self.kind {
+            MetricKind::Cpu => Comparative::Cost,
+            _ => Comparative::Speed,
+        };
+        relation.words_of(self.margin, comparative)
     }
 
     /// The relation of a contestant, and the contestant that it is compared with: the reference. If another is faster and to

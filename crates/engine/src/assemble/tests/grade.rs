@@ -4,6 +4,7 @@ use super::*;
 use ipcperf_core::Wait;
 use ipcperf_core::result::Noise;
 use ipcperf_sys::meter::Span;
+use ipcperf_sys::rundir::RemovedObject;
 
 /// The verdict on nine rounds of a spinning cell. An end was ready but not running for this share of each.
 fn spinning(waited: [f64; 9], idle: Span, steal_ns: u64) -> Noise {
@@ -44,7 +45,7 @@ fn a_busy_loop_in_the_middle_of_a_run_lowers_the_grade_and_is_named() {
 
 #[test]
 fn cells_whose_rounds_differ_are_named_and_so_is_what_a_killed_run_had_left() {
-    let noise = |medians: [u64; 9], reaped: Vec<String>| {
+    let noise = |medians: [u64; 9], reaped: Vec<RemovedObject>| {
         let slices = (0..).zip(medians).map(|(round, ticks)| round_trips(round, ticks, 1000));
         let run = CellRun { slices: slices.collect(), ..CellRun::new(plan(PatternKind::PingPong)) };
         result_set(Findings { reaped, ..findings(vec![run]) }, RunFacts::default()).noise
@@ -55,7 +56,8 @@ fn cells_whose_rounds_differ_are_named_and_so_is_what_a_killed_run_had_left() {
     let steady = noise([5000; 9], Vec::new());
     assert!(find(&steady, "W-UNSTABLE").is_none() && find(&steady, "I-REAPED").is_none());
     let wide = [5000, 5100, 5200, 5300, 5400, 5500, 5600, 5700, 5800];
-    let noisy = noise(wide, vec!["directory /data/x/ipcperf-7".into()]);
+    let left = RemovedObject { kind: "directory".into(), name: "/data/x/ipcperf-7".into() };
+    let noisy = noise(wide, vec![left]);
     let unstable = find(&noisy, "W-UNSTABLE").expect("a finding");
     assert_eq!(unstable.cells.len(), 1);
     assert!(unstable.text.starts_with("the rounds of 1 of 1 cells differ"), "{}", unstable.text);
