@@ -15,6 +15,7 @@ pub mod host;
 pub mod hot;
 pub mod inject;
 pub mod job;
+pub mod keeper;
 mod machine;
 pub mod measured;
 pub mod needs;

@@ -2,7 +2,7 @@
 
 mod pipelines;
 
-pub use pipelines::{PipelinePlan, PipelineRun, Ran, RoundRun, Seen};
+pub use pipelines::{PipelinePlan, PipelineRun, Ran, RoundRun};
 
 use crate::fit::Fit;
 use crate::inject::Injection;

@@ -7,6 +7,7 @@
 use crate::error::not_started;
 use crate::hot::{Plan, Recorder, Tally};
 use crate::job::{Failure, FailureKind, Job, ProgramJob, ProgramReport, SideReport};
+use crate::keeper::Outlet;
 use crate::page::{Page, WRONG};
 use crate::protocol::Word;
 use crate::task::WorkerContext;
@@ -19,11 +20,11 @@ use ipcperf_core::{
 };
 use ipcperf_sys::clock::{Clock, monotonic_ns};
 use ipcperf_sys::control::{Control, wait_any};
+use ipcperf_sys::io::pipe;
 use ipcperf_sys::io::socket::{Kind, meeting};
-use ipcperf_sys::io::{pipe, stream};
 use ipcperf_sys::process::{describe_end, outlive_coordinator};
 use ipcperf_sys::process_tree::Account;
-use ipcperf_sys::program::{Program, end_children, give_third};
+use ipcperf_sys::program::{Orphans, Program, end_children, give_third};
 use ipcperf_sys::signals::Interrupts;
 use ipcperf_sys::{limits, pause};
 use std::cell::RefCell;
@@ -48,8 +49,7 @@ const MOMENT: Duration = Duration::from_millis(200);
 /// What the lead says in the page once it has closed its end; until then which answer failed, or nothing.
 const CLOSED: u64 = u64::MAX;
 
-/// Bytes of what a program says that are kept, and lines of them.
-const KEPT: usize = 2048;
+/// Lines of what a program reports that are kept.
 const LINES: usize = 16;
 
 /// Bytes of an answer's message that a program complements where `header` is touched: a cache line.
@@ -187,20 +187,20 @@ pub(crate) fn drive(
         return beside(peer, start_ns, job, page, context);
     }
     // Dropped last: whatever the program has left behind.
-    let _orphans = Orphans;
+    let _orphans = Orphans::adopt()?;
     let end = outlive_coordinator()?;
     task.files.into_iter().for_each(limits::take_of_programs);
     let account = RefCell::new(Account::default());
-    let mut said = Said::new()?;
+    let (mut lines, third) = Outlet::open().map_err(|error| error.to_string())?;
     let start_ns = monotonic_ns();
-    let mut program = start(task, job, port.as_deref(), &mut said)?;
+    let mut program = start(task, job, port.as_deref(), third)?;
     // The program alone has its end, so that both are told when the other closes.
     drop(port);
-    let (done, finished) = pipe_pair()?;
+    let pipe::Pair { read: done, write: finished } = pipe::pair()?;
     let control = context.control();
     let watch = ProgramKeeper { program: Mutex::new(&mut program), task, page, control, end: &end };
     let mut report = std::thread::scope(|scope| {
-        let watched = scope.spawn(|| watch.look(&mut said, &done));
+        let watched = scope.spawn(|| watch.look(&mut lines, &done));
         let report = worker::slice(&mut Absent(job), job, page, context, Some(&account));
         drop(finished);
         // It ends the process if it has something to say.
@@ -211,8 +211,9 @@ pub(crate) fn drive(
     let mut account = account.into_inner();
     // What it consumes while it ends is no part of the slice, and what it loses then is none of it either.
     let (most, is_incomplete) = (account.most(), account.is_incomplete());
-    await_end(&mut program, task, page, (&mut said, &mut account))?;
-    report.program = Some(ProgramReport { start_ns, most, is_incomplete, said: said.lines() });
+    await_end(&mut program, task, page, (&mut lines, &mut account))?;
+    let said = values(&lines.text());
+    report.program = Some(ProgramReport { start_ns, most, is_incomplete, said });
     Ok(report)
 }
 
@@ -234,38 +235,32 @@ fn beside(
     Ok(SideReport { pid: peer.unwrap_or(0), program, ..report })
 }
 
-/// Ends what is left of the program when it is dropped.
-struct Orphans;
-
-impl Drop for Orphans {
-    fn drop(&mut self) {
-        end_children();
-    }
-}
-
-fn pipe_pair() -> Result<(OwnedFd, OwnedFd), SetupError> {
-    pipe::pair().map(|pair| (pair.read, pair.write))
-}
-
 /// Starts the program with the descriptors of a port.
 fn start(
     task: &ProgramJob,
     job: &Job,
     port: Option<&dyn DynPort>,
-    said: &mut Said,
+    third: OwnedFd,
 ) -> Result<Program, Failure> {
     let none = || Failure::from("it has no descriptors to hand over".to_owned());
     let [rx, tx] = port.and_then(DynPort::descriptors).ok_or_else(none)?;
     let (name, arguments) = task.words.split_first().ok_or_else(none)?;
     let mut command = Command::new(name);
     command.args(arguments).envs(environment(&job.key));
-    // What the stack of a worker is moved by is no business of the program's.
-    command.env_remove("IPCPERF_PAD");
     command.stdin(rx.try_clone_to_owned()?).stdout(tx.try_clone_to_owned()?);
-    let third = said.theirs.take().ok_or_else(none)?;
     let _held = give_third(&mut command, third)?;
-    ipcperf_sys::program::adopt_orphans()?;
     Ok(Program::start(&mut command).map_err(|error| not_started("cannot be started", &error))?)
+}
+
+/// Takes what the program reports by itself. What it was measured at stands without that.
+fn take(lines: &mut Outlet) {
+    let _ = lines.take_all();
+}
+
+/// The lines that are a name and a value.
+fn values(text: &str) -> Vec<String> {
+    let lines = text.lines().map(str::trim).filter(|line| line.contains(' '));
+    lines.take(LINES).map(ToOwned::to_owned).collect()
 }
 
 /// Waits until the program has read the end and ended.
@@ -273,7 +268,7 @@ fn await_end(
     program: &mut Program,
     task: &ProgramJob,
     page: &Page,
-    (said, account): (&mut Said, &mut Account),
+    (lines, account): (&mut Outlet, &mut Account),
 ) -> Result<(), Failure> {
     let until = Instant::now() + task.patience;
     let [_, reached] = page.progress(Seat::Lead);
@@ -304,7 +299,7 @@ fn await_end(
             format!("it had not ended {seconds} s after end-of-file, and was killed").into()
         );
     }
-    said.take();
+    take(lines);
     let status = program.wait()?.status;
     if status.success() {
         return Ok(());
@@ -324,19 +319,19 @@ struct ProgramKeeper<'a> {
 
 impl ProgramKeeper<'_> {
     /// Until there is nothing more to look after. Whatever goes wrong it says itself, and ends the process.
-    fn look(&self, said: &mut Said, done: &OwnedFd) {
+    fn look(&self, lines: &mut Outlet, done: &OwnedFd) {
         let until = Instant::now() + self.task.patience;
         let Ok(mut program) = self.program.lock() else { return };
         loop {
             let mut fds = vec![done.as_fd(), self.end.fd(), program.pidfd()];
-            fds.extend(said.ours());
+            fds.extend(lines.awaited());
             let Ok(ready) = wait_any(&fds, until) else { return };
             let is_ready = |at: usize| ready.get(at) == Some(&true);
             if is_ready(1) {
                 give_up();
             }
             if is_ready(3) {
-                said.take();
+                take(lines);
             }
             if is_ready(2) {
                 return self.has_ended(&mut program);
@@ -403,47 +398,6 @@ impl ProgramKeeper<'_> {
 fn give_up() {
     end_children();
     std::process::exit(1);
-}
-
-/// What a program says by itself.
-struct Said {
-    ours: Option<OwnedFd>,
-    theirs: Option<OwnedFd>,
-    bytes: Vec<u8>,
-}
-
-impl Said {
-    fn new() -> Result<Self, SetupError> {
-        let (read, write) = pipe_pair()?;
-        pipe::set_nonblocking(&read)?;
-        Ok(Self { ours: Some(read), theirs: Some(write), bytes: Vec::new() })
-    }
-
-    fn ours(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
-        self.ours.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Takes what is there; more than what is kept is read and forgotten.
-    fn take(&mut self) {
-        let mut buffer = [0; KEPT];
-        while let Some(ours) = &self.ours {
-            match stream::read(ours.as_fd(), &mut buffer) {
-                Ok(0) => self.ours = None,
-                Ok(count) => {
-                    let room = KEPT - self.bytes.len();
-                    self.bytes.extend(buffer.iter().take(count.min(room)));
-                }
-                Err(_) => break,
-            }
-        }
-    }
-
-    /// The lines that are a name and a value.
-    fn lines(&self) -> Vec<String> {
-        let text = String::from_utf8_lossy(&self.bytes);
-        let lines = text.lines().map(str::trim).filter(|line| line.contains(' '));
-        lines.take(LINES).map(ToOwned::to_owned).collect()
-    }
 }
 
 /// The loops of an end that somebody else is.

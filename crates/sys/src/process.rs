@@ -14,6 +14,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
 
+/// The variable that moves the stack of a worker.
+pub(crate) const PADDING: &str = "IPCPERF_PAD";
+
 /// A running worker. Dropping it kills and reaps the process.
 #[derive(Debug)]
 pub struct Worker {
@@ -50,7 +53,7 @@ impl Worker {
             words.push(CString::new(*argument)?);
         }
         let environment = std::env::vars_os().map(|(name, value)| variable(&name, &value));
-        let padding = (pad > 0).then(|| variable("IPCPERF_PAD".as_ref(), "x".repeat(pad).as_ref()));
+        let padding = (pad > 0).then(|| variable(PADDING.as_ref(), "x".repeat(pad).as_ref()));
         let environment = environment.chain(padding).collect::<Result<Vec<_>, _>>()?;
         let streams = [theirs.as_fd(), null.as_fd()];
         let pid = spawn::spawn(program, &words, &environment, streams)?;

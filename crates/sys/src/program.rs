@@ -4,7 +4,7 @@
 //! Between `fork` and `exec` the child makes a few system calls and nothing else: no allocation, no lock.
 
 use crate::control::Control;
-use crate::process::pidfd_of;
+use crate::process::{PADDING, pidfd_of};
 use crate::{limits, procfs};
 use rustix::fs::{Mode, OFlags};
 use rustix::process::{
@@ -33,10 +33,20 @@ pub(crate) fn die_with_us(command: &mut Command) {
     }
 }
 
-/// Lets what `command` starts receive all signals: those that this thread has blocked would stay blocked.
-pub(crate) fn hear_signals(command: &mut Command) {
-    // SAFETY: see the module.
+/// Lets what `command` starts be as its user would start it, in a process group of its own: a signal for a group does not
+/// reach this process.
+pub(crate) fn as_users_do(command: &mut Command) {
+    // The stack of a worker is moved by it, and no program of others may be.
+    command.process_group(0).env_remove(PADDING);
+    // SAFETY: see the module. A signal that this thread has blocked would stay blocked.
     unsafe { command.pre_exec(crate::signals::block_none) };
+    // Some programs cannot use more open files than this process was started with.
+    if let Some(limit) = limits::as_started() {
+        // SAFETY: see the module.
+        unsafe {
+            command.pre_exec(move || Ok(setrlimit(Resource::Nofile, limit)?));
+        }
+    }
 }
 
 /// Lets what `command` starts hand over its own account of the bytes it moves, by the channel that is returned. Such a file
@@ -56,16 +66,6 @@ fn hand_over_account(command: &mut Command) -> io::Result<Control> {
         });
     }
     Ok(ours)
-}
-
-/// Lets what `command` starts have as many open files as this process was started with: some programs cannot use more.
-pub(crate) fn with_usual_files(command: &mut Command) {
-    if let Some(limit) = limits::as_started() {
-        // SAFETY: see the module.
-        unsafe {
-            command.pre_exec(move || Ok(setrlimit(Resource::Nofile, limit)?));
-        }
-    }
 }
 
 /// Lets what `command` starts have `fd` as its descriptor 3. The result must live until it is started.
@@ -93,14 +93,6 @@ pub fn give_third(command: &mut Command, fd: impl AsFd) -> io::Result<OwnedFd> {
 /// What a program may say by itself (`docs/ENDS.md`).
 const THIRD: i32 = 3;
 
-/// From now on what outlives its parent becomes a child of this process, if it descends from it.
-///
-/// # Errors
-/// The kernel's.
-pub fn adopt_orphans() -> io::Result<()> {
-    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
-}
-
 /// Kills all children of this process, and what becomes its child because of that, and waits for them.
 pub fn end_children() {
     drop(Orphans { before: Vec::new() });
@@ -113,7 +105,8 @@ pub struct Program {
     pidfd: OwnedFd,
     /// Its `/proc/PID/io`, where there is one.
     account: Option<File>,
-    is_reaped: bool,
+    /// What it was when it was reaped.
+    ended: Option<Ended>,
 }
 
 /// What a program was when it ended. Children that it has waited for are in every count.
@@ -173,17 +166,15 @@ impl Program {
     /// # Errors
     /// It cannot be started.
     pub fn start(command: &mut Command) -> io::Result<Self> {
-        command.process_group(0);
+        as_users_do(command);
         die_with_us(command);
-        hear_signals(command);
         let channel = hand_over_account(command);
-        with_usual_files(command);
         let mut child = command.spawn()?;
         let pidfd = pidfd_of(&mut child)?;
         // It came before the program was executed, or there is none.
         let parcel = channel.and_then(|channel| channel.receive(Some(Instant::now())));
         let account = parcel.unwrap_or_default().fds.pop().map(File::from);
-        Ok(Self { child, pidfd, account, is_reaped: false })
+        Ok(Self { child, pidfd, account, ended: None })
     }
 
     /// Readable when the process has ended.
@@ -198,53 +189,81 @@ impl Program {
         self.child.id()
     }
 
+    /// What it was when it ended, once that is known.
+    #[must_use]
+    pub fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
+    }
+
+    /// Reaps it if it has ended. What is left of its process group is killed then.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn try_wait(&mut self) -> io::Result<()> {
+        if self.ended.is_none() && self.has_ended(WaitIdOptions::NOHANG)? {
+            self.reap()?;
+        }
+        Ok(())
+    }
+
     /// Waits for its end and says what it consumed. What is left of its process group is killed.
     ///
     /// # Errors
     /// The kernel's.
     pub fn wait(&mut self) -> io::Result<Ended> {
+        match &self.ended {
+            Some(ended) => Ok(ended.clone()),
+            None => self.has_ended(WaitIdOptions::empty()).and_then(|_| self.reap()),
+        }
+    }
+
+    /// Ended but not reaped, it still has its counters in /proc.
+    fn has_ended(&self, how: WaitIdOptions) -> io::Result<bool> {
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | how;
         let id = WaitId::PidFd(self.pidfd.as_fd());
-        // Ended but not reaped, it still has its counters in /proc.
-        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        crate::control::retry(|| waitid(id.clone(), options))?;
+        Ok(crate::control::retry(|| waitid(id.clone(), options))?.is_some())
+    }
+
+    fn reap(&mut self) -> io::Result<Ended> {
         let moved = self.account.take().and_then(moved);
-        self.kill_group();
+        self.kill();
         let (status, usage) = reap(&self.child)?;
-        self.is_reaped = true;
         let nanos = |time: libc::timeval| {
             time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_usec.cast_unsigned() * 1000
         };
-        Ok(Ended {
+        let ended = Ended {
             status,
             user_ns: nanos(usage.ru_utime),
             system_ns: nanos(usage.ru_stime),
             voluntary_switches: usage.ru_nvcsw.cast_unsigned(),
             involuntary_switches: usage.ru_nivcsw.cast_unsigned(),
             moved,
-        })
+        };
+        Ok(self.ended.insert(ended).clone())
     }
 
     /// Kills it, with what is in its process group.
     pub fn kill(&self) {
-        self.kill_group();
+        self.signal(Signal::KILL);
     }
 
     /// Asks it to end, by SIGTERM, with what is in its process group.
     pub fn terminate(&self) {
-        let group = Pid::from_child(&self.child);
-        let _ = rustix::process::kill_process_group(group, Signal::TERM);
+        self.signal(Signal::TERM);
     }
 
-    /// The number of the group is free only when the process is reaped, so this cannot hit another group.
-    fn kill_group(&self) {
-        let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), Signal::KILL);
+    /// The number of the group is free once the process is reaped: before that no other group is hit.
+    fn signal(&self, signal: Signal) {
+        if self.ended.is_none() {
+            let _ = rustix::process::kill_process_group(Pid::from_child(&self.child), signal);
+        }
     }
 }
 
 impl Drop for Program {
     fn drop(&mut self) {
-        if !self.is_reaped {
-            self.kill_group();
+        if self.ended.is_none() {
+            self.kill();
             let _ = self.child.wait();
         }
     }
@@ -282,12 +301,12 @@ impl Orphans {
     /// How long killed processes may take to be gone.
     const PATIENCE: Duration = Duration::from_secs(5);
 
-    /// Takes in orphans from now on.
+    /// From now on what outlives its parent becomes a child of this process, if it descends from it.
     ///
     /// # Errors
     /// The kernel's.
     pub fn adopt() -> io::Result<Self> {
-        adopt_orphans()?;
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
         let before = if has_children() { procfs::children() } else { Vec::new() };
         Ok(Self { before })
     }

@@ -6,7 +6,7 @@ use super::rounds::Rounds;
 use ipcperf_core::findings;
 use ipcperf_core::result::{Cell, Finding, ResultSet, Round, Severity, Status};
 use ipcperf_core::units::format_duration;
-use ipcperf_engine::exec::{Error, Programs};
+use ipcperf_engine::keeper::{Error, Programs};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::run::{Arm, Measure, Progress, Settings, rounds};
 use ipcperf_kit::error::Stop;

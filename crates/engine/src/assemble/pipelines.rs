@@ -1,7 +1,8 @@
 //! From the runs of a pipeline to the result document.
 
 use super::metric::{modal, over_rounds, spread};
-use crate::measured::{PipelineRun, Ran, RoundRun, Seen};
+use crate::keeper::Seen;
+use crate::measured::{PipelineRun, Ran, RoundRun};
 use ipcperf_core::map_of;
 use ipcperf_core::result::{
     ByteProof, Counted, Metric, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,

@@ -1,6 +1,7 @@
 //! All rounds of several pipelines.
 
-use super::{Error, Watch};
+use super::Watch;
+use crate::keeper::Error;
 use crate::measured::{PipelinePlan, PipelineRun, RoundRun};
 use crate::run::{Arm, Bench, Findings, Measure, PAUSE, Progress, rounds};
 use ipcperf_core::result::Status;

@@ -1,9 +1,12 @@
 //! Pipelines of programs that every machine has.
 
 use super::*;
+use crate::keeper::{Finished, Keeper};
 use ipcperf_core::result::ProofKind;
+use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::skipped::skipped;
-use std::time::Duration;
+use ipcperf_sys::trace::Follow;
+use std::time::{Duration, Instant};
 
 fn plan(programs: &[&str]) -> PipelinePlan {
     let split = |command: &&str| command.split(' ').map(str::to_owned).collect();
@@ -18,10 +21,7 @@ fn ran(programs: &[&str], wait: Duration) -> Result<Ran, Error> {
     let plan = plan(programs);
     let mut running = Programs::new(Instant::now() + wait, None);
     let start_ns = monotonic_ns();
-    let output = connect(&plan, |name, command, input| {
-        let held = input.map(OwnedFd::try_clone).transpose()?;
-        running.start(name, command, held)
-    })?;
+    let output = connect(&plan, &mut running)?;
     let Finished { programs, end_ns, arrived_bytes, start } = running.finish(Some(output))?;
     Ok(Ran { elapsed_ns: end_ns - start_ns, arrived_bytes, start, programs })
 }
@@ -82,6 +82,12 @@ fn errors_name_the_program() {
 }
 
 #[test]
+fn a_program_that_writes_without_an_end_is_late_as_well() {
+    let late = ran(&["yes"], Duration::from_millis(50)).expect_err("it goes on");
+    assert_eq!(late, Error::Deadline(vec!["yes".into()]));
+}
+
+#[test]
 fn errors_that_are_long_stop_nobody() {
     // More than a pipe holds.
     let noisy = ["dd if=/dev/zero of=/dev/stderr bs=1000 count=300", "cat"];
@@ -95,7 +101,10 @@ fn errors_that_are_long_stop_nobody() {
 
 #[test]
 fn who_fails_under_a_tracer_has_no_calls_and_who_is_cut_off_has() {
-    let traced = |programs: &[&str]| traced::follow(&plan(programs), Instant::now() + LONG, None);
+    let traced = |commands: &[&str]| {
+        let keeper = Keeper::Traced(Follow::new()?);
+        watch::count_calls(&plan(commands), Programs::of(keeper, Instant::now() + LONG, None))
+    };
     let failed = traced(&["cat /nonexistent", "wc -c"]).expect_err("there is no file").to_string();
     if failed.contains("ptrace is refused") {
         return skipped("ptrace", failed);

@@ -3,9 +3,9 @@
 //! itself, they become children of the coordinator, which ends them. It stays from one run of a pipeline to the next, so
 //! that its own start is in no figure.
 
-use super::traced::{self, Calls};
-use super::{Error, Finished, Programs, connect};
+use super::connect;
 use crate::job::Failure;
+use crate::keeper::{Error, Finished, Keeper, Programs};
 use crate::measured::{PipelinePlan, Ran};
 use crate::supervisor::{Stop, Supervisor};
 use crate::task::{TaskError, WorkerContext};
@@ -14,13 +14,15 @@ use ipcperf_sys::control::wait_any;
 use ipcperf_sys::process::outlive_coordinator;
 use ipcperf_sys::program::Orphans;
 use ipcperf_sys::signals::Interrupts;
+use ipcperf_sys::trace::Follow;
 use ipcperf_sys::{file, limits};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::time::{Duration, Instant};
 
 /// Its name among the tasks.
@@ -31,6 +33,9 @@ const NAME: &str = "the watch over the programs";
 
 /// How much longer than the programs it may take itself.
 const GRACE: Duration = Duration::from_secs(10);
+
+/// The calls of each program by number.
+type Calls = Vec<BTreeMap<i64, u64>>;
 
 /// What it does. A command line may be longer than a message, so this lies in a file that both have open, and so does what
 /// comes of it.
@@ -165,10 +170,7 @@ fn started(plan: &PipelinePlan, deadline: Instant, end: &Interrupts) -> Result<R
     let _orphans = Orphans::adopt()?;
     let mut programs = Programs::new(deadline, Some(end));
     let start_ns = monotonic_ns();
-    let output = connect(plan, |name, command, input| {
-        let held = input.map(OwnedFd::try_clone).transpose()?;
-        programs.start(name, command, held)
-    })?;
+    let output = connect(plan, &mut programs)?;
     let Finished { programs, end_ns, arrived_bytes, start } = programs.finish(Some(output))?;
     let elapsed_ns = end_ns.saturating_sub(start_ns);
     let ran = Ran { elapsed_ns, arrived_bytes, start, programs };
@@ -179,9 +181,17 @@ fn started(plan: &PipelinePlan, deadline: Instant, end: &Interrupts) -> Result<R
     Ok(ran)
 }
 
+/// One run under a tracer: which system calls it makes. It yields no times.
 fn traced(plan: &PipelinePlan, deadline: Instant, end: &Interrupts) -> Result<Calls, Error> {
     let _orphans = Orphans::adopt()?;
-    traced::follow(plan, deadline, Some(end))
+    count_calls(plan, Programs::of(Keeper::Traced(Follow::new()?), deadline, Some(end)))
+}
+
+pub(super) fn count_calls(plan: &PipelinePlan, mut programs: Programs<'_>) -> Result<Calls, Error> {
+    let mut output = connect(plan, &mut programs)?;
+    programs.run(Some(&mut output))?;
+    let Keeper::Traced(follow) = programs.keeper() else { return Ok(Calls::new()) };
+    Ok(follow.programs().iter().map(|program| program.calls.clone()).collect())
 }
 
 /// Writes it in place of what is there.

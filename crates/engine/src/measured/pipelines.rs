@@ -1,13 +1,14 @@
 //! A pipeline of programs with the readings of its runs, and whether the bytes agree.
 
+use crate::keeper::Seen;
 use ipcperf_core::result::{ByteProof, ProofKind, Status};
-use ipcperf_sys::program::Ended;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a program may read beyond what comes through its pipe and still agree with the count of the program before it:
 /// its libraries, its locale, its own script.
 const STARTING_BYTES: u64 = 1 << 20;
+
 /// A pipeline to measure.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PipelinePlan {
@@ -120,26 +121,5 @@ impl Ran {
             }
             Some(_) => None,
         }
-    }
-}
-
-/// What was seen of one program.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Seen {
-    /// Its process.
-    pub pid: u32,
-    /// Its end and what it consumed.
-    pub ended: Ended,
-    /// Bytes it wrote to its standard error.
-    pub error_bytes: u64,
-    /// Bytes it left in the pipe that it read; `None` where none was held.
-    pub unread_bytes: Option<u64>,
-}
-
-impl Seen {
-    /// Bytes it has written but to its standard error; `None` where the kernel does not count.
-    #[must_use]
-    pub fn written_bytes(&self) -> Option<u64> {
-        Some(self.ended.moved?.written.saturating_sub(self.error_bytes))
     }
 }

@@ -3,7 +3,8 @@
 use super::work::{Turn, Work};
 use crate::claims::Readings;
 use ipcperf_core::result::ProofKind;
-use ipcperf_engine::exec::{PipelinePlan, Programs};
+use ipcperf_engine::exec::PipelinePlan;
+use ipcperf_engine::keeper::Programs;
 use ipcperf_engine::task::TaskError;
 use ipcperf_kit::{external, request};
 use ipcperf_sys::signals::Interrupts;

@@ -5,6 +5,7 @@
 //! lock.
 
 use super::{Info, entry, info, request, returned};
+use rustix::process::{Pid, Signal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
@@ -144,8 +145,7 @@ impl Follow {
     /// # Errors
     /// It cannot be started, or tracing is refused (`PermissionDenied`).
     pub fn start(&mut self, command: &mut Command) -> io::Result<()> {
-        crate::program::hear_signals(command);
-        crate::program::with_usual_files(command);
+        crate::program::as_users_do(command);
         // SAFETY: see the module.
         unsafe {
             command.pre_exec(|| match libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) {
@@ -273,6 +273,16 @@ impl Follow {
     /// Tasks that have not ended, of programs that were started and of what they have made.
     pub fn left(&self) -> impl Iterator<Item = u32> {
         self.tasks.keys().map(|task| task.cast_unsigned())
+    }
+
+    /// Asks the programs that have not ended to end, by SIGTERM, with what is in their groups.
+    pub fn terminate(&self) {
+        for program in self.programs.iter().filter(|program| program.ended.is_none()) {
+            // The process is not reaped, so its number is the number of no other group.
+            if let Some(group) = Pid::from_raw(program.pid.cast_signed()) {
+                let _ = rustix::process::kill_process_group(group, Signal::TERM);
+            }
+        }
     }
 
     /// Takes in all that has happened, and lets everybody who has stopped go on.

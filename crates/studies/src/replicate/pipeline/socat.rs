@@ -2,7 +2,7 @@
 
 use super::super::work::Turn;
 use super::plan::{Method, Plan, TransferRun};
-use ipcperf_engine::exec::{Error, Outlet, Programs};
+use ipcperf_engine::keeper::{Error, Outlet, Programs};
 use ipcperf_engine::task::TaskError;
 use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::io::names::Unlink;
