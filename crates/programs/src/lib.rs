@@ -3,6 +3,8 @@
 //!
 //! With `sys` and `ring` this crate may contain `unsafe`: in the folders `calls` only.
 
+mod call_cost;
+mod keeper;
 mod listens;
 mod predict;
 pub mod profile;

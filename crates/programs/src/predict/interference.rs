@@ -54,7 +54,7 @@ pub(crate) fn answering(rounds: &[[ClientWork; 3]], arm: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::swap::watch::Worked;
+    use crate::swap::accounts::Worked;
 
     fn round(answering_ns: [u64; 2], exchanged: &Exchanged) -> [ClientWork; 3] {
         let run = |answering_ns, exchanged| ClientWork {

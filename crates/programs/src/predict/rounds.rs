@@ -2,8 +2,9 @@
 //! time started anew, under the same filter.
 
 use super::clients::PrintedFigure;
+use crate::swap::accounts::Worked;
 use crate::swap::calls::Exchanged;
-use crate::swap::watch::{Job, Swapped, Worked, watched};
+use crate::swap::watch::{Job, Swapped, watched};
 use ipcperf_engine::run::{Arm, Bench, Findings, Measure, PAUSE, Progress, rounds};
 use ipcperf_engine::task::TaskError;
 use ipcperf_kit::error::Stop;

@@ -3,32 +3,28 @@
 use super::cpu::Cpu;
 use super::log::Log;
 use super::{audit, channels};
+use crate::keeper::{self, CLIENT, LISTENS_WITHIN, SERVER, Session, never_listens};
 use crate::profile::{Audit, RecordedBy, RecordedChannel, RecordedProgram, SharedMapping};
 use crate::record::calls::{Kernel, Shared, Traced, listening_ports, program_of};
-use crate::server::{LISTENS_WITHIN, never_listens};
-use ipcperf_engine::not_started;
+use ipcperf_engine::keeper::{GRACE, Keeper};
 use ipcperf_engine::task::TaskError;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::process::{describe_end, exists};
 use ipcperf_sys::process_tree::family;
-use ipcperf_sys::program::{Orphans, Program};
+use ipcperf_sys::program::Orphans;
 use ipcperf_sys::signals::Interrupts;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, IsTerminal};
-use std::ops::ControlFlow;
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a program may take to end once it is asked to.
-const GRACE: Duration = Duration::from_secs(5);
-
 /// How long what a benchmark leaves behind is followed at most.
 const LEFT: Duration = Duration::from_secs(60);
 
-/// Between two looks at the events. The ring has room for half a second of the busiest programs.
-const MOMENT: Duration = Duration::from_millis(20);
+/// How often events are taken. The ring has room for half a second of the busiest programs.
+const TAKES: Duration = Duration::from_millis(20);
 
 /// Between two looks at what the programs have mapped.
 const LOOK: Duration = Duration::from_millis(200);
@@ -101,20 +97,8 @@ pub(crate) struct Recorded {
 
 /// Where calls are heard from, and what runs.
 enum CallSource {
-    Kernel(Kernel, Vec<Running>),
+    Kernel(Kernel, Keeper),
     Traced(Traced),
-}
-
-/// A program, and how it ended if it has.
-struct Running(Program, Option<ExitStatus>);
-
-impl Running {
-    fn ended(&mut self) -> io::Result<Option<ExitStatus>> {
-        if self.1.is_none() && wait_any(&[self.0.pidfd()], Instant::now())?.contains(&true) {
-            self.1 = Some(self.0.wait()?.status);
-        }
-        Ok(self.1)
-    }
 }
 
 /// Records until the programs have ended, the time is over, or somebody interrupts.
@@ -124,14 +108,12 @@ impl Running {
 pub(crate) fn run(wanted: &Wanted, interrupts: &Interrupts) -> Result<Recorded, TaskError> {
     // Dropped last: whatever the programs have left behind.
     let _orphans = Orphans::adopt().map_err(failed)?;
-    let mut session = Session::begin(wanted)?;
-    let status = loop {
-        match session.step(interrupts)? {
-            ControlFlow::Continue(()) => session.source.nap(interrupts).map_err(failed)?,
-            ControlFlow::Break(status) => break status,
-        }
-    };
-    session.recorded(status)
+    let mut session = RecordSession::begin(wanted, interrupts)?;
+    match wanted.program.is_empty() {
+        true => session.follow()?,
+        false => keeper::keep(&mut session, !wanted.client.is_empty())?,
+    }
+    session.recorded()
 }
 
 fn failed(error: io::Error) -> TaskError {
@@ -139,8 +121,9 @@ fn failed(error: io::Error) -> TaskError {
 }
 
 /// Programs that are being recorded.
-struct Session<'a> {
+struct RecordSession<'a> {
     wanted: &'a Wanted,
+    interrupts: &'a Interrupts,
     source: CallSource,
     /// Why it is not the best source.
     why: Option<String>,
@@ -151,11 +134,10 @@ struct Session<'a> {
     began: Instant,
     /// When the mappings were last looked at.
     looked: Option<Instant>,
-    /// When what has not ended by then is left.
-    ends: Option<Instant>,
+    /// What runs is about to end.
+    is_ending: bool,
     /// What goes on after the end of the program.
     rest: Option<Rest>,
-    has_client: bool,
     is_interrupted: bool,
     is_over: bool,
 }
@@ -168,11 +150,12 @@ struct Rest {
     moves: u64,
 }
 
-impl<'a> Session<'a> {
-    fn begin(wanted: &'a Wanted) -> Result<Self, TaskError> {
+impl<'a> RecordSession<'a> {
+    fn begin(wanted: &'a Wanted, interrupts: &'a Interrupts) -> Result<Self, TaskError> {
         let (source, why, price_ns) = source(wanted)?;
         let mut session = Self {
             wanted,
+            interrupts,
             source,
             why,
             price_ns,
@@ -181,9 +164,8 @@ impl<'a> Session<'a> {
             cpu: Cpu::default(),
             began: Instant::now(),
             looked: None,
-            ends: None,
+            is_ending: false,
             rest: None,
-            has_client: false,
             is_interrupted: false,
             is_over: false,
         };
@@ -197,11 +179,7 @@ impl<'a> Session<'a> {
         }
         // Loading programs and reading tables can take long, and is not part of the recording.
         session.began = Instant::now();
-        if !wanted.program.is_empty() {
-            session.source.start(&wanted.program, wanted.said_by(0))?;
-        }
-        session.look_at_cpu();
-        session.cpu.begin();
+        session.begin_cpu();
         Ok(session)
     }
 
@@ -209,94 +187,30 @@ impl<'a> Session<'a> {
         self.log.processes().for_each(|process| self.cpu.look(process));
     }
 
-    /// Looks at what has happened, and says how it ended once it is over.
-    fn step(
-        &mut self,
-        interrupts: &Interrupts,
-    ) -> Result<ControlFlow<Option<ExitStatus>>, TaskError> {
-        let wanted = self.wanted;
-        self.source.take(&mut self.log).map_err(failed)?;
-        let now = Instant::now();
-        if self.looked.is_none_or(|looked| now - looked > LOOK) {
-            self.log.processes().for_each(|process| self.shared.look(process));
-            // What the server does once its client is done is not for it.
-            if self.ends.is_none() {
-                self.look_at_cpu();
-            }
-            self.looked = Some(now);
-        }
-        let awaits_client = !wanted.client.is_empty() && !self.has_client && self.ends.is_none();
-        if awaits_client && self.log.has_listener {
-            self.look_at_cpu();
-            self.cpu.begin();
-            self.source.start(&wanted.client, wanted.said_by(1))?;
-            self.has_client = true;
-        }
-        let ended = self.source.ended().map_err(failed)?;
-        let [server, client] = [0, 1].map(|at| ended.get(at).copied().flatten());
-        let is_late = self.ends.is_some_and(|ends| now > ends);
-        match (server, client) {
-            // The client is done, and so is its server.
-            (server, Some(client)) if self.has_client && (server.is_some() || is_late) => {
-                return Ok(ControlFlow::Break(Some(client)));
-            }
-            (Some(status), _) if awaits_client && !self.has_client => {
-                return Err(TaskError::Failed(format!(
-                    "the program ended before it listened, so that its client did not begin ({})",
-                    describe_end(status)
-                )));
-            }
-            (Some(status), _) if !self.has_client && !self.goes_on(now) => {
-                return Ok(ControlFlow::Break(Some(status)));
-            }
-            _ if is_late => return Ok(ControlFlow::Break(client.or(server))),
-            _ => {}
-        }
-        let is_waiting = awaits_client && !self.has_client && wanted.during.is_none();
-        if is_waiting && now - self.began > LISTENS_WITHIN {
-            return Err(TaskError::Failed(never_listens()));
-        }
-        let client_is_done = self.has_client && client.is_some();
-        self.is_over = wanted.during.is_some_and(|during| self.began.elapsed() > during);
-        self.is_interrupted |= interrupts.arrived();
-        let is_done = self.is_over || self.is_interrupted || self.log.is_full();
-        if wanted.program.is_empty() && (is_done || !is_alive(wanted)) {
-            return Ok(ControlFlow::Break(None));
-        }
-        // A client without its server ends by itself or not at all.
-        let is_alone = self.has_client && server.is_some();
-        if self.ends.is_none() && (is_done || client_is_done || is_alone) {
-            self.look_at_cpu();
-            if is_done || client_is_done {
-                self.log.cut.extend(self.source.left());
-                self.source.terminate();
-            }
-            self.ends = Some(now + GRACE);
-        }
-        Ok(ControlFlow::Continue(()))
+    /// What has been used so far does not count.
+    fn begin_cpu(&mut self) {
+        self.look_at_cpu();
+        self.cpu.begin();
     }
 
-    /// Whether what a benchmark has left behind is still followed: as long as data moves.
-    fn goes_on(&mut self, now: Instant) -> bool {
-        let is_followed = self.wanted.audit.is_some() && !self.is_interrupted && !self.is_over;
-        if !is_followed || self.log.is_full() || self.source.left().is_empty() {
-            return false;
+    /// Until the given processes have ended.
+    fn follow(&mut self) -> Result<(), TaskError> {
+        loop {
+            self.look()?;
+            if self.is_done() || !self.wanted.processes.iter().any(|process| exists(*process)) {
+                return Ok(());
+            }
+            self.nap(false)?;
         }
-        let moves = self.log.moves;
-        let rest = self.rest.get_or_insert(Rest { began: now, moved: now, moves });
-        if rest.moves != moves {
-            (rest.moved, rest.moves) = (now, moves);
-        }
-        now - rest.moved < GRACE && now - rest.began < LEFT
     }
 
-    fn recorded(mut self, status: Option<ExitStatus>) -> Result<Recorded, TaskError> {
-        self.source.take(&mut self.log).map_err(failed)?;
+    fn recorded(mut self) -> Result<Recorded, TaskError> {
+        let [server, client] = self.look()?;
         let (by, lost) = match &self.source {
             CallSource::Kernel(kernel, _) => (RecordedBy::Bpf, kernel.lost().map_err(failed)?),
             CallSource::Traced(_) => (RecordedBy::Ptrace, 0),
         };
-        self.log.cut.extend(self.source.left());
+        self.log.cut.extend(self.source.keeper().left());
         let Self { mut log, cpu, shared, wanted, is_interrupted, is_over, .. } = self;
         let elapsed = self.began.elapsed();
         // What is left of the programs ends, and what ran before goes on.
@@ -307,7 +221,7 @@ impl<'a> Session<'a> {
         Ok(Recorded {
             by,
             why: self.why,
-            status,
+            status: client.or(server),
             is_interrupted,
             is_full: log.is_full(),
             elapsed,
@@ -323,9 +237,85 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Whether one of the given processes is still there.
-fn is_alive(wanted: &Wanted) -> bool {
-    wanted.processes.iter().any(|process| exists(*process))
+impl Session for RecordSession<'_> {
+    type Error = TaskError;
+
+    fn start(&mut self, at: usize) -> Result<(), TaskError> {
+        let wanted = self.wanted;
+        let words = [&wanted.program, &wanted.client][at];
+        if at == CLIENT {
+            self.begin_cpu();
+        }
+        self.source.start(words, wanted.said_by(at))
+    }
+
+    fn look(&mut self) -> Result<[Option<ExitStatus>; 2], TaskError> {
+        self.source.take(&mut self.log).map_err(failed)?;
+        let now = Instant::now();
+        if self.looked.is_none_or(|looked| now - looked > LOOK) {
+            self.log.processes().for_each(|process| self.shared.look(process));
+            // What the server does once its client is done is not for it.
+            if !self.is_ending {
+                self.look_at_cpu();
+            }
+            self.looked = Some(now);
+        }
+        let ended = self.source.keeper().ended();
+        Ok([SERVER, CLIENT].map(|at| ended.get(at).copied().flatten()))
+    }
+
+    fn may_begin(&mut self, waited: Duration) -> Result<bool, TaskError> {
+        let is_late = self.wanted.during.is_none() && waited > LISTENS_WITHIN;
+        if is_late && !self.log.has_listener {
+            return Err(TaskError::Failed(never_listens()));
+        }
+        Ok(self.log.has_listener)
+    }
+
+    fn loses_server(&mut self, status: ExitStatus, has_begun: bool) -> Result<(), TaskError> {
+        if has_begun {
+            return Ok(());
+        }
+        Err(TaskError::Failed(format!(
+            "the program ended before it listened, so that its client did not begin ({})",
+            describe_end(status)
+        )))
+    }
+
+    /// What a benchmark has left behind is followed as long as data moves.
+    fn goes_on(&mut self) -> bool {
+        let is_followed = self.wanted.audit.is_some() && !self.is_interrupted && !self.is_over;
+        if !is_followed || self.log.is_full() || self.source.keeper().left().is_empty() {
+            return false;
+        }
+        let (now, moves) = (Instant::now(), self.log.moves);
+        let rest = self.rest.get_or_insert(Rest { began: now, moved: now, moves });
+        if rest.moves != moves {
+            (rest.moved, rest.moves) = (now, moves);
+        }
+        now - rest.moved < GRACE && now - rest.began < LEFT
+    }
+
+    fn is_done(&mut self) -> bool {
+        self.is_over = self.wanted.during.is_some_and(|during| self.began.elapsed() > during);
+        self.is_interrupted |= self.interrupts.arrived();
+        self.is_over || self.is_interrupted || self.log.is_full()
+    }
+
+    fn ends(&mut self, is_asked: bool) {
+        if !std::mem::replace(&mut self.is_ending, true) {
+            self.look_at_cpu();
+        }
+        if is_asked {
+            self.log.cut.extend(self.source.keeper().left());
+            self.source.keeper().terminate();
+        }
+    }
+
+    fn nap(&mut self, _: bool) -> Result<(), TaskError> {
+        let fds = self.source.keeper().fds().into_iter().chain([self.interrupts.fd()]);
+        wait_any(&fds.collect::<Vec<_>>(), Instant::now() + TAKES).map(drop).map_err(failed)
+    }
 }
 
 /// The best way there is, and why it is not the first.
@@ -338,7 +328,8 @@ fn source(wanted: &Wanted) -> Result<(CallSource, Option<String>, Option<f64>), 
         });
         match kernel {
             Ok((kernel, price)) => {
-                return Ok((CallSource::Kernel(kernel, Vec::new()), None, Some(price)));
+                let source = CallSource::Kernel(kernel, Keeper::default());
+                return Ok((source, None, Some(price)));
             }
             Err(error) if wanted.by.is_some() => return Err(TaskError::Failed(error.to_string())),
             Err(error) => why = Some(error.to_string()),
@@ -356,7 +347,7 @@ impl CallSource {
             Self::Kernel(kernel, _) => {
                 kernel.add(process).map_err(|error| TaskError::Failed(error.to_string()))
             }
-            Self::Traced(traced) => traced.attach(process).map_err(|error| {
+            Self::Traced(traced) => traced.keeper.attach(process).map_err(|error| {
                 let how = match error.kind() {
                     io::ErrorKind::PermissionDenied => {
                         "; sysctl kernel.yama.ptrace_scope=0, CAP_SYS_PTRACE, or record it from its start"
@@ -371,7 +362,7 @@ impl CallSource {
     fn start(&mut self, words: &[String], said: Option<&File>) -> Result<(), TaskError> {
         let Some((name, arguments)) = words.split_first() else { return Ok(()) };
         let mut command = Command::new(name);
-        command.args(arguments).env_remove("IPCPERF_PAD");
+        command.args(arguments);
         // It has a process group of its own, and a terminal stops such a group when it reads.
         if io::stdin().is_terminal() {
             command.stdin(Stdio::null());
@@ -381,69 +372,34 @@ impl CallSource {
             command.stdout(out.map_err(failed)?).stderr(errors.map_err(failed)?);
         }
         let started = match self {
-            Self::Kernel(kernel, programs) => {
+            Self::Kernel(kernel, keeper) => {
                 // What a recorded process makes is recorded before it runs. What this one does itself is not kept.
                 let own = std::process::id();
-                let program = kernel.add(own).and_then(|()| Program::start(&mut command));
-                let program = program.and_then(|program| kernel.remove(own).map(|()| program));
-                program.map(|program| programs.push(Running(program, None)))
+                kernel.add(own).map_err(failed)?;
+                let started = keeper.start(&format!("'{name}'"), &mut command);
+                started.and_then(|()| kernel.remove(own))
             }
-            Self::Traced(traced) => traced.start(&mut command),
+            Self::Traced(traced) => traced.keeper.start(&format!("'{name}'"), &mut command),
         };
-        started.map_err(|error| match error.kind() {
-            io::ErrorKind::PermissionDenied if matches!(self, Self::Traced(_)) => {
-                TaskError::Failed("ptrace is refused here; allow it to this user".to_owned())
-            }
-            _ => TaskError::Failed(
-                not_started(&format!("'{name}' cannot be started"), &error).to_string(),
-            ),
-        })
+        started.map_err(failed)
     }
 
     fn take(&mut self, log: &mut Log) -> io::Result<()> {
         match self {
-            Self::Kernel(kernel, _) => {
+            Self::Kernel(kernel, keeper) => {
                 kernel.take(&mut |heard| log.hear(heard));
-                Ok(())
+                keeper.go_on()
             }
             Self::Traced(traced) => traced.take(&mut |heard| log.hear(heard)),
         }
     }
 
-    /// How each program has ended, if it has.
-    fn ended(&mut self) -> io::Result<Vec<Option<ExitStatus>>> {
+    /// What keeps the programs.
+    fn keeper(&self) -> &Keeper {
         match self {
-            Self::Kernel(_, programs) => programs.iter_mut().map(Running::ended).collect(),
-            Self::Traced(traced) => Ok(traced.programs().into_iter().map(|(_, end)| end).collect()),
+            Self::Kernel(_, keeper) => keeper,
+            Self::Traced(traced) => &traced.keeper,
         }
-    }
-
-    /// Tasks that have not ended, where that is known.
-    fn left(&self) -> BTreeSet<u32> {
-        match self {
-            Self::Kernel(..) => BTreeSet::new(),
-            Self::Traced(traced) => traced.left().collect(),
-        }
-    }
-
-    fn terminate(&self) {
-        match self {
-            Self::Kernel(_, programs) => programs.iter().for_each(|running| running.0.terminate()),
-            Self::Traced(traced) => traced.terminate(),
-        }
-    }
-
-    /// Until something may have happened.
-    fn nap(&self, interrupts: &Interrupts) -> io::Result<()> {
-        let mut fds = vec![interrupts.fd()];
-        match self {
-            Self::Kernel(_, programs) => {
-                let running = programs.iter().filter(|running| running.1.is_none());
-                fds.extend(running.map(|running| running.0.pidfd()));
-            }
-            Self::Traced(traced) => fds.push(traced.fd()),
-        }
-        wait_any(&fds, Instant::now() + MOMENT).map(drop)
     }
 }
 

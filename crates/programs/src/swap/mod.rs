@@ -1,5 +1,6 @@
 //! Programs whose sockets are exchanged for those of another kind.
 
+pub(crate) mod accounts;
 pub(crate) mod calls;
 pub(crate) mod command;
 pub(crate) mod watch;

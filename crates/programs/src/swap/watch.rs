@@ -1,14 +1,15 @@
 //! Programs whose sockets are exchanged for others while they run. A process of its own, the watch, starts them, answers the
 //! calls that they hand over, and ends all that they have started, whatever ends first.
 
+use crate::keeper::{self, CLIENT, LISTENS_WITHIN, SERVER, Session, never_listens};
 use crate::listens::addresses;
-use crate::server::{LISTENS_WITHIN, never_listens};
+use crate::swap::accounts::{Accounts, Worked};
 use crate::swap::calls::handed::{Listener, Received, hand_over, price};
 use crate::swap::calls::{Exchange, Exchanged, SIGNALS_WITHIN, Wanted};
 pub(crate) use crate::swap::calls::{Knobs, To};
 use ipcperf_core::text::join;
 use ipcperf_engine::job::Failure;
-use ipcperf_engine::not_started;
+use ipcperf_engine::keeper::{GRACE, Keeper};
 use ipcperf_engine::protocol::{Kind, Word};
 use ipcperf_engine::supervisor::{Event, Supervisor};
 use ipcperf_engine::task::{TaskError, WorkerContext};
@@ -17,7 +18,7 @@ use ipcperf_sys::control::wait_any;
 use ipcperf_sys::limits;
 use ipcperf_sys::process::{describe_end, outlive_coordinator};
 use ipcperf_sys::process_tree::{Account, family};
-use ipcperf_sys::program::{Ended, Orphans, Program, exit_status};
+use ipcperf_sys::program::{Ended, Orphans, exit_status};
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::signals::Interrupts;
 use serde::{Deserialize, Serialize};
@@ -45,9 +46,6 @@ pub(crate) const TASKS: &[TaskRow] = &[TaskRow {
 
 /// What it is called where it fails.
 const NAME: &str = "the watch over the programs";
-
-/// How long a program may take to end once it is asked to.
-const GRACE: Duration = Duration::from_secs(5);
 
 /// Between two looks at what nobody announces: room in a backlog, a server that begins to listen.
 const MOMENT: Duration = Duration::from_millis(2);
@@ -154,24 +152,6 @@ pub(crate) struct Swapped {
     pub(crate) is_second_start: bool,
 }
 
-/// What was seen while a client worked: from its first connection on, or from its start if it makes none, until its end.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(crate) struct Worked {
-    /// ns.
-    pub(crate) elapsed_ns: u64,
-    /// CPU time of the server with all that it has started meanwhile, ns.
-    pub(crate) server_ns: u64,
-    /// Of the client, likewise.
-    pub(crate) client_ns: u64,
-    /// A process of the server was lost before anybody had its account.
-    pub(crate) is_incomplete: bool,
-    /// Connections that were exchanged, or would have been, since the client was started.
-    pub(crate) connections: u64,
-    /// How long ipcperf took to answer calls meanwhile, ns. The calling threads waited for it.
-    #[serde(default)]
-    pub(crate) answering_ns: u64,
-}
-
 /// Runs a job. Each address is told to `listens` as soon as it is another one.
 ///
 /// # Errors
@@ -273,128 +253,46 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         true => [0.0; 2],
         false => price(&exchange.calls()).map_err(not_installed)?,
     };
+    let streams = std::mem::take(&mut context.fds);
     let mut here = Here {
+        job: &job,
+        streams,
+        end: &end,
+        context,
+        keeper: Keeper::default(),
+        began: Instant::now(),
+        not_before: None,
+        is_interrupted: false,
+        is_ending: false,
+        is_second_start: false,
+        left_behind: None,
+        worked: None,
         exchange,
         listeners: Vec::new(),
         told: 0,
         accounts: None,
         elsewhere: None,
-        is_bare: job.is_bare,
         trial: Readiness::default(),
     };
-    let streams = std::mem::take(&mut context.fds);
-    let (of_server, of_client) = streams.split_at(streams.len() / 2);
-    let mut server = here.start(&job.program, of_server)?;
-    let mut client: Option<Program> = None;
-    // When what has not ended by then is killed.
-    let mut ends: Option<Instant> = None;
-    let (mut is_interrupted, began) = (false, Instant::now());
-    let (mut is_second_start, mut not_before) = (false, began);
-    loop {
-        let is_due = !job.client.is_empty() && client.is_none() && ends.is_none();
-        if is_due && Instant::now() >= not_before && here.is_ready(&job, &server, began)? {
-            let started = here.start(&job.client, of_client)?;
-            here.accounts =
-                Some(Accounts::of(&server, &started, here.exchange.exchanged.connected));
-            client = Some(started);
-        }
-        if is_due && client.is_none() {
-            let why = match began.elapsed() > LISTENS_WITHIN {
-                true => Some(here.trial.complaint(&job).unwrap_or_else(never_listens)),
-                false => here.listens_elsewhere(&server),
-            };
-            if let Some(why) = why {
-                server.terminate();
-                here.see_out(&mut server, context)?;
-                return Err(why.into());
-            }
-        }
-        let nap = match () {
-            () if job.is_bare && is_due => LOOK,
-            () if here.exchange.is_waiting() || is_due => MOMENT,
-            () if here.exchange.may_be_interrupted() => SIGNALS_WITHIN,
-            () => GRACE,
-        };
-        let until = Instant::now() + nap;
-        let fixed = [Some(end.fd()), Some(server.pidfd()), client.as_ref().map(Program::pidfd)];
-        let fixed = fixed.into_iter().flatten();
-        let fds: Vec<_> = fixed.chain(here.awaited()).collect();
-        let ready = wait_any(&fds, ends.map_or(until, |ends| until.min(ends)))?;
-        let now = Instant::now();
-        let has_ended = |at: usize| ready.get(at) == Some(&true);
-        let (server_ended, client_ended) = (has_ended(1), client.is_some() && has_ended(2));
-        here.answer(context)?;
-        if nap == GRACE && now >= until {
-            here.exchange.sweep();
-        }
-        if ends.is_some_and(|ends| now > ends) {
-            server.kill();
-            client.iter().for_each(Program::kill);
-        }
-        let swapped = |status, worked, left_behind, here: Here| {
-            let exchanged = here.exchange.exchanged;
-            Ok(serde_json::to_value(Swapped {
-                status,
-                is_interrupted,
-                exchanged,
-                filter_ns,
-                receive_ns,
-                left_behind,
-                worked,
-                is_second_start,
-            })?)
-        };
-        if server_ended && client.is_none() {
-            let awaits = !job.client.is_empty() && !is_interrupted;
-            // To wait for it ends the others of its group.
-            let left = if awaits { stays_behind(None) } else { behind(None) };
-            let status = server.wait()?.status;
-            return match left {
-                Some(left) if awaits => Err(in_background(&left).into()),
-                left => swapped(status, None, left, here),
-            };
-        }
-        if let Some(mut client) = client.take_if(|_| client_ended) {
-            let ended = client.wait()?;
-            let is_early = job.forgives && !is_second_start && began.elapsed() < EARLY;
-            if is_early && !ended.status.success() && ends.is_none() && !server_ended {
-                (is_second_start, not_before) = (true, now + AGAIN);
-                here.accounts = None;
-                forget(of_client)?;
-                continue;
-            }
-            let connected = here.exchange.exchanged.connected;
-            let worked =
-                here.accounts.take().map(|accounts| accounts.worked(now, &ended, connected));
-            server.terminate();
-            here.see_out(&mut server, context)?;
-            return swapped(ended.status, worked, None, here);
-        }
-        if end.arrived() {
-            is_interrupted = true;
-            here.exchange.expect_signals();
-            server.terminate();
-            client.iter().for_each(Program::terminate);
-            ends.get_or_insert(Instant::now() + GRACE);
-        }
-        // A client without a server ends by itself or not at all.
-        if server_ended {
-            let first = ends.is_none();
-            ends.get_or_insert(Instant::now() + GRACE);
-            if first
-                && !is_interrupted
-                && let Some(left) = stays_behind(client.as_ref())
-            {
-                return Err(in_background(&left).into());
-            }
-            std::thread::sleep(MOMENT);
-        }
-    }
+    keeper::keep(&mut here, !job.client.is_empty())?;
+    here.kill()?;
+    let ended = [CLIENT, SERVER].into_iter().find_map(|at| here.end_of(at));
+    let status = ended.ok_or_else(|| "no program was started".to_owned())?.status;
+    Ok(serde_json::to_value(Swapped {
+        status,
+        is_interrupted: here.is_interrupted,
+        exchanged: here.exchange.exchanged,
+        filter_ns,
+        receive_ns,
+        left_behind: here.left_behind,
+        worked: here.worked,
+        is_second_start: here.is_second_start,
+    })?)
 }
 
 /// A process that is there although the program has ended, by its name; those of the client are not meant.
-fn behind(client: Option<&Program>) -> Option<String> {
-    let of_client = client.map(|client| family(client.pid())).unwrap_or_default();
+fn behind(client: Option<u32>) -> Option<String> {
+    let of_client = client.map(family).unwrap_or_default();
     let all = family(std::process::id()).into_iter().filter(|pid| !of_client.contains(pid));
     // `1234 (name) S 1 ...` (`proc_pid_stat(5)`); one that has ended and was not waited for is a Z.
     all.filter_map(|pid| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()).find_map(
@@ -407,7 +305,7 @@ fn behind(client: Option<&Program>) -> Option<String> {
 }
 
 /// The same, if it does not end within a moment, as what a server leaves behind does that has ended.
-fn stays_behind(client: Option<&Program>) -> Option<String> {
+fn stays_behind(client: Option<u32>) -> Option<String> {
     let until = Instant::now() + ENDS_WITHIN;
     loop {
         let left = behind(client)?;
@@ -429,61 +327,6 @@ fn in_background(left: &str) -> String {
     )
 }
 
-/// What server and client have used since the client began.
-struct Accounts {
-    began: Instant,
-    server: Account,
-    client: Account,
-    /// What they had used before, ns.
-    before: [u64; 2],
-    is_connected: bool,
-    /// Connections before the client was started.
-    connected: u64,
-    answering: Duration,
-}
-
-impl Accounts {
-    fn of(server: &Program, client: &Program, connected: u64) -> Self {
-        let (server, client) = (Account::of(server.pid()), Account::of(client.pid()));
-        let mut accounts = Self {
-            began: Instant::now(),
-            server,
-            client,
-            before: [0; 2],
-            is_connected: false,
-            connected,
-            answering: Duration::ZERO,
-        };
-        accounts.begin();
-        accounts
-    }
-
-    /// What comes from now on counts.
-    fn begin(&mut self) {
-        self.before = [self.server.read().cpu_ns, self.client.read().cpu_ns];
-        self.answering = Duration::ZERO;
-        self.began = Instant::now();
-    }
-
-    /// The client connects; the first time it begins.
-    fn connects(&mut self) {
-        if !std::mem::replace(&mut self.is_connected, true) {
-            self.begin();
-        }
-    }
-
-    fn worked(mut self, end: Instant, client: &Ended, connected: u64) -> Worked {
-        let of_client = client.user_ns + client.system_ns;
-        let used = [self.server.read().cpu_ns, of_client];
-        let [server_ns, client_ns] = [0, 1].map(|at| used[at].saturating_sub(self.before[at]));
-        let elapsed_ns = (end - self.began).as_nanos() as u64;
-        let is_incomplete = self.server.is_incomplete();
-        let connections = connected.saturating_sub(self.connected);
-        let answering_ns = self.answering.as_nanos() as u64;
-        Worked { elapsed_ns, server_ns, client_ns, is_incomplete, connections, answering_ns }
-    }
-}
-
 /// Why a filter that hands calls over cannot be had.
 fn not_installed(error: io::Error) -> Failure {
     match error.kind() {
@@ -494,8 +337,8 @@ fn not_installed(error: io::Error) -> Failure {
 }
 
 /// Why a program that listens elsewhere has nothing to exchange at this port.
-fn elsewhere(port: u16, server: &Program) -> Option<String> {
-    let at = addresses(server.pid());
+fn elsewhere(port: u16, server: u32) -> Option<String> {
+    let at = addresses(server);
     let seconds = ELSEWHERE.as_secs();
     (!at.is_empty()).then(|| {
         format!(
@@ -519,7 +362,7 @@ fn forget(streams: &[OwnedFd]) -> io::Result<()> {
 struct Readiness {
     /// The program was seen to listen.
     listens: bool,
-    running: Option<Program>,
+    running: Option<Keeper>,
     not_before: Option<Instant>,
     /// How it ended last.
     last: Option<ExitStatus>,
@@ -542,7 +385,22 @@ impl Readiness {
 }
 
 /// What the watch looks after.
-struct Here {
+struct Here<'a, 'c> {
+    job: &'a Job,
+    /// Standard streams of the program, and those of its client.
+    streams: Vec<OwnedFd>,
+    end: &'a Interrupts,
+    context: &'a mut WorkerContext<'c>,
+    keeper: Keeper,
+    began: Instant,
+    /// A client that is started once more waits for this.
+    not_before: Option<Instant>,
+    is_interrupted: bool,
+    /// What runs is about to end.
+    is_ending: bool,
+    is_second_start: bool,
+    left_behind: Option<String>,
+    worked: Option<Worked>,
     exchange: Exchange,
     listeners: Vec<Listener>,
     /// How many addresses the coordinator knows.
@@ -551,40 +409,60 @@ struct Here {
     accounts: Option<Accounts>,
     /// Since the program serves what is not exchanged: when it was last looked at, and what it had worked by then, ns.
     elsewhere: Option<(Instant, Account, u64)>,
-    /// No call is handed over.
-    is_bare: bool,
     trial: Readiness,
 }
 
-impl Here {
-    /// Starts a program with the standard streams of the user.
-    fn start(&mut self, words: &[String], streams: &[OwnedFd]) -> Result<Program, Failure> {
+impl Here<'_, '_> {
+    /// Starts a program with these standard streams.
+    fn started(
+        &mut self,
+        mut keeper: Keeper,
+        words: &[String],
+        streams: &[OwnedFd],
+    ) -> Result<Keeper, Failure> {
         let (Some((name, arguments)), [input, output, errors]) = (words.split_first(), streams)
         else {
             return Err("a program and three streams are needed".to_owned().into());
         };
         let mut command = Command::new(name);
-        command.args(arguments).env_remove("IPCPERF_PAD");
+        command.args(arguments);
         command.stdin(input.try_clone()?).stdout(output.try_clone()?).stderr(errors.try_clone()?);
-        let promise = match self.is_bare {
+        let promise = match self.job.is_bare {
             true => None,
             false => Some(hand_over(&mut command, &self.exchange.calls())?),
         };
-        let program = Program::start(&mut command)
-            .map_err(|error| not_started(&format!("'{name}' cannot be started"), &error))?;
+        keeper.start(&format!("'{name}'"), &mut command)?;
         if let Some(promise) = promise {
             self.listeners.push(promise.listener()?);
         }
-        Ok(program)
+        Ok(keeper)
+    }
+
+    /// What the program or its client was when it ended.
+    fn end_of(&self, at: usize) -> Option<&Ended> {
+        let Keeper::Untraced(programs) = &self.keeper else { return None };
+        programs.get(at)?.ended()
+    }
+
+    /// Kills what has not ended.
+    fn kill(&mut self) -> io::Result<()> {
+        if let Keeper::Untraced(programs) = &mut self.keeper {
+            for program in programs {
+                program.kill();
+                program.wait()?;
+            }
+        }
+        self.note_work(Instant::now());
+        Ok(())
     }
 
     /// Why a client need not wait any longer: the program serves something else, and does no more. One that is still busy may
     /// come to it.
-    fn listens_elsewhere(&mut self, server: &Program) -> Option<String> {
+    fn listens_elsewhere(&mut self) -> Option<String> {
         let other = self.exchange.other()?;
         let now = Instant::now();
         let Some((looked, account, worked)) = &mut self.elsewhere else {
-            let mut account = Account::of(server.pid());
+            let mut account = Account::of(self.keeper.pid(SERVER)?);
             let worked = account.read().cpu_ns;
             self.elsewhere = Some((now, account, worked));
             return None;
@@ -600,44 +478,38 @@ impl Here {
         })
     }
 
-    /// Whether the client can begin: the program listens, and the command that looks whether it is ready has succeeded.
-    fn is_ready(&mut self, job: &Job, server: &Program, began: Instant) -> Result<bool, Failure> {
-        // It is not asked again once it is so.
-        self.trial.listens = self.trial.listens
-            || match self.is_bare {
-                true => !addresses(server.pid()).is_empty(),
-                false => self.exchange.is_listening(),
-            };
-        if !self.trial.listens {
-            return match job.port.filter(|_| began.elapsed() > ELSEWHERE) {
-                Some(port) => elsewhere(port, server).map_or(Ok(false), |why| Err(why.into())),
-                None => Ok(false),
-            };
-        }
-        if job.ready.is_empty() {
-            return Ok(true);
-        }
-        let Some(mut running) = self.trial.running.take() else {
+    /// Whether the command that looks whether the program is ready has succeeded.
+    fn has_succeeded(&mut self) -> Result<bool, Failure> {
+        let Some(running) = &mut self.trial.running else {
             if self.trial.not_before.is_none_or(|time| Instant::now() >= time) {
                 let null = File::options().read(true).write(true).open("/dev/null")?;
                 let streams: [OwnedFd; 3] =
                     [null.try_clone()?.into(), null.try_clone()?.into(), null.into()];
-                self.trial.running = Some(self.start(&job.ready, &streams)?);
+                let ready = &self.job.ready;
+                self.trial.running = Some(self.started(Keeper::default(), ready, &streams)?);
             }
             return Ok(false);
         };
-        if wait_any(&[running.pidfd()], Instant::now())?.first() != Some(&true) {
-            self.trial.running = Some(running);
-            return Ok(false);
-        }
-        let status = running.wait()?.status;
+        running.go_on()?;
+        let Some(&Some(status)) = running.ended().first() else { return Ok(false) };
+        self.trial.running = None;
         self.trial.last = Some(status);
         self.trial.not_before = Some(Instant::now() + AGAIN / 4);
         Ok(status.success())
     }
 
+    /// The work of a client that has ended by this time.
+    fn note_work(&mut self, now: Instant) {
+        if self.end_of(CLIENT).is_some()
+            && let Some(accounts) = self.accounts.take()
+        {
+            let ends = [SERVER, CLIENT].map(|at| self.end_of(at));
+            self.worked = Some(accounts.worked(now, ends, self.exchange.exchanged.connected));
+        }
+    }
+
     /// Answers all that has come.
-    fn answer(&mut self, context: &mut WorkerContext<'_>) -> Result<(), Failure> {
+    fn answer(&mut self) -> Result<(), Failure> {
         self.exchange.retry()?;
         let mut at = 0;
         while let Some(listener) = self.listeners.get(at) {
@@ -652,7 +524,7 @@ impl Here {
                     let began = Instant::now();
                     self.exchange.answer(call)?;
                     if let Some(accounts) = &mut self.accounts {
-                        accounts.answering += began.elapsed();
+                        accounts.answered(began.elapsed());
                     }
                 }
                 Received::Nothing => at += 1,
@@ -660,7 +532,7 @@ impl Here {
             }
         }
         while let Some((address, path)) = self.exchange.exchanged.bound.get(self.told) {
-            context.ready(&(address, path))?;
+            self.context.ready(&(address, path))?;
             self.told += 1;
         }
         Ok(())
@@ -670,25 +542,113 @@ impl Here {
     fn awaited(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
         self.listeners.iter().map(AsFd::as_fd).chain(self.exchange.awaited())
     }
+}
 
-    /// Lets a program that was asked to end do so, and kills it if it does not.
-    fn see_out(
-        &mut self,
-        program: &mut Program,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<(), Failure> {
-        let until = Instant::now() + GRACE;
-        self.exchange.expect_signals();
-        loop {
-            let fds: Vec<_> = [program.pidfd()].into_iter().chain(self.awaited()).collect();
-            let ready = wait_any(&fds, until.min(Instant::now() + MOMENT))?;
-            let has_ended = ready.first() == Some(&true);
-            self.answer(context)?;
-            if has_ended || Instant::now() > until {
-                program.kill();
-                program.wait()?;
-                return Ok(());
+impl Session for Here<'_, '_> {
+    type Error = Failure;
+
+    fn start(&mut self, at: usize) -> Result<(), Failure> {
+        let (streams, keeper) =
+            (std::mem::take(&mut self.streams), std::mem::take(&mut self.keeper));
+        let job = self.job;
+        let words = [&job.program, &job.client][at];
+        let half = streams.len() / 2;
+        self.keeper = self.started(keeper, words, &streams[at * half..(at + 1) * half])?;
+        self.streams = streams;
+        match [SERVER, CLIENT].map(|at| self.keeper.pid(at)) {
+            [Some(server), Some(client)] => {
+                let connected = self.exchange.exchanged.connected;
+                self.accounts = Some(Accounts::of([server, client], connected));
             }
+            _ => self.began = Instant::now(),
         }
+        Ok(())
+    }
+
+    fn look(&mut self) -> Result<[Option<ExitStatus>; 2], Failure> {
+        let now = Instant::now();
+        self.answer()?;
+        // To reap the program ends the others of its group.
+        if self.end_of(SERVER).is_none() && wait_any(&self.keeper.fds()[..1], now)?.contains(&true)
+        {
+            let client = self.keeper.pid(CLIENT);
+            self.left_behind = match (self.is_ending, client) {
+                (true, Some(_)) => None,
+                (false, _) if !self.job.client.is_empty() => stays_behind(client),
+                (_, None | Some(_)) => behind(None),
+            };
+        }
+        self.keeper.go_on()?;
+        self.note_work(now);
+        Ok([SERVER, CLIENT].map(|at| self.end_of(at).map(|ended| ended.status)))
+    }
+
+    fn may_begin(&mut self, waited: Duration) -> Result<bool, Failure> {
+        if self.not_before.is_some_and(|time| Instant::now() < time) {
+            return Ok(false);
+        }
+        let Some(server) = self.keeper.pid(SERVER) else { return Ok(false) };
+        // It is not asked again once it is so.
+        self.trial.listens = self.trial.listens
+            || match self.job.is_bare {
+                true => !addresses(server).is_empty(),
+                false => self.exchange.is_listening(),
+            };
+        if self.trial.listens && (self.job.ready.is_empty() || self.has_succeeded()?) {
+            return Ok(true);
+        }
+        let asks_port = self.job.port.filter(|_| !self.trial.listens && waited > ELSEWHERE);
+        let why = asks_port.and_then(|port| elsewhere(port, server));
+        let why = why.or_else(|| match waited > LISTENS_WITHIN {
+            true => Some(self.trial.complaint(self.job).unwrap_or_else(never_listens)),
+            false => self.listens_elsewhere(),
+        });
+        why.map_or(Ok(false), |why| Err(why.into()))
+    }
+
+    fn loses_server(&mut self, _: ExitStatus, _: bool) -> Result<(), Failure> {
+        self.left_behind.take().map_or(Ok(()), |left| Err(in_background(&left).into()))
+    }
+
+    fn retries(&mut self, status: ExitStatus) -> Result<bool, Failure> {
+        let is_early = !self.is_second_start && self.began.elapsed() < EARLY;
+        let retries = self.job.forgives && is_early && !status.success();
+        if retries && let Keeper::Untraced(programs) = &mut self.keeper {
+            programs.truncate(CLIENT);
+            self.is_second_start = true;
+            self.not_before = Some(Instant::now() + AGAIN);
+            self.worked = None;
+            forget(&self.streams[self.streams.len() / 2..])?;
+        }
+        Ok(retries)
+    }
+
+    fn is_done(&mut self) -> bool {
+        self.is_interrupted |= self.end.arrived();
+        self.is_interrupted
+    }
+
+    fn ends(&mut self, is_asked: bool) {
+        self.is_ending = true;
+        if is_asked {
+            self.exchange.expect_signals();
+            self.keeper.terminate();
+        }
+    }
+
+    fn nap(&mut self, awaits_client: bool) -> Result<(), Failure> {
+        let nap = match () {
+            () if self.job.is_bare && awaits_client => LOOK,
+            () if self.exchange.is_waiting() || awaits_client || self.is_ending => MOMENT,
+            () if self.exchange.may_be_interrupted() => SIGNALS_WITHIN,
+            () => GRACE,
+        };
+        let until = Instant::now() + nap;
+        let fds = self.keeper.fds().into_iter().chain([self.end.fd()]).chain(self.awaited());
+        wait_any(&fds.collect::<Vec<_>>(), until)?;
+        if nap == GRACE && Instant::now() >= until {
+            self.exchange.sweep();
+        }
+        Ok(())
     }
 }

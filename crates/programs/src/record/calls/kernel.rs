@@ -9,6 +9,7 @@ use super::bpf::Map;
 use super::event::{Class, heard};
 use super::programs::{Programs, Within};
 use super::{Does, Heard, does};
+use crate::call_cost::call_ns;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
 use std::fs;
@@ -17,11 +18,6 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::time::Instant;
-
-/// Calls of a block by which the price is found, and blocks: 2 ms in all.
-const IN_BLOCK: u32 = 200;
-const BLOCKS: usize = 25;
 
 /// The first PID namespace (`PROC_PID_INIT_INO`, `linux/proc_ns.h`).
 const FIRST_PIDS: &str = "pid:[4026531836]";
@@ -38,19 +34,12 @@ fn own_namespace() -> io::Result<Option<Within>> {
     Ok(Some(Within { device: (major << 20 | minor).into(), number: facts.ino() }))
 }
 
-/// A call with a descriptor, ns: the median of blocks of them.
-fn call_ns() -> io::Result<f64> {
+/// A call with a descriptor, ns.
+fn write_ns() -> io::Result<f64> {
     let null = fs::File::create("/dev/null")?;
-    let mut blocks = [0.0; BLOCKS];
-    for block in &mut blocks {
-        let begin = Instant::now();
-        for _ in 0..IN_BLOCK {
-            rustix::io::write(&null, &[0])?;
-        }
-        *block = begin.elapsed().as_nanos() as f64 / f64::from(IN_BLOCK);
-    }
-    blocks.sort_by(f64::total_cmp);
-    Ok(blocks[BLOCKS / 2])
+    Ok(call_ns(&|| {
+        let _ = rustix::io::write(&null, &[0]);
+    }))
 }
 
 /// Recorded processes, and what is heard of them.
@@ -68,7 +57,7 @@ impl Kernel {
     /// # Errors
     /// `PermissionDenied` without `CAP_BPF` and `CAP_PERFMON`, `Unsupported` where this kernel has not what they need.
     pub(crate) fn new() -> io::Result<Self> {
-        let bare_ns = call_ns()?;
+        let bare_ns = write_ns()?;
         let programs = Programs::load(own_namespace()?, class_of)?;
         let ring = Ring::of(programs.map("events")?)?;
         Ok(Self { programs, ring, bare_ns })
@@ -107,7 +96,7 @@ impl Kernel {
     pub(crate) fn price(&mut self) -> io::Result<f64> {
         let own = std::process::id();
         self.add(own)?;
-        let recorded = call_ns()?;
+        let recorded = write_ns()?;
         self.remove(own)?;
         self.take(&mut |_| ());
         Ok(recorded - self.bare_ns)

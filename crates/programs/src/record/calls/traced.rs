@@ -3,6 +3,7 @@
 
 use super::memory::read;
 use super::{Call, Does, Heard, Kind, Object, datagrams, does};
+use ipcperf_engine::keeper::Keeper;
 use ipcperf_sys::affinity;
 use ipcperf_sys::trace::{CallsSeen, Follow, Returned};
 use rustix::net::{AddressFamily, SocketType, sockopt};
@@ -12,16 +13,15 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io;
-use std::os::fd::{BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::os::unix::process::CommandExt;
-use std::process::{Command, ExitStatus};
 use std::rc::Rc;
 
 /// Programs that stop at each call, with all that they start. Dropping it ends those that it has started.
 #[derive(Debug)]
 pub(crate) struct Traced {
-    follow: Follow,
+    /// What keeps the programs. The thread that starts them is the one that must go on with them.
+    pub(crate) keeper: Keeper,
     heard: Rc<RefCell<Vec<Heard>>>,
 }
 
@@ -41,51 +41,7 @@ impl Traced {
             }
         };
         let follow = Follow::watched(Box::new(watch), closely)?;
-        Ok(Self { follow, heard })
-    }
-
-    /// Starts a program. This thread is the one that must go on with it.
-    ///
-    /// # Errors
-    /// It cannot be started, or tracing is refused (`PermissionDenied`).
-    pub(crate) fn start(&mut self, command: &mut Command) -> io::Result<()> {
-        // Signals that it sends to its group (`kill(0, ...)`) are not for this process.
-        self.follow.start(command.process_group(0))
-    }
-
-    /// Traces a process that runs already. It runs on afterwards.
-    ///
-    /// # Errors
-    /// `PermissionDenied` where it may not be traced.
-    pub(crate) fn attach(&mut self, process: u32) -> io::Result<()> {
-        self.follow.attach(process)
-    }
-
-    /// To poll on.
-    #[must_use]
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.follow.fd()
-    }
-
-    /// Each program in the order of their start: its process, and how it ended if it has.
-    #[must_use]
-    pub(crate) fn programs(&self) -> Vec<(u32, Option<ExitStatus>)> {
-        self.follow.programs().iter().map(|program| (program.pid, program.ended)).collect()
-    }
-
-    /// Asks all to end, by SIGTERM.
-    pub(crate) fn terminate(&self) {
-        for (process, _) in self.programs().into_iter().filter(|(_, end)| end.is_none()) {
-            let pid = Pid::from_raw(process.cast_signed());
-            // Nobody has reaped the process, so its number is that of no other group.
-            let _ = pid
-                .map(|pid| rustix::process::kill_process_group(pid, rustix::process::Signal::TERM));
-        }
-    }
-
-    /// Tasks that have not ended.
-    pub(crate) fn left(&self) -> impl Iterator<Item = u32> {
-        self.follow.left()
+        Ok(Self { keeper: Keeper::Traced(follow), heard })
     }
 
     /// Lets everybody go on, and tells all that has happened since the last time.
@@ -93,7 +49,7 @@ impl Traced {
     /// # Errors
     /// The kernel's.
     pub(crate) fn take(&mut self, hear: &mut dyn FnMut(Heard)) -> io::Result<()> {
-        self.follow.go_on()?;
+        self.keeper.go_on()?;
         self.heard.borrow_mut().drain(..).for_each(hear);
         Ok(())
     }

@@ -6,6 +6,7 @@
 //! of the program is read and written by the kernel (`process_vm_readv(2)`), which checks its addresses.
 
 use super::filter::{HandedCall, HandsOver};
+use crate::call_cost::call_ns;
 use ipcperf_sys::control::Control;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
@@ -43,18 +44,6 @@ pub(crate) fn hand_over(command: &mut Command, calls: &[HandedCall]) -> io::Resu
 /// As [`hand_over`].
 pub(crate) fn price(calls: &[HandedCall]) -> io::Result<[f64; 2]> {
     let mut filter = HandsOver::of(calls)?;
-    let block = |call: &dyn Fn()| {
-        let begin = Instant::now();
-        for _ in 0..CALLS {
-            call();
-        }
-        begin.elapsed().as_nanos() as f64 / f64::from(CALLS)
-    };
-    let median = |call: &dyn Fn()| {
-        let mut blocks: Vec<f64> = (0..BLOCKS).map(|_| block(call)).collect();
-        blocks.sort_by(f64::total_cmp);
-        blocks[BLOCKS / 2]
-    };
     let other = || {
         let _ = rustix::process::getppid();
     };
@@ -63,17 +52,13 @@ pub(crate) fn price(calls: &[HandedCall]) -> io::Result<[f64; 2]> {
         libc::recv(-1, std::ptr::null_mut(), 0, 0);
     };
     let both = || {
-        let without = [median(&other), median(&receive)];
+        let without = [call_ns(&other), call_ns(&receive)];
         let _listener = filter.install()?;
-        Ok([median(&other) - without[0], median(&receive) - without[1]])
+        Ok([call_ns(&other) - without[0], call_ns(&receive) - without[1]])
     };
     std::thread::scope(|scope| scope.spawn(both).join())
         .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
 }
-
-/// Calls of a block, and blocks: 4 ms in all.
-const CALLS: u32 = 200;
-const BLOCKS: usize = 25;
 
 /// Where the listener comes from.
 #[derive(Debug)]
