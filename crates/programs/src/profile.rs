@@ -81,7 +81,7 @@ pub struct Profile {
     pub price_ns: Option<f64>,
     /// The programs, those with most calls first.
     pub programs: Vec<RecordedProgram>,
-    /// The channels between them, those with most bytes first.
+    /// The channels between them, those with most requests first.
     pub channels: Vec<RecordedChannel>,
     /// Memory that several processes can write to: what is exchanged there is not seen.
     pub shared: Vec<SharedMapping>,

@@ -116,7 +116,13 @@ pub fn migrations() -> Option<u64> {
 /// The process that traces this one by `ptrace(2)`; `None` also where it is in a PID namespace that cannot be seen from here.
 #[must_use]
 pub fn tracer() -> Option<u32> {
-    tracer_in(&fs::read_to_string("/proc/self/status").ok()?)
+    tracer_of(std::process::id())
+}
+
+/// The process that traces another one; `None` likewise.
+#[must_use]
+pub fn tracer_of(process: u32) -> Option<u32> {
+    tracer_in(&fs::read_to_string(format!("/proc/{process}/status")).ok()?)
 }
 
 fn tracer_in(status: &str) -> Option<u32> {

@@ -331,6 +331,71 @@ fn the_kernel_records_within_a_pid_namespace() {
     assert_eq!(ends, Some([&"sh".into(), &"cat".into()]), "{pipes:#?}");
 }
 
+/// Asks a child 20 times by calls that name a place in a file, which is none of a socket.
+const PLACED: &str = "
+import os, socket
+a, b = socket.socketpair()
+if os.fork() == 0:
+    for _ in range(20): os.preadv(b.fileno(), [bytearray(17)], -1); os.pwritev(b.fileno(), [b'short'], -1)
+    os._exit(0)
+for _ in range(20): os.pwritev(a.fileno(), [b'secret-payload-17'], -1); os.preadv(a.fileno(), [bytearray(5)], -1)
+os.wait()
+";
+
+#[test]
+fn calls_that_name_a_place_are_calls_like_others() {
+    let Some(sandbox) = sandbox(&[("placed.py", PLACED)]) else { return };
+    for way in ways() {
+        let words = ["record", "--with", way, "-o", "p.json", "--", "python3", "placed.py"];
+        let ended = sandbox.run(&words);
+        let (profile, channels) = recorded(&sandbox, "unix-stream");
+        let [channel] = &channels[..] else { panic!("{way}: {} {profile:#}", ended.stderr) };
+        assert_eq!(channel["sizes"], json!([{ "question": 17, "answer": 5, "count": 20 }]));
+    }
+}
+
+/// Shares memory with a child, and is over before anything looks at its mappings again.
+const BRIEF: &str = "
+import mmap, os
+m = mmap.mmap(-1, 1 << 16)
+if os.fork() == 0: m[0] = 1; os._exit(0)
+os.wait()
+assert m[0] == 1
+";
+
+#[test]
+fn memory_that_is_shared_for_a_moment_is_named() {
+    let Some(sandbox) = sandbox(&[("brief.py", BRIEF)]) else { return };
+    // A kernel that tells of calls does so later; this way the program waits.
+    let words = ["record", "--with", "ptrace", "-o", "p.json", "--", "python3", "brief.py"];
+    sandbox.run(&words);
+    let (profile, _) = recorded(&sandbox, "pipe");
+    let shared = list(&profile, "shared");
+    assert!(shared.iter().any(|one| one["bytes"] == 65536), "{profile:#}");
+}
+
+#[test]
+fn what_traces_a_process_already_is_named() {
+    let sandbox = Sandbox::new();
+    let mut slept = Command::new("sleep").arg("600").spawn().expect("it could be run");
+    let pid = slept.id().to_string();
+    let words = ["record", "--with", "ptrace", "--pid", &pid, "--for", "600s", "-q"];
+    let running = sandbox.start(&words);
+    wait_for("a tracer", || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        (!status.contains("TracerPid:\t0")).then_some(())
+    });
+    let ended = sandbox.run(&["record", "--with", "ptrace", "--pid", &pid, "--for", "1s"]);
+    assert_eq!(ended.status.code(), Some(3), "{}", ended.stderr);
+    let tracer = format!("process {} traces it already", running.child.id());
+    assert!(ended.stderr.contains(&tracer), "{}", ended.stderr);
+    signal("INT", running.child.id());
+    running.end();
+    slept.kill().expect("our own child");
+    slept.wait().expect("our own child");
+    sandbox.leaves_nothing();
+}
+
 #[test]
 fn what_cannot_be_recorded_says_why_and_programs_keep_their_exit_codes() {
     let Some(sandbox) = sandbox(&[("server.py", SERVER), ("client.py", CLIENT)]) else { return };

@@ -58,6 +58,11 @@ impl ConnectionEnd {
         }
     }
 
+    /// Whether data is seen to leave and to come. Calls that hide what they move (io_uring, `recvmmsg`) may hide one of them.
+    fn sees_both(&self) -> bool {
+        self.moves.iter().any(|one| one.is_out) && self.moves.iter().any(|one| !one.is_out)
+    }
+
     fn span(&self) -> (u64, u64) {
         (self.moves.first().map_or(0, |one| one.at), self.moves.last().map_or(0, |one| one.at))
     }
@@ -162,7 +167,12 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
     }
     let mut channels: Vec<_> =
         groups.into_iter().map(|(key, connections)| channel(&threads, key, &connections)).collect();
-    channels.sort_by_key(|one| std::cmp::Reverse(one.bytes_asked + one.bytes_answered));
+    // What asks and answers most often comes first, then what sends most messages one way.
+    let messages = |one: &RecordedChannel| {
+        one.sizes.iter().map(|size| size.count).sum::<u64>() + one.other_sizes
+    };
+    let bytes = |one: &RecordedChannel| one.bytes_asked + one.bytes_answered;
+    channels.sort_by_key(|one| std::cmp::Reverse((one.requests, messages(one), bytes(one))));
     channels
 }
 
@@ -208,10 +218,12 @@ pub(super) fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> 
         ends.iter().filter(|(_, end)| !end.moves.is_empty()).map(|(id, _)| *id).collect();
     ids.sort_by_key(|id| (ends[id].span(), *id));
     let pairs = pairs(log);
-    let mut by_number: HashMap<u128, Vec<u64>> = HashMap::new();
-    for (object, _) in &ids {
-        if let Some([own, _]) = pairs.get(object) {
-            by_number.entry(*own).or_default().push(*object);
+    // Those that wait for their peers, by both numbers and in their order of time: kernels use addresses and ports again, so
+    // thousands of connections may have the same.
+    let mut waiting: HashMap<[u128; 2], BTreeSet<(u64, u64)>> = HashMap::new();
+    for id in &ids {
+        if let Some(pair) = pairs.get(&id.0).filter(|_| !has_sides(log, id.0)) {
+            waiting.entry(*pair).or_default().insert((ends[id].span().0, id.0));
         }
     }
     let mut found = Vec::new();
@@ -233,15 +245,18 @@ pub(super) fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> 
             pipes.push((kind, name, Connection { asker: writer, answerer: reader }));
             continue;
         }
-        // A reused pair of addresses has several: the one that was there at the time.
         let [own, number] = pairs.get(&object).copied().unwrap_or_default();
-        let peers = by_number.get(&number).into_iter().flatten();
-        let peer = peers
-            .filter(|peer| number != 0 && **peer != object && ends.contains_key(&(**peer, false)))
-            .filter(|peer| pairs.get(*peer).is_some_and(|pair| pair[1] == own))
-            .min_by_key(|peer| ends[&(**peer, false)].span().0.abs_diff(end.span().0))
-            .copied();
-        let other = peer.and_then(|peer| ends.remove(&(peer, false)));
+        let began = end.span().0;
+        if let Some(same) = waiting.get_mut(&[own, number]) {
+            same.remove(&(began, object));
+        }
+        // A reused pair of addresses has several: the one that was there at the time.
+        let peers = waiting.get_mut(&[number, own]).filter(|_| number != 0);
+        let other = peers.and_then(|peers| {
+            let peer = nearest(peers, began)?;
+            peers.remove(&peer);
+            ends.remove(&(peer.1, false))
+        });
         let asks = asks(log, object, &end, other.as_ref());
         let name = match facts.kind {
             Kind::Internet(..) => {
@@ -255,6 +270,13 @@ pub(super) fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> 
     }
     found.extend(joined(pipes));
     found
+}
+
+/// The one whose time is nearest; of two that are as near the earlier one.
+fn nearest(all: &BTreeSet<(u64, u64)>, at: u64) -> Option<(u64, u64)> {
+    let before = all.range(..(at, 0)).next_back().copied();
+    let after = all.range((at, 0)..).next().copied();
+    before.into_iter().chain(after).min_by_key(|(time, _)| time.abs_diff(at))
 }
 
 /// The number of each socket, and that of its peer. Of a connection that was accepted late and ended soon, one end may have been
@@ -342,8 +364,9 @@ fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedC
     let mut bytes = [0, 0];
     let mut needs = BTreeSet::new();
     for connection in connections {
-        let [asker, answerer] = [&connection.asker, &connection.answerer];
-        let seen = match (asker, answerer) {
+        let [asker, answerer] = [connection.asker.as_ref(), connection.answerer.as_ref()];
+        let whole_asker = seen_whole(asker, answerer);
+        let seen = match (whole_asker, answerer) {
             (Some(end), _) => end.moves.clone(),
             (None, Some(end)) => end.turned(),
             (None, None) => continue,
@@ -354,7 +377,7 @@ fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedC
         let mut whole = turns(&seen, true);
         unanswered += whole.iter().filter(|turn| turn.answers == 0).count() as u64;
         whole.retain(|turn| turn.answers > 0);
-        if asker.is_some() {
+        if whole_asker.is_some() {
             response.extend(whole.iter().map(|turn| turn.ended.saturating_sub(turn.begun)));
             let pairs = whole.iter().zip(whole.iter().skip(1));
             think.extend(pairs.map(|(one, next)| next.begun.saturating_sub(one.ended)));
@@ -410,6 +433,15 @@ fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedC
         answerer_calls: of(|one| &one.answerer),
         needs: needs.into_iter().collect(),
     }
+}
+
+/// The end that asks, unless it is seen only in part and the end that answers is seen whole.
+fn seen_whole<'a>(
+    asker: Option<&'a ConnectionEnd>,
+    answerer: Option<&ConnectionEnd>,
+) -> Option<&'a ConnectionEnd> {
+    let is_better = |other: &ConnectionEnd| other.sees_both();
+    asker.filter(|end| end.sees_both() || !answerer.is_some_and(is_better))
 }
 
 /// Sizes of the writes, or of the reads where only these are known.
@@ -521,109 +553,4 @@ pub(super) fn programs(log: &Log, cpu: &Cpu) -> Vec<RecordedProgram> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::record::calls::Heard;
-
-    /// `read` and `write` of every architecture.
-    const READ: i64 = if cfg!(target_arch = "x86_64") { 0 } else { 63 };
-    const WRITE: i64 = if cfg!(target_arch = "x86_64") { 1 } else { 64 };
-
-    fn socket(id: u64, peer: u64) -> Heard {
-        Heard::Object(Object {
-            id,
-            kind: Kind::Unix(1),
-            pair: [id.into(), peer.into()],
-            name: String::new(),
-            owns_name: false,
-            ports: [0; 2],
-            listens: false,
-        })
-    }
-
-    /// A log of transfers: process, object, when, and how many bytes; more than 0 are written.
-    fn log(objects: impl IntoIterator<Item = Heard>, moves: &[(u32, u64, u64, i64)]) -> Log {
-        let mut log = Log::default();
-        objects.into_iter().for_each(|object| log.hear(object));
-        for process in 1..=2 {
-            log.name(process, format!("p{process}"));
-        }
-        for (process, object, at, bytes) in moves.iter().copied() {
-            log.hear(Heard::Call(Call {
-                number: if bytes > 0 { WRITE } else { READ },
-                process,
-                thread: process,
-                begun: at,
-                ended: at + 1,
-                result: bytes.abs(),
-                object,
-                ..Call::default()
-            }));
-        }
-        log
-    }
-
-    fn one(log: &Log) -> RecordedChannel {
-        let mut all = channels(log);
-        assert_eq!(all.len(), 1, "{all:#?}");
-        all.remove(0)
-    }
-
-    #[test]
-    fn questions_and_answers_in_pieces_are_one_request() {
-        let pair = || [socket(10, 20), socket(20, 10)];
-        let moves = [
-            (1, 10, 100, 6),
-            (1, 10, 110, 4),
-            (2, 20, 120, -10),
-            (2, 20, 150, 3),
-            (1, 10, 160, -2),
-            (1, 10, 170, -1),
-            // The next one, whose answer nobody waits for.
-            (1, 10, 200, 8),
-        ];
-        let channel = one(&log(pair(), &moves));
-        assert_eq!((channel.asks.as_deref(), channel.answers.as_deref()), (Some("p1"), Some("p2")));
-        assert_eq!((channel.requests, channel.unanswered), (1, 1));
-        assert_eq!(channel.sizes, [RecordedSize { question: 10, answer: 3, count: 1 }]);
-        assert_eq!(channel.exchange, Exchange::Pipelined);
-        assert_eq!(channel.response.map(|time| time.p50_ns), Some(71));
-        assert_eq!(channel.service.map(|time| time.p50_ns), Some(29));
-        assert_eq!((channel.bytes_asked, channel.bytes_answered), (18, 3));
-        // Seen from the end that answers alone it is the same.
-        let half = one(&log([socket(20, 10)], &moves[2..4]));
-        assert_eq!((half.asks, half.requests, half.response), (None, 1, None));
-        assert_eq!(half.sizes, [RecordedSize { question: 10, answer: 3, count: 1 }]);
-    }
-
-    #[test]
-    fn requests_in_flight_are_counted_over_connections() {
-        let objects = [socket(10, 20), socket(20, 10), socket(11, 21), socket(21, 11)];
-        let mut moves = Vec::new();
-        for (own, peer, at) in [(10, 20, 100), (11, 21, 150)] {
-            moves.extend([(1, own, at, 5), (2, peer, at + 50, -5)]);
-            moves.extend([(2, peer, at + 60, 5), (1, own, at + 99, -5)]);
-        }
-        let channel = one(&log(objects, &moves));
-        assert_eq!((channel.connections, channel.requests), (2, 2));
-        assert_eq!(channel.most_in_flight, Some(2));
-        let mean = channel.in_flight.expect("there were some");
-        assert!((mean - 200.0 / 150.0).abs() < 1e-9, "{mean}");
-        assert_eq!((channel.exchange, channel.think), (Exchange::Closed, None));
-    }
-
-    #[test]
-    fn an_end_that_was_never_seen_with_its_peer_is_known_by_the_other() {
-        let moves = [(1, 10, 100, 5), (2, 20, 110, -5), (2, 20, 120, 3), (1, 10, 130, -3)];
-        let channel = one(&log([socket(10, 0), socket(20, 10)], &moves));
-        assert_eq!(channel.sizes, [RecordedSize { question: 5, answer: 3, count: 1 }]);
-        assert_eq!((channel.asks.as_deref(), channel.answers.as_deref()), (Some("p1"), Some("p2")));
-    }
-
-    #[test]
-    fn what_a_process_says_to_itself_is_no_channel() {
-        let objects = [socket(10, 20), socket(20, 10)];
-        let moves = [(1, 10, 100, 5), (1, 20, 110, -5)];
-        assert_eq!(channels(&log(objects, &moves)).len(), 0);
-    }
-}
+mod tests;

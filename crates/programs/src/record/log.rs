@@ -27,6 +27,8 @@ pub(super) struct Log {
     pub(super) parents: HashMap<u32, u32>,
     /// Processes that made memory that others may have as well.
     pub(super) sharers: BTreeSet<u32>,
+    /// Processes, and threads, whose shared memory is to be looked at: they have just made some, or have begun since others did.
+    pub(super) unlooked: Vec<u32>,
     /// When each process loaded its last program, ns.
     pub(super) loaded: HashMap<u32, u64>,
     /// Tasks that did not end by themselves.
@@ -56,6 +58,7 @@ impl Log {
                 }
                 if call.shares_memory() {
                     self.sharers.insert(call.process);
+                    self.unlooked.push(call.process);
                 }
                 if call.is_of_queue() {
                     self.queues.insert(call.object);
@@ -79,6 +82,9 @@ impl Log {
             }
             Heard::Fork { parent, child } => {
                 self.parents.insert(child, parent);
+                if !self.sharers.is_empty() {
+                    self.unlooked.push(child);
+                }
                 if let Some(name) = self.names.get(&parent).cloned() {
                     self.names.entry(child).or_insert(name);
                 }

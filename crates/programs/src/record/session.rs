@@ -5,12 +5,13 @@ use super::log::Log;
 use super::{audit, channels};
 use crate::keeper::{self, CLIENT, LISTENS_WITHIN, SERVER, Session, never_listens};
 use crate::profile::{Audit, RecordedBy, RecordedChannel, RecordedProgram, SharedMapping};
-use crate::record::calls::{Kernel, Shared, Traced, listening_ports, program_of};
+use crate::record::calls::{Kernel, Shared, Traced, listening_ports, process_of, program_of};
 use ipcperf_engine::keeper::{GRACE, Keeper};
 use ipcperf_engine::task::TaskError;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::process::{describe_end, exists};
 use ipcperf_sys::process_tree::family;
+use ipcperf_sys::procfs;
 use ipcperf_sys::program::Orphans;
 use ipcperf_sys::signals::Interrupts;
 use std::collections::{BTreeMap, BTreeSet};
@@ -252,6 +253,9 @@ impl Session for RecordSession<'_> {
     fn look(&mut self) -> Result<[Option<ExitStatus>; 2], TaskError> {
         self.source.take(&mut self.log).map_err(failed)?;
         let now = Instant::now();
+        // What has just been mapped may be gone at the next look, and its process as well.
+        let unlooked = std::mem::take(&mut self.log.unlooked);
+        unlooked.into_iter().filter_map(process_of).for_each(|process| self.shared.look(process));
         if self.looked.is_none_or(|looked| now - looked > LOOK) {
             self.log.processes().for_each(|process| self.shared.look(process));
             // What the server does once its client is done is not for it.
@@ -348,13 +352,16 @@ impl CallSource {
                 kernel.add(process).map_err(|error| TaskError::Failed(error.to_string()))
             }
             Self::Traced(traced) => traced.keeper.attach(process).map_err(|error| {
-                let how = match error.kind() {
-                    io::ErrorKind::PermissionDenied => {
-                        "; sysctl kernel.yama.ptrace_scope=0, CAP_SYS_PTRACE, or record it from its start"
+                let how = match (error.kind(), procfs::tracer_of(process)) {
+                    (_, Some(tracer)) => format!(": process {tracer} traces it already"),
+                    (io::ErrorKind::PermissionDenied, None) => {
+                        format!(
+                            " ({error}); sysctl kernel.yama.ptrace_scope=0, CAP_SYS_PTRACE, or record it from its start"
+                        )
                     }
-                    _ => "",
+                    _ => format!(" ({error})"),
                 };
-                TaskError::Failed(format!("process {process} cannot be traced ({error}){how}"))
+                TaskError::Failed(format!("process {process} cannot be traced{how}"))
             }),
         }
     }

@@ -178,7 +178,8 @@ impl Follow {
     /// # Errors
     /// `PermissionDenied` where it may not be traced, or is already.
     pub fn attach(&mut self, process: u32) -> io::Result<()> {
-        let mut is_first = true;
+        // Why no thread is traced. One that has ended, as the first may have, is refused like one of another user.
+        let mut refused = None;
         // Threads may make others meanwhile, until all are traced.
         loop {
             let mut is_new = false;
@@ -191,18 +192,20 @@ impl Follow {
                     continue;
                 }
                 match request(libc::PTRACE_SEIZE as usize, task, 0, TOLD) {
-                    Ok(_) => {}
-                    Err(error) if is_first => return Err(error),
+                    Ok(_) => refused = Some(Ok(())),
                     // It has ended, or was made by one that is traced, and so it is as well.
-                    Err(_) => continue,
+                    Err(error) => {
+                        refused.get_or_insert(Err(error));
+                        continue;
+                    }
                 }
-                (is_first, is_new) = (false, true);
+                is_new = true;
                 self.tasks.insert(task, NOBODY);
                 self.seized.insert(task);
                 let _ = request(libc::PTRACE_INTERRUPT as usize, task, 0, 0);
             }
             if !is_new {
-                return Ok(());
+                return refused.unwrap_or(Ok(()));
             }
         }
     }

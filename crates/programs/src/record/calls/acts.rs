@@ -50,8 +50,9 @@ pub(crate) fn does(number: i64) -> Option<Does> {
     }
     Some(match number {
         libc::SYS_read | libc::SYS_readv | libc::SYS_recvfrom | libc::SYS_recvmsg => Does::Reads,
-        libc::SYS_mq_timedreceive => Does::Reads,
+        libc::SYS_mq_timedreceive | libc::SYS_preadv2 => Does::Reads,
         libc::SYS_write | libc::SYS_writev | libc::SYS_sendto | libc::SYS_sendmsg => Does::Writes,
+        libc::SYS_pwritev2 => Does::Writes,
         libc::SYS_sendfile => Does::Passes,
         libc::SYS_splice | libc::SYS_tee | libc::SYS_vmsplice => Does::Passes,
         libc::SYS_sendmmsg | libc::SYS_recvmmsg => Does::Batches,

@@ -226,19 +226,28 @@ fn pair_of(addresses: u64, [near, far]: [u16; 2]) -> [u128; 2] {
     [half(near, far), half(far, near)]
 }
 
-/// The last part of a path; an abstract name with its sign.
+/// The last part of a path; that of an abstract name with its sign.
 fn unix_name(bytes: &[u8], length: usize) -> String {
     // The family comes before the name, in two bytes.
     let name = bytes.get(2..length.min(bytes.len())).unwrap_or_default();
     match name.split_first() {
         None => String::new(),
-        Some((0, rest)) => format!("@{}", String::from_utf8_lossy(rest)),
+        Some((0, rest)) => abstract_name(rest),
         Some(_) => {
             let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-            let path = String::from_utf8_lossy(&name[..end]);
-            path.rsplit('/').next().unwrap_or_default().to_owned()
+            last_part(&String::from_utf8_lossy(&name[..end])).to_owned()
         }
     }
+}
+
+/// What stands behind the last slash: a profile does not say in which folder something was.
+pub(super) fn last_part(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
+}
+
+/// An abstract name with its sign. Programs put paths into such names, too.
+pub(super) fn abstract_name(name: &[u8]) -> String {
+    format!("@{}", last_part(&String::from_utf8_lossy(name)))
 }
 
 #[cfg(test)]
@@ -253,6 +262,7 @@ mod tests {
         };
         assert_eq!(of("/run/user/1000/s.sock\0"), "s.sock");
         assert_eq!(of("\0abstract"), "@abstract");
+        assert_eq!(of("\0/home/me/secret/s"), "@s");
         assert_eq!(of(""), "");
     }
 }

@@ -17,7 +17,7 @@ pub(crate) use acts::{Act, Does, does};
 pub(crate) use kernel::Kernel;
 pub(crate) use purpose::WAITING;
 pub(crate) use shared::{Shared, listening_ports, program_of};
-pub(crate) use traced::Traced;
+pub(crate) use traced::{Traced, process_of};
 pub(crate) use waits::Clock;
 
 /// A call that has returned.

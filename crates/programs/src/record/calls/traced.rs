@@ -1,6 +1,7 @@
 //! The same by `ptrace(2)`, which needs no rights: every call stops its thread twice, and what its descriptor stands for
 //! is looked up while it is stopped.
 
+use super::event::{abstract_name, last_part};
 use super::memory::read;
 use super::{Call, Does, Heard, Kind, Object, datagrams, does};
 use ipcperf_engine::keeper::Keeper;
@@ -218,7 +219,7 @@ impl Look {
 }
 
 /// The process whose thread this is.
-fn process_of(thread: u32) -> Option<u32> {
+pub(crate) fn process_of(thread: u32) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
@@ -293,10 +294,9 @@ fn socket(process: u32, fd: i32, inode: u64, object: &mut Object) -> io::Result<
             let name = |address: Option<rustix::net::SocketAddrAny>| {
                 let address = rustix::net::SocketAddrUnix::try_from(address?).ok()?;
                 let path = address.path().map(|path| path.to_string_lossy().into_owned());
-                let path = path.map(|path| path.rsplit('/').next().unwrap_or_default().to_owned());
-                path.or_else(|| {
-                    let name = String::from_utf8_lossy(address.abstract_name()?);
-                    (!name.is_empty()).then(|| format!("@{name}"))
+                path.map(|path| last_part(&path).to_owned()).or_else(|| {
+                    let name = address.abstract_name()?;
+                    (!name.is_empty()).then(|| abstract_name(name))
                 })
             };
             let own = name(Some(own));
