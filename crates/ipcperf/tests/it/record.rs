@@ -354,6 +354,61 @@ fn calls_that_name_a_place_are_calls_like_others() {
     }
 }
 
+/// Asks a child 20 times: by datagrams to an address, or to the one that it is connected to, or over IPv6.
+const ADDRESSED: &str = "
+import os, socket, sys
+unix, connects, six = ('unix' in sys.argv), ('connected' in sys.argv), ('six' in sys.argv)
+family = socket.AF_UNIX if unix else socket.AF_INET6 if six else socket.AF_INET
+a = socket.socket(family, socket.SOCK_STREAM if six else socket.SOCK_DGRAM)
+a.bind('secret-folder/a' if unix else ('::1', 0) if six else ('127.0.0.1', 0))
+at = a.getsockname()
+if six: a.listen()
+if os.fork() == 0:
+    if six: a = a.accept()[0]
+    for _ in range(20):
+        data, peer = a.recvfrom(100)
+        a.sendall(b'short') if six else a.sendto(b'short', peer)
+    os._exit(0)
+a.close()
+c = socket.socket(family, socket.SOCK_STREAM if six else socket.SOCK_DGRAM)
+if unix: c.bind('secret-folder/c')
+if connects or six: c.connect(at)
+for _ in range(20):
+    c.send(b'secret-payload-17') if connects or six else c.sendto(b'secret-payload-17', at)
+    c.recv(5)
+os.wait()
+";
+
+#[test]
+fn ends_that_know_each_other_by_their_addresses_are_one_connection() {
+    for (kind, words, ways) in [
+        ("udp", &[][..], vec!["ptrace"]),
+        ("udp", &["connected"], vec!["ptrace"]),
+        ("unix-dgram", &["unix"], vec!["ptrace"]),
+        ("unix-dgram", &["unix", "connected"], vec!["ptrace"]),
+        ("tcp6", &["six"], ways()),
+    ] {
+        let Some(sandbox) = sandbox(&[("addressed.py", ADDRESSED)]) else { return };
+        for way in ways {
+            let record = ["record", "--with", way, "-o", "p.json", "--", "python3", "addressed.py"];
+            let _ = fs::remove_file(sandbox.home().join("secret-folder/a"));
+            let _ = fs::remove_file(sandbox.home().join("secret-folder/c"));
+            let ended = sandbox.run(&[&record, words].concat());
+            let (profile, channels) = recorded(&sandbox, kind);
+            let [channel] = &channels[..] else {
+                panic!("{way} {words:?}: {} {profile:#}", ended.stderr)
+            };
+            let known = (&channel["sizes"], &channel["unanswered"]);
+            let wanted = json!([{ "question": 17, "answer": 5, "count": 20 }]);
+            assert_eq!(known, (&wanted, &0.into()), "{way} {words:?}");
+            assert!(channel["asks"].is_string() && channel["answers"].is_string(), "{channel:#}");
+            if kind == "unix-dgram" {
+                assert_eq!(text(channel, "name"), "a");
+            }
+        }
+    }
+}
+
 /// Shares memory with a child, and is over before anything looks at its mappings again.
 const BRIEF: &str = "
 import mmap, os

@@ -263,7 +263,11 @@ pub(super) fn connections(log: &Log) -> Vec<(&'static str, String, Connection)> 
                 let at = if asks { facts.ports[1] } else { facts.ports[0] };
                 at.to_string()
             }
-            _ => facts.name.clone(),
+            _ => {
+                let answers = if asks { other.as_ref() } else { Some(&end) };
+                let theirs = object_of(log, answers).filter(|one| !one.name.is_empty());
+                theirs.unwrap_or(facts).name.clone()
+            }
         };
         let (asker, answerer) = if asks { (Some(end), other) } else { (other, Some(end)) };
         found.push((kind, name, Connection { asker, answerer }));
@@ -294,16 +298,23 @@ fn pairs(log: &Log) -> HashMap<u64, [u128; 2]> {
     all().map(|one| (one.id, pair(one))).collect()
 }
 
+/// What is known of the object of an end.
+fn object_of<'a>(log: &'a Log, end: Option<&ConnectionEnd>) -> Option<&'a Object> {
+    log.objects.get(&end?.moves.first()?.object)
+}
+
 /// Whether this end is the one that asks.
 fn asks(log: &Log, object: u64, end: &ConnectionEnd, other: Option<&ConnectionEnd>) -> bool {
     let Some(facts) = log.objects.get(&object) else { return true };
     if end.connects || other.is_some_and(|other| other.connects) {
         return end.connects;
     }
+    let both_are_bound =
+        facts.owns_name && object_of(log, other).is_some_and(|other| other.owns_name);
     match facts.kind {
         Kind::Internet(..) if log.listening.contains(&facts.ports[0]) => false,
         Kind::Internet(..) if log.listening.contains(&facts.ports[1]) => true,
-        Kind::Unix(_) if !facts.name.is_empty() => !facts.owns_name,
+        Kind::Unix(_) if !facts.name.is_empty() && !both_are_bound => !facts.owns_name,
         _ => {
             let writes =
                 |end: &ConnectionEnd| end.moves.iter().find(|one| one.is_out).map(|one| one.at);

@@ -172,6 +172,9 @@ fn text(bytes: &[u8]) -> String {
 /// `TCP_LISTEN` (`net/tcp_states.h`), which UNIX sockets have as well.
 const LISTENS: u8 = 10;
 
+/// `LOOPBACK4_IPV6` (`net/ipv6.h`): 127.0.0.6 in the order of the network.
+const LOOPBACK4_IPV6: u32 = 0x7f00_0006_u32.to_be();
+
 fn object(event: &ObjectEvent) -> Object {
     let mut found = Object {
         id: event.id,
@@ -200,7 +203,10 @@ fn object(event: &ObjectEvent) -> Object {
                     // The peer's comes first, in the order of the network.
                     let far = u16::from_be(event.ports as u16);
                     found.ports = [(event.ports >> 16) as u16, far];
-                    found.pair = pair_of(event.addresses, found.ports);
+                    // What a socket of version 6 has for its own address is one of version 4 that was mapped, or this.
+                    let is_mapped = (event.addresses >> 32) as u32 != LOOPBACK4_IPV6;
+                    let addresses = if is_mapped { event.addresses } else { 0 };
+                    found.pair = pair_of(addresses, found.ports);
                 }
                 // The kernel is at the other end.
                 libc::AF_NETLINK => {}
@@ -226,28 +232,23 @@ fn pair_of(addresses: u64, [near, far]: [u16; 2]) -> [u128; 2] {
     [half(near, far), half(far, near)]
 }
 
-/// The last part of a path; that of an abstract name with its sign.
+/// The name in an address of so many bytes.
 fn unix_name(bytes: &[u8], length: usize) -> String {
     // The family comes before the name, in two bytes.
-    let name = bytes.get(2..length.min(bytes.len())).unwrap_or_default();
-    match name.split_first() {
-        None => String::new(),
-        Some((0, rest)) => abstract_name(rest),
-        Some(_) => {
-            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
-            last_part(&String::from_utf8_lossy(&name[..end])).to_owned()
-        }
-    }
+    shown_name(bytes.get(2..length.min(bytes.len())).unwrap_or_default())
 }
 
-/// What stands behind the last slash: a profile does not say in which folder something was.
-pub(super) fn last_part(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
-}
-
-/// An abstract name with its sign. Programs put paths into such names, too.
-pub(super) fn abstract_name(name: &[u8]) -> String {
-    format!("@{}", last_part(&String::from_utf8_lossy(name)))
+/// The last part of a path; that of an abstract name, which begins with 0, with its sign. Programs put paths into such names, too,
+/// and a profile does not say in which folder something was.
+pub(super) fn shown_name(name: &[u8]) -> String {
+    let (sign, name) = match name.split_first() {
+        None => return String::new(),
+        Some((0, [])) => return String::new(),
+        Some((0, rest)) => ("@", rest),
+        Some(_) => ("", name.split(|byte| *byte == 0).next().unwrap_or_default()),
+    };
+    let name = String::from_utf8_lossy(name);
+    format!("{sign}{}", name.rsplit('/').next().unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The same by `ptrace(2)`, which needs no rights: every call stops its thread twice, and what its descriptor stands for
 //! is looked up while it is stopped.
 
-use super::event::{abstract_name, last_part};
+use super::datagrams::Address;
+use super::event::shown_name;
 use super::memory::read;
 use super::{Call, Does, Heard, Kind, Object, datagrams, does};
 use ipcperf_engine::keeper::Keeper;
@@ -65,14 +66,25 @@ struct Look {
     named: HashSet<u32>,
     /// Objects of which all is known.
     known: HashSet<u64>,
-    /// Sockets of IP for datagrams: own port, and that of the peer or 0.
-    datagrams: HashMap<u64, [u16; 2]>,
-    /// Who sent last to each port.
-    senders: HashMap<u16, u16>,
+    /// Sockets for datagrams that have an address.
+    datagrams: HashMap<u64, DatagramSocket>,
+    /// Who sent last to each address.
+    senders: HashMap<Address, Address>,
     /// The CPUs of threads are wanted.
     closely: bool,
     /// Those that each thread had when it last moved data.
     cpus: HashMap<u32, Vec<usize>>,
+}
+
+/// A socket for datagrams.
+#[derive(Clone, Debug)]
+struct DatagramSocket {
+    object: Object,
+    own: Address,
+    /// The one that it is connected to, or 0.
+    peer: Address,
+    /// The one that it has sent to last, or 0.
+    last: Address,
 }
 
 impl Look {
@@ -88,8 +100,8 @@ impl Look {
             true => self.object(process, a as u32 as i32, does).unwrap_or(0),
             false => 0,
         };
-        if let Some(end) = self.datagrams.get(&object).copied().filter(|_| call.result >= 0) {
-            object = self.of_peer(object, end, does, datagrams::peer_port(process, call));
+        if call.result >= 0 && self.datagrams.contains_key(&object) {
+            object = self.of_peer(object, does, datagrams::peer_address(process, call));
         }
         if let Some((semaphore, change)) = semaphore(process, call) {
             (object, d) = (semaphore.id, change.cast_unsigned());
@@ -132,41 +144,34 @@ impl Look {
     }
 
     /// One end of an unconnected socket for datagrams, which has one for each peer.
-    fn of_peer(
-        &mut self,
-        socket: u64,
-        [own, peer]: [u16; 2],
-        does: Does,
-        named: Option<u16>,
-    ) -> u64 {
-        let is_out = does == Does::Writes;
-        // What is read without the address of its sender comes from the last one.
-        let other = match (peer, named) {
-            (0, None) if !is_out => self.senders.get(&own).copied().unwrap_or(0),
+    fn of_peer(&mut self, id: u64, does: Does, named: Option<Address>) -> u64 {
+        let Some(socket) = self.datagrams.get_mut(&id) else { return id };
+        let own = socket.own;
+        let other = match (socket.peer, named) {
+            // What is read without the address of its sender comes from the last one. That may not have been heard yet.
+            (0, None) if does == Does::Reads => {
+                self.senders.get(&own).copied().unwrap_or(socket.last)
+            }
             (0, named) => named.unwrap_or(0),
             (peer, _) => peer,
         };
-        if is_out && other != 0 {
+        if does == Does::Writes && other != 0 {
+            socket.last = other;
             self.senders.insert(other, own);
         }
-        if peer != 0 || other == 0 {
-            return socket;
+        if socket.peer != 0 || other == 0 {
+            return id;
         }
         let mut hasher = DefaultHasher::new();
-        (socket, other).hash(&mut hasher);
-        let id = hasher.finish() | 1;
-        if self.known.insert(id) {
-            self.tell(Heard::Object(Object {
-                id,
-                kind: Kind::Internet(libc::SOCK_DGRAM, 4),
-                pair: datagrams::pair(own, other),
-                name: String::new(),
-                owns_name: false,
-                ports: [own, other],
-                listens: false,
-            }));
+        (id, other).hash(&mut hasher);
+        let end = hasher.finish() | 1;
+        if self.known.insert(end) {
+            let port = |address| u16::try_from(address).unwrap_or(0);
+            let (pair, ports) = (datagrams::pair(own, other), [own, other].map(port));
+            let object = Object { id: end, pair, ports, ..socket.object.clone() };
+            self.tell(Heard::Object(object));
         }
-        id
+        end
     }
 
     /// The object of a descriptor; it is told of until all is known.
@@ -202,13 +207,16 @@ impl Look {
                 object.name.clear();
                 // Sockets of datagrams have no peer yet, or never.
                 let is_data = matches!(does, Does::Reads | Does::Writes | Does::Batches);
-                is_settled = socket(process, fd, facts.ino(), &mut object).unwrap_or(true);
+                let found = socket(process, fd, facts.ino(), &mut object).ok();
+                is_settled = found.is_none_or(|(is_settled, _)| is_settled);
                 is_settled |= is_data && object.has_datagrams();
+                if let Some((_, [own, peer])) = found.filter(|_| object.has_datagrams()) {
+                    let last = self.datagrams.get(&id).map_or(0, |before| before.last);
+                    let object = object.clone();
+                    self.datagrams.insert(id, DatagramSocket { object, own, peer, last });
+                }
             }
             _ => {}
-        }
-        if let Kind::Internet(libc::SOCK_DGRAM, _) = object.kind {
-            self.datagrams.insert(id, object.ports);
         }
         if is_settled {
             self.known.insert(id);
@@ -277,8 +285,13 @@ fn semaphore(process: u32, call: &Returned) -> Option<(Object, i64)> {
     Some((object, change.into()))
 }
 
-/// Fills in what a socket is; whether that is all there will be.
-fn socket(process: u32, fd: i32, inode: u64, object: &mut Object) -> io::Result<bool> {
+/// Fills in what a socket is; whether that is all there will be, and its own and its peer's address.
+fn socket(
+    process: u32,
+    fd: i32,
+    inode: u64,
+    object: &mut Object,
+) -> io::Result<(bool, [Address; 2])> {
     let pid = Pid::from_raw(process.cast_signed()).ok_or(io::ErrorKind::InvalidInput)?;
     let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
     let socket: OwnedFd = pidfd_getfd(pidfd, fd, PidfdGetfdFlags::empty())?;
@@ -291,18 +304,20 @@ fn socket(process: u32, fd: i32, inode: u64, object: &mut Object) -> io::Result<
             object.kind = Kind::Unix(sort);
             let other = peer_inode(inode as u32)?.unwrap_or(0);
             object.pair = [inode.into(), other.into()];
-            let name = |address: Option<rustix::net::SocketAddrAny>| {
-                let address = rustix::net::SocketAddrUnix::try_from(address?).ok()?;
-                let path = address.path().map(|path| path.to_string_lossy().into_owned());
-                path.map(|path| last_part(&path).to_owned()).or_else(|| {
-                    let name = address.abstract_name()?;
-                    (!name.is_empty()).then(|| abstract_name(name))
-                })
+            let name = |address: rustix::net::SocketAddrAny| {
+                let address = rustix::net::SocketAddrUnix::try_from(address).ok()?;
+                let path = address.path().map(|path| path.to_bytes().to_vec());
+                path.or_else(|| Some([b"\0", address.abstract_name()?].concat()))
             };
-            let own = name(Some(own));
-            object.owns_name = own.is_some();
-            object.name = own.or_else(|| name(peer)).unwrap_or_default();
-            Ok(other != 0)
+            let names = [name(own), peer.and_then(name)].map(Option::unwrap_or_default);
+            let [own, peer] = &names;
+            object.owns_name = !own.is_empty();
+            object.name = shown_name(if own.is_empty() { peer } else { own });
+            let addresses = names.each_ref().map(|name| datagrams::of_name(name));
+            if object.has_datagrams() && !addresses.contains(&0) {
+                object.pair = datagrams::pair(addresses[0], addresses[1]);
+            }
+            Ok((other != 0, addresses))
         }
         family @ (AddressFamily::INET | AddressFamily::INET6) => {
             object.kind = Kind::Internet(sort, if family == AddressFamily::INET { 4 } else { 6 });
@@ -318,18 +333,19 @@ fn socket(process: u32, fd: i32, inode: u64, object: &mut Object) -> io::Result<
                 halves.hash(&mut hasher);
                 u128::from(hasher.finish())
             };
+            let addresses = object.ports.map(datagrams::of_port);
             if other.is_some() && sort == libc::SOCK_DGRAM {
-                object.pair = datagrams::pair(object.ports[0], object.ports[1]);
+                object.pair = datagrams::pair(addresses[0], addresses[1]);
             } else if other.is_some() {
                 object.pair = [half([&own, &other]), half([&other, &own])];
             }
-            Ok(other.is_some())
+            Ok((other.is_some(), addresses))
         }
         // The kernel is at the other end.
-        AddressFamily::NETLINK => Ok(true),
+        AddressFamily::NETLINK => Ok((true, [0; 2])),
         _ => {
             object.kind = Kind::Socket(sort);
-            Ok(true)
+            Ok((true, [0; 2]))
         }
     }
 }
