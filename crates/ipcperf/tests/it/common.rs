@@ -46,6 +46,16 @@ pub(crate) fn at_once<T: Send>(all: impl IntoIterator<Item = T>, job: impl Fn(T)
     });
 }
 
+/// Whether every combination is tried, as `.ci/long` does. Other runs try what shows each fault once.
+pub(crate) fn tries_all() -> bool {
+    std::env::var_os("IPCPERF_LONG_CASES").is_some_and(|on| on == "1")
+}
+
+/// Where Go keeps what it has compiled. Its standard library takes 8 s of CPU time, once for all tests.
+pub(crate) fn go_cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("go")
+}
+
 /// Whether a tool can be had; where not, the test is skipped.
 pub(crate) fn can_run(tool: &str, trial: &[&str]) -> bool {
     let why = match Command::new(tool).args(trial).output() {
@@ -151,13 +161,11 @@ impl Sandbox {
 
     /// Builds a program in the working folder by such a command of a compiler that is there.
     pub(crate) fn builds(&self, compiler: &str, words: &[&str]) {
-        let cache = self.temporary().join("go");
         let mut command = Command::new(compiler);
         command.args(words).current_dir(self.home());
-        command.env("GO111MODULE", "off").env("GOCACHE", &cache);
+        command.env("GO111MODULE", "off").env("GOCACHE", go_cache());
         let built = command.output().expect("it was tried before");
         assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        let _ = fs::remove_dir_all(cache);
     }
 
     /// With a server and a client in C, whose traffic is known to the byte; `None` without a compiler.

@@ -152,8 +152,13 @@ fn another_build_measures_b_in_processes_of_its_own() {
     let sandbox = Sandbox::new();
     let other = sandbox.home().join("other");
     fs::copy(env!("CARGO_BIN_EXE_ipcperf"), &other).expect("a copy");
-    let words = ["--live-binary", "./other", "-q", "-o", "-"];
-    let ended = sandbox.run(&live(&["pipe 64 same-cpu size=64K"], &words));
+    // Slices of 50 ms need a pilot of 8 rounds, shorter ones of 20, and a round starts three programs.
+    let live = |cell, binary| {
+        let words =
+            ["compare", "--live", cell, "--rounds", "8", "--slice", "50ms", "-q", "-o", "-"];
+        sandbox.run(&[&words[..], &["--live-binary", binary]].concat())
+    };
+    let ended = live("pipe 64 same-cpu size=64K", "./other");
     // Where other work interrupts nearly all slices, each is rejected by what was counted during it.
     let busy = "ipcperf: the pilot found nothing to compare: too few rounds: ";
     let (code, words) = said(&ended);
@@ -164,7 +169,7 @@ fn another_build_measures_b_in_processes_of_its_own() {
         assert_eq!((&found["factors"], &found["confounded_by"]), (&json!({}), &json!([])));
         assert_eq!(found["comparisons"][0]["b"], "pipe ping-pong 64B same-cpu pipe.size=64K");
     }
-    let ended = sandbox.run(&live(&["pipe 64 same-cpu"], &["--live-binary", "/bin/true"]));
+    let ended = live("pipe 64 same-cpu", "/bin/true");
     let expected =
         "ipcperf: --live-binary: '/bin/true' wrote no result: is it a build of ipcperf?\n";
     assert_eq!(said(&ended), (Some(2), expected));
