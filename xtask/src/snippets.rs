@@ -2,11 +2,13 @@
 //! runners do; lines behind a prompt by a shell; blocks of `python` by Python. They run in one folder, in the order of the
 //! documents, beside the files that they name.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 
@@ -35,9 +37,9 @@ while [ $# -gt 0 ]; do
 done
 case " ${line[*]} " in
     *" --from "* | " repeat "* | *" --across "* | *" --export "* | *" explain W-"*) ;;
-    "  " | " survey "* | " choose "* | " explain "* | " replicate "*) [ "${#line[@]}" -gt 0 ] || line=(survey); line+=(--budget 5s) ;;
-    *" exec "*) line+=(--rounds 2) ;;
-    *" crossover "*) line+=(--rounds 10 --slice 2ms --warmup 1ms) ;;
+    "  " | " survey "* | " choose "* | " explain "* | " replicate "*) [ "${#line[@]}" -gt 0 ] || line=(survey); line+=(--budget 2s) ;;
+    " exec "*) line+=(--rounds 2) ;;
+    " crossover "*) line+=(--rounds 10 --slice 2ms --warmup 1ms) ;;
     " run "*) line+=(--rounds 6 --slice 4ms --warmup 1ms) ;;
     " compare "*.json*) ;;
     " compare "*) line+=(--rounds 8 --slice 4ms) ;;
@@ -125,18 +127,38 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
     let (code, said) = start("sh", BEFORE)?;
     ensure!(code == 0, "the files that the documents name: exit {code}: {said}");
     let mut failed = 0;
-    let all = snippets()?;
+    let mut all = snippets()?;
     ensure!(all.len() > 70, "only {} snippets were found", all.len());
+    if !options.whole {
+        let mut known = BTreeSet::new();
+        all.retain(|one| known.insert(without_remark(&one.text)));
+    }
+    let mut times: Vec<(Duration, &Snippet)> = Vec::new();
     for one in &all {
+        let begin = Instant::now();
         let (code, said) = start(one.language, &one.text)?;
+        times.push((begin.elapsed(), one));
         if expected(&one.text, code, &said) {
             continue;
         }
         failed += 1;
         println!("{}: exit {code}\n{}\n{}", one.place, one.text.trim_end(), said.trim_end());
     }
+    times.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
+    for (time, one) in times.iter().take(5) {
+        println!("{:>6.1} s  {}  {}", time.as_secs_f64(), one.place, without_remark(&one.text));
+    }
     println!("{} snippets of the documents, {failed} of them failed", all.len());
     Ok(failed == 0)
+}
+
+/// The text of a snippet without the remark that ends its only line: several documents show the same command.
+fn without_remark(text: &str) -> String {
+    let typed = match text.trim_end().contains('\n') {
+        true => text,
+        false => text.split("  #").next().unwrap_or(text),
+    };
+    typed.trim_end().to_owned()
 }
 
 /// Whether a snippet may end so: a gate may fail or not be able to tell, the self-test may not pass on a machine that is
@@ -208,7 +230,13 @@ fn of_document(path: &Path) -> Result<Vec<Snippet>> {
 
 #[cfg(test)]
 mod tests {
-    use super::expected;
+    use super::{expected, without_remark};
+
+    #[test]
+    fn a_command_is_the_same_whatever_is_remarked() {
+        assert_eq!(without_remark("ipcperf  # in a minute\n"), without_remark("ipcperf\n"));
+        assert_ne!(without_remark("a  # 1\nb\n"), without_remark("a\n"));
+    }
 
     #[test]
     fn a_machine_may_reject_every_slice_but_a_missing_mechanism_is_a_failure() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 /// Messages before the first that counts.
 const WARM_UP: u64 = 100;
 /// Messages that count. Each call of theirs is stopped at twice, so that more of them would take long.
-const MESSAGES: Amount = Amount { short: 100, long: 250 };
+const MESSAGES: Amount = Amount { short: 50, long: 250 };
 
 /// C21: one message at a time, each end needs exactly the system calls it declares. Where their number depends on
 /// timing, it makes none that neither moves data nor waits for it.

@@ -10,7 +10,7 @@ const BESIDE: usize = 4;
 /// their sender.
 const WAITING: u64 = 4;
 /// Round trips of each.
-const TRIPS: u64 = 100;
+const TRIPS: Amount = Amount { short: 20, long: 100 };
 
 /// C16: messages wait in all links at once, and the receivers come in the opposite order.
 pub(crate) fn isolation(scene: &Scene<'_>) -> Result<(), Trouble> {
@@ -32,7 +32,7 @@ pub(crate) fn isolation(scene: &Scene<'_>) -> Result<(), Trouble> {
             .only(Seat::Follow, Step::Hold)
             .only(Seat::Follow, Step::Receive(batch(waiting)))
             .both(Step::Hold)
-            .exchange(batch(TRIPS));
+            .exchange(batch(scene.amount(TRIPS)));
         let mut pair = scene.opened(&options, size, script)?;
         pair.wait("the receiver to attach", |ends| ends[Seat::Follow.index()].is_holding)?;
         pair.settle(Seat::Lead)?;

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 /// Between two signals to each end.
 const PERIOD: Duration = Duration::from_millis(1);
 /// Round trips under signals, the first time: few, because a terminal on an emulated machine beside other work makes 150 a
-/// second.
-const TRIPS: u64 = 2000;
+/// second, and so do ends that share two CPUs with two busy threads of the kernel.
+const TRIPS: Amount = Amount { short: 250, long: 2000 };
 /// Messages large enough that a signal meets some of them half moved.
 const LARGE: (usize, u64) = (64 << 10, 100);
 /// Signals that must have been heard.
@@ -19,7 +19,7 @@ const HEARD: u64 = 50;
 
 /// C11: signals that interrupt system calls are nobody's concern.
 pub(crate) fn interrupted_calls(scene: &Scene<'_>) -> Result<(), Trouble> {
-    let mut trips = TRIPS;
+    let mut trips = scene.amount(TRIPS);
     while interrupted(scene, trips)? < HEARD {
         trips *= 8;
     }

@@ -60,7 +60,7 @@ fn check(study: &Value) {
 }
 
 /// Runs a study at the smallest scale: every published cell is a number or explained. Gives its claims. It is about the
-/// document: six rounds are just enough for intervals, which one study shows; the others have two.
+/// document: six rounds are just enough for intervals, which one study shows; the others have one.
 fn replicate(sandbox: &Sandbox, name: &str, rounds: u64) -> Vec<Value> {
     let (file, count) = (format!("{name}.json"), rounds.to_string());
     let words =
@@ -107,23 +107,23 @@ fn replicate(sandbox: &Sandbox, name: &str, rounds: u64) -> Vec<Value> {
 
 #[test]
 fn inferno_runs_and_every_cell_is_a_number_or_explained() {
-    assert!(replicate(&Sandbox::new(), "inferno", 2).len() >= 13);
+    assert!(replicate(&Sandbox::new(), "inferno", 1).len() >= 13);
 }
 
 #[test]
 fn qiita_runs_and_every_cell_is_a_number_or_explained() {
-    assert!(replicate(&Sandbox::new(), "qiita", 2).len() >= 9);
+    assert!(replicate(&Sandbox::new(), "qiita", 1).len() >= 9);
 }
 
 #[test]
 fn wisconsin_runs_and_every_cell_is_a_number_or_explained() {
-    assert!(replicate(&Sandbox::new(), "wisconsin", 2).len() >= 13);
+    assert!(replicate(&Sandbox::new(), "wisconsin", 1).len() >= 13);
 }
 
 #[test]
 fn baeldung_runs_and_every_cell_is_a_number_or_explained() {
     let sandbox = Sandbox::new();
-    assert!(replicate(&sandbox, "baeldung", 2).len() >= 17);
+    assert!(replicate(&sandbox, "baeldung", 1).len() >= 17);
     let csv = sandbox.read("csv/anonpipe.csv").expect("written");
     let first = if has_socat() { "N,BS,BITS/S\n1," } else { "N,BS,BITS/S\n" };
     assert!(csv.starts_with(first), "{csv}");
