@@ -8,7 +8,7 @@ mod checks;
 
 pub use checks::*;
 
-use crate::result::{Check, Finding, Rating};
+use crate::result::{Check, Finding, Rating, Rejection};
 use crate::units::{counted, format_nanos, percent};
 use Limit::{Above, Fewer, Longer, More, Share, Without};
 use std::fmt;
@@ -139,14 +139,14 @@ impl Row {
 
     /// Why a slice does not count: `E-MIGRATE: pinned to CPU 1`.
     #[must_use]
-    pub fn rejection(&self, why: impl fmt::Display) -> String {
-        format!("{}: {why}", self.code)
+    pub fn rejection(&self, why: impl fmt::Display) -> Rejection {
+        Rejection { code: self.code.into(), reason: why.to_string() }
     }
 
-    /// What a rejection by this row says behind its code; `None` of one by another row.
+    /// What was found where a slice was rejected by this row; `None` of another one.
     #[must_use]
-    pub fn reason<'a>(&self, rejection: &'a str) -> Option<&'a str> {
-        rejection.strip_prefix(self.code)?.strip_prefix(": ")
+    pub fn reason<'a>(&self, rejection: &'a Rejection) -> Option<&'a str> {
+        (rejection.code == self.code).then_some(rejection.reason.as_str())
     }
 
     /// Whether a finding has the code of this row.

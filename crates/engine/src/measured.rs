@@ -10,7 +10,7 @@ use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::findings;
-use ipcperf_core::result::{Question, Stage, Status};
+use ipcperf_core::result::{Question, Rejection, Stage, Status};
 use ipcperf_core::{Idle, Placement, Seat};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
@@ -263,13 +263,13 @@ pub(crate) struct Around {
 }
 
 /// Whether an end was stopped by a tracer at its system calls, which may make it fifty times slower (`strace -f`).
-fn traced(raw: &RawSlice) -> Option<String> {
+fn traced(raw: &RawSlice) -> Option<Rejection> {
     let tracer = raw.sides.iter().find_map(|side| side.tracer)?;
     Some(findings::TRACED.rejection(format_args!("process {tracer} traced it")))
 }
 
 /// Whether an end was not where it was put.
-fn misplaced(raw: &RawSlice, cpus: &[usize], placement: Placement) -> Option<String> {
+fn misplaced(raw: &RawSlice, cpus: &[usize], placement: Placement) -> Option<Rejection> {
     for (side, end) in raw.sides.iter().zip(Seat::BOTH) {
         let cpu = cpus.get(end.index()).copied().or_else(|| placement.alone(end));
         let Some(cpu) = cpu else { continue };
@@ -298,7 +298,7 @@ pub struct SliceRun {
     /// What was measured.
     pub raw: RawSlice,
     /// Why it does not count.
-    pub rejected: Option<String>,
+    pub rejected: Option<Rejection>,
     /// Time stolen from all CPUs meanwhile, ns.
     pub steal_ns: Option<u64>,
     /// How long its timed region was to be, ticks; `None` where a number of samples was asked for.
@@ -348,7 +348,7 @@ mod tests {
         };
         assert_eq!(of([None, None]), None);
         for tracers in [[Some(7), None], [None, Some(7)]] {
-            assert_eq!(of(tracers).as_deref(), Some("E-TRACED: process 7 traced it"));
+            assert_eq!(of(tracers), Some(findings::TRACED.rejection("process 7 traced it")));
         }
     }
 
@@ -368,6 +368,6 @@ mod tests {
         assert_eq!(found(lead_is_there.clone(), Seat::Lead), None);
         assert_eq!(found([anywhere, there], Seat::Follow), None);
         let told = found(lead_is_there, Seat::Follow).expect("it is elsewhere");
-        assert!(told.starts_with("E-MIGRATE: pinned to CPU 1, found on CPU 0"), "{told}");
+        assert!(told.reason.starts_with("pinned to CPU 1, found on CPU 0"), "{told}");
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::measured::{BoundReadings, CellRun, Findings, SliceRun};
 use ipcperf_core::findings;
+use ipcperf_core::result::Rejection;
 use ipcperf_core::units::format_nanos;
 use ipcperf_core::{Placement, map_of};
 use ipcperf_stats::{FEWEST_ROUNDS, median};
@@ -83,7 +84,7 @@ fn worst(slice: &SliceRun, usual: f64) -> Option<f64> {
     (factor(worst) > MOVED).then_some(worst)
 }
 
-fn words(worst: f64, usual: f64, ns: f64) -> String {
+fn words(worst: f64, usual: f64, ns: f64) -> Rejection {
     let (took, normal) = (format_nanos(worst * ns), format_nanos(usual * ns));
     let what = if worst < usual {
         "the CPUs were nearer, perhaps one core"

@@ -361,7 +361,7 @@ impl Build for Cell {
         self.timing = Some(Timing { mode: "per-op".to_owned(), batch: 1 });
         let rejected = Round {
             order: 3,
-            rejected: Some("moved".to_owned()),
+            rejected: Some("moved".to_owned().into()),
             moved: Some(20_008),
             bytes: 1_280_000,
             unanswered: 1,

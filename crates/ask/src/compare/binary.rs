@@ -272,7 +272,7 @@ mod tests {
             if (arm, round) == (2, 0) {
                 set.cells[0].status = Status::Rejected;
                 set.cells[0].reason = Some("all rounds were rejected".to_owned());
-                set.cells[0].rounds[0].rejected = Some("E-MIGRATE: moved".to_owned());
+                set.cells[0].rounds[0].rejected = Some("E-MIGRATE: moved".to_owned().into());
             }
         });
         let b = &set.cells[2];

@@ -148,14 +148,14 @@ mod tests {
         let mut set = set(1);
         let text = drawn(&set, &Style::default());
         assert!(flat(&text).contains(" rounds _#- 10.0 us to 20.0 us"), "{text}");
-        set.cells[0].rounds[1].rejected = Some("moved".to_owned());
+        set.cells[0].rounds[1].rejected = Some("moved".to_owned().into());
         let text = drawn(&set, &Style { unicode: true, ..Style::default() });
         assert!(flat(&text).contains(" rounds ▁x█ 10.0 us to 15.0 us x has no figure"), "{text}");
         // Nor is one that did not keep up, though it counts.
         (set.cells[0].rounds[1].rejected, set.cells[0].rounds[1].p50_ns) = (None, None);
         let text = drawn(&set, &Style::default());
         assert!(flat(&text).contains(" rounds _x# 10.0 us to 15.0 us x has no figure"), "{text}");
-        set.cells[0].rounds[1].rejected = Some("moved".to_owned());
+        set.cells[0].rounds[1].rejected = Some("moved".to_owned().into());
         set.cells[0].rounds[1].p50_ns = Some(20_000.0);
         // Measured once more, the round has a figure again.
         let again = Round { rejected: None, ..set.cells[0].rounds[1].clone() };

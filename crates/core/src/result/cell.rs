@@ -4,6 +4,7 @@ use super::columns;
 use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
 use super::pattern::{Connections, Fan, FanRound, OneWay, ProgramEnd, Served, TransformCost};
+use super::rejection::Rejection;
 use crate::load::{Load, is_zero};
 use crate::load_value::Offered;
 use crate::map_of;
@@ -487,7 +488,8 @@ pub struct Round {
     pub order: u64,
     /// Why the slice does not count; absent when accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rejected: Option<String>,
+    #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
+    pub rejected: Option<Rejection>,
     /// CPUs of lead and follow; empty for `free` or if only one end is pinned.
     pub cpus: Vec<usize>,
     /// Messages measured; a round trip counts as two.

@@ -316,7 +316,7 @@ mod tests {
             stage: (at != 1).then_some(Stage::Confirm),
             round: at,
             order: 3,
-            rejected: (at == 1).then(|| "moved".to_owned()),
+            rejected: (at == 1).then(|| "moved".to_owned().into()),
             cpus: vec![0, 1],
             messages: 100 + at,
             moved: Some(7),

@@ -19,6 +19,7 @@ mod pattern;
 mod pipeline;
 mod question;
 mod reading;
+mod rejection;
 mod requirements;
 
 pub use cell::{
@@ -47,6 +48,7 @@ pub use pipeline::{
 };
 pub use question::Question;
 pub use reading::{read, read_cells};
+pub use rejection::Rejection;
 pub use requirements::{Goal, Need, Requirements};
 
 use serde::{Deserialize, Serialize};

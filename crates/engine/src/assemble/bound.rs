@@ -3,7 +3,7 @@
 use crate::measured::BoundReadings;
 use crate::plan::CellPlan;
 use ipcperf_core::findings::{self, Row};
-use ipcperf_core::result::BoundRatio;
+use ipcperf_core::result::{BoundRatio, Rejection};
 use ipcperf_core::{Idle, Limitation, Placement, Touch, Wait, map_of, units};
 use ipcperf_stats::median;
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ impl Floors {
         plan: &CellPlan,
         lines: [Option<f64>; 2],
         got: f64,
-    ) -> Option<String> {
+    ) -> Option<Rejection> {
         if plan.entry.spec.is_floor() {
             return None;
         }
@@ -91,7 +91,7 @@ impl Floors {
     }
 
     /// Why a slice of this cell cannot have had this throughput, bytes per second.
-    pub(super) fn too_much(&self, plan: &CellPlan, got: f64) -> Option<String> {
+    pub(super) fn too_much(&self, plan: &CellPlan, got: f64) -> Option<Rejection> {
         if plan.entry.spec.copies == 0 {
             return None;
         }

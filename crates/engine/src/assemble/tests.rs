@@ -318,7 +318,7 @@ fn a_round_trip_on_one_cpu_is_held_against_the_fastest_system_calls() {
     plan.key.placement = Placement::SameCpu;
     let told = |ticks| floors.too_fast(&plan, [None; 2], ticks);
     assert_eq!(told(36_000.0), None);
-    assert!(told(150.0).is_some_and(|reason| reason.contains("two system calls")));
+    assert!(told(150.0).is_some_and(|reason| reason.reason.contains("two system calls")));
 }
 
 #[test]
@@ -468,7 +468,7 @@ fn loss_drift_and_missing_bounds_are_told() {
 #[test]
 fn a_rejected_slice_stays_in_the_document_and_out_of_the_figures() {
     let mut slices: Vec<_> = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
-    slices[2].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".into());
+    slices[2].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".to_owned().into());
     slices[2].raw.data = round_trips(2, 9_000_000, 1000).raw.data;
     let (cell, set) = cell_of(PatternKind::PingPong, slices, None);
     assert_eq!((cell.status, cell.rounds.len(), cell.messages), (Status::Ok, 7, 1200));

@@ -108,7 +108,7 @@ pub(super) fn rejections(cells: &[Cell]) -> Vec<Finding> {
         let hit: Vec<(&Cell, &str)> = cells
             .iter()
             .flat_map(|cell| cell.rounds.iter().map(move |round| (cell, round)))
-            .filter_map(|(cell, round)| Some((cell, row.reason(round.rejected.as_deref()?)?)))
+            .filter_map(|(cell, round)| Some((cell, row.reason(round.rejected.as_ref()?)?)))
             .collect();
         let (cell, reason) = hit.first()?;
         let detail = format!(" (first: {}: {reason})", cell.id);

@@ -62,7 +62,7 @@ fn what_a_document_says_of_it_is_kept() {
 #[test]
 fn rounds_that_one_of_them_lacks_do_not_count() {
     let [mut library, mut bare] = both();
-    library.rounds[0].rejected = Some("moved".to_owned());
+    library.rounds[0].rejected = Some("moved".to_owned().into());
     library.rounds[0].p50_ns = Some(1e6);
     bare.rounds.remove(1);
     let found = told(vec![library, bare]).expect("five rounds");

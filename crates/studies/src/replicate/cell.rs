@@ -195,7 +195,8 @@ impl ArmKeys {
 impl CellWork {
     /// What the system calls of the last slice took; an error where it does not count.
     pub(crate) fn calls(&mut self, ns_per_tick: f64) -> Result<Readings, String> {
-        let rejected = self.run.slices.last().and_then(|slice| slice.rejected.clone());
+        let rejected = self.run.slices.last().and_then(|slice| slice.rejected.as_ref());
+        let rejected = rejected.map(ToString::to_string);
         let calls = calls_of(self.run.calls(), ns_per_tick);
         if let Some(reason) = rejected.or(calls.reason) {
             return Err(reason);
@@ -242,7 +243,7 @@ pub(crate) fn keep(measured: &mut Measured, cell: &Cell, mut beside: Beside) {
     }
     for round in &cell.rounds {
         match &round.rejected {
-            Some(reason) => measured.reject(round.round, reason.clone()),
+            Some(rejection) => measured.reject(round.round, rejection.to_string()),
             None => {
                 let first = beside.remove(&(round.round, round.order)).unwrap_or_default();
                 measured.keep(round.round, round.order, readings(cell, round, first));

@@ -269,7 +269,7 @@ fn a_knob_that_matters_is_not_said_to_matter_nowhere_where_there_is_no_room_for_
 fn what_lost_its_rounds_is_left_out_with_that_reason() {
     let mut set = crossing();
     for round in &mut set.cells[0].rounds[..4] {
-        round.rejected = Some("E-TOPOLOGY: elsewhere".to_owned());
+        round.rejected = Some("E-TOPOLOGY: elsewhere".to_owned().into());
     }
     let wanted = wanted(&[64], &[Unrelated]);
     assert_eq!(order(&crossing(), &wanted), ["fifo", "tcp"]);

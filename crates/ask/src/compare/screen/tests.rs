@@ -367,7 +367,7 @@ fn what_may_not_be_believed_is_not_told_however_far_apart() {
     }
     assert_eq!(verdict(&changed(|_| {})).0, Difference::Slower);
     let rejected = changed(|set| {
-        set.cells[0].rounds.iter_mut().for_each(|one| one.rejected = Some("x".into()))
+        set.cells[0].rounds.iter_mut().for_each(|one| one.rejected = Some("x".to_owned().into()))
     });
     assert_eq!(verdict(&rejected).1, "too few rounds: 12 of A, 0 of B, and an interval needs 6");
 }
@@ -505,9 +505,9 @@ fn a_round_counts_for_all_arms_or_for_none() {
         measured("pipe", figures(1.0)),
         measured("fifo", figures(1.1)),
     ]);
-    set.cells[0].rounds[2].rejected = Some("E-MIGRATE".to_owned());
+    set.cells[0].rounds[2].rejected = Some("E-MIGRATE".to_owned().into());
     set.cells[1].rounds[5].p50_ns = None;
-    set.cells[2].rounds[9].rejected = Some("E-MIGRATE".to_owned());
+    set.cells[2].rounds[9].rejected = Some("E-MIGRATE".to_owned().into());
     let arms = Arms { a: "a", b: "b", set: &set, other: None };
     let document = compare_live(&arms, plan(), &terms()).unwrap();
     let one = &document.comparisons[0].primary;

@@ -53,7 +53,7 @@ fn what_lost_its_rounds_ties_with_nobody_and_wins_nothing() {
             cell("tcp", 64, TWO).rtt(95_000.0, 500.0),
         ];
         for round in &mut cells[0].rounds[2..6] {
-            round.rejected = Some("E-TOPOLOGY: elsewhere".to_owned());
+            round.rejected = Some("E-TOPOLOGY: elsewhere".to_owned().into());
         }
         let answer = of(cells.clone(), Question::SmallBlocking).unwrap();
         assert_eq!((answer.mechanism.as_deref(), answer.ties.len()), (Some("tcp"), 0), "{us}");

@@ -172,7 +172,7 @@ fn a_run_without_a_measured_cell_has_no_grade() {
     let (_, set) = cell_of(PatternKind::PingPong, Vec::new(), None);
     assert_eq!((set.noise.grade.as_str(), set.noise.causes.len()), ("none", 0));
     let mut slice = round_trips(0, 5000, 100);
-    slice.rejected = Some("E-CLOCKJUMP: paused".into());
+    slice.rejected = Some("E-CLOCKJUMP: paused".to_owned().into());
     let (_, set) = cell_of(PatternKind::PingPong, vec![slice], None);
     assert_eq!(set.noise.grade, "F", "all that was tried was rejected");
 }
@@ -193,7 +193,7 @@ fn what_the_host_takes_is_a_share_of_all_cpus_and_not_of_those_allowed() {
 #[test]
 fn a_round_that_was_measured_twice_is_one_of_too_few() {
     let mut slices: Vec<_> = (0..5).map(|round| round_trips(round, 5000, 1000)).collect();
-    slices[4].rejected = Some("E-CLOCKJUMP: paused".into());
+    slices[4].rejected = Some("E-CLOCKJUMP: paused".to_owned().into());
     slices.push(round_trips(4, 5000, 1000));
     let (_, set) = cell_of(PatternKind::PingPong, slices, None);
     let found = set.noise.findings.iter().find(|finding| finding.code == "W-FEWROUNDS");

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::topology::{is_rejected, usual};
+use ipcperf_core::findings;
 use ipcperf_core::result::CoreKind;
 use ipcperf_stats::Rng;
 
@@ -35,8 +36,9 @@ fn a_slice_whose_cpus_were_on_one_core_is_left_out_by_its_own_readings() {
     readings.push([65.0, 27.0]);
     let (cell, set) = placed(&readings);
     assert_eq!((cell.status, cell.messages), (Status::Ok, 99 * 200));
-    let reason = cell.rounds[99].rejected.as_deref().expect("a reason");
-    assert!(reason.starts_with("E-TOPOLOGY: a cache-line round trip took 27.0 ns"), "{reason}");
+    let rejection = cell.rounds[99].rejected.as_ref().expect("a reason");
+    let reason = findings::MOVED.reason(rejection).expect("it was elsewhere");
+    assert!(reason.starts_with("a cache-line round trip took 27.0 ns"), "{reason}");
     assert!(reason.ends_with("the CPUs were nearer, perhaps one core"), "{reason}");
     assert!(has(&set, "E-TOPOLOGY"));
     let near =
@@ -48,7 +50,8 @@ fn a_slice_whose_cpus_were_on_one_core_is_left_out_by_its_own_readings() {
     assert!(near(before, 65.0) && near(after, 27.0), "both are kept");
     readings[99] = [330.0, 65.0];
     let (cell, _) = placed(&readings);
-    let reason = cell.rounds[99].rejected.as_deref().expect("a reason");
+    let rejection = cell.rounds[99].rejected.as_ref().expect("a reason");
+    let reason = findings::MOVED.reason(rejection).expect("it was elsewhere");
     assert!(reason.ends_with("the CPUs were further apart"), "{reason}");
 }
 
@@ -104,7 +107,7 @@ fn a_slice_that_was_elsewhere_is_measured_once_more_in_its_round() {
     assert!(!is_rejected(&cell, 0, Some(&here)) && is_rejected(&cell, 0, Some(&elsewhere)));
     assert!(!is_rejected(&cell, 1, Some(&elsewhere)), "a slice of another round");
     assert!(!is_rejected(&cell, 0, None), "too few rounds to spare one");
-    cell.slices[0].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".into());
+    cell.slices[0].rejected = Some("E-MIGRATE: pinned to CPU 0, found on CPU 1".to_owned().into());
     assert!(is_rejected(&cell, 0, Some(&here)) && is_rejected(&cell, 0, None));
     cell.ended = Some((Status::Failed, FailureKind::Failed, "over".into()));
     assert!(!is_rejected(&cell, 0, Some(&here)), "it has no more slices");

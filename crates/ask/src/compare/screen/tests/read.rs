@@ -10,7 +10,7 @@ fn cell() -> Cell {
     let cell = sample::cell("pipe", 64, ONE).rtt(100.0, 1.0).with_round();
     let round = |at: u64| Round {
         round: at,
-        rejected: (at == 1).then(|| "moved".to_owned()),
+        rejected: (at == 1).then(|| "moved".to_owned().into()),
         messages: 100 + at,
         moved: (at != 0).then_some(110),
         unanswered: if at == 3 { 2 } else { 0 },

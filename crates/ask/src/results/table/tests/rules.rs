@@ -430,7 +430,10 @@ fn what_had_too_many_rounds_rejected_has_no_ratio_and_says_why() {
     let mut set = sample::small();
     let cell = set.cells.iter_mut().find(|cell| cell.key.mechanism == "pipe").unwrap();
     assert!(cell.rounds.len() > 6, "a place is to be lost");
-    cell.rounds.iter_mut().skip(5).for_each(|round| round.rejected = Some("moved".to_owned()));
+    cell.rounds
+        .iter_mut()
+        .skip(5)
+        .for_each(|round| round.rejected = Some("moved".to_owned().into()));
     for text in [written(&run(set.clone()), &wide(80)), in_markdown(&set)] {
         assert!(flat(&text).contains("pipe had too many rounds rejected to compare"), "{text}");
         // It stands behind what has a ratio.
