@@ -17,10 +17,10 @@ pub struct Rejection {
 impl From<String> for Rejection {
     fn from(text: String) -> Self {
         match text.split_once(": ") {
-            Some((code, reason)) => {
+            Some((code, reason)) if !code.is_empty() => {
                 Self { code: code.to_owned().into(), reason: reason.to_owned() }
             }
-            None => Self { code: Cow::Borrowed(""), reason: text },
+            _ => Self { code: Cow::Borrowed(""), reason: text },
         }
     }
 }
