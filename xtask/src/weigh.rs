@@ -23,28 +23,28 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 19] = [
-        ("crates/core", 5_825),
+        ("crates/core", 5_861),
         ("crates/ring", 674),
-        ("crates/sys", 10_885),
+        ("crates/sys", 10_939),
         ("crates/mech", 7_629),
-        ("crates/engine", 16_895),
+        ("crates/engine", 16_919),
         ("crates/stats", 1_394),
-        ("crates/judge", 2_587),
+        ("crates/judge", 2_608),
         ("crates/render", 2_655),
         ("crates/packed", 46),
-        ("crates/kit", 2_606),
-        ("crates/ask", 17_597),
-        ("crates/programs", 9_515),
-        ("crates/studies", 5_971),
+        ("crates/kit", 2_617),
+        ("crates/ask", 17_654),
+        ("crates/programs", 9_627),
+        ("crates/studies", 5_975),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
         ("crates/builtin", 8),
         ("crates/conformance", 3_529),
         ("fuzz", 881),
-        ("xtask", 4_448),
+        ("xtask", 4_468),
     ];
-    pub(super) const TEST_LINES: usize = 43_687;
-    pub(super) const TOKENS: usize = 970_575;
+    pub(super) const TEST_LINES: usize = 43_928;
+    pub(super) const TOKENS: usize = 973_772;
     pub(super) const TOKENS_PER_LINE: f64 = 10.41;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 238_936;
+    pub(super) const MARKDOWN_BYTES: usize = 240_377;
 }
 
 /// Folders of Rust that are counted.
