@@ -1,3 +1,5 @@
+//! Channels from logs of transfers that are written down here.
+
 use super::*;
 use crate::record::calls::Heard;
 
