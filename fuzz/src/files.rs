@@ -76,11 +76,16 @@ pub fn job(bytes: &[u8]) {
 fn job_of(flags: &[String]) -> String {
     let mut job = Table::new();
     for flag in flags {
-        let flag = flag.strip_prefix("--").unwrap_or_else(|| panic!("'{flag}' is no flag"));
-        let Some((key, value)) = flag.split_once('=') else {
-            job.insert(flag.to_owned(), true.into());
-            continue;
-        };
+        // What is no flag is a program.
+        let (key, value) =
+            match flag.strip_prefix("--").map(|flag| flag.split_once('=').ok_or(flag)) {
+                None => ("exec", flag.as_str()),
+                Some(Ok(pair)) => pair,
+                Some(Err(flag)) => {
+                    job.insert(flag.to_owned(), true.into());
+                    continue;
+                }
+            };
         match key {
             "set" => {
                 let (knob, value) = value.split_once('=').expect("a knob has a value");

@@ -33,18 +33,18 @@ mod ceiling {
         ("crates/render", 2_655),
         ("crates/packed", 46),
         ("crates/kit", 2_617),
-        ("crates/ask", 17_654),
+        ("crates/ask", 17_660),
         ("crates/programs", 9_627),
         ("crates/studies", 5_975),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
         ("crates/builtin", 8),
         ("crates/conformance", 3_529),
-        ("fuzz", 881),
+        ("fuzz", 885),
         ("xtask", 4_468),
     ];
-    pub(super) const TEST_LINES: usize = 43_928;
-    pub(super) const TOKENS: usize = 973_772;
+    pub(super) const TEST_LINES: usize = 43_929;
+    pub(super) const TOKENS: usize = 973_851;
     pub(super) const TOKENS_PER_LINE: f64 = 10.41;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 240_377;
+    pub(super) const MARKDOWN_BYTES: usize = 240_582;
 }
 
 /// Folders of Rust that are counted.
