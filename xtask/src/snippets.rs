@@ -42,6 +42,8 @@ case " ${line[*]} " in
     " crossover "*) line+=(--rounds 10 --slice 2ms --warmup 1ms) ;;
     " run "*) line+=(--rounds 6 --slice 4ms --warmup 1ms) ;;
     " compare "*.json*) ;;
+    # Slices of 50 ms have the shortest pilot, and each of its rounds starts three programs.
+    *" --live-binary "*) line+=(--rounds 8 --slice 50ms) ;;
     " compare "*) line+=(--rounds 8 --slice 4ms) ;;
 esac
 exec "$IPCPERF" "${line[@]}"
