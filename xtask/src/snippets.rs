@@ -36,8 +36,8 @@ while [ $# -gt 0 ]; do
     esac
 done
 case " ${line[*]} " in
-    *" --from "* | " repeat "* | *" --across "* | *" --export "* | *" explain W-"*) ;;
-    "  " | " survey "* | " choose "* | " explain "* | " replicate "*) [ "${#line[@]}" -gt 0 ] || line=(survey); line+=(--budget 2s) ;;
+    *" --from "* | " repeat "* | " replicate --across "* | *" --export "* | *" explain W-"*) ;;
+    "  " | " survey "* | " choose "* | " explain "* | " replicate "*) [ "${#line[@]}" -gt 0 ] || line=(survey); line+=(--budget 5s) ;;
     " exec "*) line+=(--rounds 2) ;;
     " crossover "*) line+=(--rounds 10 --slice 2ms --warmup 1ms) ;;
     " run "*) line+=(--rounds 6 --slice 4ms --warmup 1ms) ;;

@@ -41,7 +41,7 @@ mod ceiling {
         ("crates/builtin", 8),
         ("crates/conformance", 3_529),
         ("fuzz", 885),
-        ("xtask", 4_468),
+        ("xtask", 4_470),
     ];
     pub(super) const TEST_LINES: usize = 43_929;
     pub(super) const TOKENS: usize = 973_851;
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 240_582;
+    pub(super) const MARKDOWN_BYTES: usize = 240_723;
 }
 
 /// Folders of Rust that are counted.
