@@ -204,7 +204,7 @@ fn said(key: &str, flag: &Arg, value: &Value) -> Result<Vec<String>, String> {
             let commands = commands(value).map_err(|stop| stop.to_string())?;
             // It would be a flag, to which no rule for keys was applied.
             match commands.iter().find(|command| command.starts_with('-')) {
-                Some(flag) => Err(format!("'{flag}' is no program: its name begins with '-'")),
+                Some(flag) => Err(format!("'{flag}' is a flag and not a program")),
                 None => Ok(commands),
             }
         }

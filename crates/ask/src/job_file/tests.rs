@@ -132,7 +132,7 @@ fn example(key: &str) -> (&'static str, &'static str) {
             "follow" => ("'true'", ""),
             // What is no part of the plan of cells.
             "label" | "output" | "format" | "fail-if" | "max-noise" => ("", ""),
-            other => panic!("nobody knows what '{other}' does to a plan"),
+            other => panic!("there is no example of what '{other}' changes in a plan"),
         };
     };
     let value = match load.facts().values {
@@ -351,7 +351,7 @@ fn a_job_of_programs_is_what_would_be_typed() {
     assert!(format!("{read:?}").contains("seed: Some(8)"), "{read:?}");
     for flag in ["--output=/tmp/x.json", "-o/tmp/x.json", "--allow-exec"] {
         let wrong = of(&format!("exec = ['a', '{flag}']"), &[]).expect_err(flag).to_string();
-        assert!(wrong.contains("is no program"), "{wrong}");
+        assert!(wrong.contains("is a flag and not a program"), "{wrong}");
     }
     let wrong = of("exec = 'a'\nsize = 64", &[]).expect_err("no cells").to_string();
     assert!(wrong.contains("unknown key 'size'"), "{wrong}");

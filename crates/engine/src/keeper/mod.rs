@@ -38,7 +38,7 @@ impl Default for Keeper {
 }
 
 impl Keeper {
-    /// Starts one more, whose standard streams are set already. `what` is what an error begins with.
+    /// Starts a program whose standard streams are set. An error begins with `what`.
     ///
     /// # Errors
     /// It cannot be started, or may not be traced.

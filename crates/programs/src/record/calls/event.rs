@@ -238,8 +238,8 @@ fn unix_name(bytes: &[u8], length: usize) -> String {
     shown_name(bytes.get(2..length.min(bytes.len())).unwrap_or_default())
 }
 
-/// The last part of a path; that of an abstract name, which begins with 0, with its sign. Programs put paths into such names, too,
-/// and a profile does not say in which folder something was.
+/// What a profile shows of the name of a socket: the last part of its path, since a profile does not say in which folder something
+/// was. An abstract name begins with 0 and is shown with an `@`; programs put paths into such names, too.
 pub(super) fn shown_name(name: &[u8]) -> String {
     let (sign, name) = match name.split_first() {
         None => return String::new(),
