@@ -235,6 +235,10 @@ pub enum FailureKind {
     Unavailable,
     /// A message was wrong: the measurement is invalid.
     Invalid,
+    /// A message arrived shortened, which is wrong as well.
+    Truncated,
+    /// The worker ended before it was done.
+    Died,
     /// The peer is gone.
     PeerGone,
     /// Anything else.
@@ -267,7 +271,8 @@ impl From<SetupError> for Failure {
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
         let kind = match fault {
-            Fault::Corrupt | Fault::Truncated => FailureKind::Invalid,
+            Fault::Corrupt => FailureKind::Invalid,
+            Fault::Truncated => FailureKind::Truncated,
             Fault::Closed | Fault::PeerDied => FailureKind::PeerGone,
             _ => FailureKind::Failed,
         };

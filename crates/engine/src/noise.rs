@@ -114,7 +114,7 @@ impl Input {
                 .cells
                 .iter()
                 .filter_map(|cell| match &cell.ended {
-                    Some((_, FailureKind::Invalid, reason)) => {
+                    Some((_, FailureKind::Invalid | FailureKind::Truncated, reason)) => {
                         Some((cell.plan.id.clone(), reason.clone()))
                     }
                     _ => None,

@@ -382,15 +382,15 @@ impl Member {
 }
 
 fn died(end: &str) -> Failure {
-    Failure { kind: FailureKind::Failed, reason: format!("the worker ended: {end}") }
+    Failure { kind: FailureKind::Died, reason: format!("the worker ended: {end}") }
 }
 
 /// The failure that explains the others: an end that merely lost its peer is the symptom.
 fn worst(failures: Vec<(usize, Failure)>) -> Option<(usize, Failure)> {
     failures.into_iter().min_by_key(|(_, failure)| match failure.kind {
-        FailureKind::Invalid => 0,
+        FailureKind::Invalid | FailureKind::Truncated => 0,
         FailureKind::Unavailable => 1,
-        FailureKind::Failed => 2,
+        FailureKind::Failed | FailureKind::Died => 2,
         FailureKind::PeerGone => 3,
     })
 }

@@ -2,29 +2,27 @@
 //! fault.
 
 use super::check::{Found, cannot_tell, failed, passed, told};
-use super::detectors::signs;
 use super::injectors::{Does, Injector};
+use super::sign::{errors, listed};
 use super::stage::{Act, Halt, Stage};
 use ipcperf_core::Seat;
 use ipcperf_core::result::{Cell, Round, Status};
 use ipcperf_core::units::format_nanos;
 use ipcperf_engine::inject::{BURNT, Effect, Injection};
 use ipcperf_stats::{median, robust_cv};
-use std::collections::BTreeSet;
 
 /// Where nothing is wrong nothing is told: every message arrives, and no slice is left out.
 pub(super) fn sound(stage: &Stage<'_>) -> Result<Found, Halt> {
     let act = Act { rounds: 2, slice_ms: 50, bounds: true, ..Act::of("pipe 64 same-cpu") };
     let set = stage.play(&act, &[&[]])?;
     let Some(cell) = set.cells.first() else { return Ok(failed("no cell")) };
-    let wrong: BTreeSet<String> =
-        signs(&set).into_iter().filter(|sign| sign.starts_with("E-")).collect();
+    let wrong = errors(&set);
     let is_sound = cell.status == Status::Ok && cell.verified && wrong.is_empty();
     let reason = cell.reason.clone().unwrap_or_default();
     let what = if is_sound {
         format!("{} messages of a pipe, each proved", cell.messages)
     } else {
-        let wrong = Vec::from_iter(wrong).join(", ");
+        let wrong = listed(&wrong);
         format!("a pipe: {:?} {reason} {wrong}", cell.status).trim_end().to_owned()
     };
     Ok(told(is_sound, what))
@@ -44,7 +42,7 @@ pub(super) fn quiet_machine(stage: &Stage<'_>) -> Result<Found, Halt> {
     if grade == "none" {
         return Ok(cannot_tell(what));
     }
-    let wrong = signs(&set).into_iter().find(|sign| sign.starts_with("E-"));
+    let wrong = errors(&set).pop_first();
     Ok(match (grade.as_str(), wrong) {
         ("A" | "B" | "C", None) => passed(what),
         ("A" | "B" | "C", Some(sign)) => cannot_tell(format!("{what}, {sign}")),

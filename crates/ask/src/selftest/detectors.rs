@@ -2,9 +2,9 @@
 
 use super::clock;
 use super::injectors::{self, Injector};
-use super::stage::{Act, Halt, Stage};
-use ipcperf_core::result::{ResultSet, Status};
-use ipcperf_core::{Fault, findings};
+use super::sign::{self, Sign, listed};
+use super::stage::{Act, Halt, Stage, document};
+use ipcperf_core::findings;
 use ipcperf_sys::affinity;
 use std::collections::BTreeSet;
 
@@ -16,94 +16,115 @@ pub(super) struct Detector {
     pub(super) finds: &'static str,
     /// Where it goes wrong: a cell, or only the clock.
     act: Option<Act>,
-    /// How it is told.
-    sign: &'static str,
+    /// The sign that shows it.
+    sign: Sign,
     /// Whether it cannot go wrong on one CPU.
     takes_two: bool,
 }
-
-/// A slice that did not end.
-const DEADLINE: &str = "deadline";
-/// A worker that did.
-const DIED: &str = "the worker ended";
-/// A message that came shortened.
-const TRUNCATED: &str = "a message arrived shortened";
-/// A grade of D or F because busy-waiting processes waited for a CPU, not because their results differ.
-const NOISY: &str = "grade D or F for it";
 
 const PING: Act = Act::of("pipe 64 same-cpu");
 const STREAM: Act = Act::of("pipe stream 64 same-cpu");
 const NULL: Act = Act { rounds: 10, operations: 50, ..Act::of("null same-cpu") };
 
-const fn of(injector: Injector, finds: &'static str, act: Act, sign: &'static str) -> Detector {
+const fn of(injector: Injector, finds: &'static str, act: Act, sign: Sign) -> Detector {
     Detector { injector, finds, act: Some(act), sign, takes_two: false }
 }
 
-const fn of_clock(injector: Injector, finds: &'static str, sign: &'static str) -> Detector {
+const fn of_clock(injector: Injector, finds: &'static str, sign: Sign) -> Detector {
     Detector { injector, finds, act: None, sign, takes_two: false }
 }
 
 pub(super) const DETECTORS: &[Detector] = &[
-    of(injectors::CORRUPT, "a changed message", PING, findings::PAYLOAD.code),
-    of(injectors::CORRUPT_BYTE, "one byte in the verification", PING, findings::PAYLOAD.code),
-    of(injectors::DROP, "a lost message", STREAM, findings::PAYLOAD.code),
-    of(injectors::DUPLICATE, "a message sent twice", STREAM, findings::PAYLOAD.code),
-    of(injectors::REORDER, "two messages out of order", STREAM, findings::PAYLOAD.code),
-    of(injectors::STALE, "an old message for a new one", PING, findings::PAYLOAD.code),
-    of(injectors::TRUNCATE, "a cut message", Act::of("unix-seqpacket 64 same-cpu"), TRUNCATED),
-    of(injectors::STALL, "an end that hangs", PING, DEADLINE),
-    of(injectors::DIE, "an end that dies", PING, DIED),
+    of(injectors::CORRUPT, "a changed message", PING, Sign::Finding(findings::PAYLOAD.code)),
+    of(
+        injectors::CORRUPT_BYTE,
+        "one byte in the verification",
+        PING,
+        Sign::Finding(findings::PAYLOAD.code),
+    ),
+    of(injectors::DROP, "a lost message", STREAM, Sign::Finding(findings::PAYLOAD.code)),
+    of(injectors::DUPLICATE, "a message sent twice", STREAM, Sign::Finding(findings::PAYLOAD.code)),
+    of(
+        injectors::REORDER,
+        "two messages out of order",
+        STREAM,
+        Sign::Finding(findings::PAYLOAD.code),
+    ),
+    of(
+        injectors::STALE,
+        "an old message for a new one",
+        PING,
+        Sign::Finding(findings::PAYLOAD.code),
+    ),
+    of(
+        injectors::TRUNCATE,
+        "a cut message",
+        Act::of("unix-seqpacket 64 same-cpu"),
+        Sign::Truncated,
+    ),
+    of(injectors::STALL, "an end that hangs", PING, Sign::Deadline),
+    of(injectors::DIE, "an end that dies", PING, Sign::Died),
     of(
         injectors::PRETEND,
         "messages that never moved",
         Act { bounds: true, ..Act::of("pipe stream 1M same-cpu touch=none") },
-        findings::IMPOSSIBLE.code,
+        Sign::Finding(findings::IMPOSSIBLE.code),
     ),
     of(
         injectors::LOSE,
         "losses of what may lose",
         Act { slice_ms: 100, ..Act::of("udp stream 64 same-cpu") },
-        findings::LOSS.code,
+        Sign::Finding(findings::LOSS.code),
     ),
-    of(injectors::ALLOCATE, "page faults while it is timed", PING, findings::FAULT.code),
+    of(
+        injectors::ALLOCATE,
+        "page faults while it is timed",
+        PING,
+        Sign::Finding(findings::FAULT.code),
+    ),
     of(
         injectors::UNPIN,
         "workers moved off their CPUs",
         Act { slice_ms: 150, ..PING },
-        findings::MIGRATE.code,
+        Sign::Finding(findings::MIGRATE.code),
     )
     .on_two_cpus(),
     of(
         injectors::FAR,
         "CPUs that were elsewhere",
         Act { rounds: 7, ..Act::of("pipe 64") },
-        findings::MOVED.code,
+        Sign::Finding(findings::MOVED.code),
     )
     .on_two_cpus(),
     of(
         injectors::HOG,
         "other work on a CPU",
         Act { rounds: 4, slice_ms: 100, ..Act::of("shm-ring/spin 64") },
-        NOISY,
+        Sign::Finding(findings::LOAD.code),
     )
     .on_two_cpus(),
     of(
         injectors::SLOW_CPU,
         "a CPU whose speed changes",
         Act { rounds: 8, ..PING },
-        findings::SPEED.code,
+        Sign::Finding(findings::SPEED.code),
     ),
-    of(injectors::TWO_STATES, "two modes of rounds", NULL, findings::MULTIMODAL.code),
+    of(
+        injectors::TWO_STATES,
+        "two modes of rounds",
+        NULL,
+        Sign::Finding(findings::MULTIMODAL.code),
+    ),
     of(
         injectors::TWO_KINDS,
         "two modes within rounds",
         Act { rounds: 2, operations: 1000, ..NULL },
-        findings::OPMODES.code,
+        Sign::Finding(findings::OPMODES.code),
     ),
-    of(injectors::DRIFT, "rounds that become slower", NULL, findings::DRIFT.code),
-    of_clock(injectors::CLOCK_JUMP, "a clock that jumps", clock::JUMP),
-    of_clock(injectors::CLOCK_DRIFT, "a clock whose rate changes", clock::JUMP),
-    of_clock(injectors::CLOCK_BACK, "a clock that runs backwards", clock::BACK),
+    of(injectors::DRIFT, "rounds that become slower", NULL, Sign::Finding(findings::DRIFT.code)),
+    of_clock(injectors::CLOCK_JUMP, "a clock that jumps", Sign::Finding(clock::JUMP)),
+    of_clock(injectors::CLOCK_DRIFT, "a clock whose rate changes", Sign::Finding(clock::JUMP)),
+    of_clock(injectors::CLOCK_BACK, "a clock that runs backwards", Sign::Finding(clock::BACK)),
 ];
 
 impl Detector {
@@ -120,22 +141,26 @@ impl Detector {
     pub(super) fn takes(&self) -> f64 {
         let Some(act) = &self.act else { return 0.8 };
         let slice = (act.slice_ms.max(act.operations / 30) as f64 + 30.0) / 1e3;
-        let extra = if self.sign == DEADLINE { 5.2 } else { 0.0 };
+        let extra = if matches!(self.sign, Sign::Deadline) { 5.2 } else { 0.0 };
         slice * act.rounds as f64 + extra + if act.bounds { 0.7 } else { 0.1 }
     }
 
-    /// What the program tells where this goes wrong.
-    fn told(&self, stage: &Stage<'_>) -> Result<BTreeSet<String>, Halt> {
+    /// What the program reports where this goes wrong.
+    fn signs(&self, stage: &Stage<'_>) -> Result<BTreeSet<Sign>, Halt> {
         match &self.act {
-            Some(act) => Ok(signs(&stage.play(act, &[&[self.injector]])?)),
+            Some(act) => {
+                let found = stage.run(act, &[&[self.injector]])?;
+                let ends: Vec<Sign> = sign::ends(&found).collect();
+                Ok(sign::found(&document(found)).chain(ends).collect())
+            }
             None => {
                 let all = [&stage.sabotage[..], &[self.injector]].concat();
-                Ok(clock::signs(&all).iter().map(|sign| (*sign).to_owned()).collect())
+                Ok(clock::signs(&all).into_iter().map(Sign::Finding).collect())
             }
         }
     }
 
-    /// Lets it go wrong, and looks whether it is told.
+    /// Makes it go wrong, and looks whether it is reported.
     pub(super) fn check(&self, stage: &Stage<'_>) -> Result<(bool, String), Halt> {
         if self.takes_two && affinity::allowed_cpus().is_ok_and(|cpus| cpus.len() < 2) {
             return Err(Halt::Missing(format!(
@@ -143,36 +168,12 @@ impl Detector {
                 self.finds
             )));
         }
-        let told = self.told(stage)?;
-        let listens = |sign: &&String| !stage.is_blind && **sign == self.sign;
-        if told.iter().any(|sign| listens(&sign)) {
+        let mut signs = self.signs(stage)?;
+        let is_found = signs.remove(&self.sign);
+        if is_found && !stage.is_blind {
             return Ok((true, format!("{}: {}", self.finds, self.sign)));
         }
-        let told =
-            if told.is_empty() { "nothing".to_owned() } else { Vec::from_iter(told).join(", ") };
-        Ok((false, format!("{}: not told as {}; told: {told}", self.finds, self.sign)))
+        let reported = if signs.is_empty() { "nothing".to_owned() } else { listed(&signs) };
+        Ok((false, format!("{}: not reported as {}, but: {reported}", self.finds, self.sign)))
     }
-}
-
-/// Everything by which a run tells that something is wrong.
-pub(super) fn signs(set: &ResultSet) -> BTreeSet<String> {
-    let mut signs: BTreeSet<String> =
-        set.noise.findings.iter().map(|finding| finding.code.clone()).collect();
-    for cell in &set.cells {
-        if cell.status == Status::Deadline {
-            signs.insert(DEADLINE.into());
-        }
-        let reason = cell.reason.as_deref().unwrap_or_default();
-        for (sign, words) in [(DIED, DIED.to_owned()), (TRUNCATED, Fault::Truncated.to_string())] {
-            if reason.contains(&words) {
-                signs.insert(sign.into());
-            }
-        }
-    }
-    let is_cause = |cause: &String| cause.contains("busy-waiting processes waited");
-    let noise = &set.noise;
-    if ["D", "F"].contains(&noise.grade.as_str()) && noise.causes.iter().any(is_cause) {
-        signs.insert(NOISY.into());
-    }
-    signs
 }

@@ -8,6 +8,7 @@ mod document;
 mod injectors;
 mod recovery;
 mod screen;
+mod sign;
 mod stage;
 
 use crate::documents::schema;

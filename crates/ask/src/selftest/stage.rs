@@ -4,6 +4,7 @@ use super::check::Recovered;
 use super::injectors::{Disturbance, Does, Injector};
 use crate::compare::arm;
 use ipcperf_core::result::{Cell, ResultSet};
+use ipcperf_engine::measured::Findings;
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Arm, Bench, CellRun, Counts, Lengths, Measure, fresh_seed, rounds};
@@ -79,8 +80,8 @@ impl Act {
 }
 
 impl Stage<'_> {
-    /// Runs the cell once for each of these arms in each round, and makes the document of them.
-    pub(super) fn play(&self, act: &Act, arms: &[&[Injector]]) -> Result<ResultSet, Halt> {
+    /// Runs the cell once for each of these arms in each round.
+    pub(super) fn run(&self, act: &Act, arms: &[&[Injector]]) -> Result<Findings, Halt> {
         let mut plans = arm::cells(self.registry, &self.host, act.cell, None)?;
         let plan = plans.pop().ok_or_else(|| Halt::Failed("no cell".into()))?;
         if let Some(missing) = &plan.objection {
@@ -110,7 +111,12 @@ impl Stage<'_> {
         if found.interrupted {
             return Err(Halt::Interrupted);
         }
-        Ok(result_set(found, RunFacts { tool: ipcperf_kit::build::tool(), ..RunFacts::default() }))
+        Ok(found)
+    }
+
+    /// The same, as a document.
+    pub(super) fn play(&self, act: &Act, arms: &[&[Injector]]) -> Result<ResultSet, Halt> {
+        self.run(act, arms).map(document)
     }
 
     /// The same with one arm in which nothing goes wrong but what goes wrong everywhere.
@@ -123,6 +129,11 @@ impl Stage<'_> {
         let cell = self.play(act, &[injectors])?.cells.pop();
         cell.ok_or_else(|| Halt::Failed("no cell".into()))
     }
+}
+
+/// The document of a run.
+pub(super) fn document(found: Findings) -> ResultSet {
+    result_set(found, RunFacts { tool: ipcperf_kit::build::tool(), ..RunFacts::default() })
 }
 
 /// The arms of a check, in each of which something goes wrong.

@@ -204,9 +204,11 @@ pub(super) fn outcome(attempt: Result<RawSlice, Stop>, terms: &Terms) -> SliceOu
         Err(Stop::Failed(Failure { kind, reason })) => {
             let status = match kind {
                 FailureKind::Unavailable => Status::Unavailable,
-                FailureKind::Invalid | FailureKind::PeerGone | FailureKind::Failed => {
-                    Status::Failed
-                }
+                FailureKind::Invalid
+                | FailureKind::Truncated
+                | FailureKind::Died
+                | FailureKind::PeerGone
+                | FailureKind::Failed => Status::Failed,
             };
             SliceOutcome::Ended(status, kind, reason)
         }
