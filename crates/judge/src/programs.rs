@@ -33,17 +33,24 @@ pub struct Programs<'a> {
     pub figures: Vec<ProgramFigure>,
     /// The figure that decides of both configurations by hand, by rounds: as they are, and B.
     pub by_hand: Option<[Vec<f64>; 2]>,
+    /// Rounds of each session; at least one.
+    pub sessions: Vec<usize>,
     /// Why the figures may not be compared, whatever they are.
     pub doubt: Option<String>,
     /// The machine meanwhile.
     pub set: &'a ResultSet,
 }
 
-fn pair(figure: &ProgramFigure, noisy: Option<&String>, doubt: Option<&String>) -> FigurePair {
+fn pair(
+    figure: &ProgramFigure,
+    sessions: &[usize],
+    noisy: Option<&String>,
+    doubt: Option<&String>,
+) -> FigurePair {
     let [a_rounds, control_rounds, b_rounds] = figure.rounds.clone();
     FigurePair {
         figure: Figure { name: figure.name, more_is_better: figure.more_is_better, family: 0 },
-        evidence: Evidence::paired(&a_rounds, &b_rounds),
+        evidence: Evidence::of_sessions(&a_rounds, &b_rounds, sessions),
         margin: MARGIN,
         floor: None,
         no_equality: noisy.map(|why| format!("{why}, and equality is not claimed")),
@@ -58,6 +65,7 @@ fn pair(figure: &ProgramFigure, noisy: Option<&String>, doubt: Option<&String>) 
 fn compared_by_hand(
     [a_rounds, b_rounds]: [Vec<f64>; 2],
     [a, b]: [&Vec<f64>; 2],
+    sessions: &[usize],
 ) -> ComparisonByHand {
     let metric = |evidence: Option<Evidence>| Metric {
         value: evidence.as_ref().map(Evidence::ratio),
@@ -67,25 +75,30 @@ fn compared_by_hand(
     };
     let ratios =
         |a: &[f64], b: &[f64]| -> Vec<f64> { a.iter().zip(b).map(|(a, b)| b / a).collect() };
-    let exchange = Evidence::paired(&ratios(&a_rounds, &b_rounds), &ratios(a, b));
-    let ratio = Evidence::paired(&a_rounds, &b_rounds);
+    let compared = |a: &[f64], b: &[f64]| Evidence::of_sessions(a, b, sessions);
+    let exchange = compared(&ratios(&a_rounds, &b_rounds), &ratios(a, b));
+    let ratio = compared(&a_rounds, &b_rounds);
     ComparisonByHand { ratio: metric(ratio), exchange: metric(exchange), a_rounds, b_rounds }
 }
 
 /// Compares programs that were measured side by side.
 #[must_use]
-pub fn compare_programs(programs: Programs<'_>, plan: ComparisonPlan) -> Comparison {
-    let Programs { a, b, mut facts, figures, by_hand, doubt, set } = programs;
+pub fn compare_programs(programs: Programs<'_>, mut plan: ComparisonPlan) -> Comparison {
+    let Programs { a, b, mut facts, figures, by_hand, sessions, doubt, set } = programs;
+    if sessions.len() > 1 {
+        plan.sessions = sessions.iter().map(|rounds| *rounds as u64).collect();
+    }
     let decides = figures.first().map(|figure| &figure.rounds);
-    facts.by_hand =
-        by_hand.zip(decides).map(|(by_hand, [a, _, b])| compared_by_hand(by_hand, [a, b]));
+    facts.by_hand = by_hand
+        .zip(decides)
+        .map(|(by_hand, [a, _, b])| compared_by_hand(by_hand, [a, b], &sessions));
     let noisy = too_noisy("this run", set);
     let doubt = doubt.or_else(|| invalid("this run", &[set]));
-    let pair = |figure| pair(figure, noisy.as_ref(), doubt.as_ref());
+    let pair = |figure| pair(figure, &sessions, noisy.as_ref(), doubt.as_ref());
     let mut told = figures.iter().filter_map(|figure| alone(pair(figure)));
     let side = |name: &String| Side {
         names: vec![name.clone()],
-        sessions: 1,
+        sessions: sessions.len() as u64,
         grades: vec![set.noise.grade.clone()],
         interrupted: 0,
         tool: set.tool.clone(),

@@ -69,6 +69,11 @@ pub fn student_t_quantile(p: f64, freedom: usize) -> Option<f64> {
     Some(if p < 0.5 { -t } else { t })
 }
 
+/// P(T > t) for Student's T with `freedom` degrees of freedom, `t` ≥ 0 and `freedom` ≥ 1.
+pub(crate) fn student_t_chance(t: f64, freedom: usize) -> f64 {
+    (1.0 - student_t_within((t / (freedom as f64).sqrt()).atan(), freedom)) / 2.0
+}
+
 /// The largest rank k such that the k-th smallest to the k-th largest of `n` values hold the median
 /// with confidence of at least `1 − alpha`: P(Binomial(n, ½) < k) ≤ alpha/2. `None` if not even
 /// the full range does.
@@ -226,6 +231,8 @@ mod tests {
         ] {
             let got = student_t_quantile(p, freedom).unwrap();
             assert!((got - t).abs() < 2e-8, "{got} for {t}");
+            let above = student_t_chance(t.abs(), freedom);
+            assert!((above - p.min(1.0 - p)).abs() < 1e-9, "{above} for {t}");
         }
         for (p, freedom) in [(0.0, 3), (1.0, 3), (0.975, 0), (f64::NAN, 3)] {
             assert_eq!(student_t_quantile(p, freedom), None);

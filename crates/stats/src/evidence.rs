@@ -1,7 +1,10 @@
 //! What a comparison of two arms rests on, and what follows from it at any confidence.
 
 use crate::compare::{log_ratios, logs, ratio_of, walsh_averages};
-use crate::distribution::{rank_sum_chance, rank_sum_limit, signed_rank_chance, signed_rank_limit};
+use crate::distribution::{
+    rank_sum_chance, rank_sum_limit, signed_rank_chance, signed_rank_limit, student_t_chance,
+    student_t_quantile,
+};
 use crate::estimate::{Estimate, Interval, median, median_of_sorted, robust_spread, sorted};
 
 /// How the figures of two arms belong together.
@@ -11,6 +14,8 @@ enum Design {
     Paired { rounds: usize, spread: f64 },
     /// Not at all.
     Separate { a: usize, b: usize },
+    /// Round by round, in several sessions: the mean of their log-ratios and its standard error.
+    Sessions { sessions: usize, mean: f64, error: f64 },
 }
 
 /// How two arms compare: a pure function of their figures. All of it is computed in logarithms, so that exchanging the
@@ -51,6 +56,37 @@ impl Evidence {
         Some(Self { logs: sorted(&pairs)?, design })
     }
 
+    /// Of rounds that measured both arms in several sessions: `lengths` has the rounds of each, in their order. The state of a
+    /// host differs from session to session, so that sessions count and not rounds: the elementary log-ratios are those of
+    /// [`Self::paired`] of each session, the estimate is their mean, and Student's t gives its interval. Sessions with fewer
+    /// rounds than the longest were cut short and say nothing; where only one is left it is [`Self::paired`] of its rounds.
+    ///
+    /// `None` under the conditions of [`Self::paired`], and where the lengths are not those of the figures.
+    #[must_use]
+    pub fn of_sessions(a: &[f64], b: &[f64], lengths: &[usize]) -> Option<Self> {
+        let whole = lengths.iter().copied().max().filter(|length| *length > 0)?;
+        if a.len() != b.len() || lengths.iter().sum::<usize>() != a.len() {
+            return None;
+        }
+        let mut sessions = Vec::new();
+        let (mut a, mut b) = (a, b);
+        for length in lengths {
+            let (of_a, of_b);
+            ((of_a, a), (of_b, b)) = (a.split_at(*length), b.split_at(*length));
+            if *length == whole {
+                sessions.push(Self::paired(of_a, of_b)?);
+            }
+        }
+        let [_, _, ..] = sessions.as_slice() else { return sessions.pop() };
+        let logs: Vec<f64> = sessions.iter().map(Self::log).collect();
+        let count = logs.len() as f64;
+        let mean = logs.iter().sum::<f64>() / count;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        let error = (squares / (count - 1.0) / count).sqrt();
+        let design = Design::Sessions { sessions: logs.len(), mean, error };
+        Some(Self { logs: sorted(&logs)?, design })
+    }
+
     /// The ratio B/A.
     #[must_use]
     pub fn ratio(&self) -> f64 {
@@ -59,7 +95,10 @@ impl Evidence {
 
     /// The logarithm of the ratio.
     pub(crate) fn log(&self) -> f64 {
-        median_of_sorted(&self.logs)
+        match self.design {
+            Design::Sessions { mean, .. } => mean,
+            Design::Paired { .. } | Design::Separate { .. } => median_of_sorted(&self.logs),
+        }
     }
 
     /// The interval of the ratio at a confidence, 0 < `confidence` < 1; `None` where there are too few figures for it.
@@ -77,6 +116,10 @@ impl Evidence {
         let limit = match self.design {
             Design::Paired { rounds, .. } => signed_rank_limit(rounds, 1.0 - confidence),
             Design::Separate { a, b } => rank_sum_limit(a, b, 1.0 - confidence),
+            Design::Sessions { sessions, mean, error } => {
+                let reach = student_t_quantile((1.0 + confidence) / 2.0, sessions - 1)? * error;
+                return Some(Interval { low: mean - reach, high: mean + reach });
+            }
         }?;
         Some(Interval { low: self.logs[limit], high: self.logs[self.logs.len() - 1 - limit] })
     }
@@ -84,29 +127,35 @@ impl Evidence {
     /// How likely figures this far above e^`bound` are (or further, or as far below it) if that is the true ratio: at
     /// most 1 − confidence exactly if the interval of that confidence lies above the bound.
     pub(crate) fn chance_above(&self, bound: f64) -> f64 {
-        self.chance(self.logs.iter().filter(|log| **log <= bound).count())
+        self.chance(self.log() - bound, |log| log <= bound)
     }
 
     /// The same of figures this far below it.
     pub(crate) fn chance_below(&self, bound: f64) -> f64 {
-        self.chance(self.logs.iter().filter(|log| **log >= bound).count())
+        self.chance(bound - self.log(), |log| log >= bound)
     }
 
-    /// How likely it is that no more elementary log-ratios than this lie on one side, or on the other.
-    fn chance(&self, beyond: usize) -> f64 {
+    /// How likely it is that no more elementary log-ratios than these lie on one side, or on the other; of sessions, that their
+    /// mean lies this far beyond.
+    fn chance(&self, distance: f64, is_on_this_side: impl Fn(f64) -> bool) -> f64 {
+        let count = || self.logs.iter().filter(|log| is_on_this_side(**log)).count();
         let one_side = match self.design {
-            Design::Paired { rounds, .. } => signed_rank_chance(rounds, beyond),
-            Design::Separate { a, b } => rank_sum_chance(a, b, beyond),
+            Design::Paired { rounds, .. } => signed_rank_chance(rounds, count()),
+            Design::Separate { a, b } => rank_sum_chance(a, b, count()),
+            Design::Sessions { .. } if distance <= 0.0 => 0.5,
+            Design::Sessions { sessions, error, .. } => {
+                student_t_chance(distance / error, sessions - 1)
+            }
         };
         (2.0 * one_side).min(1.0)
     }
 
-    /// 1.4826 MAD of the log-ratios of single rounds; `None` where figures are not paired.
+    /// 1.4826 MAD of the log-ratios of single rounds; `None` where rounds are not what is compared.
     #[must_use]
     pub fn spread(&self) -> Option<f64> {
         match self.design {
             Design::Paired { spread, .. } => Some(spread),
-            Design::Separate { .. } => None,
+            Design::Separate { .. } | Design::Sessions { .. } => None,
         }
     }
 }
@@ -163,6 +212,29 @@ mod tests {
         let evidence = Evidence::paired(&[1.0; 3], &b).unwrap();
         assert!((evidence.ratio().ln() - 1.75).abs() < 1e-12);
         assert_eq!(evidence.interval(0.95), None);
+    }
+
+    #[test]
+    fn sessions_are_what_counts_and_one_that_was_cut_short_does_not() {
+        // Medians of the log-ratios: 0.1, 0.2, 0.3 and 0.4; t(3) is 3.182 and the standard error 0.0645.
+        let logs = [0.0, 0.1, 0.2, 0.1, 0.2, 0.3, 0.2, 0.3, 0.4, 0.3, 0.4, 0.5, 7.0];
+        let b = logs.map(f64::exp);
+        let lengths = [3, 3, 3, 3, 1];
+        let found = Evidence::of_sessions(&[1.0; 13], &b, &lengths).unwrap();
+        assert!((found.log() - 0.25).abs() < 1e-12);
+        let ci = found.log_interval(0.95).unwrap();
+        let reach = 3.182_446_305 * (0.05_f64 / 3.0 / 4.0).sqrt();
+        assert!((ci.low - 0.25 + reach).abs() < 1e-8 && (ci.high - 0.25 - reach).abs() < 1e-8);
+        // At the end of the interval of 95 % the chance is 5 %.
+        assert!((found.chance_above(ci.low) - 0.05).abs() < 1e-8);
+        assert!((found.chance_below(ci.high) - 0.05).abs() < 1e-8);
+        assert!((found.chance_below(0.2) - 1.0).abs() < f64::EPSILON);
+        assert_eq!(found.spread(), None);
+        let one = Evidence::of_sessions(&[1.0; 4], &b[..4], &[3, 1]);
+        assert_eq!(one, Evidence::paired(&[1.0; 3], &b[..3]));
+        for lengths in [&[3, 3][..], &[], &[0]] {
+            assert_eq!(Evidence::of_sessions(&[1.0; 4], &b[..4], lengths), None, "{lengths:?}");
+        }
     }
 
     #[test]

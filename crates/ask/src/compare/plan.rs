@@ -77,6 +77,7 @@ impl Pilot {
             pilot_rounds: settings.rounds,
             spread: Some(self.spread),
             rounds,
+            sessions: Vec::new(),
             slice_ms: settings.slice.as_secs_f64() * 1e3,
             expected_s: (self.around + self.each.mul_f64(rounds as f64)).as_secs_f64(),
             duration_s: 0.0,

@@ -211,6 +211,9 @@ pub struct ComparisonPlan {
     pub spread: Option<f64>,
     /// Rounds.
     pub rounds: u64,
+    /// Rounds of each session, where there were several: their ratios are what is compared. Empty where there was one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sessions: Vec<u64>,
     /// Timed length of a slice, ms.
     pub slice_ms: f64,
     /// Expected duration of the rounds, s.

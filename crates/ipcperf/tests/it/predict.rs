@@ -454,6 +454,7 @@ fn programs_that_come_to_nothing_say_why() {
         ("python3 client.py", &["--to", "unix"], 2, "sockets become one of"),
         ("python3 client.py", &["--fail-on", "faster:5%"], 2, "--fail-on: "),
         ("python3 client.py", &["--judged"], 2, "--rounds 1: a verdict needs 8"),
+        ("python3 client.py", &["--sessions", "3"], 2, "--sessions 3: 1, or 4 to 24"),
     ] {
         let deadline = if more.contains(&"false") { &["--deadline", "1s"][..] } else { &[] };
         let ended = with(client, &[more, deadline].concat());
@@ -467,6 +468,24 @@ fn programs_that_come_to_nothing_say_why() {
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
     let dry = sandbox.run(&[&PROGRAMS[..], &["--dry-run"]].concat());
     assert!(dry.stdout.contains("python3 on python3, exchanged"), "{}", dry.stdout);
+    sandbox.leaves_nothing();
+}
+
+#[test]
+fn several_sessions_are_what_the_interval_is_made_of() {
+    let Some(sandbox) = sandbox() else { return };
+    let plan = ["--sessions", "4", "--apart", "50ms", "--rounds", "1", "--no-verdict"];
+    let output = ["--no-progress", "-o", "p.json"];
+    let ended = sandbox.run(&[&PROGRAMS[..], &plan, &output].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let found = valid("comparison", &sandbox.read("p.json").expect("written"));
+    assert_eq!(found["plan"]["sessions"], serde_json::json!([1, 1, 1, 1]));
+    assert_eq!((&found["plan"]["rounds"], &found["a"]["sessions"]), (&4.into(), &4.into()));
+    // Four rounds of one session have no interval.
+    let interval = &found["comparisons"][0]["ratio"]["ci95"];
+    assert!(interval.as_array().is_some_and(|ends| ends.len() == 2), "{interval}");
+    let shown = sandbox.run(&["report", "p.json"]);
+    assert_eq!(shown.stdout, ended.stdout);
     sandbox.leaves_nothing();
 }
 

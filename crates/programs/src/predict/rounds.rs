@@ -20,8 +20,12 @@ use std::time::{Duration, Instant};
 /// How the rounds are to go.
 #[derive(Clone, Debug)]
 pub(crate) struct PredictSettings {
-    /// Rounds.
+    /// Rounds of a session.
     pub(crate) rounds: u64,
+    /// Sessions, one or more.
+    pub(crate) sessions: u64,
+    /// How long lies between the end of one and the begin of the next.
+    pub(crate) apart: Duration,
     /// How long a server and its client may take once.
     pub(crate) deadline: Duration,
     /// Seed of the order.
@@ -69,6 +73,8 @@ pub(crate) struct Predicted {
     pub(crate) rounds: Vec<[ClientWork; 3]>,
     /// In the same rounds the programs as they are, and configured by hand; empty unless that was asked for.
     pub(crate) by_hand: Vec<[ClientWork; 2]>,
+    /// How many of the rounds each session has.
+    pub(crate) sessions: Vec<usize>,
     /// Runs that failed and were repeated.
     pub(crate) repeated: u64,
     /// Why it ended before all rounds were measured, if no user interrupted it.
@@ -102,7 +108,8 @@ impl From<PredictHalt> for Stop {
 /// Bytes of what a program says that are kept: its figure and its complaints come last.
 const KEPT: u64 = 1 << 20;
 
-/// Runs A and B, with a client each, in `settings.rounds` rounds, and `by_hand` in the same ones. A complaint names the arm.
+/// Runs A and B, with a client each, in `settings.rounds` rounds of each session, and `by_hand` in the same ones. A complaint names
+/// the arm.
 ///
 /// # Errors
 /// Why it came to nothing: a program failed, or took too long, in the first round. What ends later has the rounds before.
@@ -127,11 +134,48 @@ pub(crate) fn run(
         stopped: None,
     };
     let mut order = Rng::stream(settings.seed, "order");
-    let ran = rounds(&mut run, settings.rounds, None, &mut order, progress)?;
+    let (mut sessions, mut is_interrupted) = (Vec::new(), false);
+    for session in 0..settings.sessions {
+        if session > 0 && wait(session, settings, interrupts, progress) {
+            is_interrupted = true;
+            break;
+        }
+        let before = run.rounds.len();
+        let ran = rounds(&mut run, settings.rounds, None, &mut order, progress)?;
+        sessions.push(run.rounds.len() - before);
+        if ran.interrupted {
+            is_interrupted = true;
+            break;
+        }
+    }
     progress(Progress::Done);
-    let findings = run.bench.finish(Vec::new(), ran.interrupted).map_err(failed)?;
+    let findings = run.bench.finish(Vec::new(), is_interrupted).map_err(failed)?;
     let PredictRun { rounds, by_hand, repeated, stopped, .. } = run;
-    Ok(Predicted { findings, rounds, by_hand, repeated, stopped })
+    Ok(Predicted { findings, rounds, by_hand, sessions, repeated, stopped })
+}
+
+/// Waits until the next session begins; true if the user interrupted.
+fn wait(
+    done: u64,
+    settings: &PredictSettings,
+    interrupts: &Interrupts,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> bool {
+    let until = Instant::now() + settings.apart;
+    loop {
+        let left = until.saturating_duration_since(Instant::now());
+        if interrupts.arrived() || left.is_zero() {
+            return interrupts.arrived();
+        }
+        let next = format!(
+            "session {} of {} begins in {} s",
+            done + 1,
+            settings.sessions,
+            left.as_secs() + 1
+        );
+        progress(Progress::Slice { done: 0, total: settings.rounds, id: &next });
+        std::thread::sleep(left.min(Duration::from_millis(200)));
+    }
 }
 
 fn failed(error: io::Error) -> PredictHalt {

@@ -226,6 +226,29 @@ fn four_sessions_a_side_rarely_make_a_claim_of_session_effects_and_their_rounds_
 }
 
 #[test]
+fn sessions_of_paired_rounds_cover_the_ratio_that_differs_between_them_and_their_rounds_do_not() {
+    let (mut rng, trials) = (Rng::stream(8, "paired sessions"), 1_000);
+    let (mut by_session, mut by_round) = (0, 0);
+    for _ in 0..trials {
+        let logs: Vec<f64> = (0..4)
+            .flat_map(|_| {
+                let level = 0.04 * rng.normal();
+                (0..12).map(|_| level + 0.02 * rng.normal()).collect::<Vec<_>>()
+            })
+            .collect();
+        let b: Vec<f64> = logs.into_iter().map(f64::exp).collect();
+        let covers = |evidence: Option<Evidence>| {
+            let interval = evidence.expect("figures").interval(0.95).expect("enough");
+            usize::from(interval.contains(1.0))
+        };
+        by_session += covers(Evidence::of_sessions(&[1.0; 48], &b, &[12; 4]));
+        by_round += covers(Evidence::paired(&[1.0; 48], &b));
+    }
+    assert!(percent(by_session, trials) >= 93.0, "{} %", percent(by_session, trials));
+    assert!(percent(by_round, trials) < 60.0, "{} %", percent(by_round, trials));
+}
+
+#[test]
 fn one_session_a_side_rarely_makes_a_claim_beyond_a_floor_that_fits_its_effects() {
     let (mut rng, trials) = (Rng::stream(7, "floor"), 1_000);
     let mut shares = |effect: f64, floors: [f64; 2]| {

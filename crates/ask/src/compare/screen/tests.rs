@@ -86,6 +86,7 @@ fn plan() -> ComparisonPlan {
     ComparisonPlan {
         pilot_rounds: 8,
         spread: Some(0.02),
+        sessions: Vec::new(),
         rounds: 12,
         slice_ms: 100.0,
         expected_s: 5.0,

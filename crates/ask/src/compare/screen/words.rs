@@ -45,8 +45,14 @@ pub(super) fn rests_on(document: &Comparison) -> Vec<String> {
         let found = plan.smallest_effect.map_or_else(String::new, |effect| {
             format!(", planned to find differences from {} on", percent(effect))
         });
+        let holds = match plan.sessions.as_slice() {
+            [] | [_] => "what is found holds in this session".to_owned(),
+            several => {
+                format!("intervals include what {} sessions differ by", several.len())
+            }
+        };
         lines.push(format!(
-            "{rounds} of A, A again and B in random order, {:.0} s{found}; what is found holds in this session",
+            "{rounds} of A, A again and B in random order, {:.0} s{found}; {holds}",
             plan.duration_s
         ));
     }
