@@ -49,7 +49,8 @@ pub(crate) struct PredictArgs {
     /// Exchange sockets all the same, and run server-b and client-b in the same rounds: it shows how far the exchange is off
     #[arg(long)]
     with_truth: bool,
-    /// Start the client only when this command succeeds, which is tried again and again once the server listens: pg_isready
+    /// Start the client only when this command succeeds, which is tried again and again once the server listens [default: of
+    /// PostgreSQL and MariaDB pg_isready and mysqladmin ping, where they are installed]
     #[arg(long, value_name = "COMMAND")]
     ready: Option<String>,
     #[command(flatten)]
@@ -387,12 +388,14 @@ impl PredictArgs {
         client: Vec<String>,
     ) -> Result<([Job; 2], Option<[Job; 2]>), Stop> {
         let ready = self.ready.as_deref().map(|text| split("--ready", text)).transpose()?;
-        let ready = ready.unwrap_or_default();
-        if let Some(why) = ready.first().and_then(|name| objection(name)) {
+        if let Some(why) = ready.iter().flatten().next().and_then(|name| objection(name)) {
             return Err(Stop::usage(format!("--ready: {why}")));
         }
         let when_ready = |mut job: Job| {
-            (job.ready, job.forgives) = (ready.clone(), true);
+            let known = || servers::ready(&names::program(&job.program), &job.client);
+            let known = || known().filter(|words| objection(&words[0]).is_none());
+            job.ready = ready.clone().or_else(known).unwrap_or_default();
+            job.forgives = true;
             job
         };
         let by_hand = self.by_hand(&server, &client)?.map(|jobs| jobs.map(when_ready));

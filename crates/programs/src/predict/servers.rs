@@ -57,9 +57,84 @@ pub(crate) fn setting(name: &str) -> Option<&'static str> {
     SERVERS.iter().find(is_it).map(|one| one.setting)
 }
 
+/// A command that succeeds once servers of these names answer: they listen some time before.
+struct ReadinessCommand {
+    servers: &'static [&'static str],
+    words: &'static [&'static str],
+    /// Flags of clients that say where the server is, each with the flag of the command that says the same.
+    flags: &'static [(&'static [&'static str], &'static str)],
+}
+
+/// From the manuals of `pg_isready` and `mysqladmin`.
+const READY: [ReadinessCommand; 2] = [
+    ReadinessCommand {
+        servers: &["postgres", "postmaster"],
+        words: &["pg_isready", "--quiet"],
+        flags: &[(&["-h", "--host"], "--host"), (&["-p", "--port"], "--port")],
+    },
+    ReadinessCommand {
+        servers: &["mysqld", "mariadbd"],
+        words: &["mysqladmin", "--silent", "ping"],
+        flags: &[
+            (&["-h", "--host", "--mysql-host"], "--host"),
+            (&["-P", "--port", "--mysql-port"], "--port"),
+            (&["-S", "--socket", "--mysql-socket"], "--socket"),
+        ],
+    },
+];
+
+/// The value of a flag in these words: `-p 1`, `-p1`, `--port 1` or `--port=1`.
+fn value<'a>(words: &'a [String], spellings: &[&str]) -> Option<&'a str> {
+    words.iter().enumerate().find_map(|(at, word)| {
+        spellings.iter().find_map(|flag| match word.strip_prefix(flag)? {
+            "" => words.get(at + 1).map(String::as_str),
+            rest if flag.starts_with("--") => rest.strip_prefix('='),
+            rest => Some(rest),
+        })
+    })
+}
+
+/// The command that says whether a server of this name answers where its client connects; none where a server that listens
+/// answers as well.
+pub(crate) fn ready(name: &str, client: &[String]) -> Option<Vec<String>> {
+    let command = READY.iter().find(|command| command.servers.contains(&name))?;
+    let words = command.words.iter().map(|word| (*word).to_owned());
+    let flags = command
+        .flags
+        .iter()
+        .filter_map(|(spellings, flag)| Some(format!("{flag}={}", value(client, spellings)?)));
+    Some(words.chain(flags).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_database_is_asked_where_its_client_connects() {
+        let ready = |server: &str, client: &str| {
+            let words: Vec<String> = client.split(' ').map(str::to_owned).collect();
+            ready(server, &words).map(|words| words.join(" "))
+        };
+        for (server, client, command) in [
+            (
+                "postgres",
+                "pgbench -S -h 127.0.0.1 -p5433",
+                "pg_isready --quiet --host=127.0.0.1 --port=5433",
+            ),
+            (
+                "postgres",
+                "psql --host=/run/pg --port 5433",
+                "pg_isready --quiet --host=/run/pg --port=5433",
+            ),
+            ("postgres", "pgbench -S -h", "pg_isready --quiet"),
+            ("mariadbd", "mysqlslap -S /m.sock -p", "mysqladmin --silent ping --socket=/m.sock"),
+            ("mysqld", "sysbench --mysql-port=3307", "mysqladmin --silent ping --port=3307"),
+        ] {
+            assert_eq!(ready(server, client).as_deref(), Some(command), "{client}");
+        }
+        assert_eq!(ready("redis-server", "redis-cli -p 1"), None);
+    }
 
     #[test]
     fn servers_are_known_with_and_without_their_version() {
