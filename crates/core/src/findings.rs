@@ -567,6 +567,7 @@ pub const ALL: &[Row] = &[
     NEEDS,
     PINNING,
     DIRECTORY,
+    LOOPBACK,
     VM,
     CONTAINER,
     ONE_CPU,

@@ -21,14 +21,15 @@ pub use cell::{calls_of, figures_of};
 use crate::accounting;
 use crate::assemble::cost::Circumstances;
 use crate::bounds::COPY_SIZES;
-use crate::measured::{BoundReadings, Findings, Part};
+use crate::measured::{BoundReadings, CellRun, Findings, Part};
 use crate::noise;
+use crate::plan::CellPlan;
 use crate::topology::leave_out;
 use ipcperf_core::result::{
     Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Mode,
     Noise, Origin, PairBounds, ResultSet, SCHEMA, Tool,
 };
-use ipcperf_core::{Idle, KnobValue, Placement, map_of};
+use ipcperf_core::{Idle, KnobValue, Placement, Reach, findings, map_of};
 use ipcperf_stats::modes;
 use ipcperf_sys::meter::Span;
 use metric::spread;
@@ -86,6 +87,11 @@ pub(crate) fn document(mut findings: Findings, facts: RunFacts, machine: Machine
         machine.caches_described,
         machine.tick_ns,
     );
+    let is_on_loopback = |cell: &CellRun| {
+        let CellPlan { key, entry, .. } = &cell.plan;
+        entry.spec.reach == Reach::Network && !key.load.is_apart()
+    };
+    let uses_loopback = findings.cells.iter().any(is_on_loopback);
     let parts: Vec<Part> = findings.cells.iter().map(|cell| cell.part).collect();
     let cells = findings.cells.into_iter();
     let cells = cells
@@ -104,7 +110,11 @@ pub(crate) fn document(mut findings: Findings, facts: RunFacts, machine: Machine
     let noise = Noise {
         idle_busy_cpus: per_ns(findings.idle.busy_ns, &findings.idle),
         idle_watts: per_ns(findings.idle.energy_uj, &findings.idle).map(|power| power * 1e3),
-        machine: machine.findings,
+        machine: machine
+            .findings
+            .into_iter()
+            .filter(|finding| uses_loopback || !findings::LOOPBACK.is_of(finding))
+            .collect(),
         ..noise::judge(&noise_input, &cells)
     };
     ResultSet {

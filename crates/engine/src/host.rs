@@ -5,7 +5,7 @@ use ipcperf_core::map_of;
 use ipcperf_core::result::{Host, Kernel};
 use ipcperf_sys::procfs::text;
 use ipcperf_sys::topology::{Topology, cpu_list, hypervisor as hypervisor_name};
-use ipcperf_sys::{affinity, clock, procfs, qos};
+use ipcperf_sys::{affinity, clock, network, procfs, qos};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -100,6 +100,14 @@ const SETTINGS: &[&str] = &[
     "vm/nr_hugepages",
 ];
 
+/// The loopback interface by what its packets pass.
+fn loopback() -> BTreeMap<String, String> {
+    let Some(found) = network::loopback() else { return BTreeMap::new() };
+    let filters = found.filters.map(|count| ("filters".to_owned(), count.to_string()));
+    let known = [("mtu".to_owned(), found.mtu.to_string()), ("qdisc".to_owned(), found.qdisc)];
+    known.into_iter().chain(filters).collect()
+}
+
 /// The kernel as this process sees it.
 #[must_use]
 pub fn kernel() -> Kernel {
@@ -121,6 +129,7 @@ pub fn kernel() -> Kernel {
         version: text("/proc/sys/kernel/version").unwrap_or_default(),
         mitigations,
         sysctl,
+        loopback: loopback(),
         cpu_accounting: accounting::read(configuration.as_deref()).into(),
         ..Kernel::default()
     };

@@ -134,6 +134,7 @@ pub(crate) const FIELDS: &[Field] = &[
     factor(HZ, |set| if_known(set.kernel.hz)),
     factor(SHMEM_HUGE_PAGES, |set| if_known(set.kernel.shmem_huge_pages.as_ref())),
     factor(RT_RUNTIME, |set| if_known(set.kernel.rt_runtime_us())),
+    factor("loopback", |set| set.kernel.loopback.clone()),
     factor("quota", |set| set.kernel.quotas.clone()),
     factor("accounting", |set| one(&set.kernel.cpu_accounting)),
     factor(HOST, |set| if_known(set.origin.host())),

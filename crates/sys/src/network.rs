@@ -1,6 +1,10 @@
 //! A network between two ends of a channel: network namespaces of their own, and virtual Ethernet between them. Nothing has a
 //! name outside of them, so that all of it goes with the last process that is in them.
 
+mod loopback;
+
+pub use loopback::{Loopback, loopback};
+
 use crate::io::failed;
 use crate::namespaces;
 use ipcperf_core::{Missing, Namespaces, Network, SetupError};
@@ -175,15 +179,8 @@ impl NamespaceSocket {
         let answer = self.ask(Message::of_link(libc::RTM_GETLINK, number, 0));
         let answer = answer.map_err(failed("the state of a network interface"))?;
         // Behind the header and the fixed part of an answer about a link.
-        let mut rest = answer.get(LINK..).unwrap_or_default();
-        while let [low, high, kind_low, kind_high, ..] = *rest {
-            let len = usize::from(u16::from_ne_bytes([low, high]));
-            if u16::from_ne_bytes([kind_low, kind_high]) == IFLA_OPERSTATE {
-                return Ok(rest.get(4) == Some(&OPER_UP));
-            }
-            rest = rest.get(len.max(4).next_multiple_of(4)..).unwrap_or_default();
-        }
-        Ok(false)
+        let mut state = attributes(answer.get(LINK..).unwrap_or_default());
+        Ok(state.any(|(kind, value)| kind == IFLA_OPERSTATE && value.first() == Some(&OPER_UP)))
     }
 
     fn address(&self, address: IpAddr) -> Result<(), SetupError> {
@@ -201,23 +198,44 @@ impl NamespaceSocket {
         self.ask(message).map(drop).map_err(failed(format!("address {address}")))
     }
 
-    /// Sends a message and returns what is answered.
     fn ask(&self, message: Message) -> Result<Vec<u8>, Errno> {
-        net::send(&self.socket, &message.finished(), SendFlags::empty())?;
-        let mut answer = vec![0; 16 << 10];
-        let (len, _) = net::recv(&self.socket, &mut answer[..], RecvFlags::empty())?;
-        answer.truncate(len);
-        let number = |at: usize| answer.get(at..at + 4)?.try_into().ok().map(i32::from_ne_bytes);
-        let kind = answer.get(4..6).and_then(|two| two.try_into().ok()).map(u16::from_ne_bytes);
-        if kind == Some(libc::NLMSG_ERROR as u16) {
-            match number(HEADER) {
-                Some(0) => {}
-                Some(code) => return Err(Errno::from_raw_os_error(-code)),
-                None => return Err(Errno::BADMSG),
-            }
-        }
-        Ok(answer)
+        ask(&self.socket, message)
     }
+}
+
+/// Sends a message and returns the first part of what is answered.
+fn ask(socket: &OwnedFd, message: Message) -> Result<Vec<u8>, Errno> {
+    net::send(socket, &message.finished(), SendFlags::empty())?;
+    receive(socket)
+}
+
+/// A part of an answer.
+fn receive(socket: &OwnedFd) -> Result<Vec<u8>, Errno> {
+    let mut answer = vec![0; 16 << 10];
+    let (len, _) = net::recv(socket, &mut answer[..], RecvFlags::empty())?;
+    answer.truncate(len);
+    let number = |at: usize| answer.get(at..at + 4)?.try_into().ok().map(i32::from_ne_bytes);
+    let kind = answer.get(4..6).and_then(|two| two.try_into().ok()).map(u16::from_ne_bytes);
+    if kind == Some(libc::NLMSG_ERROR as u16) {
+        match number(HEADER) {
+            Some(0) => {}
+            Some(code) => return Err(Errno::from_raw_os_error(-code)),
+            None => return Err(Errno::BADMSG),
+        }
+    }
+    Ok(answer)
+}
+
+/// The attributes of an answer, kind and value.
+fn attributes(mut rest: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let [low, high, kind_low, kind_high, ..] = *rest else { return None };
+        let len = usize::from(u16::from_ne_bytes([low, high])).max(4);
+        let value = rest.get(4..len)?;
+        rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
+        // The two highest bits say how the value is made (NLA_F_NESTED, NLA_F_NET_BYTEORDER).
+        Some((u16::from_ne_bytes([kind_low, kind_high]) & 0x3fff, value))
+    })
 }
 
 /// Bytes of `struct nlmsghdr`, and of it with `struct ifinfomsg`.
@@ -247,6 +265,12 @@ impl Message {
     fn header_flags(&mut self, more: i32) {
         let flags = u16::from_ne_bytes([self.0[6], self.0[7]]) | more as u16;
         self.0[6..8].copy_from_slice(&flags.to_ne_bytes());
+    }
+
+    /// Asks for all that there is, in parts; nothing is acknowledged apart from that.
+    fn dump(&mut self) {
+        self.0[6..8]
+            .copy_from_slice(&((libc::NLM_F_REQUEST | libc::NLM_F_DUMP) as u16).to_ne_bytes());
     }
 
     /// `struct ifinfomsg`: family and padding, type, index, flags, and which of them change.

@@ -25,6 +25,13 @@ pub const DIRECTORY: Row = check(
     "mechanisms with a path (FIFOs, named sockets, queues, files) cannot be measured{}",
     "{set TMPDIR to a directory that this user may write to}",
 );
+pub const LOOPBACK: Row = check(
+    "W-LOOPBACK",
+    "loopback",
+    "packets on the loopback interface are queued, filtered or cut smaller",
+    "TCP and UDP cost more here than with a plain one (MTU 65536, noqueue, no filter)",
+    "compare with a new network namespace: unshare -n sh -c 'ip link set lo up; ipcperf run -m tcp'; to see what it is: tc qdisc show dev lo; nft list ruleset",
+);
 pub const VM: Row = check(
     "I-VM",
     "virtual machine",

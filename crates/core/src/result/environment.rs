@@ -174,6 +174,10 @@ pub struct Kernel {
     /// Timer interrupts per second of a busy CPU (`CONFIG_HZ`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hz: Option<u64>,
+    /// The loopback interface: `mtu` in bytes, `qdisc` (its queueing discipline) and `filters`, how many chains of nftables and
+    /// tables of iptables look at packets (absent where the right to see them is missing).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub loopback: BTreeMap<String, String>,
     /// When shared memory gets transparent huge pages: `always`, `within_size`, `advise`, `never`, `deny` or `force`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shmem_huge_pages: Option<String>,

@@ -60,6 +60,7 @@ pub(crate) fn checks(files: &Files, host: &Host, kernel: &Kernel) -> Vec<Check> 
         Some(settings(files, kernel)),
         Some(rings(files)),
         Some(shared_memory(files)),
+        loopback(kernel),
     ];
     all.into_iter().flatten().collect()
 }
@@ -67,6 +68,24 @@ pub(crate) fn checks(files: &Files, host: &Host, kernel: &Kernel) -> Vec<Check> 
 /// A check that is noted if this is so, and fine otherwise.
 pub(super) fn noted_if(is_so: bool, row: &Row, found: impl Into<String>) -> Check {
     if is_so { row.noted(found, &[]) } else { row.fine(found) }
+}
+
+/// The largest packet of an unchanged loopback interface, bytes, and its queueing discipline (drivers/net/loopback.c).
+const USUAL_MTU: &str = "65536";
+const NO_QUEUE: &str = "noqueue";
+
+/// Of a loopback interface that could be read.
+fn loopback(kernel: &Kernel) -> Option<Check> {
+    let of = |name: &str| kernel.loopback.get(name).map(String::as_str);
+    let (mtu, qdisc, filters) = (of("mtu")?, of("qdisc")?, of("filters"));
+    let filtered = match filters {
+        None => "filters not visible".to_owned(),
+        Some("0") => "no filter".to_owned(),
+        Some(count) => format!("{count} chains or tables of filters"),
+    };
+    let is_plain =
+        mtu == USUAL_MTU && qdisc == NO_QUEUE && filters.is_none_or(|count| count == "0");
+    Some(noted_if(!is_plain, &findings::LOOPBACK, format!("MTU {mtu}, {qdisc}, {filtered}")))
 }
 
 fn virtual_machine(host: &Host) -> Check {

@@ -26,6 +26,8 @@ fn good() -> (Host, Kernel, Vec<(&'static str, &'static str)>) {
     kernel.sysctl.insert("kernel.randomize_va_space".into(), "2".into());
     kernel.mitigations.insert("meltdown".into(), "Not affected".into());
     kernel.sched_ext = Some("disabled".into());
+    let loopback = [("mtu", "65536"), ("qdisc", "noqueue"), ("filters", "0")];
+    kernel.loopback = loopback.map(|(name, value)| (name.into(), value.into())).into();
     let files = vec![
         ("sys/devices/system/cpu/smt/active", "0\n"),
         ("sys/devices/system/cpu/intel_pstate/no_turbo", "1\n"),
@@ -76,7 +78,7 @@ type Change = fn(&mut Host, &mut Kernel, &mut Vec<(&'static str, &'static str)>)
 
 #[test]
 fn each_defect_is_told_by_its_check_alone() {
-    let defects: [(&str, Rating, Change); 23] = [
+    let defects: [(&str, Rating, Change); 25] = [
         ("VM", Rating::Note, |host, _, _| host.hypervisor = Some("KVM".into())),
         ("CONTAINER", Rating::Note, |host, _, _| host.container = Some("docker".into())),
         ("CPUS", Rating::Warning, |host, _, _| host.cpus_allowed = vec![1]),
@@ -135,6 +137,12 @@ fn each_defect_is_told_by_its_check_alone() {
         }),
         ("URING", Rating::Warning, |_, _, files| {
             files.push(("proc/sys/kernel/io_uring_disabled", "2"));
+        }),
+        ("LOOPBACK", Rating::Warning, |_, kernel, _| {
+            kernel.loopback.insert("qdisc".into(), "tbf".into());
+        }),
+        ("LOOPBACK", Rating::Warning, |_, kernel, _| {
+            kernel.loopback.insert("filters".into(), "2".into());
         }),
     ];
     for (code, rating, change) in defects {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::topology::{is_rejected, usual};
-use ipcperf_core::findings;
 use ipcperf_core::result::CoreKind;
+use ipcperf_core::{Network, Reach, Spec, findings};
 use ipcperf_stats::Rng;
 
 /// Slices whose cache line took so long before and after them, ticks.
@@ -139,6 +139,25 @@ fn caches_that_the_kernel_does_not_describe_make_names_of_placements_a_guess() {
         has(&document(findings(vec![run]), RunFacts::default(), machine), "W-UNKNOWN-CPUS")
     };
     assert!(told(false) && !told(true));
+}
+
+#[test]
+fn a_loopback_interface_that_queues_concerns_only_what_sends_packets_over_it() {
+    let is_reported = |reach: Reach, net: Network| {
+        let slices = (0..7).map(|round| round_trips(round, 5000, 100)).collect();
+        let mut plan = plan(PatternKind::PingPong);
+        plan.entry.spec = Box::leak(Box::new(Spec { reach, ..*plan.entry.spec }));
+        plan.key.load.net = net;
+        let run = CellRun { slices, ..CellRun::new(plan) };
+        let queued = findings::LOOPBACK.noted("MTU 1500", &[]);
+        let machine =
+            Machine { findings: queued.finding().into_iter().collect(), ..machine::here() };
+        let set = document(findings(vec![run]), RunFacts::default(), machine);
+        set.noise.machine.iter().any(|finding| finding.code == "W-LOOPBACK")
+    };
+    assert!(is_reported(Reach::Network, Network::Loopback));
+    assert!(!is_reported(Reach::Named, Network::Loopback));
+    assert!(!is_reported(Reach::Network, Network::Veth));
 }
 
 #[test]
