@@ -102,12 +102,21 @@ pub(super) struct ServerReport {
     /// Calls that found nothing to read, or no room.
     pub(super) eagain: u64,
     pub(super) spent: Consumption,
+    /// When that was read, ticks: it hears of the end of its clients after they have read their own. 0 where connections do not
+    /// stay.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) ended: u64,
     pub(super) cpu: usize,
     /// The process that traced it at the end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) tracer: Option<u32>,
     /// Knobs of channels, as granted.
     pub(super) effective: Vec<(String, KnobValue)>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl ServerReport {

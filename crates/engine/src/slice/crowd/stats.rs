@@ -83,7 +83,7 @@ pub struct CrowdStats {
     pub saturated: bool,
     /// CPU time of the busiest client process, ns.
     pub busiest_ns: u64,
-    /// From the begin of the warm-up to the last answer, ticks.
+    /// From the start of the warm-up until clients and server have read their CPU time, ticks.
     pub whole: u64,
     /// Length of the server's rest and CPU time in it, ns.
     pub rest_ns: [u64; 2],
@@ -165,7 +165,8 @@ impl CrowdStats {
             note(&mut self.effective, server.effective.clone());
         }
         let begin = clients.iter().map(|client| client.whole[0]).min().unwrap_or(0);
-        let end = clients.iter().map(|client| client.whole[1]).max().unwrap_or(0);
+        let ends = clients.iter().map(|client| client.whole[1]);
+        let end = ends.chain(servers.iter().map(|server| server.ended)).max().unwrap_or(0);
         self.whole = end.saturating_sub(begin);
         self.machine = clients.first().map(|client| client.machine).unwrap_or_default();
         self.longest = clients.iter().map(|client| client.longest).min().unwrap_or(0);
@@ -337,6 +338,18 @@ mod tests {
         let mut stats = CrowdStats::default();
         stats.add_stays(&[server(served, 0)], clients);
         stats.doubt
+    }
+
+    #[test]
+    fn cpu_time_is_a_share_of_the_time_until_the_last_side_has_read_it() {
+        let whole = |ended: u64| {
+            let mut stats = CrowdStats::default();
+            let clients = [[100, 900], [120, 950]]
+                .map(|whole| ClientReport { whole, ..ClientReport::default() });
+            stats.add_stays(&[ServerReport { ended, ..ServerReport::default() }], &clients);
+            stats.whole
+        };
+        assert_eq!((whole(1100), whole(940), whole(0)), (1000, 850, 850));
     }
 
     #[test]

@@ -44,6 +44,7 @@ pub(crate) fn serve(
         pid: process::own_pid(),
         served: served.iter().sum(),
         spent: consumption().since(&before),
+        ended: ask.plan.job.clock().stop(),
         cpu: affinity::current_cpu(),
         tracer: procfs::tracer(),
         effective: threads.effective,

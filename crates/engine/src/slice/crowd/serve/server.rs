@@ -58,6 +58,7 @@ pub(crate) fn serve(
     Ok(serde_json::to_value(ServerReport {
         pid: process::own_pid(),
         spent,
+        ended: ask.plan.job.clock().stop(),
         cpu,
         tracer: procfs::tracer(),
         effective,
