@@ -9,7 +9,7 @@ mod calls;
 mod follow;
 
 pub(crate) use calls::MEMORY;
-pub use calls::{name, transfer};
+pub use calls::{FOREIGN, name, transfer};
 pub use follow::{CallsSeen, Follow, Followed, Returned, Watch};
 
 use crate::io::raw;

@@ -511,3 +511,40 @@ fn an_interrupt_ends_what_is_recorded_and_keeps_the_profile() {
     }
     sandbox.leaves_nothing();
 }
+
+/// 10 calls that ask for the number of the process as a 32-bit program would; there, 64-bit programs have writev(2).
+#[cfg(target_arch = "x86_64")]
+const FOREIGN: &str = "
+int main(void) {
+    long result = 0;
+    for (int at = 0; at < 10; at++)
+        __asm__ volatile(\"int $0x80\" : \"=a\"(result) : \"a\"(20L)
+                         : \"r8\", \"r9\", \"r10\", \"r11\", \"memory\");
+    return result <= 0;
+}
+";
+
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn calls_of_32_bit_programs_are_named_and_taken_for_no_others() {
+    if !can_run("cc", &["--version"]) {
+        return;
+    }
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.home().join("foreign.c"), FOREIGN).expect("a source");
+    sandbox.builds("cc", &["-O2", "-Wall", "-o", "foreign", "foreign.c"]);
+    let alone = Command::new(sandbox.home().join("foreign")).status().expect("it was built");
+    if !alone.success() {
+        skipped("int 0x80", "the kernel has no 32-bit calls (CONFIG_IA32_EMULATION)");
+        return;
+    }
+    for way in ways() {
+        let ended = sandbox.run(&["record", "--with", way, "-o", "p.json", "--", "./foreign"]);
+        assert_eq!(ended.status.code(), Some(0), "{way}: {}", ended.stderr);
+        let profile = valid("profile", &sandbox.read("p.json").expect("written"));
+        let unseen = &profile["unseen"]["calls of 32-bit programs, or by int 0x80"];
+        assert_eq!(unseen, 10, "{way}: {profile:#}");
+        assert!(!profile.to_string().contains("writev"), "{way}: {profile:#}");
+    }
+    sandbox.leaves_nothing();
+}

@@ -70,9 +70,15 @@ fn older(_: i64) -> Option<&'static str> {
     None
 }
 
+/// Stands for the number of any call of a 32-bit program, or by `int 0x80`: such calls have numbers of their own.
+pub const FOREIGN: i64 = 0xffff;
+
 /// A call in words: its name where it is a common one, its number otherwise.
 #[must_use]
 pub fn name(number: i64) -> String {
+    if number == FOREIGN {
+        return "32-bit call".to_owned();
+    }
     let known = transfer(number).or_else(|| other(number)).or_else(|| older(number));
     known.map_or_else(|| format!("system call {number}"), Into::into)
 }

@@ -4,7 +4,7 @@
 //! As in the parent module. Between `fork` and `exec` the child makes system calls and nothing else: no allocation, no
 //! lock.
 
-use super::{Info, entry, info, request, returned};
+use super::{FOREIGN, Info, entry, info, request, returned};
 use rustix::process::{Pid, Signal};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -81,7 +81,7 @@ pub enum CallsSeen {
 pub struct Returned {
     /// The thread that made it.
     pub thread: u32,
-    /// Its number on this architecture.
+    /// Its number on this architecture, or [`FOREIGN`].
     pub number: i64,
     /// What was passed.
     pub arguments: [u64; 6],
@@ -376,7 +376,10 @@ impl Follow {
         resume(pid, passed)
     }
 
-    fn enters(&mut self, pid: libc::pid_t, owner: usize, info: Info) {
+    fn enters(&mut self, pid: libc::pid_t, owner: usize, mut info: Info) {
+        if info.arch & IS_64_BIT == 0 {
+            info.number = FOREIGN.cast_unsigned();
+        }
         if let Some(program) = self.programs.get_mut(owner) {
             *program.calls.entry(info.number.cast_signed()).or_default() += 1;
         }
@@ -408,11 +411,12 @@ impl Follow {
     }
 }
 
+/// `__AUDIT_ARCH_64BIT` (`linux/audit.h`).
+const IS_64_BIT: u32 = 0x8000_0000;
+
 /// Takes the address of the vDSO from what the kernel tells a program at its start (`getauxval(3)`): its stack begins with
 /// the number of arguments, the arguments, a zero, the environment, a zero, and pairs of a type and a value.
 fn hide_clocks(pid: libc::pid_t) -> io::Result<()> {
-    /// `__AUDIT_ARCH_64BIT` (`linux/audit.h`).
-    const IS_64_BIT: u32 = 0x8000_0000;
     const WORD: u64 = size_of::<u64>() as u64;
     let Info { arch, stack: mut at, .. } = info(pid)?;
     // Calls of 32-bit programs are not understood either.

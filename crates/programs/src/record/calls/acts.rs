@@ -1,6 +1,7 @@
 //! What system calls do, as far as their number, arguments and result tell.
 
 use super::{Call, Kind, Object};
+use ipcperf_sys::trace::FOREIGN;
 
 /// What a call does with the object of its first argument, or without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +89,7 @@ pub(crate) fn does(number: i64) -> Option<Does> {
             Does::Other
         }
         libc::SYS_clone | libc::SYS_clone3 | libc::SYS_wait4 | libc::SYS_waitid => Does::Other,
+        FOREIGN => Does::Other,
         _ => return None,
     })
 }
@@ -230,6 +232,7 @@ impl Call {
             libc::SYS_process_vm_readv | libc::SYS_process_vm_writev => {
                 "process_vm_readv and process_vm_writev: whose memory it is"
             }
+            FOREIGN => "calls of 32-bit programs, or by int 0x80",
             _ => return None,
         })
     }

@@ -167,9 +167,16 @@ enum { HASH = 1, ARRAY = 2, RECENT_HASH = 9, RING = 27 };
 // this one.
 enum { MOST = 1 << 16, CALLS = 512 };
 
+// Stands for the number of any call of a 32-bit program, on both sides.
+enum { FOREIGN = 0xffff };
+
+// execve of 32-bit programs, on x86 and on Arm (asm/unistd.h).
+enum { FOREIGN_EXECVE = 11 };
+
 struct entry {
   u64 numbers;
   u64 at;
+  u64 is_foreign;
 };
 
 // Processes that are recorded.
@@ -256,7 +263,14 @@ struct files_struct {
   struct fdtable *fdt;
 };
 
+// x86-64 has the state of a call in `status`, and aarch64 has no such member.
+struct thread_info {
+  unsigned long flags;
+  u32 status;
+};
+
 struct task_struct {
+  struct thread_info thread_info;
   int tgid;
   struct pid *thread_pid;
   struct signal_struct *signal;
@@ -568,6 +582,16 @@ INLINE u32 read_call(void *registers, u64 arguments[4]) {
   return aarch64->syscallno;
 }
 
+// Whether the call that this thread is in has the numbers of 32-bit programs:
+// TS_COMPAT of x86-64, also of `int 0x80`, and TIF_32BIT of aarch64
+// (asm/thread_info.h).
+INLINE int is_foreign(void) {
+  struct task_struct *task = current_task();
+  if (EXISTS(task->thread_info.status))
+    return (task->thread_info.status & 2) != 0;
+  return (task->thread_info.flags & (1 << 22)) != 0;
+}
+
 // ---- Programs, by the names of their tracepoints. The context has the
 // arguments of these.
 
@@ -575,13 +599,17 @@ INLINE u32 read_call(void *registers, u64 arguments[4]) {
 SEC("tp_btf/sys_enter") int sys_enter(u64 *context) {
   u64 own = own_numbers();
   u64 number = context[1];
-  if (!is_recorded(own) || number >= CALLS || !class_of(number))
+  if (!is_recorded(own))
+    return 0;
+  int foreign = is_foreign();
+  if (!foreign && (number >= CALLS || !class_of(number)))
     return 0;
   u64 at = now_ns();
   struct entry *entry = place(&entries, own);
   if (entry) {
     entry->numbers = own;
     entry->at = at;
+    entry->is_foreign = foreign;
   }
   return 0;
 }
@@ -595,8 +623,13 @@ SEC("tp_btf/sys_exit") int sys_exit(u64 *context) {
     return 0;
   // Who was recorded at the entry still is.
   u64 begun = 0;
+  u64 foreign = is_foreign();
+  // A call that begins a program of the other size returns with the number that
+  // execve has there.
+  int has_changed = 0;
   if (entry->numbers == own) {
     begun = entry->at;
+    has_changed = entry->is_foreign != foreign;
     entry->numbers = 0;
   } else if (!is_recorded(own)) {
     return 0;
@@ -604,6 +637,12 @@ SEC("tp_btf/sys_exit") int sys_exit(u64 *context) {
   u64 arguments[4];
   u32 number = read_call((void *)context[0], arguments);
   u8 class = number < CALLS ? class_of(number) : 0;
+  // Its number is that of another call here, and its arguments mean nothing.
+  if (foreign || has_changed) {
+    int executes = has_changed || number == FOREIGN_EXECVE;
+    class = executes ? RECORDED | EXECUTES : RECORDED;
+    number = FOREIGN;
+  }
   struct call_event *event = class ? room(sizeof *event) : NULL;
   if (!event)
     return 0;
