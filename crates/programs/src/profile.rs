@@ -193,6 +193,9 @@ pub struct RecordedChannel {
     pub bytes_asked: u64,
     /// Bytes of answers.
     pub bytes_answered: u64,
+    /// Messages that the program that answers sent without being asked again; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pushed: Option<PushedMessages>,
     /// Sizes of questions with those of their answers, the most frequent first; of one direction alone, sizes of its writes.
     pub sizes: Vec<RecordedSize>,
     /// Requests of other sizes than these.
@@ -221,6 +224,22 @@ pub struct RecordedChannel {
     pub answerer_calls: BTreeMap<String, f64>,
     /// What a substitute has to have.
     pub needs: Vec<ChannelNeed>,
+}
+
+/// Messages that were not asked for, each by itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PushedMessages {
+    /// How many.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// From the begin of the first one to the end of the last one, ns.
+    pub span_ns: u64,
+    /// Their sizes, the most frequent first, as answers to questions of 0 bytes.
+    pub sizes: Vec<RecordedSize>,
+    /// Messages of other sizes than these.
+    pub other_sizes: u64,
 }
 
 /// A question and its answer.

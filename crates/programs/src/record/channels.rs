@@ -4,6 +4,8 @@
 //! begins, a read when it ends. Writes that follow one another are one question, reads that follow it are its answer; at the
 //! end that answers it is the other way round.
 
+mod pushed;
+
 use super::cpu::Cpu;
 use super::log::Log;
 use crate::profile::{
@@ -28,6 +30,8 @@ pub(super) struct Move {
     pub(super) ended: u64,
     pub(super) bytes: u64,
     pub(super) is_out: bool,
+    /// Its thread has turned to something else since the last transfer.
+    is_unasked: bool,
     pub(super) thread: u32,
     pub(super) process: u32,
     pub(super) object: u64,
@@ -166,10 +170,11 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
         groups.entry(key).or_default().push(connection);
     }
     let mut channels: Vec<_> =
-        groups.into_iter().map(|(key, connections)| channel(&threads, key, &connections)).collect();
+        groups.into_iter().map(|(key, connections)| channel(&threads, key, connections)).collect();
     // What asks and answers most often comes first, then what sends most messages one way.
     let messages = |one: &RecordedChannel| {
-        one.sizes.iter().map(|size| size.count).sum::<u64>() + one.other_sizes
+        let pushed = one.pushed.as_ref().map_or(0, |pushed| pushed.messages);
+        one.sizes.iter().map(|size| size.count).sum::<u64>() + one.other_sizes + pushed
     };
     let bytes = |one: &RecordedChannel| one.bytes_asked + one.bytes_answered;
     channels.sort_by_key(|one| std::cmp::Reverse((one.requests, messages(one), bytes(one))));
@@ -179,11 +184,13 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
 /// Ends by object; of pipes and the like, the end that writes (`true`) and the end that reads.
 fn ends(log: &Log) -> HashMap<(u64, bool), ConnectionEnd> {
     let mut ends: HashMap<(u64, bool), ConnectionEnd> = HashMap::new();
+    let mut turnings = pushed::Turnings::default();
     for call in &log.calls {
+        let act = call.act();
+        let is_unasked = turnings.turns(call, act);
         if log.kind(call.object).is_none() {
             continue;
         }
-        let act = call.act();
         let is_out = matches!(act, Act::Wrote(_));
         let end = ends.entry((call.object, has_sides(log, call.object) && is_out)).or_default();
         let needs = [
@@ -198,7 +205,8 @@ fn ends(log: &Log) -> HashMap<(u64, bool), ConnectionEnd> {
         let begun = if call.begun == 0 { call.ended } else { call.begun };
         let at = if is_out { begun } else { call.ended };
         let Call { ended, thread, process, object, .. } = *call;
-        end.moves.push(Move { at, begun, ended, bytes, is_out, thread, process, object });
+        let one = Move { at, begun, ended, bytes, is_out, is_unasked, thread, process, object };
+        end.moves.push(one);
     }
     ends.values_mut().for_each(ConnectionEnd::sort);
     ends
@@ -366,7 +374,7 @@ fn joined(
     left.into_iter().flatten()
 }
 
-fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedChannel {
+fn channel(threads: &Threads, key: Key, mut connections: Vec<Connection>) -> RecordedChannel {
     let (kind, name, asks, answers, is_pair) = key;
     let is_mutual = is_pair && connections.iter().any(Connection::is_mutual);
     let mut all: Vec<Turn> = Vec::new();
@@ -374,6 +382,12 @@ fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedC
     let mut unanswered = 0;
     let mut bytes = [0, 0];
     let mut needs = BTreeSet::new();
+    let mut pushed = Vec::new();
+    if is_mutual {
+        pushed.extend(connections.iter_mut().flat_map(pushed::taken));
+        bytes[1] = pushed.iter().map(|one| one.bytes).sum();
+    }
+    let connections = connections.as_slice();
     for connection in connections {
         let [asker, answerer] = [connection.asker.as_ref(), connection.answerer.as_ref()];
         let whole_asker = seen_whole(asker, answerer);
@@ -432,6 +446,7 @@ fn channel(threads: &Threads, key: Key, connections: &[Connection]) -> RecordedC
         unanswered: if is_mutual { unanswered } else { 0 },
         bytes_asked: bytes[0],
         bytes_answered: bytes[1],
+        pushed: pushed::pushed(&pushed, |sizes| frequent(sizes.into_iter())),
         sizes,
         other_sizes,
         in_flight: flight.flatten().map(|flight| flight.mean),

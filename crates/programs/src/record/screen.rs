@@ -2,11 +2,11 @@
 
 use super::audit::screen as audit;
 use crate::profile::{
-    ChannelNeed, Exchange, PROFILE_SCHEMA, Profile, RecordedBy, RecordedChannel, RecordedSize,
-    RecordedTime,
+    ChannelNeed, Exchange, PROFILE_SCHEMA, Profile, PushedMessages, RecordedBy, RecordedChannel,
+    RecordedSize, RecordedTime,
 };
 use ipcperf_core::result::Origin;
-use ipcperf_core::units::grouped;
+use ipcperf_core::units::{format_per_second, grouped};
 use ipcperf_judge::figures::{self, NONE};
 use ipcperf_judge::{LoadError, damaged};
 use ipcperf_kit::document::{Document, Show};
@@ -145,11 +145,17 @@ fn headline(document: &Profile) -> String {
     };
     let (asks, answers) = (who(first.asks.as_ref()), who(first.answers.as_ref()));
     let connections = counted(first.connections, "connection");
-    let what = match first.exchange {
-        Exchange::OneWay => {
+    let what = match (&first.pushed, first.exchange) {
+        (Some(pushed), _) if pushed.messages > first.requests => {
+            format!(
+                "{answers} sent {} without being asked to {asks}",
+                counted(pushed.messages, "message")
+            )
+        }
+        (_, Exchange::OneWay) => {
             format!("{asks} sent {} bytes to {answers}", grouped(first.bytes_asked))
         }
-        _ => format!("{asks} made {} to {answers}", counted(first.requests, "request")),
+        (_, _) => format!("{asks} made {} to {answers}", counted(first.requests, "request")),
     };
     format!("{what} over {}, {connections}", over(first))
 }
@@ -233,6 +239,7 @@ fn channels(document: &Profile) -> Table {
         Column::number(head("think"))
             .rank(5)
             .legend("from an answer to the next question of the connection, median"),
+        Column::text("sent without being asked").place(Place::Below),
         Column::text("calls for each request").place(Place::Below),
         Column::text("a substitute needs").place(Place::Below),
     ];
@@ -255,6 +262,7 @@ fn channels(document: &Profile) -> Table {
             figures::or_none(channel.response, both),
             figures::or_none(channel.service, |time| figures::nanos(time.p50_ns as f64)),
             figures::or_none(channel.think, |time| figures::nanos(time.p50_ns as f64)),
+            channel.pushed.as_ref().map_or_else(String::new, pushed),
             calls(channel),
             needs(&channel.needs),
         ])
@@ -277,6 +285,20 @@ fn channels(document: &Profile) -> Table {
     // The sizes, which give way first.
     let flexible = (0..2).filter(|at| only(at)).count();
     Table { label: "Channels".to_owned(), flexible, ..Table::new(columns, rows) }
+}
+
+/// `1,000 messages of 20 B, 512/s`.
+fn pushed(pushed: &PushedMessages) -> String {
+    let of = match pushed.sizes.as_slice() {
+        [size] if pushed.other_sizes == 0 => format!("{} B", size.answer),
+        _ => format!("{} B on average", pushed.bytes / pushed.messages.max(1)),
+    };
+    let seconds = pushed.span_ns as f64 / 1e9;
+    let rate = match seconds > 0.0 {
+        true => format!(", {}", format_per_second(pushed.messages as f64 / seconds)),
+        false => String::new(),
+    };
+    format!("sent without being asked: {} of {of}{rate}", counted(pushed.messages, "message"))
 }
 
 fn both(time: RecordedTime) -> String {
@@ -373,6 +395,7 @@ pub(crate) mod tests {
             kind: if mutual { "tcp" } else { "pipe" }.into(),
             name: if mutual { "6379" } else { "" }.into(),
             asks: Some(asks.into()),
+            pushed: None,
             answers: mutual.then(|| "server | of \u{1b}[31mothers".into()),
             connections: 16,
             exchange,

@@ -150,3 +150,53 @@ fn what_a_process_says_to_itself_is_no_channel() {
     let moves = [(1, 10, 100, 5), (1, 20, 110, -5)];
     assert_eq!(channels(&log(objects, &moves)).len(), 0);
 }
+
+/// A broker (2) with a publisher (1, over 30 and 40) and a subscriber (1, over 10 and 20): one question, and what it sends for each
+/// of 20 publications of `size` bytes.
+fn published(size: i64, more: impl Fn(u64, &mut Vec<Heard>)) -> RecordedChannel {
+    let objects = [(10, 20), (20, 10), (30, 40), (40, 30)].map(|(id, peer)| socket(id, peer));
+    let mut moves = vec![(1, 10, 100, 16), (2, 20, 110, -16), (2, 20, 120, 33), (1, 10, 130, -33)];
+    let mut calls = Vec::new();
+    for at in (0..20).map(|at| 1000 + at * 100) {
+        moves.extend([(1, 30, at, 5), (2, 40, at + 10, -5), (2, 20, at + 20, size)]);
+        moves.extend([(1, 10, at + 60, -size)]);
+        more(at, &mut calls);
+    }
+    let mut log = log(objects, &moves);
+    calls.into_iter().for_each(|call| log.hear(call));
+    log.calls.sort_by_key(|call| call.ended);
+    // Both connections are between the same programs.
+    one(&log)
+}
+
+#[test]
+fn what_a_broker_sends_to_its_subscribers_is_no_answer() {
+    let channel = published(38, |_, _| ());
+    assert_eq!(channel.sizes, [RecordedSize { question: 16, answer: 33, count: 1 }]);
+    assert_eq!((channel.requests, channel.bytes_answered), (1, 33 + 20 * 38));
+    let pushed = channel.pushed.expect("messages");
+    assert_eq!((pushed.messages, pushed.bytes, pushed.span_ns), (20, 20 * 38, 19 * 100 + 1));
+    assert_eq!(pushed.sizes, [RecordedSize { question: 0, answer: 38, count: 20 }]);
+}
+
+#[test]
+fn a_large_answer_that_is_passed_on_in_pieces_is_one() {
+    let channel = published(8192, |_, _| ());
+    assert_eq!((channel.pushed, channel.requests), (None, 1));
+    assert_eq!(channel.sizes[0].answer, 33 + 20 * 8192);
+    // So is one that waits for room between its pieces.
+    let waits_for_room = |at, calls: &mut Vec<Heard>| {
+        calls.push(Heard::Call(Call {
+            number: WRITE,
+            process: 2,
+            thread: 2,
+            begun: at + 15,
+            ended: at + 16,
+            result: -i64::from(libc::EAGAIN),
+            object: 20,
+            ..Call::default()
+        }));
+    };
+    let channel = published(38, waits_for_room);
+    assert_eq!((channel.pushed, channel.requests), (None, 1));
+}
