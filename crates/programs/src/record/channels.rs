@@ -5,6 +5,9 @@
 //! end that answers it is the other way round.
 
 mod pushed;
+mod roles;
+
+pub(super) use roles::name_roles;
 
 use super::cpu::Cpu;
 use super::log::Log;

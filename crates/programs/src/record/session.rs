@@ -219,6 +219,7 @@ impl<'a> RecordSession<'a> {
         let is_cut = is_interrupted || log.is_full() || is_over;
         log.part_queues();
         let audit = wanted.audit.map(|audited| audit::audit(&log, audited.size, is_cut));
+        channels::name_roles(&mut log);
         Ok(Recorded {
             by,
             why: self.why,

@@ -200,3 +200,28 @@ fn a_large_answer_that_is_passed_on_in_pieces_is_one() {
     let channel = published(38, waits_for_room);
     assert_eq!((channel.pushed, channel.requests), (None, 1));
 }
+
+#[test]
+fn programs_of_one_name_are_told_apart_by_what_they_do_for_each_other() {
+    let objects = [(10, 20), (20, 10), (30, 40), (40, 30)].map(|(id, peer)| socket(id, peer));
+    let moves = [(1, 10, 100, 6), (2, 20, 110, -6), (2, 20, 120, 3), (1, 10, 130, -3)];
+    let of = |objects: Vec<Heard>, moves: &[_], child: Option<u32>| {
+        let mut log = log(objects, moves);
+        (1..=3).for_each(|process| log.name(process, "python3".to_owned()));
+        if let Some(child) = child {
+            log.parents.insert(child, 1);
+        }
+        name_roles(&mut log);
+        let names: Vec<String> = (1..=3).map(|process| log.program(process).to_owned()).collect();
+        (names, channels(&log).into_iter().map(|one| one.asks.unwrap_or_default()).collect())
+    };
+    let (names, asks): (_, Vec<String>) = of(objects[..2].to_vec(), &moves, None);
+    assert_eq!(names, ["python3 (client)", "python3 (server)", "python3"]);
+    assert_eq!(asks, ["python3 (client)"]);
+    // A third one asks through a connection of its own, and a process of the first one is the first one.
+    let chain = [(2, 30, 112, 6), (3, 40, 114, -6), (3, 40, 116, 3), (2, 30, 118, -3)];
+    let (names, _) = of(objects.to_vec(), &[&moves[..], &chain].concat(), None);
+    assert_eq!(names, ["python3 (client)", "python3 (client and server)", "python3 (server)"]);
+    let (names, _) = of(objects[..2].to_vec(), &moves, Some(2));
+    assert_eq!(names, ["python3", "python3", "python3"], "a process that it has made");
+}
