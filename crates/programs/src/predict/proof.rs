@@ -36,8 +36,8 @@ impl Proof {
                 return Ok(found);
             }
         };
-        // One that was cut off by the deadline is not known to end.
-        settings.a_works = a.is_whole;
+        // One that was cut off by the deadline is not known to end: it takes longer than one that is not recorded.
+        settings.a_works = a.is_whole || predict::once(job_a, settings, interrupts).is_ok();
         let words_b: Words<'_> = &|is_second| match job_b.is_bare {
             true => as_it_is(job_b, is_second),
             false => Ok([exchanged(to, job_b, is_second)?, Vec::new()]),
@@ -170,7 +170,7 @@ fn recorded(
             return Err(Stop::nothing_ran(nothing(&work)));
         }
         Ok(_) => {}
-        Err(failure) => return Err(failure.of(arm, settings).into()),
+        Err(failure) => return Err(failure.of(arm, settings.a_works, settings).into()),
     }
     // A server may refuse work for a moment after it listens.
     match record(true)? {

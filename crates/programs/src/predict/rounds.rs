@@ -196,6 +196,19 @@ struct PredictRun<'a> {
     stopped: Option<String>,
 }
 
+impl PredictRun<'_> {
+    /// Whether the programs end well as they are, where this arm does not: if no run has shown it, one more does.
+    fn a_works(&self, arm: usize) -> bool {
+        let is_b = arm + 1 == ARMS.len();
+        let is_seen = || {
+            self.settings.a_works
+                || !self.rounds.is_empty()
+                || self.round[..ARMS.len() - 1].iter().any(Option::is_some)
+        };
+        is_b && (is_seen() || once(self.jobs[0], self.settings, self.interrupts).is_ok())
+    }
+}
+
 impl Measure for PredictRun<'_> {
     type Error = PredictHalt;
 
@@ -222,7 +235,8 @@ impl Measure for PredictRun<'_> {
             }
             Err(Failure::Interrupted) => return Ok(true),
             Err(failure) => {
-                let halt = failure.of(arm, self.settings);
+                let a_works = self.a_works(arm);
+                let halt = failure.of(arm, a_works, self.settings);
                 let (PredictHalt::Failed(why) | PredictHalt::Different(why), false) =
                     (&halt, self.rounds.is_empty())
                 else {
@@ -260,10 +274,10 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// As the end of the command, where this arm failed.
-    pub(crate) fn of(self, arm: usize, settings: &PredictSettings) -> PredictHalt {
+    /// As the end of the command, where this arm failed. `a_works`: the programs end well as they are.
+    pub(crate) fn of(self, arm: usize, a_works: bool, settings: &PredictSettings) -> PredictHalt {
         let names: Vec<&str> = settings.arms.into_iter().chain(BY_HAND).collect();
-        let (name, a_works) = (names[arm], settings.a_works);
+        let name = names[arm];
         match self {
             Self::Interrupted => PredictHalt::Interrupted,
             Self::Programs(why) | Self::Late(why) if a_works && arm + 1 == ARMS.len() => {
