@@ -79,6 +79,9 @@ pub struct Profile {
     /// What recording added to each recorded call, ns: calls of ipcperf itself with and without it, measured beforehand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price_ns: Option<f64>,
+    /// CPU time that ipcperf itself used meanwhile to take in what the programs in the kernel reported, ns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_cpu_ns: Option<u64>,
     /// The programs, those with most calls first.
     pub programs: Vec<RecordedProgram>,
     /// The channels between them, those with most requests first.

@@ -167,6 +167,7 @@ fn document(recorded: Recorded, origin: Origin, began: &jiff::Timestamp) -> Prof
         calls: recorded.calls,
         lost: recorded.lost,
         price_ns: recorded.price_ns,
+        own_cpu_ns: recorded.price_ns.map(|_| recorded.own_cpu_ns),
         programs: recorded.programs,
         channels: recorded.channels,
         shared: recorded.shared,

@@ -184,11 +184,19 @@ fn about(document: &Profile) -> Vec<Line> {
         lines.push(Line::new(Tone::Doubt, words));
     }
     if let Some(price) = document.price_ns {
-        let spent = price * document.calls as f64;
+        let price = price.max(0.0);
+        let own = document.own_cpu_ns.map_or(0.0, |own| own as f64);
+        let taken = match document.own_cpu_ns {
+            Some(_) if document.calls > 0 => {
+                let each = figures::nanos(own / document.calls as f64);
+                format!(", and ipcperf used {each} to take it in")
+            }
+            _ => String::new(),
+        };
         lines.push(Line::from(format!(
-            "Recording added about {} to each call, {} of CPU time in all",
-            figures::nanos(price.max(0.0)),
-            figures::nanos(spent.max(0.0))
+            "Recording added about {} to each call{taken}: {} of CPU time in all",
+            figures::nanos(price),
+            figures::nanos(price * document.calls as f64 + own)
         )));
     }
     lines
@@ -431,6 +439,7 @@ pub(crate) mod tests {
             calls: 467_402,
             lost: 0,
             price_ns: Some(850.0),
+            own_cpu_ns: Some(4_000_000),
             programs: vec![RecordedProgram {
                 name: "client".into(),
                 processes: 1,
@@ -505,7 +514,8 @@ pub(crate) mod tests {
 
     #[test]
     fn an_audit_begins_with_what_was_found_and_says_what_was_looked_for() {
-        let mut one = Profile { by: RecordedBy::Ptrace, price_ns: None, ..sample() };
+        let mut one =
+            Profile { by: RecordedBy::Ptrace, price_ns: None, own_cpu_ns: None, ..sample() };
         let channel = "client > server over tcp 6379".to_owned();
         let found = |finding: Finding| Finding { cells: vec![channel.clone()], ..finding };
         let all = [

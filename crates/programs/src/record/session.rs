@@ -11,7 +11,7 @@ use ipcperf_engine::task::TaskError;
 use ipcperf_sys::control::wait_any;
 use ipcperf_sys::process::{describe_end, exists};
 use ipcperf_sys::process_tree::family;
-use ipcperf_sys::procfs;
+use ipcperf_sys::procfs::{self, Consumption, consumption};
 use ipcperf_sys::program::Orphans;
 use ipcperf_sys::signals::Interrupts;
 use std::collections::{BTreeMap, BTreeSet};
@@ -84,6 +84,8 @@ pub(crate) struct Recorded {
     pub(crate) lost: u64,
     /// What recording added to a call, ns.
     pub(crate) price_ns: Option<f64>,
+    /// CPU time of ipcperf itself meanwhile, ns.
+    pub(crate) own_cpu_ns: u64,
     /// The programs.
     pub(crate) programs: Vec<RecordedProgram>,
     /// What they said to each other.
@@ -133,6 +135,8 @@ struct RecordSession<'a> {
     shared: Shared,
     cpu: Cpu,
     began: Instant,
+    /// What ipcperf itself had used by then.
+    own: Consumption,
     /// When the mappings were last looked at.
     looked: Option<Instant>,
     /// What runs is about to end.
@@ -164,6 +168,7 @@ impl<'a> RecordSession<'a> {
             shared: Shared::default(),
             cpu: Cpu::default(),
             began: Instant::now(),
+            own: consumption(),
             looked: None,
             is_ending: false,
             rest: None,
@@ -180,6 +185,7 @@ impl<'a> RecordSession<'a> {
         }
         // Loading programs and reading tables can take long, and is not part of the recording.
         session.began = Instant::now();
+        session.own = consumption();
         session.begin_cpu();
         Ok(session)
     }
@@ -207,6 +213,7 @@ impl<'a> RecordSession<'a> {
 
     fn recorded(mut self) -> Result<Recorded, TaskError> {
         let [server, client] = self.look()?;
+        let own_cpu_ns = consumption().since(&self.own).cpu_ns;
         let (by, lost) = match &self.source {
             CallSource::Kernel(kernel, _) => (RecordedBy::Bpf, kernel.lost().map_err(failed)?),
             CallSource::Traced(_) => (RecordedBy::Ptrace, 0),
@@ -230,6 +237,7 @@ impl<'a> RecordSession<'a> {
             calls: log.calls.len() as u64,
             lost,
             price_ns: self.price_ns,
+            own_cpu_ns,
             programs: channels::programs(&log, &cpu),
             channels: channels::channels(&log),
             shared: mappings(&shared, &log),
