@@ -153,6 +153,20 @@ fn an_open_loop_that_asks_for_too_much_says_saturated_and_one_that_does_not_has_
 }
 
 #[test]
+fn requests_of_a_warm_up_that_came_to_no_end_are_not_offered_in_the_slice() {
+    let sandbox = Sandbox::new();
+    // The server answers less than 300 of the 1,000 requests of the warm-up until all is given up.
+    let words = "-m unix-stream --conns 4 --service 1ms --rate 5k";
+    let ended = serve(&sandbox, words, &["--rounds", "1", "--slice", "100ms", "--warmup", "200ms"]);
+    let document = document(&sandbox, &ended);
+    let [flooded] = cells(&document) else { panic!("one cell: {document}") };
+    assert_eq!(flooded["rtt_ns"]["p50"]["reason"], "saturated");
+    // 500 times with a random distance: six standard deviations.
+    let offered = figure(&flooded["offered_per_second"]) / 5_000.0;
+    assert!((0.73..1.37).contains(&offered), "{offered}");
+}
+
+#[test]
 fn the_server_works_as_long_as_it_was_asked_to() {
     let sandbox = Sandbox::new();
     // A service of 1 ms is long beside a wake-up, and of 500 exponential ones one in four is answered before it: on a

@@ -309,7 +309,9 @@ impl Client {
             Demand::Closed { .. } => self.under_way == 0 && !self.may_send(now),
             Demand::Open { due, next, give_up, .. } => {
                 if now > *give_up && *next < due.len() {
-                    self.told.unsent = (due.len() - *next) as u64;
+                    // Those of the warm-up do not count, also where even they were not sent.
+                    let timed = due.partition_point(|due| *due < self.begin);
+                    self.told.unsent = (due.len() - timed.max(*next)) as u64;
                     *next = due.len();
                 }
                 self.under_way == 0 && *next == due.len()
