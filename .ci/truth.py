@@ -42,8 +42,8 @@ def redis():
     server = "redis-server --save '' --loglevel warning"
     for name, options in [
         ("redis-1", "-c 1 -n 40000"),
-        ("redis-16", "-c 16 -n 150000"),
-        ("redis-500", "-c 500 -n 150000"),
+        ("redis-16", "-c 16 -n 70000"),
+        ("redis-500", "-c 500 -n 60000"),
         ("redis-short", "-c 16 -k 0 -n 15000"),
     ]:
         client = f"redis-benchmark -t get -q {options}"
@@ -53,7 +53,7 @@ def redis():
 def memcached():
     at, path = port(), f"{FOLDER}/memcached.sock"
     as_root = " -u root" if os.geteuid() == 0 else ""
-    client = lambda where: load(where, 16, 120000, "get k\r\n", 5)
+    client = lambda where: load(where, 16, 80000, "get k\r\n", 5)
     yield "memcached", f"memcached -t 1 -p {at}{as_root}", client(at), f"memcached -t 1 -s {path}{as_root}", client(path)
 
 
@@ -84,7 +84,7 @@ def http():
     at, path = port(), f"{FOLDER}/nginx.sock"
     of = {where: f"nginx -p {FOLDER} -c {nginx_file(f'nginx-{at}-{number}', listens, 'return 200 ok;')}"
           for number, (where, listens) in enumerate([(at, f"127.0.0.1:{at}"), (path, f"unix:{path}")])}
-    yield "nginx", of[at], h2load(at, 4, 100000), of[path], h2load(at, 4, 100000, path)
+    yield "nginx", of[at], h2load(at, 4, 50000), of[path], h2load(at, 4, 50000, path)
     curl = f"curl -s -o /dev/null -H 'Connection: close' http://127.0.0.1:{at}/[1-1500]"
     yield "curl-short", of[at], curl, of[path], f"{curl} --unix-socket {path}"
     front, front_path, back = port(), f"{FOLDER}/front.sock", port()
@@ -256,7 +256,7 @@ def runtimes():
         write("Echo.java", JAVA)
         subprocess.run(["javac", "Echo.java"], check=True, cwd=FOLDER)
         at, path, server = port(), f"{FOLDER}/java.sock", f"java -cp {FOLDER} Echo"
-        client = lambda where: load(where, 16, 120000, "a question of thirty-two bytes...", 33)
+        client = lambda where: load(where, 16, 80000, "a question of thirty-two bytes...", 33)
         yield "java", f"{server} {at}", client(at), f"{server} {path}", client(path)
 
 

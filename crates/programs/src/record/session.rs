@@ -100,7 +100,7 @@ pub(crate) struct Recorded {
 
 /// Where calls are heard from, and what runs.
 enum CallSource {
-    Kernel(Kernel, Keeper),
+    Kernel(Box<Kernel>, Keeper),
     Traced(Traced),
 }
 
@@ -341,7 +341,7 @@ fn source(wanted: &Wanted) -> Result<(CallSource, Option<String>, Option<f64>), 
         });
         match kernel {
             Ok((kernel, price)) => {
-                let source = CallSource::Kernel(kernel, Keeper::default());
+                let source = CallSource::Kernel(Box::new(kernel), Keeper::default());
                 return Ok((source, None, Some(price)));
             }
             Err(error) if wanted.by.is_some() => return Err(TaskError::Failed(error.to_string())),

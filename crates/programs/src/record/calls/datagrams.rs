@@ -1,7 +1,9 @@
 //! Who the other end of a datagram is, where its socket is not connected: the address that went along.
 
 use super::memory::read;
+use super::{Does, Object};
 use ipcperf_sys::trace::Returned;
+use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// An address in one number: the port of IP, since a socket that is bound to any address does not know its own, or the name of a
@@ -60,4 +62,75 @@ pub(super) fn pair(own: Address, peer: Address) -> [u128; 2] {
         addresses.hash(&mut hasher);
         u128::from(hasher.finish())
     })
+}
+
+/// A socket for datagrams.
+#[derive(Clone, Debug)]
+struct DatagramSocket {
+    object: Object,
+    own: Address,
+    /// The one that it is connected to, or 0.
+    peer: Address,
+    /// The one that it has sent to last, or 0.
+    last: Address,
+}
+
+/// Sockets for datagrams, of which an unconnected one has an end for each peer.
+#[derive(Debug, Default)]
+pub(super) struct Datagrams {
+    sockets: HashMap<u64, DatagramSocket>,
+    /// Who sent last to each address.
+    senders: HashMap<Address, Address>,
+    /// Ends that are known.
+    ends: HashSet<u64>,
+}
+
+impl Datagrams {
+    /// What is known of a socket now.
+    pub(super) fn learn(&mut self, object: Object, own: Address, peer: Address) {
+        let last = self.sockets.get(&object.id).map_or(0, |before| before.last);
+        self.sockets.insert(object.id, DatagramSocket { object, own, peer, last });
+    }
+
+    /// Whether an object is such a socket.
+    pub(super) fn has(&self, id: u64) -> bool {
+        self.sockets.contains_key(&id)
+    }
+
+    /// The end of a socket that a call used which named this address, as an object, and that object where it is new.
+    pub(super) fn end(
+        &mut self,
+        id: u64,
+        does: Does,
+        named: Option<Address>,
+    ) -> (u64, Option<Object>) {
+        let Some(socket) = self.sockets.get_mut(&id) else { return (id, None) };
+        let own = socket.own;
+        let other = match (socket.peer, named) {
+            // What is read without the address of its sender comes from the last one. That may not have been heard yet.
+            (0, None) if does == Does::Reads => {
+                self.senders.get(&own).copied().unwrap_or(socket.last)
+            }
+            (0, named) => named.unwrap_or(0),
+            (peer, _) => peer,
+        };
+        if does == Does::Writes && other != 0 {
+            socket.last = other;
+            self.senders.insert(other, own);
+        }
+        if socket.peer != 0 || other == 0 {
+            return (id, None);
+        }
+        let mut hasher = DefaultHasher::new();
+        (id, other).hash(&mut hasher);
+        let end = hasher.finish() | 1;
+        let port = |address| u16::try_from(address).unwrap_or(0);
+        let new = self.ends.insert(end).then(|| Object {
+            id: end,
+            pair: pair(own, other),
+            ports: [own, other].map(port),
+            ..socket.object.clone()
+        });
+        (end, new)
+    }
 }

@@ -1,5 +1,6 @@
 //! What the programs in the kernel tell: events, laid out as `programs.bpf.c` has them.
 
+use super::datagrams::{self, Address};
 use super::{Call, Heard, Kind, Object};
 use std::mem::offset_of;
 
@@ -18,6 +19,10 @@ impl Class {
     pub(super) const EXECUTES: u8 = 8;
     /// It moves data: its socket is what it will be.
     pub(super) const DATA: u8 = 16;
+    /// It may name an address, as its fifth argument,
+    pub(super) const ADDRESS: u8 = 32;
+    /// or in the header that its second argument is.
+    pub(super) const MESSAGE: u8 = 64;
 }
 
 /// Kinds of events.
@@ -31,7 +36,9 @@ const PROGRAM: u16 = 4;
 struct CallEvent {
     _kind: u16,
     number: u16,
-    control: u32,
+    control: u16,
+    /// In the order of the network.
+    port: u16,
     thread: u32,
     process: u32,
     begun: u64,
@@ -80,6 +87,7 @@ const _: () = {
     assert!(size_of::<CallEvent>() == 80);
     assert!(offset_of!(CallEvent, number) == 2);
     assert!(offset_of!(CallEvent, control) == 4);
+    assert!(offset_of!(CallEvent, port) == 6);
     assert!(offset_of!(CallEvent, thread) == 8);
     assert!(offset_of!(CallEvent, process) == 12);
     assert!(offset_of!(CallEvent, begun) == 16);
@@ -133,6 +141,14 @@ fn view<T: Plain>(bytes: &[u8]) -> Option<&T> {
     fits.then(|| unsafe { &*at })
 }
 
+/// The address that the call of an event names; `None` of other events, and where it names none.
+pub(super) fn named(event: &[u8]) -> Option<Address> {
+    let is_call = *view::<u16>(event)? == CALL;
+    let call: &CallEvent = view(event).filter(|_| is_call)?;
+    let port = u16::from_be(call.port);
+    (port != 0).then_some(datagrams::of_port(port))
+}
+
 /// What an event says.
 pub(super) fn heard(event: &[u8]) -> Option<Heard> {
     Some(match *view(event)? {
@@ -147,7 +163,7 @@ pub(super) fn heard(event: &[u8]) -> Option<Heard> {
                 result: call.result,
                 arguments: call.arguments,
                 object: call.object,
-                control: call.control,
+                control: call.control.into(),
             })
         }
         OBJECT => Heard::Object(object(view(event)?)),

@@ -6,9 +6,10 @@
 //! that and after ours stays until ours is published.
 
 use super::bpf::Map;
-use super::event::{Class, heard};
+use super::datagrams::Datagrams;
+use super::event::{Class, heard, named};
 use super::programs::{Programs, Within};
-use super::{Does, Heard, does};
+use super::{Does, Heard, Kind, Object, datagrams, does};
 use crate::call_cost::call_ns;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
@@ -47,6 +48,7 @@ fn write_ns() -> io::Result<f64> {
 pub(crate) struct Kernel {
     programs: Programs,
     ring: Ring,
+    datagrams: Datagrams,
     /// What a call took before.
     bare_ns: f64,
 }
@@ -60,7 +62,7 @@ impl Kernel {
         let bare_ns = write_ns()?;
         let programs = Programs::load(own_namespace()?, class_of)?;
         let ring = Ring::of(programs.map("events")?)?;
-        Ok(Self { programs, ring, bare_ns })
+        Ok(Self { programs, ring, datagrams: Datagrams::default(), bare_ns })
     }
 
     /// From now on a process is recorded, and every process that it makes.
@@ -81,10 +83,30 @@ impl Kernel {
 
     /// Tells all that has happened since the last time, in its order. Asked too seldom, it loses some.
     pub(crate) fn take(&mut self, hear: &mut dyn FnMut(Heard)) {
-        self.ring.take(&mut |event| {
-            if let Some(heard) = heard(event) {
-                hear(heard);
+        let Self { ring, datagrams, .. } = self;
+        ring.take(&mut |event| {
+            let Some(mut heard) = heard(event) else { return };
+            match &mut heard {
+                // A connected socket is known by its addresses, which its peer may name, too.
+                Heard::Object(
+                    object @ Object { kind: Kind::Internet(libc::SOCK_DGRAM, _), .. },
+                ) => {
+                    let [own, peer] = object.ports.map(datagrams::of_port);
+                    if peer != 0 {
+                        object.pair = datagrams::pair(own, peer);
+                    }
+                    datagrams.learn(object.clone(), own, peer);
+                }
+                Heard::Call(call) if call.result >= 0 && datagrams.has(call.object) => {
+                    if let Some(does) = does(call.number) {
+                        let (end, new) = datagrams.end(call.object, does, named(event));
+                        call.object = end;
+                        new.into_iter().for_each(|object| hear(Heard::Object(object)));
+                    }
+                }
+                _ => {}
             }
+            hear(heard);
         });
     }
 
@@ -116,6 +138,8 @@ fn class_of(number: u32) -> Option<Class> {
     // It comes back into another call, by that one's number.
     let does = does(number.into()).filter(|_| i64::from(number) != libc::SYS_rt_sigreturn)?;
     let is_header = i64::from(number) == libc::SYS_sendmsg;
+    let is_message = [libc::SYS_sendmsg, libc::SYS_recvmsg].contains(&number.into());
+    let may_name = [libc::SYS_sendto, libc::SYS_recvfrom].contains(&number.into()) || is_message;
     let is_data = matches!(does, Does::Reads | Does::Writes | Does::Passes | Does::Batches);
     let bits = [
         (true, Class::RECORDED),
@@ -123,6 +147,8 @@ fn class_of(number: u32) -> Option<Class> {
         (is_header, Class::HEADER),
         (does == Does::Executes, Class::EXECUTES),
         (is_data, Class::DATA),
+        (may_name, Class::ADDRESS),
+        (is_message, Class::MESSAGE),
     ];
     let bits = bits.into_iter().filter_map(|(is_set, bit)| is_set.then_some(bit));
     Some(Class(bits.sum()))

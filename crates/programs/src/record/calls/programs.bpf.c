@@ -60,12 +60,15 @@ enum {
   HEADER = 4,   // Its second argument is the header of a message that goes out.
   EXECUTES = 8, // It gives the process another program.
   DATA = 16,    // It moves data: its socket is what it will be.
+  ADDRESS = 32, // It may name an address, as its fifth argument,
+  MESSAGE = 64, // or in the header that its second argument is.
 };
 
 struct call_event {
   u16 kind;
   u16 number;
-  u32 control; // The kind of the first control message, and 1; 0: none.
+  u16 control; // The kind of the first control message, and 1; 0: none.
+  u16 port; // Of the address that it names, in the order of the network; 0: none.
   u32 thread;
   u32 process;
   u64 begun; // ns of the monotonic clock; 0 if the entry was not seen.
@@ -114,6 +117,7 @@ struct program_event {
 SIZE(call_event, 80);
 AT(call_event, number, 2);
 AT(call_event, control, 4);
+AT(call_event, port, 6);
 AT(call_event, thread, 8);
 AT(call_event, process, 12);
 AT(call_event, begun, 16);
@@ -308,7 +312,7 @@ struct unix_sock {
 };
 
 struct pt_regs___x86_64 {
-  unsigned long r10, dx, si, di, orig_ax;
+  unsigned long r8, r10, dx, si, di, orig_ax;
 };
 
 struct pt_regs___aarch64 {
@@ -409,6 +413,21 @@ INLINE u32 control_of(const void *header_address) {
       control.level != SOL_SOCKET)
     return 0;
   return control.kind + 1;
+}
+
+// The port of the address of IP to which a datagram goes, or from which it came;
+// 0 if none is named. A message header begins with the pointer to it.
+INLINE u16 port_of(const void *address, const void *header) {
+  struct {
+    u16 family, port;
+  } named;
+  enum { AF_INET = 2, AF_INET6 = 10 };
+  if (header && read_user(&address, sizeof address, header) != 0)
+    return 0;
+  if (!address || read_user(&named, sizeof named, address) != 0 ||
+      (named.family != AF_INET && named.family != AF_INET6))
+    return 0;
+  return named.port;
 }
 
 // Kinds of inodes (inode(7)).
@@ -563,15 +582,16 @@ INLINE void tell_program(u32 process) {
   submit(event, UNANNOUNCED);
 }
 
-// Where the registers of a call that returns have its number and its first four
+// Where the registers of a call that returns have its number and its first five
 // arguments (asm/ptrace.h).
-INLINE u32 read_call(void *registers, u64 arguments[4]) {
+INLINE u32 read_call(void *registers, u64 arguments[5]) {
   struct pt_regs___x86_64 *x86_64 = registers;
   if (EXISTS(x86_64->orig_ax)) {
     arguments[0] = x86_64->di;
     arguments[1] = x86_64->si;
     arguments[2] = x86_64->dx;
     arguments[3] = x86_64->r10;
+    arguments[4] = x86_64->r8;
     return x86_64->orig_ax;
   }
   struct pt_regs___aarch64 *aarch64 = registers;
@@ -579,6 +599,7 @@ INLINE u32 read_call(void *registers, u64 arguments[4]) {
   arguments[1] = aarch64->regs[1];
   arguments[2] = aarch64->regs[2];
   arguments[3] = aarch64->regs[3];
+  arguments[4] = aarch64->regs[4];
   return aarch64->syscallno;
 }
 
@@ -634,7 +655,8 @@ SEC("tp_btf/sys_exit") int sys_exit(u64 *context) {
   } else if (!is_recorded(own)) {
     return 0;
   }
-  u64 arguments[4];
+  u64 ended = now_ns();
+  u64 arguments[5];
   u32 number = read_call((void *)context[0], arguments);
   u8 class = number < CALLS ? class_of(number) : 0;
   // Its number is that of another call here, and its arguments mean nothing.
@@ -643,6 +665,10 @@ SEC("tp_btf/sys_exit") int sys_exit(u64 *context) {
     class = executes ? RECORDED | EXECUTES : RECORDED;
     number = FOREIGN;
   }
+  // What a call is about is told before it.
+  struct object object = {};
+  if (class & DESCRIPTOR && find_object(arguments[0], &object))
+    introduce(&object, class);
   struct call_event *event = class ? room(sizeof *event) : NULL;
   if (!event)
     return 0;
@@ -651,21 +677,21 @@ SEC("tp_btf/sys_exit") int sys_exit(u64 *context) {
   event->thread = own;
   event->process = own >> 32;
   event->begun = begun;
-  event->ended = now_ns();
+  event->ended = ended;
   event->result = context[1];
   event->arguments[0] = arguments[0];
   event->arguments[1] = arguments[1];
   event->arguments[2] = arguments[2];
   event->arguments[3] = arguments[3];
   event->control = class & HEADER ? control_of((void *)arguments[1]) : 0;
-  struct object object = {};
-  int is_found = class & DESCRIPTOR && find_object(arguments[0], &object);
+  // A message has a header, or else its address is an argument.
+  const void *header = class & MESSAGE ? (void *)arguments[1] : NULL;
+  event->port =
+      class & ADDRESS ? port_of((void *)arguments[4], header) : 0;
   event->object = object.id;
   submit(event, UNANNOUNCED);
   if (class & EXECUTES)
     tell_program(own >> 32);
-  if (is_found)
-    introduce(&object, class);
   return 0;
 }
 

@@ -1,7 +1,7 @@
 //! The same by `ptrace(2)`, which needs no rights: every call stops its thread twice, and what its descriptor stands for
 //! is looked up while it is stopped.
 
-use super::datagrams::Address;
+use super::datagrams::{Address, Datagrams};
 use super::event::shown_name;
 use super::memory::read;
 use super::{Call, Does, Heard, Kind, Object, datagrams, does};
@@ -66,25 +66,11 @@ struct Look {
     named: HashSet<u32>,
     /// Objects of which all is known.
     known: HashSet<u64>,
-    /// Sockets for datagrams that have an address.
-    datagrams: HashMap<u64, DatagramSocket>,
-    /// Who sent last to each address.
-    senders: HashMap<Address, Address>,
+    datagrams: Datagrams,
     /// The CPUs of threads are wanted.
     closely: bool,
     /// Those that each thread had when it last moved data.
     cpus: HashMap<u32, Vec<usize>>,
-}
-
-/// A socket for datagrams.
-#[derive(Clone, Debug)]
-struct DatagramSocket {
-    object: Object,
-    own: Address,
-    /// The one that it is connected to, or 0.
-    peer: Address,
-    /// The one that it has sent to last, or 0.
-    last: Address,
 }
 
 impl Look {
@@ -100,8 +86,11 @@ impl Look {
             true => self.object(process, a as u32 as i32, does).unwrap_or(0),
             false => 0,
         };
-        if call.result >= 0 && self.datagrams.contains_key(&object) {
-            object = self.of_peer(object, does, datagrams::peer_address(process, call));
+        if call.result >= 0 && self.datagrams.has(object) {
+            let named = datagrams::peer_address(process, call);
+            let (end, new) = self.datagrams.end(object, does, named);
+            object = end;
+            new.into_iter().for_each(|object| self.tell(Heard::Object(object)));
         }
         if let Some((semaphore, change)) = semaphore(process, call) {
             (object, d) = (semaphore.id, change.cast_unsigned());
@@ -143,37 +132,6 @@ impl Look {
         self.heard.borrow_mut().push(heard);
     }
 
-    /// One end of an unconnected socket for datagrams, which has one for each peer.
-    fn of_peer(&mut self, id: u64, does: Does, named: Option<Address>) -> u64 {
-        let Some(socket) = self.datagrams.get_mut(&id) else { return id };
-        let own = socket.own;
-        let other = match (socket.peer, named) {
-            // What is read without the address of its sender comes from the last one. That may not have been heard yet.
-            (0, None) if does == Does::Reads => {
-                self.senders.get(&own).copied().unwrap_or(socket.last)
-            }
-            (0, named) => named.unwrap_or(0),
-            (peer, _) => peer,
-        };
-        if does == Does::Writes && other != 0 {
-            socket.last = other;
-            self.senders.insert(other, own);
-        }
-        if socket.peer != 0 || other == 0 {
-            return id;
-        }
-        let mut hasher = DefaultHasher::new();
-        (id, other).hash(&mut hasher);
-        let end = hasher.finish() | 1;
-        if self.known.insert(end) {
-            let port = |address| u16::try_from(address).unwrap_or(0);
-            let (pair, ports) = (datagrams::pair(own, other), [own, other].map(port));
-            let object = Object { id: end, pair, ports, ..socket.object.clone() };
-            self.tell(Heard::Object(object));
-        }
-        end
-    }
-
     /// The object of a descriptor; it is told of until all is known.
     fn object(&mut self, process: u32, fd: i32, does: Does) -> Option<u64> {
         let link = format!("/proc/{process}/fd/{fd}");
@@ -211,9 +169,7 @@ impl Look {
                 is_settled = found.is_none_or(|(is_settled, _)| is_settled);
                 is_settled |= is_data && object.has_datagrams();
                 if let Some((_, [own, peer])) = found.filter(|_| object.has_datagrams()) {
-                    let last = self.datagrams.get(&id).map_or(0, |before| before.last);
-                    let object = object.clone();
-                    self.datagrams.insert(id, DatagramSocket { object, own, peer, last });
+                    self.datagrams.learn(object.clone(), own, peer);
                 }
             }
             _ => {}
