@@ -384,8 +384,8 @@ fn ends_that_know_each_other_by_their_addresses_are_one_connection() {
     for (kind, words, ways) in [
         ("udp", &[][..], ways()),
         ("udp", &["connected"], ways()),
-        ("unix-dgram", &["unix"], vec!["ptrace"]),
-        ("unix-dgram", &["unix", "connected"], vec!["ptrace"]),
+        ("unix-dgram", &["unix"], ways()),
+        ("unix-dgram", &["unix", "connected"], ways()),
         ("tcp6", &["six"], ways()),
     ] {
         let Some(sandbox) = sandbox(&[("addressed.py", ADDRESSED)]) else { return };

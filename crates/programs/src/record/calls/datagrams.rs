@@ -15,15 +15,17 @@ pub(super) fn of_port(port: u16) -> Address {
     port.into()
 }
 
-/// The address of a name as `bind(2)` takes it: an abstract one begins with 0.
+/// The address of a name as `bind(2)` takes it: an abstract one begins with 0, and a path ends before one. The programs in the
+/// kernel make the same of it: FNV-1a (Fowler, Noll and Vo).
 pub(super) fn of_name(name: &[u8]) -> Address {
-    if name.is_empty() {
-        return 0;
-    }
-    let mut hasher = DefaultHasher::new();
-    name.hash(&mut hasher);
+    let name = match name.split_first() {
+        None => return 0,
+        Some((0, _)) => name,
+        Some(_) => name.split(|byte| *byte == 0).next().unwrap_or_default(),
+    };
+    let add = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
     // No port is as large.
-    hasher.finish() | 1 << 32
+    name.iter().fold(0xcbf2_9ce4_8422_2325, add) | 1 << 32
 }
 
 /// The address that a call names: where its datagram goes to, or where it came from.
@@ -49,8 +51,7 @@ pub(super) fn peer_address(process: u32, call: &Returned) -> Option<Address> {
             let port = u16::from_be_bytes(*rest.first_chunk()?);
             (port != 0).then_some(of_port(port))
         }
-        libc::AF_UNIX if rest[0] == 0 => Some(of_name(rest)),
-        libc::AF_UNIX => rest.split(|byte| *byte == 0).next().map(of_name),
+        libc::AF_UNIX => Some(of_name(rest)),
         _ => None,
     }
 }

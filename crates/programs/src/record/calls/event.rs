@@ -23,6 +23,8 @@ impl Class {
     pub(super) const ADDRESS: u8 = 32;
     /// or in the header that its second argument is.
     pub(super) const MESSAGE: u8 = 64;
+    /// The length of that address stands elsewhere.
+    pub(super) const RECEIVES: u8 = 128;
 }
 
 /// Kinds of events.
@@ -36,9 +38,7 @@ const PROGRAM: u16 = 4;
 struct CallEvent {
     _kind: u16,
     number: u16,
-    control: u16,
-    /// In the order of the network.
-    port: u16,
+    control: u32,
     thread: u32,
     process: u32,
     begun: u64,
@@ -46,6 +46,7 @@ struct CallEvent {
     result: i64,
     arguments: [u64; 4],
     object: u64,
+    address: u64,
 }
 
 /// A new object, or an old one about which more is known now.
@@ -64,6 +65,7 @@ struct ObjectEvent {
     state: u8,
     has_peers_name: u8,
     name: [u8; 110],
+    peer_address: u64,
 }
 
 /// A process that another one has made.
@@ -84,10 +86,9 @@ struct ProgramEvent {
 
 // The numbers are those that `programs.bpf.c` states.
 const _: () = {
-    assert!(size_of::<CallEvent>() == 80);
+    assert!(size_of::<CallEvent>() == 88);
     assert!(offset_of!(CallEvent, number) == 2);
     assert!(offset_of!(CallEvent, control) == 4);
-    assert!(offset_of!(CallEvent, port) == 6);
     assert!(offset_of!(CallEvent, thread) == 8);
     assert!(offset_of!(CallEvent, process) == 12);
     assert!(offset_of!(CallEvent, begun) == 16);
@@ -95,8 +96,9 @@ const _: () = {
     assert!(offset_of!(CallEvent, result) == 32);
     assert!(offset_of!(CallEvent, arguments) == 40);
     assert!(offset_of!(CallEvent, object) == 72);
+    assert!(offset_of!(CallEvent, address) == 80);
 
-    assert!(size_of::<ObjectEvent>() == 160);
+    assert!(size_of::<ObjectEvent>() == 168);
     assert!(offset_of!(ObjectEvent, mode) == 2);
     assert!(offset_of!(ObjectEvent, ports) == 4);
     assert!(offset_of!(ObjectEvent, id) == 8);
@@ -109,6 +111,7 @@ const _: () = {
     assert!(offset_of!(ObjectEvent, state) == 48);
     assert!(offset_of!(ObjectEvent, has_peers_name) == 49);
     assert!(offset_of!(ObjectEvent, name) == 50);
+    assert!(offset_of!(ObjectEvent, peer_address) == 160);
 
     assert!(size_of::<ForkEvent>() == 12);
     assert!(offset_of!(ForkEvent, parent) == 4);
@@ -145,8 +148,7 @@ fn view<T: Plain>(bytes: &[u8]) -> Option<&T> {
 pub(super) fn named(event: &[u8]) -> Option<Address> {
     let is_call = *view::<u16>(event)? == CALL;
     let call: &CallEvent = view(event).filter(|_| is_call)?;
-    let port = u16::from_be(call.port);
-    (port != 0).then_some(datagrams::of_port(port))
+    (call.address != 0).then_some(call.address)
 }
 
 /// What an event says.
@@ -163,7 +165,7 @@ pub(super) fn heard(event: &[u8]) -> Option<Heard> {
                 result: call.result,
                 arguments: call.arguments,
                 object: call.object,
-                control: call.control.into(),
+                control: call.control,
             })
         }
         OBJECT => Heard::Object(object(view(event)?)),
@@ -248,10 +250,31 @@ fn pair_of(addresses: u64, [near, far]: [u16; 2]) -> [u128; 2] {
     [half(near, far), half(far, near)]
 }
 
+/// The addresses of the socket for datagrams of an event, its own and its peer's; 0 where there is none.
+pub(super) fn addresses(event: &[u8]) -> Option<[Address; 2]> {
+    let is_object = *view::<u16>(event)? == OBJECT;
+    let object: &ObjectEvent = view(event).filter(|_| is_object)?;
+    Some(match self::object(object) {
+        Object { kind: Kind::Internet(libc::SOCK_DGRAM, _), ports, .. } => {
+            ports.map(datagrams::of_port)
+        }
+        Object { kind: Kind::Unix(libc::SOCK_DGRAM), owns_name, .. } => {
+            let name = name_within(&object.name, object.name_size as usize);
+            [if owns_name { datagrams::of_name(name) } else { 0 }, object.peer_address]
+        }
+        _ => return None,
+    })
+}
+
 /// The name in an address of so many bytes.
 fn unix_name(bytes: &[u8], length: usize) -> String {
+    shown_name(name_within(bytes, length))
+}
+
+/// The same, as it is.
+fn name_within(bytes: &[u8], length: usize) -> &[u8] {
     // The family comes before the name, in two bytes.
-    shown_name(bytes.get(2..length.min(bytes.len())).unwrap_or_default())
+    bytes.get(2..length.min(bytes.len())).unwrap_or_default()
 }
 
 /// What a profile shows of the name of a socket: the last part of its path, since a profile does not say in which folder something

@@ -7,9 +7,9 @@
 
 use super::bpf::Map;
 use super::datagrams::Datagrams;
-use super::event::{Class, heard, named};
+use super::event::{Class, addresses, heard, named};
 use super::programs::{Programs, Within};
-use super::{Does, Heard, Kind, Object, datagrams, does};
+use super::{Does, Heard, datagrams, does};
 use crate::call_cost::call_ns;
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 use std::ffi::c_void;
@@ -87,12 +87,9 @@ impl Kernel {
         ring.take(&mut |event| {
             let Some(mut heard) = heard(event) else { return };
             match &mut heard {
-                // A connected socket is known by its addresses, which its peer may name, too.
-                Heard::Object(
-                    object @ Object { kind: Kind::Internet(libc::SOCK_DGRAM, _), .. },
-                ) => {
-                    let [own, peer] = object.ports.map(datagrams::of_port);
-                    if peer != 0 {
+                Heard::Object(object) if let Some([own, peer]) = addresses(event) => {
+                    // A connected socket is known by its addresses, which its peer may name, too.
+                    if own != 0 && peer != 0 {
                         object.pair = datagrams::pair(own, peer);
                     }
                     datagrams.learn(object.clone(), own, peer);
@@ -149,6 +146,7 @@ fn class_of(number: u32) -> Option<Class> {
         (is_data, Class::DATA),
         (may_name, Class::ADDRESS),
         (is_message, Class::MESSAGE),
+        (i64::from(number) == libc::SYS_recvfrom, Class::RECEIVES),
     ];
     let bits = bits.into_iter().filter_map(|(is_set, bit)| is_set.then_some(bit));
     Some(Class(bits.sum()))
