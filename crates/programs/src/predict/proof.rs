@@ -1,7 +1,8 @@
 //! That A and B do the same work: one recorded run of each, and more where they differ.
 
+use super::names;
 use super::rounds::{self as predict, ClientWork, PredictSettings};
-use super::work::{self, Traffic, Unrecorded, WorkDifference};
+use super::work::{self, Expected, Traffic, Unrecorded, WorkDifference};
 use crate::server::joined;
 use crate::swap::watch::Job;
 use ipcperf_kit::error::Stop;
@@ -154,9 +155,11 @@ fn recorded(
     settings: &PredictSettings,
     interrupts: &Interrupts,
 ) -> Result<Result<Traffic, String>, Stop> {
+    let client = names::program(&job.client);
+    let expected = Expected { client: &client, before };
     let record = |is_second| {
         let words = words(is_second)?;
-        Ok::<_, Stop>(work::traffic(words, settings.deadline, before, interrupts))
+        Ok::<_, Stop>(work::traffic(words, settings.deadline, expected, interrupts))
     };
     let interrupted = || Stop::interrupted("interrupted before the first round was complete");
     let why = match record(false)? {

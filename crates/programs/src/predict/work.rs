@@ -3,7 +3,7 @@
 
 use super::rounds::{ClientWork, text};
 use crate::profile::{Exchange, RecordedChannel};
-use crate::record::session::{self as record, Recorded, Wanted};
+use crate::record::session::{self as record, Wanted};
 use ipcperf_core::text::{grouped, join};
 use ipcperf_engine::task::TaskError;
 use ipcperf_stats::median;
@@ -52,6 +52,15 @@ pub(crate) struct Traffic {
 /// Names of the program that asks and of the one that answers.
 pub(crate) type Between = (String, String);
 
+/// What is known of the programs before a run of them is recorded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected<'a> {
+    /// The name of the client.
+    pub(crate) client: &'a str,
+    /// Who talked to whom in the run before, if there was one.
+    pub(crate) before: Option<&'a Between>,
+}
+
 /// Why there is no [`Traffic`].
 #[derive(Clone, Debug)]
 pub(crate) enum Unrecorded {
@@ -69,7 +78,7 @@ pub(crate) enum Unrecorded {
 pub(crate) fn traffic(
     [program, client]: [Vec<String>; 2],
     deadline: Duration,
-    before: Option<&Between>,
+    expected: Expected<'_>,
     interrupts: &Interrupts,
 ) -> Result<Traffic, Unrecorded> {
     let unseen = |why: &dyn ToString| Unrecorded::Unseen(why.to_string());
@@ -91,11 +100,12 @@ pub(crate) fn traffic(
         return Err(Unrecorded::Interrupted);
     }
     let is_cut = recorded.is_full || recorded.elapsed >= deadline;
+    let lost = recorded.lost as f64 / (recorded.calls + recorded.lost).max(1) as f64;
     if let Some(status) = recorded.status.filter(|status| !status.success() && !is_cut) {
         let last = last_words(&said[by_client]);
         return Err(Unrecorded::Failed(format!("({}){last}", describe_end(status))));
     }
-    between_them(&recorded, is_cut, before)
+    between_them(&recorded.channels, is_cut, lost, expected)
         .ok_or_else(|| unseen(&"no bytes between the client and the server were seen"))
 }
 
@@ -107,21 +117,27 @@ fn last_words(said: &File) -> String {
     last.map(|line| format!(": {}", line.chars().take(300).collect::<String>())).unwrap_or_default()
 }
 
-/// The traffic of the two programs that made most requests of each other, or moved most bytes where no requests are seen.
-fn between_them(recorded: &Recorded, is_cut: bool, before: Option<&Between>) -> Option<Traffic> {
+/// The traffic of the two programs that made most requests of each other, or moved most bytes where no requests are seen; what the
+/// client asks comes before what servers ask of each other.
+fn between_them(
+    channels: &[RecordedChannel],
+    is_cut: bool,
+    lost: f64,
+    Expected { client, before }: Expected<'_>,
+) -> Option<Traffic> {
     let mut pairs: BTreeMap<Between, Vec<&RecordedChannel>> = BTreeMap::new();
     let is_work = |one: &&RecordedChannel| {
         !INHERITED.contains(&one.kind.as_str()) && one.bytes_asked + one.bytes_answered > 0
     };
-    for one in recorded.channels.iter().filter(is_work) {
+    for one in channels.iter().filter(is_work) {
         if let (Some(asks), Some(answers)) = (&one.asks, &one.answers) {
             pairs.entry((asks.clone(), answers.clone())).or_default().push(one);
         }
     }
-    let weight = |channels: &[&RecordedChannel]| {
+    let weight = |(asks, _): &Between, channels: &[&RecordedChannel]| {
         let requests: u64 = channels.iter().map(|one| one.requests).sum();
         let bytes: u64 = channels.iter().map(|one| one.bytes_asked + one.bytes_answered).sum();
-        (requests, bytes)
+        (is_client(asks, client), requests, bytes)
     };
     // One of them may have another name. What this program says to its own processes is none of it.
     let own = ["exe", "ipcperf"];
@@ -131,7 +147,7 @@ fn between_them(recorded: &Recorded, is_cut: bool, before: Option<&Between>) -> 
     };
     let same = before.and_then(|before| pairs.get_key_value(before));
     let pairs = pairs.iter().filter(|(between, _)| is_one(between));
-    let largest = pairs.max_by_key(|(_, channels)| weight(channels));
+    let largest = pairs.max_by_key(|(between, channels)| weight(between, channels));
     let Some((between, channels)) = same.or(largest) else {
         let nothing = Traffic { requests: Some(0), is_whole: !is_cut, ..Traffic::default() };
         return before.is_some().then_some(nothing);
@@ -144,10 +160,19 @@ fn between_them(recorded: &Recorded, is_cut: bool, before: Option<&Between>) -> 
         asked: sum(|one| one.bytes_asked),
         answered: sum(|one| one.bytes_answered),
         is_whole: !is_cut,
-        lost: recorded.lost as f64 / (recorded.calls + recorded.lost).max(1) as f64,
+        lost,
         span_ns: channels.iter().filter_map(|one| one.span_ns).max().unwrap_or(0),
         between: between.clone(),
     })
+}
+
+/// Whether the name of a program that asks, as a profile has it, is that of the client: the kernel keeps 15 bytes of a name, and
+/// programs of one name have their role behind it.
+fn is_client(asks: &str, client: &str) -> bool {
+    const KEPT: usize = 15;
+    let name = asks.split(" (").next().unwrap_or(asks);
+    let kept = client.as_bytes().get(..KEPT).unwrap_or(client.as_bytes());
+    !client.is_empty() && name.as_bytes() == kept
 }
 
 /// By which share of the larger one two amounts differ.
@@ -410,6 +435,7 @@ const OTHER_CPU: f64 = 0.05;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use serde_json::json;
     use std::io::Write;
 
     fn traffic(requests: u64, span_ms: u64) -> Traffic {
@@ -430,6 +456,28 @@ mod tests {
         said.write_all(&b"progress\n".repeat(200_000)).expect("memory");
         said.write_all(b"no such key\nipcperf: exit code 1\n").expect("memory");
         assert_eq!(last_words(&said), ": no such key");
+    }
+
+    #[test]
+    fn what_the_client_asks_comes_before_what_a_proxy_asks_of_its_server() {
+        let channel = |asks: &str, answers: &str, connections| {
+            serde_json::from_value::<RecordedChannel>(json!({
+                "kind": "tcp", "name": "80", "asks": asks, "answers": answers,
+                "connections": connections, "exchange": "closed", "requests": 100,
+                "unanswered": 0, "bytes_asked": 3600, "bytes_answered": 900 * connections,
+                "sizes": [], "other_sizes": 0, "asker_calls": {}, "answerer_calls": {},
+                "needs": []
+            }))
+            .expect("a channel")
+        };
+        let all = [channel("redis-benchmark", "haproxy", 4), channel("haproxy", "nginx", 8)];
+        let of = |client| {
+            let expected = Expected { client, before: None };
+            between_them(&all, false, 0.0, expected).map(|traffic| traffic.connections)
+        };
+        assert_eq!(of("redis-benchmark-of-mine"), Some(4));
+        assert_eq!(of("a-script"), Some(8), "the one that moved more");
+        assert!(is_client("python3 (client)", "python3") && !is_client("python3", ""));
     }
 
     #[test]
