@@ -2,7 +2,7 @@
 
 use super::names;
 use super::rounds::{self as predict, ClientWork, PredictSettings};
-use super::work::{self, Expected, Traffic, Unrecorded, WorkDifference};
+use super::work::{self, ExpectedPrograms, Traffic, Unrecorded, WorkDifference};
 use crate::server::joined;
 use crate::swap::watch::Job;
 use ipcperf_kit::error::Stop;
@@ -156,7 +156,7 @@ fn recorded(
     interrupts: &Interrupts,
 ) -> Result<Result<Traffic, String>, Stop> {
     let client = names::program(&job.client);
-    let expected = Expected { client: &client, before };
+    let expected = ExpectedPrograms { client: &client, before };
     let record = |is_second| {
         let words = words(is_second)?;
         Ok::<_, Stop>(work::traffic(words, settings.deadline, expected, interrupts))

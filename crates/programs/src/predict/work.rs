@@ -54,7 +54,7 @@ pub(crate) type Between = (String, String);
 
 /// What is known of the programs before a run of them is recorded.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Expected<'a> {
+pub(crate) struct ExpectedPrograms<'a> {
     /// The name of the client.
     pub(crate) client: &'a str,
     /// Who talked to whom in the run before, if there was one.
@@ -78,7 +78,7 @@ pub(crate) enum Unrecorded {
 pub(crate) fn traffic(
     [program, client]: [Vec<String>; 2],
     deadline: Duration,
-    expected: Expected<'_>,
+    expected: ExpectedPrograms<'_>,
     interrupts: &Interrupts,
 ) -> Result<Traffic, Unrecorded> {
     let unseen = |why: &dyn ToString| Unrecorded::Unseen(why.to_string());
@@ -123,7 +123,7 @@ fn between_them(
     channels: &[RecordedChannel],
     is_cut: bool,
     lost: f64,
-    Expected { client, before }: Expected<'_>,
+    ExpectedPrograms { client, before }: ExpectedPrograms<'_>,
 ) -> Option<Traffic> {
     let mut pairs: BTreeMap<Between, Vec<&RecordedChannel>> = BTreeMap::new();
     let is_work = |one: &&RecordedChannel| {
@@ -472,7 +472,7 @@ mod tests {
         };
         let all = [channel("redis-benchmark", "haproxy", 4), channel("haproxy", "nginx", 8)];
         let of = |client| {
-            let expected = Expected { client, before: None };
+            let expected = ExpectedPrograms { client, before: None };
             between_them(&all, false, 0.0, expected).map(|traffic| traffic.connections)
         };
         assert_eq!(of("redis-benchmark-of-mine"), Some(4));
