@@ -187,10 +187,10 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
 /// Ends by object; of pipes and the like, the end that writes (`true`) and the end that reads.
 fn ends(log: &Log) -> HashMap<(u64, bool), ConnectionEnd> {
     let mut ends: HashMap<(u64, bool), ConnectionEnd> = HashMap::new();
-    let mut turnings = pushed::Turnings::default();
+    let mut activity = pushed::ThreadActivity::default();
     for call in &log.calls {
         let act = call.act();
-        let is_unasked = turnings.turns(call, act);
+        let is_unasked = activity.has_turned(call, act);
         if log.kind(call.object).is_none() {
             continue;
         }

@@ -15,7 +15,7 @@ const PIECE: u64 = 4096;
 
 /// What threads did between two transfers of an end.
 #[derive(Debug, Default)]
-pub(super) struct Turnings {
+pub(super) struct ThreadActivity {
     /// How often each thread has waited, or moved data of any object.
     by_thread: HashMap<u32, u64>,
     /// Of each object, the thread of its last transfer, and that number then.
@@ -24,25 +24,24 @@ pub(super) struct Turnings {
     held_up: HashSet<u64>,
 }
 
-impl Turnings {
+impl ThreadActivity {
     /// Takes a call, in their order; true if it writes after its thread has turned to something else: another object, or a wait
     /// that was not for room at this one.
-    pub(super) fn turns(&mut self, call: &Call, act: Act) -> bool {
+    pub(super) fn has_turned(&mut self, call: &Call, act: Act) -> bool {
         let done = does(call.number);
         if done == Some(Does::Writes) {
             let is_short = call.result >= 0
                 && [libc::SYS_write, libc::SYS_sendto].contains(&call.number)
                 && call.result.cast_unsigned() < call.arguments[2];
             if is_short || call.result == -i64::from(libc::EAGAIN) {
-                let turns = is_short && self.moved(call);
-                self.held_up.insert(call.object);
-                return turns;
+                let has_turned = is_short && self.moved(call);
+                return self.held_up.insert(call.object) && has_turned;
             }
         }
         match act {
             Act::Read(_) | Act::Wrote(_) => {
-                let turns = self.moved(call);
-                !self.held_up.remove(&call.object) && turns && matches!(act, Act::Wrote(_))
+                let has_turned = self.moved(call);
+                !self.held_up.remove(&call.object) && has_turned && matches!(act, Act::Wrote(_))
             }
             _ => {
                 if done == Some(Does::Waits) {
