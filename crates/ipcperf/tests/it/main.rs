@@ -49,6 +49,7 @@ mod stages;
 mod stopped;
 mod strangers;
 mod swap;
+mod swap_connections;
 mod swap_listeners;
 mod timed;
 mod transcripts;

@@ -40,18 +40,99 @@ for worker in workers: os.kill(worker, signal.SIGKILL)
 #[test]
 fn names_of_closed_listeners_are_let_go() {
     let text = "
+import os
 at = []
 for _ in range(300):
     l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(1); at.append(l.getsockname()); c = socket.create_connection(at[-1]); l.close()
-import os
 ours = [int(pid) for pid in os.listdir('/proc') if pid.isdigit() and int(pid) == os.getppid()]
 print(len(os.listdir('/proc/%d/fd' % ours[0])) < 200, domain(c))
 # With another address of the same port, and with SO_REUSEADDR.
 m = socket.socket(); m.setsockopt(1, 2, 1); m.bind(('0.0.0.0', at[0][1])); m.listen()
 c = socket.create_connection(at[0]); print(domain(m), domain(c))
+# While nothing is called, too: the kernel has no socket there any more, and the folder no file.
+port = at[0][1]; m.close(); c.close()
+def is_held(): return any(':%04X ' % port in line.split(' ', 5)[4] + ' ' for line in open('/proc/net/tcp'))
+while is_held(): time.sleep(0.01)
+print('released')
 ";
     let Some((_, ended)) = swapped(text, &[]) else { return };
-    assert_eq!(ended.stdout, format!("True {UNIX}\n{UNIX} {UNIX}\n"), "{}", ended.stderr);
+    let told = format!("True {UNIX}\n{UNIX} {UNIX}\nreleased\n");
+    assert_eq!(ended.stdout, told, "{}", ended.stderr);
+}
+
+/// So many addresses do not fit into a report.
+#[test]
+fn a_program_may_have_very_many_listeners() {
+    let text = "
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (1200, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+def listener():
+    l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(1); return l
+kept = [listener() for _ in range(1000)]; print({domain(l) for l in kept})
+for _ in range(1000): last = listener(); at = last.getsockname(); last.close()
+print(domain(socket.create_connection(kept[-1].getsockname())))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    assert_eq!(ended.stdout, format!("{{'{UNIX}'}}\n{UNIX}\n"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("exchanged 2,000 listeners"), "{}", ended.stderr);
+}
+
+/// The same port in another network namespace is another listener.
+#[test]
+fn two_network_namespaces_may_have_one_port() {
+    let text = "
+import ctypes, errno, fcntl, os, struct
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname(); r, w = os.pipe()
+if os.fork() == 0:
+    if ctypes.CDLL(None).unshare(0x40000000): print('no namespaces', flush=True); os._exit(0)
+    s = socket.socket(); fcntl.ioctl(s, 0x8914, struct.pack('16sH14x', b'lo', 1)); s.close()
+    print(errno.errorcode[socket.socket().connect_ex(at)])
+    m = socket.socket(); m.bind(at); m.listen(); c = socket.create_connection(at); a, peer = m.accept(); a.sendall(b'inside')
+    print(c.recv(9), peer == c.getsockname(), domain(m), domain(c), flush=True); os.write(w, b'x'); time.sleep(60)
+os.close(w); os.read(r, 1)
+c = socket.create_connection(at); a, _ = l.accept(); a.sendall(b'outside'); print(c.recv(9), domain(l), domain(c))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    if ended.stdout.contains("no namespaces") {
+        return skipped("swap", "network namespaces");
+    }
+    let told = format!("ECONNREFUSED\nb'inside' True {UNIX} {UNIX}\nb'outside' {UNIX} {UNIX}\n");
+    assert_eq!(ended.stdout, told, "{}", ended.stderr);
+}
+
+/// Whoever has a socket that was bound may let it listen: another descriptor of it, a child, or nobody who has bound it.
+#[test]
+fn a_socket_listens_however_it_was_handed_on() {
+    let text = "
+import os
+l = socket.socket(); l.bind(('127.0.0.1', 0)); at = l.getsockname(); r, w = os.pipe()
+if os.fork() == 0: l.listen(); os.write(w, b'x'); time.sleep(60)
+os.read(r, 1); l.listen(); c = socket.create_connection(at); a, peer = l.accept()
+print(domain(l), domain(c), peer == c.getsockname())
+l = socket.socket(); l.bind(('127.0.0.1', 0)); d = l.dup(); e = select.epoll(); e.register(l, select.EPOLLIN); l.listen()
+print(e.poll(0.02)); d.listen(); c = socket.create_connection(l.getsockname())
+print([n == l.fileno() for n, _ in e.poll(60)]); a, _ = d.accept(); print(domain(d), domain(l))
+l = socket.socket(); l.listen(); at = ('127.0.0.1', l.getsockname()[1]); c = socket.create_connection(at)
+print(domain(l), domain(c), l.accept()[1] == c.getsockname())
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    let both = format!("{UNIX} {UNIX}");
+    let told = format!("{both} True\n[]\n[True]\n{both}\n{both} True\n");
+    assert_eq!(ended.stdout, told, "{}", ended.stderr);
+}
+
+/// A client that binds a port of its own has no listener.
+#[test]
+fn a_socket_that_is_bound_and_does_not_listen_is_none() {
+    let text = "
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
+c = socket.socket(); c.bind(('127.0.0.1', 0)); own = c.getsockname(); c.connect(at); a, peer = l.accept()
+t = socket.socket(); t.bind(('127.0.0.1', 0)); print(peer == own == c.getsockname(), domain(c), domain(t))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    assert_eq!(ended.stdout.trim(), format!("True {UNIX} domain 2"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("exchanged 1 listener and 1 connection,"), "{}", ended.stderr);
 }
 
 /// Servers that Go has built listen by MPTCP.

@@ -225,7 +225,7 @@ fn told(swapped: &Swapped) -> ExitCode {
     } else {
         note(&format!(
             "ipcperf: exchanged {} and {}, and answered {}",
-            units::counted(done.bound.len() as u64, "listener"),
+            units::counted(done.listeners(), "listener"),
             units::counted(done.connected, "connection"),
             units::counted(done.handed, "call")
         ));
@@ -250,6 +250,12 @@ fn told(swapped: &Swapped) -> ExitCode {
     }
     for (why, times) in &done.left {
         note(&format!("ipcperf: not exchanged, {}: {why}", counted(*times)));
+    }
+    if done.taken_back > 0 {
+        note(&format!(
+            "ipcperf: a signal came {} before ipcperf had a call: without SA_RESTART that call failed with EINTR",
+            counted(done.taken_back)
+        ));
     }
     if !done.bound.is_empty() {
         note(&format!(

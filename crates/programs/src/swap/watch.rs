@@ -5,7 +5,7 @@ use crate::keeper::{self, CLIENT, LISTENS_WITHIN, SERVER, Session, never_listens
 use crate::listens::addresses;
 use crate::swap::accounts::{Accounts, Worked};
 use crate::swap::calls::handed::{Listener, Received, hand_over, price};
-use crate::swap::calls::{Exchange, Exchanged, SIGNALS_WITHIN, Wanted};
+use crate::swap::calls::{Exchange, Exchanged, RELEASED_WITHIN, SIGNALS_WITHIN, Wanted};
 pub(crate) use crate::swap::calls::{Knobs, To};
 use ipcperf_core::text::join;
 use ipcperf_engine::job::Failure;
@@ -248,7 +248,7 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         knobs: job.knobs.clone(),
         folder: job.folder.clone(),
     };
-    let exchange = Exchange::new(wanted);
+    let exchange = Exchange::new(wanted)?;
     let [filter_ns, receive_ns] = match job.is_bare {
         true => [0.0; 2],
         false => price(&exchange.calls()).map_err(not_installed)?,
@@ -281,7 +281,7 @@ fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     Ok(serde_json::to_value(Swapped {
         status,
         is_interrupted: here.is_interrupted,
-        exchanged: here.exchange.exchanged,
+        exchanged: here.exchange.exchanged.reported(),
         filter_ns,
         receive_ns,
         left_behind: here.left_behind,
@@ -511,9 +511,12 @@ impl Here<'_, '_> {
     /// Answers all that has come.
     fn answer(&mut self) -> Result<(), Failure> {
         self.exchange.retry()?;
+        self.exchange.release_in_time(Instant::now())?;
         let mut at = 0;
-        while let Some(listener) = self.listeners.get(at) {
-            match listener.receive()? {
+        while let Some(listener) = self.listeners.get_mut(at) {
+            let received = listener.receive()?;
+            self.exchange.exchanged.taken_back += listener.taken_back();
+            match received {
                 Received::Call(call) => {
                     // Servers connect, too, but not to what they have bound.
                     if let Some(accounts) = &mut self.accounts
@@ -641,14 +644,12 @@ impl Session for Here<'_, '_> {
             () if self.job.is_bare && awaits_client => LOOK,
             () if self.exchange.is_waiting() || awaits_client || self.is_ending => MOMENT,
             () if self.exchange.may_be_interrupted() => SIGNALS_WITHIN,
+            () if self.exchange.holds_names() => RELEASED_WITHIN,
             () => GRACE,
         };
         let until = Instant::now() + nap;
         let fds = self.keeper.fds().into_iter().chain([self.end.fd()]).chain(self.awaited());
         wait_any(&fds.collect::<Vec<_>>(), until)?;
-        if nap == GRACE && Instant::now() >= until {
-            self.exchange.sweep();
-        }
         Ok(())
     }
 }

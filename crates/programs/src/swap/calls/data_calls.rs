@@ -2,9 +2,10 @@
 //! `recvfrom(2)` with one.
 
 use super::held::is_nonblocking;
+use super::name::Name;
 use super::transfer::{CHUNK, PendingTransfer, accept_now, limit};
 use super::waiting::DelayedAnswer;
-use super::{Answer, Exchange, Role};
+use super::{Answer, Exchange, Role, count};
 use crate::swap::calls::handed::PendingCall;
 use rustix::io::Errno;
 use rustix::net::{self, RecvFlags, SendFlags, SocketFlags, sockopt};
@@ -64,17 +65,29 @@ impl Exchange {
     /// A `sendto(2)` or `recvfrom(2)` with an address.
     pub(super) fn transfer(&mut self, call: &PendingCall) -> io::Result<Answer> {
         let socket = call.descriptor(call.fd())?;
+        let is_send = call.number == libc::SYS_sendto;
+        let flags = call.args[3] as i32;
+        if is_send && flags & libc::MSG_FASTOPEN != 0 {
+            let [.., address, len] = call.args;
+            return self.connect_to(call, Name::at(call, address, len)?);
+        }
         if !matches!(self.role(&socket), Some(Role::Connected(_) | Role::Accepted(..))) {
             return Ok(Answer::GoOn);
         }
-        let is_send = call.number == libc::SYS_sendto;
-        let flags = call.args[3] as u32;
-        if !is_send && flags & libc::MSG_ERRQUEUE.cast_unsigned() != 0 {
+        if !is_send && flags & libc::MSG_ERRQUEUE != 0 {
             return Ok(Answer::GoOn);
         }
-        let name = if is_send { "sendto" } else { "recvfrom" };
-        *self.exchanged.carried.entry(name.to_owned()).or_default() += 1;
-        let which = if is_send { sockopt::Timeout::Send } else { sockopt::Timeout::Recv };
+        self.carry(call)
+    }
+
+    /// Moves the bytes of a call in the program's place.
+    pub(super) fn carry(&mut self, call: &PendingCall) -> io::Result<Answer> {
+        let socket = call.descriptor(call.fd())?;
+        let (name, which) = match call.number {
+            libc::SYS_sendto => ("sendto", sockopt::Timeout::Send),
+            _ => ("recvfrom", sockopt::Timeout::Recv),
+        };
+        count(&mut self.exchanged.carried, name.to_owned());
         let until = limit(&socket, which)?;
         self.go_through(PendingTransfer { call: call.clone(), socket, moved: 0, until })
     }

@@ -77,7 +77,7 @@ impl Promise {
         let _ = unsafe {
             libc::ioctl(fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP)
         };
-        Ok(Listener(Rc::new(fd)))
+        Ok(Listener { calls: Rc::new(fd), last: None, taken_back: 0 })
     }
 }
 
@@ -93,7 +93,13 @@ const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsign
 
 /// Where the calls of a program and of all that it starts arrive. Without one they fail with `ENOSYS`.
 #[derive(Debug)]
-pub(crate) struct Listener(Rc<OwnedFd>);
+pub(crate) struct Listener {
+    calls: Rc<OwnedFd>,
+    /// The number of the last call that came.
+    last: Option<u64>,
+    /// Calls before that one which did not come.
+    taken_back: u64,
+}
 
 /// What comes from a listener.
 #[derive(Debug)]
@@ -133,17 +139,22 @@ impl PendingCall {
 
 impl AsFd for Listener {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
+        self.calls.as_fd()
     }
 }
 
 impl Listener {
+    /// How many calls a signal has taken back before they came, since this was asked last. The kernel numbers calls one by one.
+    pub(crate) fn taken_back(&mut self) -> u64 {
+        std::mem::take(&mut self.taken_back)
+    }
+
     /// What has come, if anything has.
     ///
     /// # Errors
     /// The kernel's.
-    pub(crate) fn receive(&self) -> io::Result<Received> {
-        let mut polled = [PollFd::new(&*self.0, PollFlags::IN)];
+    pub(crate) fn receive(&mut self) -> io::Result<Received> {
+        let mut polled = [PollFd::new(&*self.calls, PollFlags::IN)];
         let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
         // To receive where there is nothing would wait.
         rustix::io::retry_on_intr(|| rustix::event::poll(&mut polled, Some(&at_once)))?;
@@ -154,12 +165,14 @@ impl Listener {
         }
         // SAFETY: see the module; the kernel wants zeros.
         let mut told = unsafe { std::mem::zeroed::<libc::seccomp_notif>() };
-        if control(&self.0, libc::SECCOMP_IOCTL_NOTIF_RECV, &mut told)?.is_none() {
+        if control(&self.calls, libc::SECCOMP_IOCTL_NOTIF_RECV, &mut told)?.is_none() {
             return Ok(Received::Nothing);
         }
+        let expected = self.last.replace(told.id).map_or(told.id, |last| last.wrapping_add(1));
+        self.taken_back += told.id.wrapping_sub(expected);
         let Some((pid, process)) = process_of(told.pid) else { return Ok(Received::Nothing) };
         let (id, number, args) = (told.id, i64::from(told.data.nr), told.data.args);
-        let (listener, thread) = (Rc::clone(&self.0), told.pid);
+        let (listener, thread) = (Rc::clone(&self.calls), told.pid);
         let process = process.map(Rc::new);
         let call = PendingCall { listener, id, pid, thread, process, number, args };
         // The number may be that of another process by now, unless the call still waits.

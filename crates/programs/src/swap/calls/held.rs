@@ -3,6 +3,7 @@
 //! # Safety
 //! Calls that `rustix` does not have get numbers and structures that live through them.
 
+use super::options;
 use crate::swap::calls::handed::PendingCall;
 use rustix::event::{PollFd, PollFlags, Timespec, epoll};
 use rustix::fs::OFlags;
@@ -15,11 +16,18 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::rc::Rc;
 
-/// Puts a socket in the place of the one that a call is about, where it is watched as that was.
-pub(super) fn exchange(call: &PendingCall, epolls: &mut Epolls, socket: OwnedFd) -> io::Result<()> {
+/// Puts a socket in the place of the `old` one that a call is about, where it is watched as that was, and signals its owner as
+/// that did.
+pub(super) fn exchange(
+    call: &PendingCall,
+    epolls: &mut Epolls,
+    old: &OwnedFd,
+    socket: OwnedFd,
+) -> io::Result<()> {
     for watch in epolls.watching(call)? {
-        watch.add(call, &socket)?;
+        watch.move_to(call, old, &socket)?;
     }
+    copy_owner(call, old, &socket)?;
     call.install(socket.as_fd(), call.fd(), closes_on_exec(call)?)
 }
 
@@ -45,6 +53,33 @@ pub(super) fn copy_buffers(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
         sockopt::set_socket_recv_buffer_size(new, sockopt::socket_recv_buffer_size(old)? / 2)?;
     }
     Ok(())
+}
+
+/// Options of `SOL_SOCKET` that every kind of socket has, and that a program may have set.
+const OF_ALL: [libc::c_int; 9] = [
+    libc::SO_REUSEADDR,
+    libc::SO_KEEPALIVE,
+    libc::SO_OOBINLINE,
+    libc::SO_PRIORITY,
+    libc::SO_RCVLOWAT,
+    libc::SO_TIMESTAMP,
+    libc::SO_BROADCAST,
+    libc::SO_DONTROUTE,
+    libc::SO_LINGER,
+];
+
+/// Gives a socket the options that the one before it has.
+pub(super) fn copy_options(old: &OwnedFd, new: &OwnedFd) {
+    for option in OF_ALL.map(libc::c_int::cast_unsigned) {
+        let [before, after] = [old, new]
+            .map(|socket| options::get(socket, options::SOCKET, option, size_of::<libc::linger>()));
+        if let Ok(before) = before
+            && after.is_ok_and(|after| after != before)
+        {
+            // What the new kind refuses it does not do either.
+            let _ = options::set(new, options::SOCKET, option, &before);
+        }
+    }
 }
 
 /// Whether a descriptor is closed on `execve(2)`. It is a fact of the descriptor, not of the file, so that only `/proc` tells.
@@ -243,34 +278,83 @@ impl EpollWatch {
         told.nth(place as usize)
     }
 
-    /// Adds a socket that takes the place of the watched one. An epoll knows a file by its number in the process that added
-    /// it: this is done under the program's number, in a thread with descriptors of its own.
-    fn add(&self, call: &PendingCall, socket: &OwnedFd) -> io::Result<()> {
+    /// Watches a socket in the place of the `old` one, which may stay open elsewhere.
+    fn move_to(&self, call: &PendingCall, old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
         let number = call.fd();
         let epoll = call.descriptor(self.epoll)?;
-        // Out of the way of the number: a descriptor cannot be put in its own place either.
+        // Out of the way of the number, which others get in between.
         let epoll = rustix::io::fcntl_dupfd_cloexec(epoll, number + 1)?;
-        let socket = rustix::io::fcntl_dupfd_cloexec(socket, number + 1)?;
-        let added = || {
-            // SAFETY: from here on this thread has a table of descriptors of its own, which ends with it: none that others
-            // use is closed. `event` lives through the call.
-            unsafe {
-                if libc::unshare(libc::CLONE_FILES) != 0
-                    || libc::dup3(socket.as_raw_fd(), number, libc::O_CLOEXEC) < 0
-                {
-                    return Err(io::Error::last_os_error());
-                }
-                let mut event = libc::epoll_event { events: self.events, u64: self.data };
-                let control = libc::EPOLL_CTL_ADD;
-                let done = libc::epoll_ctl(epoll.as_raw_fd(), control, number, &raw mut event);
-                let error = io::Error::last_os_error();
-                // The end of a thread is known before its table is gone. Until then an epoll would see the socket that is
-                // replaced, which is in the table, too.
-                libc::syscall(libc::SYS_close_range, 0_u32, u32::MAX, 0_u32);
-                if done == 0 { Ok(()) } else { Err(error) }
-            }
+        let control = |operation| {
+            let mut event = libc::epoll_event { events: self.events, u64: self.data };
+            // SAFETY: `event` lives through the call.
+            let done =
+                unsafe { libc::epoll_ctl(epoll.as_raw_fd(), operation, number, &raw mut event) };
+            if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
         };
-        std::thread::scope(|scope| scope.spawn(added).join())
-            .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+        under_number(number, old, || control(libc::EPOLL_CTL_DEL))?;
+        under_number(number, new, || control(libc::EPOLL_CTL_ADD))
     }
 }
+
+/// Acts where `file` has this number, as in a program: the kernel remembers under which number a file was added to an epoll, or
+/// asked to send signals. That is in a thread with descriptors of its own.
+fn under_number(
+    number: RawFd,
+    file: &OwnedFd,
+    act: impl FnOnce() -> io::Result<()> + Send,
+) -> io::Result<()> {
+    // A descriptor cannot be put in its own place.
+    let file = rustix::io::fcntl_dupfd_cloexec(file, number + 1)?;
+    let acted = || {
+        // SAFETY: from here on this thread has a table of descriptors of its own, which ends with it: none that others use is
+        // closed.
+        unsafe {
+            if libc::unshare(libc::CLONE_FILES) != 0
+                || libc::dup3(file.as_raw_fd(), number, libc::O_CLOEXEC) < 0
+            {
+                return Err(io::Error::last_os_error());
+            }
+            let acted = act();
+            // The end of a thread is known before its table is gone. Until then an epoll would see the socket that is replaced,
+            // which is in the table, too.
+            libc::syscall(libc::SYS_close_range, 0_u32, u32::MAX, 0_u32);
+            acted
+        }
+    };
+    std::thread::scope(|scope| scope.spawn(acted).join())
+        .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()))
+}
+
+/// `F_SETSIG`, `F_GETSIG`, `F_SETOWN_EX` and `F_GETOWN_EX` (`asm-generic/fcntl.h`).
+const SIGNAL: [libc::c_int; 2] = [10, 11];
+const OWNER: [libc::c_int; 2] = [15, 16];
+
+/// Lets a socket send the signals that the `old` one did (`O_ASYNC`, `F_SETOWN`, `F_SETSIG`).
+fn copy_owner(call: &PendingCall, old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
+    // SAFETY: takes numbers, and a structure that lives through the calls (`struct f_owner_ex`).
+    unsafe {
+        let mut owner = [0 as libc::c_int; 2];
+        let told = libc::fcntl(old.as_raw_fd(), OWNER[1], &raw mut owner);
+        if told == 0 && owner[1] != 0 {
+            let number = libc::fcntl(old.as_raw_fd(), SIGNAL[1]);
+            libc::fcntl(new.as_raw_fd(), SIGNAL[0], number);
+            if libc::fcntl(new.as_raw_fd(), OWNER[0], &raw const owner) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+    }
+    let flags = rustix::fs::fcntl_getfl(old)?;
+    if !flags.contains(ASYNC) {
+        return Ok(());
+    }
+    let flags = rustix::fs::fcntl_getfl(new)? | ASYNC;
+    let number = call.fd();
+    under_number(number, new, || {
+        // SAFETY: takes numbers.
+        let done = unsafe { libc::fcntl(number, libc::F_SETFL, flags.bits()) };
+        if done == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    })
+}
+
+/// `O_ASYNC` (`asm-generic/fcntl.h`), which `rustix` does not have.
+const ASYNC: OFlags = OFlags::from_bits_retain(libc::O_ASYNC.cast_unsigned());

@@ -1,15 +1,17 @@
-//! Sockets of a program exchanged for those of another kind while it binds and connects them. What it sends and receives
+//! Sockets of a program exchanged for those of another kind when it listens and connects. What it sends and receives
 //! afterwards goes over the other socket by its own calls.
 //!
-//! A name that is bound stays taken: a socket of ours has it, so that addresses are refused as ever, a port of 0 is a real one,
-//! and a path can be found.
+//! A name that is bound stays taken: the socket that had it before keeps it, so that addresses are refused as ever, a port of 0 is
+//! a real one, and a path can be found.
 
 mod client;
+mod connects;
 mod data_calls;
 pub(crate) mod filter;
 pub(crate) mod handed;
 mod held;
 mod holder;
+mod listeners;
 mod name;
 mod option_calls;
 mod options;
@@ -23,19 +25,17 @@ mod wanted;
 use crate::swap::calls::filter::{HandedCall, When};
 use crate::swap::calls::handed::PendingCall;
 use client::{ClientAddresses, Clients};
-use held::{Epolls, exchange, is_nonblocking, makes_epoll};
-use holder::{Bound, Held, file_named, held};
+use held::{Epolls, is_nonblocking, makes_epoll};
+use holder::{Bound, OpenListeners, ReachedPath};
 use ipcperf_sys::io::socket::vsock;
+pub(crate) use listeners::RELEASED_WITHIN;
 use name::Name;
 use options::Options;
 use place::ListenerPlace;
-use rights::ProgramRights;
-use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, ipproto, sockopt};
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io;
-use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 use waiting::DelayedAnswer;
@@ -74,7 +74,7 @@ impl Role<'_> {
     /// The cookie of the listener that it was accepted from.
     const fn listener(&self) -> Option<u64> {
         match self {
-            Self::Accepted(bound, _) => bound.cookie,
+            Self::Accepted(bound, _) => Some(bound.cookie),
             Self::Bound(_) | Self::Connected(_) => None,
         }
     }
@@ -99,6 +99,41 @@ pub(crate) struct Exchanged {
     pub(crate) left: BTreeMap<String, u64>,
     /// Calls that the filter handed over to ipcperf.
     pub(crate) handed: u64,
+    /// Of those the ones that a signal took back before ipcperf had them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) taken_back: u64,
+    /// Listeners beyond those in `bound`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(crate) more_bound: u64,
+}
+
+/// As many addresses, and as many names of what was counted, are told one by one: a report has to fit into a message.
+const NAMED: usize = 64;
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]
+const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Counts one more of what has this name.
+fn count(all: &mut BTreeMap<String, u64>, name: String) {
+    let has_room = all.len() < NAMED || all.contains_key(&name);
+    let name = if has_room { name } else { "and others".to_owned() };
+    *all.entry(name).or_default() += 1;
+}
+
+impl Exchanged {
+    /// How many listeners there were.
+    pub(crate) fn listeners(&self) -> u64 {
+        self.bound.len() as u64 + self.more_bound
+    }
+
+    /// The same with as many addresses as a report has room for.
+    pub(crate) fn reported(mut self) -> Self {
+        self.more_bound += self.bound.len().saturating_sub(NAMED) as u64;
+        self.bound.truncate(NAMED);
+        self
+    }
 }
 
 /// What answers the calls of a program.
@@ -106,8 +141,15 @@ pub(crate) struct Exchanged {
 pub(crate) struct Exchange {
     wanted: Wanted,
     bound: Vec<Bound>,
-    /// With so many it is time to look for closed ones.
-    sweeps_at: usize,
+    /// Which of them are open.
+    open: OpenListeners,
+    /// When it was last looked for closed ones, and with how many that is due.
+    released: Instant,
+    looks_at: usize,
+    /// Network namespaces of the programs, by the number of each.
+    namespaces: Vec<u64>,
+    /// By their cookies, sockets that were bound to paths and do not listen yet.
+    paths: BTreeMap<u64, ReachedPath>,
     waiting: Vec<DelayedAnswer>,
     /// When it was last looked for signals that would interrupt what waits, and how often that is due.
     looked: Instant,
@@ -117,14 +159,11 @@ pub(crate) struct Exchange {
     options: Options,
     /// What the program serves that is not exchanged.
     other: Option<String>,
-    /// Sockets that would have been exchanged when they were bound, until one of them listens.
+    /// Sockets that would have been exchanged, until one of them listens.
     unchanged: Vec<OwnedFd>,
     /// So far.
     pub(crate) exchanged: Exchanged,
 }
-
-/// As many listeners may be closed before their names are let go: each of them takes one of our descriptors.
-const SWEEPS_AT: usize = 64;
 
 /// What became of a call.
 enum Answer {
@@ -135,14 +174,22 @@ enum Answer {
 
 impl Exchange {
     /// Nothing is exchanged yet.
-    #[must_use]
-    pub(crate) fn new(wanted: Wanted) -> Self {
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub(crate) fn new(wanted: Wanted) -> io::Result<Self> {
         let folder = wanted.folder.file_name().unwrap_or_default().to_string_lossy();
         let clients = Clients::new(&folder);
-        Self {
+        let ours = SocketFlags::CLOEXEC;
+        let ours = net::socket_with(AddressFamily::UNIX, SocketType::STREAM, ours, None)?;
+        Ok(Self {
             wanted,
             bound: Vec::new(),
-            sweeps_at: SWEEPS_AT,
+            open: OpenListeners::new()?,
+            released: Instant::now(),
+            looks_at: 0,
+            namespaces: vec![holder::namespace(&ours)],
+            paths: BTreeMap::new(),
             waiting: Vec::new(),
             looked: Instant::now(),
             looks_every: SIGNALS_WITHIN,
@@ -152,7 +199,7 @@ impl Exchange {
             other: None,
             unchanged: Vec::new(),
             exchanged: Exchanged::default(),
-        }
+        })
     }
 
     /// Which calls a program has to hand over. Those that move data are first: they are the most frequent, and where an
@@ -256,15 +303,6 @@ impl Exchange {
         }
     }
 
-    /// Whether a socket has a name that is exchanged once it is bound.
-    fn is_wanted_there(&self, socket: &OwnedFd) -> bool {
-        let Ok(name) = net::getsockname(socket) else { return false };
-        match SocketAddr::try_from(name) {
-            Ok(address) => self.is_wanted(&Name::Ip(address)),
-            Err(_) => self.wanted.to == To::Tcp,
-        }
-    }
-
     /// Whether a socket is of the kind that is exchanged.
     fn is_of_kind(&self, socket: &OwnedFd) -> bool {
         let (Ok(domain), Ok(kind)) = (sockopt::socket_domain(socket), sockopt::socket_type(socket))
@@ -285,236 +323,8 @@ impl Exchange {
     }
 
     fn left(&mut self, why: impl Into<String>) -> Answer {
-        *self.exchanged.left.entry(why.into()).or_default() += 1;
+        count(&mut self.exchanged.left, why.into());
         Answer::GoOn
-    }
-
-    /// Whether a call connects to a name that is exchanged once it is bound.
-    #[must_use]
-    pub(crate) fn is_connect(&self, call: &PendingCall) -> bool {
-        let named = || Name::given(call).ok().flatten().is_some_and(|name| self.is_wanted(&name));
-        call.number == libc::SYS_connect && named()
-    }
-
-    /// Remembers what would have been exchanged.
-    fn watch(&mut self, call: &PendingCall) -> io::Result<Answer> {
-        if self.is_connect(call) {
-            self.exchanged.connected += 1;
-        } else if call.number == libc::SYS_bind
-            && Name::given(call)?.is_some_and(|name| self.is_wanted(&name))
-        {
-            let socket = call.descriptor(call.fd())?;
-            if self.is_of_kind(&socket) {
-                self.unchanged.push(socket);
-            } else if let Some(name) = Name::given(call)? {
-                self.look_at(&socket, &name);
-            }
-        }
-        Ok(Answer::GoOn)
-    }
-
-    fn bind(&mut self, call: &PendingCall) -> io::Result<Answer> {
-        let Some(name) = Name::given(call)?.filter(|name| self.is_wanted(name)) else {
-            return Ok(Answer::GoOn);
-        };
-        let socket = call.descriptor(call.fd())?;
-        if !self.is_of_kind(&socket) {
-            self.look_at(&socket, &name);
-            return Ok(Answer::GoOn);
-        }
-        let protocol = sockopt::socket_protocol(&socket)?.map_or(0, |known| known.as_raw().get());
-        for bound in &mut self.bound {
-            if matches!((&bound.name, &name), (Name::Ip(own), Name::Ip(new)) if own.port() == new.port())
-                || bound.name == name
-            {
-                bound.let_go();
-            }
-        }
-        if self.bound.len() >= self.sweeps_at {
-            self.sweep();
-            let open = self.bound.iter().filter(|bound| bound.holder.is_some()).count();
-            self.sweeps_at = self.bound.len() + open.max(SWEEPS_AT);
-        }
-        let Held { holder, name, file } = match held(&ProgramRights::of(call)?, &socket, &name) {
-            Ok(held) => held,
-            Err(errno) => return Ok(Answer::Value(Err(errno.raw_os_error()))),
-        };
-        let is_shared = matches!(name, Name::Ip(_)) && sockopt::socket_reuseport(&socket)?;
-        let is_v6_only = !is_v4(&name) && sockopt::ipv6_v6only(&socket).unwrap_or(false);
-        // The sockets that hold names here do not listen, so the kernel would allow a second one with SO_REUSEADDR.
-        let overlaps = |bound: &&mut Bound| bound.overlaps(&name, is_v6_only);
-        if let Some(bound) = self.bound.iter_mut().find(overlaps)
-            && matches!(name, Name::Ip(_))
-        {
-            if !is_shared {
-                return Ok(Answer::Value(Err(libc::EADDRINUSE)));
-            }
-            if bound.name == name {
-                let Some(shared) = bound.shared() else {
-                    return Ok(self.left(format!(
-                        "{name}: the listener that this one shares its port with (SO_REUSEPORT) was not found"
-                    )));
-                };
-                bound.owners.push((call.pid, call.fd()));
-                exchange(call, &mut self.epolls, shared)?;
-                return Ok(Answer::Value(Ok(0)));
-            }
-        }
-        let made = self.socket(&socket)?;
-        let place = ListenerPlace::bind(&made, &name, &self.wanted)?;
-        self.options.exchanged(&socket, &made);
-        let cookie = sockopt::socket_cookie(&made).ok();
-        self.options.bound(cookie, &holder);
-        exchange(call, &mut self.epolls, made)?;
-        self.exchanged.bound.push((name.to_string(), place.to_string()));
-        self.bound.retain(|bound| bound.place != place);
-        let holder = Some(holder);
-        let owners = vec![(call.pid, call.fd())];
-        let listens = false;
-        self.bound.push(Bound { name, file, place, listens, cookie, protocol, owners, holder });
-        Ok(Answer::Value(Ok(0)))
-    }
-
-    /// Lets the names of listeners go that were closed, which nothing else says.
-    pub(crate) fn sweep(&mut self) {
-        holder::let_go(&mut self.bound);
-    }
-
-    fn connect(&mut self, call: &PendingCall) -> io::Result<Answer> {
-        let name = Name::given(call)?;
-        let Some(name) = name.filter(|name| self.is_wanted(name)) else { return Ok(Answer::GoOn) };
-        let socket = call.descriptor(call.fd())?;
-        let own = match self.role(&socket) {
-            Some(Role::Connected(_) | Role::Accepted(..)) => {
-                return Ok(Answer::Value(Err(libc::EISCONN)));
-            }
-            Some(Role::Bound(bound)) if bound.listens => {
-                return Ok(Answer::Value(Err(libc::EISCONN)));
-            }
-            Some(Role::Bound(bound)) => Some(bound.name.clone()),
-            None if self.is_of_kind(&socket) => None,
-            None => return Ok(Answer::GoOn),
-        };
-        let file = file_named(call, &name);
-        let is_it = |bound: &&Bound| match &name {
-            _ if bound.holder.is_none() => false,
-            Name::Path(_) => file.is_some() && bound.file == file,
-            name => bound.name.answers(name),
-        };
-        let found = self.bound.iter().find(is_it);
-        let Some((place, dialed)) = found.map(|bound| (bound.place.clone(), bound.name.clone()))
-        else {
-            if let Some(own) = own {
-                self.undo(call, &socket, &own)?;
-            }
-            return Ok(Answer::GoOn);
-        };
-        let made = self.socket(&socket)?;
-        let bound_to =
-            || net::getsockname(&socket).ok().and_then(|name| SocketAddr::try_from(name).ok());
-        let own = own.or_else(|| {
-            // One that was bound and kept its socket, because it is not the port that is exchanged.
-            bound_to().filter(|own| own.port() != 0).map(Name::Ip)
-        });
-        // A UNIX socket is told the name that was bound, by whichever path it came.
-        let dialed = if matches!(name, Name::Ip(_)) { name } else { dialed };
-        let client = self.clients.connects(own.as_ref(), &dialed);
-        if matches!(place, ListenerPlace::Path(_) | ListenerPlace::Abstract(_)) {
-            // By its name the kernel tells whose client an accepted socket belongs to. A path would take three times as long.
-            net::bind(&made, &SocketAddrUnix::new_abstract_name(&self.clients.name(&client))?)?;
-        }
-        self.reach(call, made, &place, client)
-    }
-
-    /// Gives a socket back that was exchanged when it was bound, and connects to what was not exchanged.
-    fn undo(&mut self, call: &PendingCall, socket: &OwnedFd, own: &Name) -> io::Result<()> {
-        let Name::Ip(address) = own else { return Ok(()) };
-        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
-        let blocks = match is_nonblocking(socket)? {
-            true => SocketFlags::NONBLOCK,
-            false => SocketFlags::empty(),
-        };
-        let made =
-            net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC | blocks, None)?;
-        sockopt::set_socket_reuseaddr(&made, true)?;
-        self.bound.retain(|bound| bound.name != *own);
-        ProgramRights::of(call)?.act(|| net::bind(&made, address))?;
-        exchange(call, &mut self.epolls, made)
-    }
-
-    /// Connects a socket and exchanges it, now or as soon as there is room.
-    fn reach(
-        &mut self,
-        call: &PendingCall,
-        socket: OwnedFd,
-        place: &ListenerPlace,
-        client: ClientAddresses,
-    ) -> io::Result<Answer> {
-        let connected = place.connect(&socket);
-        // A socket of TCP that does not wait never says at once that it is connected.
-        let is_later = self.wanted.to != To::Tcp && is_nonblocking(&socket)?;
-        match connected {
-            Ok(()) => {
-                if let Some(own) = ListenerPlace::of(&net::getsockname(&socket)?) {
-                    match own {
-                        ListenerPlace::Vm(port) => self.clients.remember(port, client),
-                        ListenerPlace::Port(own) => {
-                            self.clients.remember(u32::from(own.port()), client);
-                        }
-                        ListenerPlace::Path(_) | ListenerPlace::Abstract(_) => {}
-                    }
-                }
-                self.options.exchanged(&call.descriptor(call.fd())?, &socket);
-                exchange(call, &mut self.epolls, socket)?;
-                self.exchanged.connected += 1;
-                Ok(Answer::Value(if is_later { Err(libc::EINPROGRESS) } else { Ok(0) }))
-            }
-            Err(Errno::CONNRESET | Errno::CONNREFUSED)
-                if !self.bound.iter().any(|bound| bound.is_full(place)) =>
-            {
-                self.bound.iter_mut().filter(|bound| bound.place == *place).for_each(Bound::let_go);
-                // What the program has says so in its own way, unless it is exchanged already.
-                let is_ours = self.role(&call.descriptor(call.fd())?).is_some();
-                Ok(match self.wanted.to == To::Tcp || is_ours {
-                    true => Answer::Value(Err(libc::ECONNREFUSED)),
-                    false => Answer::GoOn,
-                })
-            }
-            Err(Errno::AGAIN | Errno::CONNRESET) if is_later => {
-                self.left("connect: one that does not wait found no room in the backlog (EAGAIN)");
-                Ok(Answer::Value(Err(libc::EAGAIN)))
-            }
-            Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY | Errno::CONNRESET) => {
-                // It would be the answer to the next attempt as well.
-                let _ = sockopt::socket_error(&socket)?;
-                let (call, place) = (call.clone(), place.clone());
-                self.waiting.push(DelayedAnswer::Connects { call, socket, place, client });
-                Ok(Answer::Later)
-            }
-            Err(errno) => Ok(Answer::Value(Err(errno.raw_os_error()))),
-        }
-    }
-
-    /// Lets as many connections wait as was asked for, or else as many as the kernel allows: one to TCP that finds no room is
-    /// tried again by the kernel, one to a UNIX socket fails.
-    fn listen(&mut self, call: &PendingCall) -> io::Result<Answer> {
-        let listener = call.descriptor(call.fd())?;
-        let Some(Role::Bound(bound)) = self.role(&listener) else {
-            if self.is_of_kind(&listener) && self.is_wanted_there(&listener) {
-                let why = self.exchanged.left.keys().next().map_or("", String::as_str);
-                let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
-                self.other =
-                    Some(format!("the program listens at a socket that was not exchanged{why}"));
-            }
-            return Ok(Answer::GoOn);
-        };
-        let place = bound.place.clone();
-        let backlog = self.wanted.knobs.backlog.unwrap_or(i32::MAX);
-        let listens = net::listen(&listener, backlog);
-        for bound in &mut self.bound {
-            bound.listens |= listens.is_ok() && bound.place == place;
-        }
-        Ok(Answer::Value(listens.map(|()| 0).map_err(Errno::raw_os_error)))
     }
 
     fn create_epoll(&mut self, call: &PendingCall) -> io::Result<Answer> {
@@ -581,6 +391,7 @@ impl Exchange {
             }
         }
         held::copy_buffers(old, &socket)?;
+        held::copy_options(old, &socket);
         self.set_buffers(&socket)?;
         if self.wanted.to == To::Tcp {
             // A UNIX socket sends at once, too; what is accepted inherits it.
@@ -602,37 +413,4 @@ impl Exchange {
         }
         Ok(())
     }
-
-    /// What the program serves instead of what is exchanged, in words.
-    pub(crate) fn other(&self) -> Option<&str> {
-        self.other.as_deref()
-    }
-
-    /// Remembers a datagram socket that is bound to an address that was chosen: it serves something.
-    fn look_at(&mut self, socket: &OwnedFd, name: &Name) {
-        let is_chosen = match name {
-            Name::Ip(address) => address.port() != 0,
-            Name::Path(_) | Name::Abstract(_) => true,
-            Name::Unnamed => false,
-        };
-        if is_chosen && sockopt::socket_type(socket) == Ok(SocketType::DGRAM) {
-            let kind = if matches!(name, Name::Ip(_)) { "UDP" } else { "UNIX datagrams" };
-            self.other = Some(format!("the program serves {kind} at {name}"));
-        }
-    }
-
-    /// Whether anybody can connect to what was exchanged, or would have been. It is asked until it is so.
-    pub(crate) fn is_listening(&mut self) -> bool {
-        let accepts = |socket: &OwnedFd| sockopt::socket_acceptconn(socket) == Ok(true);
-        if self.unchanged.iter().any(accepts) {
-            // Held any longer, a socket would outlive its program.
-            self.unchanged.clear();
-            return true;
-        }
-        self.bound.iter().any(|bound| bound.listens)
-    }
-}
-
-const fn is_v4(name: &Name) -> bool {
-    matches!(name, Name::Ip(SocketAddr::V4(_)))
 }

@@ -1,10 +1,12 @@
 //! Addresses of sockets, as programs give them and are told them.
 
 use crate::swap::calls::handed::PendingCall;
+use rustix::net::{self, SocketAddrUnix};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -47,6 +49,30 @@ impl Name {
     /// As [`Self::given`].
     pub(super) fn at(call: &PendingCall, address: u64, len: u64) -> io::Result<Option<Self>> {
         Ok(Self::read(&call.read(address, (len as u32 as usize).min(LONGEST))?))
+    }
+
+    /// Whether `connect` is given no address, which ends a connection (`AF_UNSPEC`).
+    ///
+    /// # Errors
+    /// As [`Self::given`].
+    pub(super) fn is_unspecified(call: &PendingCall) -> io::Result<bool> {
+        let [_, address, len, ..] = call.args;
+        let family = size_of::<libc::sa_family_t>();
+        Ok(len as u32 as usize >= family && call.read(address, family)? == [0; 2])
+    }
+
+    /// What a socket of ours or of a program has bound itself to; none of another family.
+    pub(super) fn of(socket: &OwnedFd) -> Option<Self> {
+        let name = net::getsockname(socket).ok()?;
+        if let Ok(address) = SocketAddr::try_from(name.clone()) {
+            return Some(Self::Ip(address));
+        }
+        let name = SocketAddrUnix::try_from(name).ok()?;
+        Some(match (name.abstract_name(), name.path_bytes()) {
+            (Some(name), _) if !name.is_empty() => Self::Abstract(name.to_owned()),
+            (_, Some(path)) => Self::Path(Path::new(OsStr::from_bytes(path)).to_owned()),
+            (_, None) => Self::Unnamed,
+        })
     }
 
     fn read(bytes: &[u8]) -> Option<Self> {

@@ -2,7 +2,7 @@
 
 use super::name::Name;
 use super::options::{Kept, LONGEST, Model, SOCKET, TCP, idle, option_name};
-use super::{Answer, Exchange, Role, To};
+use super::{Answer, Exchange, Role, To, count};
 use crate::swap::calls::handed::PendingCall;
 use rustix::net::sockopt;
 use std::io;
@@ -47,7 +47,7 @@ impl Exchange {
             _ => self.options.set(cookie, model, (level, option), &bytes),
         };
         if done.is_ok() {
-            *self.exchanged.options.entry(option_name(level, option)).or_default() += 1;
+            count(&mut self.exchanged.options, option_name(level, option));
         }
         Ok(Answer::Value(done.map(|()| 0)))
     }
@@ -58,9 +58,9 @@ impl Exchange {
         let socket = call.descriptor(call.fd())?;
         let Some(role) = self.role(&socket) else { return Ok(Answer::GoOn) };
         let (mut model, listener) = (model(&role), role.listener());
-        let (is_open, protocol) = match &role {
-            Role::Bound(bound) => (!bound.listens, bound.protocol),
-            Role::Accepted(..) | Role::Connected(_) => (false, TCP),
+        let protocol = match &role {
+            Role::Bound(bound) => bound.protocol,
+            Role::Accepted(..) | Role::Connected(_) => TCP,
         };
         let room: [u8; 4] =
             call.read(len_at, 4)?.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
@@ -83,7 +83,7 @@ impl Exchange {
             (SOCKET, libc::SO_TYPE) => number(libc::SOCK_STREAM),
             asked => {
                 if OF_NOW.contains(&(asked.0, asked.1)) {
-                    *self.exchanged.asked.entry(option_name(level, option)).or_default() += 1;
+                    count(&mut self.exchanged.asked, option_name(level, option));
                 }
                 if is_unix {
                     model = Model { is_v6: false, is_connected: false };
@@ -91,7 +91,7 @@ impl Exchange {
                 let cookies = [sockopt::socket_cookie(&socket).ok(), listener];
                 let told = self.options.get(cookies, model, (level, option), room);
                 match asked {
-                    (TCP, libc::TCP_INFO) => told.map(|told| idle(&told, model, is_open)),
+                    (TCP, libc::TCP_INFO) => told.map(|told| idle(&told, model)),
                     (SOCKET, _) if is_unix => told.or_else(|_| number(0)),
                     _ => told,
                 }
@@ -109,7 +109,7 @@ impl Exchange {
 }
 
 /// Which socket of TCP answers for it.
-fn model(role: &Role<'_>) -> Model {
+pub(super) fn model(role: &Role<'_>) -> Model {
     let (name, is_connected) = match role {
         Role::Bound(bound) => (&bound.name, false),
         Role::Accepted(bound, _) => (&bound.name, true),

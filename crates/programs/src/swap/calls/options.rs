@@ -89,12 +89,24 @@ impl Options {
         self.kept.insert(after, all);
     }
 
+    /// What was set at a socket that is exchanged its successor gets, which is one of TCP again.
+    pub(super) fn restore(&mut self, old: &OwnedFd, new: &OwnedFd) {
+        let cookies = [old, new].map(sockopt::socket_cookie);
+        let [Ok(before), Ok(after)] = cookies else { return };
+        for kept in self.kept.remove(&before).unwrap_or_default() {
+            let Kept { level, option, value } = kept;
+            if value.is_some_and(|value| set(new, level, option, &value).is_ok()) {
+                self.keep(after, Kept { level, option, value: None });
+            }
+        }
+    }
+
     /// What binding changes: a socket of IPv6 with an address of its own takes no others. One that is bound to the same name says
     /// so.
-    pub(super) fn bound(&mut self, cookie: Option<u64>, holder: &OwnedFd) {
+    pub(super) fn bound(&mut self, cookie: u64, holder: &OwnedFd) {
         let (level, option) = (IPV6, libc::IPV6_V6ONLY.cast_unsigned());
         let is_v6 = sockopt::socket_domain(holder) == Ok(AddressFamily::INET6);
-        if let (Some(cookie), true) = (cookie, is_v6) {
+        if is_v6 {
             let value = get(holder, level, option, LONGEST).ok();
             self.keep(cookie, Kept { level, option, value });
         }
@@ -185,7 +197,8 @@ fn errno(error: io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::ENOPROTOOPT)
 }
 
-fn get(socket: &OwnedFd, level: u32, option: u32, room: usize) -> Result<Vec<u8>, i32> {
+/// What a socket itself tells.
+pub(super) fn get(socket: &OwnedFd, level: u32, option: u32, room: usize) -> Result<Vec<u8>, i32> {
     let mut value = vec![0_u8; room];
     let mut len = room as libc::socklen_t;
     let (level, option) = (level.cast_signed(), option.cast_signed());
@@ -201,7 +214,8 @@ fn get(socket: &OwnedFd, level: u32, option: u32, room: usize) -> Result<Vec<u8>
     Ok(value)
 }
 
-fn set(socket: &OwnedFd, level: u32, option: u32, value: &[u8]) -> Result<(), i32> {
+/// Sets an option of a socket itself.
+pub(super) fn set(socket: &OwnedFd, level: u32, option: u32, value: &[u8]) -> Result<(), i32> {
     let (level, option) = (level.cast_signed(), option.cast_signed());
     let len = value.len() as libc::socklen_t;
     // SAFETY: see the module.
@@ -211,16 +225,12 @@ fn set(socket: &OwnedFd, level: u32, option: u32, value: &[u8]) -> Result<(), i3
 }
 
 /// Of `struct tcp_info` (`linux/tcp.h`) the state and the sizes of segments; all that is counted is 0.
-pub(super) fn idle(told: &[u8], model: Model, is_open: bool) -> Vec<u8> {
-    /// `TCP_ESTABLISHED`, `TCP_LISTEN`, `TCP_CLOSE` (`net/tcp_states.h`).
-    const STATES: [u8; 3] = [1, 10, 7];
+pub(super) fn idle(told: &[u8], model: Model) -> Vec<u8> {
+    /// `TCP_ESTABLISHED` and `TCP_LISTEN` (`net/tcp_states.h`).
+    const STATES: [u8; 2] = [1, 10];
     /// `tcpi_snd_mss` and `tcpi_rcv_mss`, and `tcpi_advmss`.
     const SIZES: [std::ops::Range<usize>; 2] = [16..24, 84..88];
-    let state = match (model.is_connected, is_open) {
-        (true, _) => STATES[0],
-        (false, false) => STATES[1],
-        (false, true) => STATES[2],
-    };
+    let state = if model.is_connected { STATES[0] } else { STATES[1] };
     let kept = |at: usize| SIZES.iter().any(|size| size.contains(&at));
     let byte = |(at, byte): (usize, &u8)| match at {
         0 => state,

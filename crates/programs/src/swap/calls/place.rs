@@ -1,12 +1,11 @@
-//! Where a listener is that was exchanged, and who is there by what the kernel tells of all sockets.
+//! Where a listener is that was exchanged.
 
 use super::name::Name;
 use super::wanted::{To, Wanted};
 use ipcperf_sys::io::socket::vsock;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
-use rustix::net::{self, AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType};
-use std::collections::HashSet;
+use rustix::net::{self, SocketAddrAny, SocketAddrUnix};
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
@@ -52,8 +51,13 @@ impl ListenerPlace {
         Some(Self::Path(OsStr::from_bytes(name.path_bytes()?).into()))
     }
 
-    /// Binds a socket to a place of its own, which stands for `name`.
-    pub(super) fn bind(socket: &OwnedFd, name: &Name, wanted: &Wanted) -> io::Result<Self> {
+    /// Binds a socket to a place of its own, which stands for `name` in the network namespace with this number.
+    pub(super) fn bind(
+        socket: &OwnedFd,
+        name: &Name,
+        namespace: usize,
+        wanted: &Wanted,
+    ) -> io::Result<Self> {
         match name {
             Name::Ip(_) if wanted.to == To::Vsock => {
                 vsock::bind_raw(socket, libc::VMADDR_PORT_ANY)?;
@@ -61,12 +65,13 @@ impl ListenerPlace {
             }
             Name::Ip(address) if wanted.knobs.is_abstract => {
                 let folder = wanted.folder.file_name().unwrap_or_default();
-                let name = [folder.as_bytes(), b"-", file_name(*address).as_bytes()].concat();
+                let name =
+                    [folder.as_bytes(), b"-", file_name(*address, namespace).as_bytes()].concat();
                 net::bind(socket, &SocketAddrUnix::new_abstract_name(&name)?)?;
                 Ok(Self::Abstract(name))
             }
             Name::Ip(address) => {
-                let path = wanted.folder.join(format!("{}.sock", file_name(*address)));
+                let path = wanted.folder.join(format!("{}.sock", file_name(*address, namespace)));
                 // Of one that was closed.
                 let _ = fs::remove_file(&path);
                 net::bind(socket, &SocketAddrUnix::new(&path)?)?;
@@ -97,51 +102,14 @@ impl ListenerPlace {
         rustix::fs::fcntl_setfl(socket, flags)?;
         connected
     }
-
-    /// Whether a socket that is bound to it is still open, listening or not.
-    pub(super) fn is_there(&self) -> bool {
-        let trial =
-            |family| net::socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None);
-        match self {
-            Self::Path(_) | Self::Abstract(_) => open_names().contains(&self.to_string()),
-            // None of those that hold it lets another one in.
-            Self::Port(address) => {
-                trial(AddressFamily::INET).is_ok_and(|trial| net::bind(&trial, address).is_err())
-            }
-            Self::Vm(port) => trial(AddressFamily::VSOCK)
-                .is_ok_and(|trial| vsock::bind_raw(&trial, *port).is_err()),
-        }
-    }
-
-    pub(super) const fn is_unix(&self) -> bool {
-        matches!(self, Self::Path(_) | Self::Abstract(_))
-    }
 }
 
-/// Names of all UNIX sockets that are open and were not accepted: `Num RefCount Protocol Flags Type St Inode Path`.
-pub(super) fn open_names() -> HashSet<String> {
-    let all = fs::read_to_string("/proc/net/unix").unwrap_or_default();
-    let name = |line: &str| {
-        let mut words = line.split_whitespace();
-        // One that was accepted has the name of its listener.
-        let is_accepted = words.nth(5)? == CONNECTED;
-        let name = words.nth(1)?;
-        // It may have spaces.
-        let begin = line.len()
-            - line.rsplit_once(&format!(" {name}")).map(|(_, rest)| rest.len() + name.len())?;
-        (!is_accepted).then(|| line[begin..].to_owned())
-    };
-    all.lines().filter_map(name).collect()
-}
-
-/// `6379`; with the address where it is not the usual one.
-fn file_name(address: SocketAddr) -> String {
+/// `6379`; with the address where it is not the usual one, and the number of a network namespace that is not ours.
+fn file_name(address: SocketAddr, namespace: usize) -> String {
     let (ip, port) = (address.ip(), address.port());
-    match ip {
+    let name = match ip {
         IpAddr::V4(Ipv4Addr::LOCALHOST) => port.to_string(),
         ip => format!("{ip}-{port}"),
-    }
+    };
+    if namespace == 0 { name } else { format!("{name}-n{namespace}") }
 }
-
-/// `SS_CONNECTED` (`linux/net.h`), as `/proc/net/unix` writes it.
-const CONNECTED: &str = "03";

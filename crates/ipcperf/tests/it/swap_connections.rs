@@ -1,0 +1,117 @@
+//! `ipcperf swap`: connections, in the ways in which programs make, end and set them up.
+
+use crate::swap::{UNIX, swapped};
+
+/// What a program prints with exchanged sockets, which is what it prints over TCP.
+fn same_as_tcp(text: &str) {
+    let Some((_, exchanged)) = swapped(text, &[]) else { return };
+    let Some((_, tcp)) = swapped(text, &["--port", "1"]) else { return };
+    assert!(tcp.status.success(), "{}", tcp.stderr);
+    assert!(exchanged.stderr.contains(UNIX), "{}", exchanged.stderr);
+    assert!(!tcp.stderr.contains(UNIX), "{}", tcp.stderr);
+    assert_eq!(exchanged.stdout, tcp.stdout, "{}", exchanged.stderr);
+}
+
+/// `connect(2)` without an address ends a connection, and its socket can be connected again with the options that it has.
+#[test]
+fn a_connection_that_was_ended_can_be_made_again() {
+    same_as_tcp(
+        "
+import ctypes, errno
+libc = ctypes.CDLL(None, use_errno=True)
+def said(done): return 0 if done == 0 else errno.errorcode[ctypes.get_errno()]
+def disconnect(s): return said(libc.connect(s.fileno(), bytes(16), 16))
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
+c = socket.socket(); c.setsockopt(6, 1, 1); e = select.epoll(); e.register(c, select.EPOLLIN); c.connect(at); a, _ = l.accept()
+print(errno.errorcode[c.connect_ex(at)], errno.errorcode[c.connect_ex(('127.0.0.1', 9))], said(libc.connect(c.fileno(), b'x', 1)))
+print(disconnect(c), c.getsockopt(6, 1))
+try: c.getpeername()
+except OSError as error: print(errno.errorcode[error.errno])
+c.connect(at); b, peer = l.accept(); b.sendall(b'second')
+print([n == c.fileno() for n, _ in e.poll(60)], c.recv(9), peer == c.getsockname(), c.getsockopt(6, 1))
+print(disconnect(l), errno.errorcode[socket.socket().connect_ex(at)])
+print(domain(c), file=sys.stderr)
+",
+    );
+}
+
+#[test]
+fn a_connection_is_made_by_its_first_bytes() {
+    same_as_tcp(
+        "
+import errno
+FASTOPEN = 0x20000000
+def said(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
+c = socket.socket(); print(said(lambda: c.sendto(b'hello', FASTOPEN, at))); a, peer = l.accept(); print(a.recv(9), peer == c.getsockname())
+print(said(lambda: c.sendto(b'again', FASTOPEN, at)))
+n = socket.socket(); n.setblocking(False); print(said(lambda: n.sendto(b'later', FASTOPEN, at)))
+select.select([], [n], [], 60); b, _ = l.accept(); n.send(b'now'); print(b.recv(9))
+print(said(lambda: socket.socket().sendto(b'x', FASTOPEN, ('127.0.0.1', 9))))
+print(domain(c), file=sys.stderr)
+",
+    );
+}
+
+#[test]
+fn what_every_socket_can_be_given_the_new_one_has() {
+    same_as_tcp(
+        "
+import struct
+names = ['REUSEADDR', 'KEEPALIVE', 'OOBINLINE', 'PRIORITY', 'RCVLOWAT', 'BROADCAST', 'DONTROUTE']
+options = [getattr(socket, 'SO_' + name, 12) for name in names]
+l = socket.socket(); c = socket.socket()
+for s in l, c:
+    for option in options: s.setsockopt(1, option, 1)
+    s.setsockopt(1, socket.SO_LINGER, struct.pack('ii', 1, 5))
+l.bind(('127.0.0.1', 0)); l.listen(); c.connect(l.getsockname())
+for s in l, c: print([s.getsockopt(1, option) for option in options], s.getsockopt(1, socket.SO_LINGER, 8))
+print(domain(l), domain(c), file=sys.stderr)
+",
+    );
+}
+
+/// Who is to be told by a signal is told by the new socket as well.
+#[test]
+fn signals_of_a_socket_come_from_its_successor() {
+    same_as_tcp(
+        "
+import fcntl, os, signal
+got = []; SETSIG = 10
+for number in signal.SIGIO, signal.SIGUSR1: signal.signal(number, lambda number, _: got.append(number))
+def asks(s, number):
+    fcntl.fcntl(s, fcntl.F_SETOWN, os.getpid()); fcntl.fcntl(s, SETSIG, number)
+    fcntl.fcntl(s, fcntl.F_SETFL, fcntl.fcntl(s, fcntl.F_GETFL) | os.O_ASYNC)
+def comes(number):
+    while number not in got: time.sleep(0.01)
+    got.clear(); return True
+l = socket.socket(); asks(l, 0); l.bind(('127.0.0.1', 0)); l.listen()
+c = socket.socket(); asks(c, signal.SIGUSR1); c.connect(l.getsockname()); print(comes(signal.SIGIO))
+a, _ = l.accept(); got.clear(); a.sendall(b'x'); print(comes(signal.SIGUSR1))
+print(fcntl.fcntl(c, fcntl.F_GETOWN) == os.getpid(), bool(fcntl.fcntl(c, fcntl.F_GETFL) & os.O_ASYNC))
+print(domain(c), file=sys.stderr)
+",
+    );
+}
+
+/// A signal that comes before ipcperf has a call ends that call, where the kernel would not have let it wait. ipcperf is stopped so
+/// that the signal comes first.
+#[test]
+fn a_call_that_a_signal_takes_back_is_counted() {
+    let text = "
+import os, signal
+watch = os.getppid()
+def goes_on(*_): os.kill(watch, signal.SIGCONT)
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen()
+rescue = threading.Timer(50, goes_on); rescue.start()
+signal.signal(signal.SIGALRM, lambda *_: None); os.kill(watch, signal.SIGSTOP); signal.setitimer(signal.ITIMER_REAL, 0.05)
+try: l.setsockopt(6, 1, 1); print('done')
+except InterruptedError: print('interrupted')
+rescue.cancel(); goes_on(); print(l.getsockopt(6, 1), domain(l))
+";
+    let Some((_, ended)) = swapped(text, &[]) else { return };
+    assert_eq!(ended.stdout, format!("interrupted\n0 {UNIX}\n"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("a signal came once"), "{}", ended.stderr);
+}
