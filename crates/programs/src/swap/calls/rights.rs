@@ -1,4 +1,4 @@
-//! Acts with the rights of a program: its user, groups, capabilities, root, working directory and umask. ipcperf may run as root
+//! Reaches files with the rights of a program: its user, groups, capabilities, root and working directory. ipcperf may run as root
 //! while the program has given that up, and must not lend it.
 //!
 //! # Safety
@@ -7,7 +7,7 @@
 use crate::swap::calls::handed::PendingCall;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::{chroot, fchdir, umask};
+use rustix::process::{chroot, fchdir};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags, capabilities, set_capabilities,
     set_keep_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
@@ -17,7 +17,7 @@ use std::fs;
 use std::io;
 use std::os::fd::OwnedFd;
 
-/// What the kernel asks for when a name is bound or a file is opened (`credentials(7)`, `capabilities(7)`).
+/// What the kernel asks for when a file is opened (`credentials(7)`, `capabilities(7)`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Credentials {
     /// Those of file systems.
@@ -28,19 +28,18 @@ struct Credentials {
 }
 
 impl Credentials {
-    /// Reads them, and the umask, from a thread's status (`proc_pid_status(5)`).
-    fn read(status: &str) -> Option<(Self, u32)> {
+    /// Reads them from a thread's status (`proc_pid_status(5)`).
+    fn read(status: &str) -> Option<Self> {
         let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name));
         // Real, effective, saved, and that of file systems.
         let last = |name| line(name)?.split_whitespace().nth(3)?.parse().ok();
         let groups = line("Groups:")?.split_whitespace().map(str::parse).collect::<Result<_, _>>();
         let capabilities = u64::from_str_radix(line("CapEff:")?.trim(), 16).ok()?;
-        let mask = u32::from_str_radix(line("Umask:")?.trim(), 8).ok()?;
         let (user, group) = (last("Uid:")?, last("Gid:")?);
-        Some((Self { user, group, groups: groups.ok()?, capabilities }, mask))
+        Some(Self { user, group, groups: groups.ok()?, capabilities })
     }
 
-    fn of(thread: &str) -> io::Result<(Self, u32)> {
+    fn of(thread: &str) -> io::Result<Self> {
         let status = fs::read_to_string(format!("/proc/{thread}/status"))?;
         Ok(Self::read(&status).ok_or(io::ErrorKind::InvalidData)?)
     }
@@ -76,7 +75,6 @@ pub(super) struct ProgramRights {
     credentials: Option<[Credentials; 2]>,
     root: Option<OwnedFd>,
     folder: OwnedFd,
-    umask: u32,
 }
 
 impl ProgramRights {
@@ -87,8 +85,8 @@ impl ProgramRights {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
             rustix::fs::open(format!("/proc/{thread}/{name}"), flags, Mode::empty())
         };
-        let (mut theirs, umask) = Credentials::of(&thread)?;
-        let (own, _) = Credentials::of("thread-self")?;
+        let mut theirs = Credentials::of(&thread)?;
+        let own = Credentials::of("thread-self")?;
         let namespace = |thread: &str| fs::read_link(format!("/proc/{thread}/ns/user")).ok();
         if namespace(&thread) != namespace("thread-self") {
             // Its capabilities are within a user namespace of its own.
@@ -101,7 +99,6 @@ impl ProgramRights {
             credentials: (theirs != own).then_some([theirs, own]),
             root: Some(root).filter(|_| !is_ours),
             folder: open("cwd")?,
-            umask,
         })
     }
 
@@ -116,7 +113,7 @@ impl ProgramRights {
         act: impl FnOnce() -> Result<T, Errno> + Send,
     ) -> Result<T, Errno> {
         let with_rights = || {
-            // SAFETY: the call takes a number. From here on this thread has a root, a working directory and a umask of its own;
+            // SAFETY: the call takes a number. From here on this thread has a root, and a working directory of its own;
             // it still shares the table of descriptors with the other threads.
             unsafe { unshare_unsafe(UnshareFlags::FS) }?;
             if let Some(root) = &self.root {
@@ -124,7 +121,6 @@ impl ProgramRights {
                 chroot(".")?;
             }
             fchdir(&self.folder)?;
-            umask(Mode::from_raw_mode(self.umask));
             if let Some([theirs, own]) = &self.credentials {
                 theirs.take(own)?;
             }
@@ -140,15 +136,15 @@ mod tests {
 
     #[test]
     fn a_status_has_the_rights_of_a_thread() {
-        let status = "Name:\tes\nUmask:\t0177\nUid:\t0\t65534\t0\t65534\nGid:\t1\t2\t3\t4\n\
+        let status = "Name:\tes\nUid:\t0\t65534\t0\t65534\nGid:\t1\t2\t3\t4\n\
                       Groups:\t27 100 \nCapEff:\t0000000000000400\n";
-        let (found, umask) = Credentials::read(status).expect("all of it");
+        let found = Credentials::read(status).expect("all of it");
         let wanted =
             Credentials { user: 65534, group: 4, groups: vec![27, 100], capabilities: 1024 };
-        assert_eq!((found, umask), (wanted, 0o177));
+        assert_eq!(found, wanted);
         assert!(Credentials::read("Uid:\t0\t0\t0\n").is_none());
-        let (own, _) = Credentials::of("thread-self").expect("our own");
-        assert_eq!(Credentials::of("thread-self").expect("again").0, own);
+        let own = Credentials::of("thread-self").expect("our own");
+        assert_eq!(Credentials::of("thread-self").expect("again"), own);
     }
 
     /// As when the file of ipcperf has capabilities that the program does not get.
@@ -159,11 +155,10 @@ mod tests {
             if rustix::process::geteuid().is_root() {
                 set_thread_res_uid(nobody, nobody, nobody).expect("root");
             }
-            let (own, umask) = Credentials::of("thread-self").expect("our own");
+            let own = Credentials::of("thread-self").expect("our own");
             let more = Credentials { capabilities: own.capabilities | 1024, ..own.clone() };
             let folder = rustix::fs::open("/", OFlags::PATH, Mode::empty()).expect("a folder");
-            let rights =
-                ProgramRights { credentials: Some([own, more]), root: None, folder, umask };
+            let rights = ProgramRights { credentials: Some([own, more]), root: None, folder };
             rights.act(|| Ok(rustix::process::geteuid().as_raw()))
         };
         // In a thread of its own, whose user the others do not get.
