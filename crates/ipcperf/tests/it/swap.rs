@@ -639,7 +639,10 @@ fn what_cannot_be_exchanged_is_refused_with_the_reason() {
     let small = sandbox.home().join("small");
     fs::write(&small, b"\x7fELF\x01\x01\x01").expect("a program");
     fs::set_permissions(&small, fs::Permissions::from_mode(0o755)).expect("it is ours");
-    sandbox.refuses(&["swap", "--", "./small"], "is a program of 32 bits");
+    sandbox.refuses(
+        &["predict", "--server", "true", "--client", "./small"],
+        "is a program of 32 bits, whose calls cannot be recorded",
+    );
     let own = env!("CARGO_BIN_EXE_ipcperf");
     let ended = sandbox.run(&["swap", "--", own, "swap", "--", "true"]);
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);

@@ -1,6 +1,9 @@
 //! `ipcperf swap`: connections, in the ways in which programs make, end and set them up.
 
+use crate::common::{Sandbox, can_run, skipped};
 use crate::swap::{UNIX, swapped};
+use std::path::Path;
+use std::process::Command;
 
 /// What a program prints with exchanged sockets, which is what it prints over TCP.
 fn same_as_tcp(text: &str) {
@@ -114,4 +117,35 @@ rescue.cancel(); goes_on(); print(l.getsockopt(6, 1), domain(l))
     let Some((_, ended)) = swapped(text, &[]) else { return };
     assert_eq!(ended.stdout, format!("interrupted\n0 {UNIX}\n"), "{}", ended.stderr);
     assert!(ended.stderr.contains("a signal came once"), "{}", ended.stderr);
+}
+
+/// A program of 32 bits, and one that another program starts.
+#[test]
+fn sockets_of_32_bit_programs_are_exchanged() {
+    if !cfg!(target_arch = "x86_64") || !can_run("cc", &["--version"]) {
+        return skipped("swap", "programs of 32 bits");
+    }
+    const SOURCE: &str =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/fixtures/programs/narrow.c");
+    let sandbox = Sandbox::new();
+    let built = Command::new("cc")
+        .args(["-m32", "-static", "-nostdlib", "-fno-pic", "-fno-stack-protector", "-O1", "-o"])
+        .args([&sandbox.home().join("narrow"), Path::new(SOURCE)])
+        .output()
+        .expect("it was tried before");
+    let command = sandbox.surround(Command::new("./narrow"), &[]);
+    if !built.status.success() || !sandbox.spawn(command).end().status.success() {
+        return skipped("swap", "programs of 32 bits");
+    }
+    for program in [&["./narrow"][..], &["sh", "-c", "./narrow"]] {
+        let ended = sandbox.run(&[&["swap", "--"], program].concat());
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        let told = "exchanged 1 listener and 1 connection,";
+        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+        assert!(
+            ended.stderr.contains("sendto with an address was called once"),
+            "{}",
+            ended.stderr
+        );
+    }
 }

@@ -8,7 +8,7 @@ use super::rounds::{self as predict, ClientWork, PredictSettings, Predicted};
 use super::servers;
 use super::work::{self, WorkDifference};
 use crate::server::{joined, split};
-use crate::swap::command::ExchangeArgs;
+use crate::swap::command::{ExchangeArgs, is_32_bit};
 use crate::swap::watch::Job;
 use ipcperf_ask::ComparisonDocument;
 use ipcperf_core::result::{ComparisonPlan, Difference, ExchangedPrograms, Origin, Plan, Status};
@@ -406,6 +406,13 @@ impl PredictArgs {
                 ));
             }
             return Ok((jobs.clone(), None));
+        }
+        for program in [&server, &client].into_iter().filter_map(|words| words.first()) {
+            if is_32_bit(program) {
+                return Err(Stop::usage(format!(
+                    "'{program}' is a program of 32 bits, whose calls cannot be recorded: what it does is not known"
+                )));
+            }
         }
         let b = when_ready(self.exchange.job(registry, server, client)?);
         let mut a = b.clone();

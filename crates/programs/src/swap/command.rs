@@ -17,7 +17,6 @@ use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::ExitCode;
 
 /// What becomes of sockets.
@@ -140,7 +139,7 @@ impl ExchangeArgs {
             if let Some(why) = external::objection(program) {
                 return Err(Stop::usage(why));
             }
-            if external::file_of(program).is_some_and(|file| is_32_bit(&file)) {
+            if cfg!(not(target_arch = "x86_64")) && is_32_bit(program) {
                 return Err(Stop::usage(format!(
                     "'{program}' is a program of 32 bits, whose calls cannot be handed over"
                 )));
@@ -162,8 +161,9 @@ impl ExchangeArgs {
     }
 }
 
-/// Whether a file is a program of 32 bits: `EI_CLASS` is `ELFCLASS32` (`elf(5)`).
-fn is_32_bit(file: &Path) -> bool {
+/// Whether a program is one of 32 bits: `EI_CLASS` is `ELFCLASS32` (`elf(5)`).
+pub(crate) fn is_32_bit(program: &str) -> bool {
+    let Some(file) = external::file_of(program) else { return false };
     let mut begin = [0_u8; 5];
     let read = File::open(file).and_then(|mut file| file.read_exact(&mut begin));
     read.is_ok() && begin == *b"\x7fELF\x01"

@@ -3,6 +3,8 @@
 //! # Safety
 //! The descriptor that the kernel returns is fresh.
 
+#[cfg(target_arch = "x86_64")]
+use super::narrow;
 use ipcperf_sys::seccomp::{
     self, ARCHITECTURE, ARGUMENT, JUMP_IF_EQUAL, LOAD, NATIVE, NUMBER, RETURN, step,
 };
@@ -26,6 +28,9 @@ pub(crate) enum When {
     Always,
     /// Those whose argument at this place, counted from 0, is not 0: a pointer that is given.
     IsGiven(usize),
+    /// Those whose argument at this place is one of these numbers.
+    #[cfg(target_arch = "x86_64")]
+    IsOneOf(usize, Vec<u32>),
     /// `setsockopt(2)` and `getsockopt(2)` of these levels, and of these options of `SOL_SOCKET`.
     Option {
         /// Whole levels.
@@ -36,6 +41,21 @@ pub(crate) enum When {
 }
 
 impl HandedCall {
+    /// Whether a call with these arguments is handed over.
+    #[cfg(target_arch = "x86_64")]
+    pub(crate) fn takes(&self, args: &[u64; 6]) -> bool {
+        match &self.when {
+            When::Always => true,
+            When::IsGiven(at) => args[*at] != 0,
+            When::IsOneOf(at, numbers) => numbers.contains(&(args[*at] as u32)),
+            When::Option { levels, of_socket } => {
+                let [level, option] = [args[1], args[2]].map(|argument| argument as u32);
+                let is_of_socket = level == libc::SOL_SOCKET.cast_unsigned();
+                levels.contains(&level) || is_of_socket && of_socket.contains(&option)
+            }
+        }
+    }
+
     /// What the filter does with calls of this number; every way through it ends.
     fn steps(&self) -> Vec<libc::sock_filter> {
         let (hand, allow) = (libc::SECCOMP_RET_USER_NOTIF, libc::SECCOMP_RET_ALLOW);
@@ -52,6 +72,17 @@ impl HandedCall {
                     step(RETURN, allow, 0),
                     step(RETURN, hand, 0),
                 ]
+            }
+            #[cfg(target_arch = "x86_64")]
+            When::IsOneOf(at, numbers) => {
+                let mut steps = vec![step(LOAD, argument(*at)[0], 0)];
+                // To the last step; there are a dozen.
+                let after = |at: usize| (numbers.len() - at) as u8;
+                let one = |(at, number): (usize, &u32)| compare(*number, after(at), 0);
+                steps.extend(numbers.iter().enumerate().map(one));
+                steps.push(step(RETURN, allow, 0));
+                steps.push(step(RETURN, hand, 0));
+                steps
             }
             When::Option { levels, of_socket } => {
                 let (level, option) = (argument(1)[0], argument(2)[0]);
@@ -82,6 +113,39 @@ const fn argument(at: usize) -> [u32; 2] {
     if cfg!(target_endian = "little") { [begin, begin + 4] } else { [begin + 4, begin] }
 }
 
+/// Hands over calls by their number; others come to its end.
+fn of_numbers(calls: &[HandedCall]) -> io::Result<Vec<libc::sock_filter>> {
+    let mut program = vec![step(LOAD, NUMBER, 0)];
+    for call in calls {
+        let steps = call.steps();
+        let number = u32::try_from(call.number).map_err(io::Error::other)?;
+        let past = u8::try_from(steps.len()).map_err(io::Error::other)?;
+        program.push(libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: past, k: number });
+        program.extend(steps);
+    }
+    Ok(program)
+}
+
+/// The same for programs of 32 bits, whose architecture is another one.
+#[cfg(target_arch = "x86_64")]
+fn of_other_architectures(calls: &[HandedCall]) -> io::Result<Vec<libc::sock_filter>> {
+    let mut steps = of_numbers(&narrow::narrowed(calls))?;
+    let operations = narrow::operations(calls);
+    let when = When::IsOneOf(0, operations);
+    steps.extend(of_numbers(&[HandedCall { number: narrow::SOCKETCALL, when }])?);
+    let past = u8::try_from(steps.len()).map_err(io::Error::other)?;
+    let is_narrow =
+        libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: past, k: narrow::ARCHITECTURE };
+    steps.insert(0, is_narrow);
+    Ok(steps)
+}
+
+/// Programs for another architecture are let alone.
+#[cfg(not(target_arch = "x86_64"))]
+fn of_other_architectures(_: &[HandedCall]) -> io::Result<Vec<libc::sock_filter>> {
+    Ok(Vec::new())
+}
+
 /// A filter that hands these calls to the holder of its descriptor and lets all others go on.
 #[derive(Clone, Debug)]
 pub(crate) struct HandsOver(Vec<libc::sock_filter>);
@@ -90,21 +154,14 @@ impl HandsOver {
     /// # Errors
     /// There are too many of them.
     pub(crate) fn of(calls: &[HandedCall]) -> io::Result<Self> {
-        // Programs for another architecture have other numbers; they are let alone.
-        let mut program = vec![
-            step(LOAD, ARCHITECTURE, 0),
-            step(JUMP_IF_EQUAL, NATIVE, 1),
-            step(RETURN, libc::SECCOMP_RET_ALLOW, 0),
-            step(LOAD, NUMBER, 0),
-        ];
-        for call in calls {
-            let steps = call.steps();
-            let number = u32::try_from(call.number).map_err(io::Error::other)?;
-            let past = u8::try_from(steps.len()).map_err(io::Error::other)?;
-            program.push(libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: past, k: number });
-            program.extend(steps);
-        }
-        program.push(step(RETURN, libc::SECCOMP_RET_ALLOW, 0));
+        let allow = step(RETURN, libc::SECCOMP_RET_ALLOW, 0);
+        let of_others = of_other_architectures(calls)?;
+        let past = u8::try_from(of_others.len() + 1).map_err(io::Error::other)?;
+        let mut program = vec![step(LOAD, ARCHITECTURE, 0), step(JUMP_IF_EQUAL, NATIVE, past)];
+        program.extend(of_others);
+        program.push(allow);
+        program.extend(of_numbers(calls)?);
+        program.push(allow);
         Ok(Self(program))
     }
 

@@ -6,6 +6,8 @@
 //! of the program is read and written by the kernel (`process_vm_readv(2)`), which checks its addresses.
 
 use super::filter::{HandedCall, HandsOver};
+#[cfg(target_arch = "x86_64")]
+use super::narrow;
 use crate::call_cost::call_ns;
 use ipcperf_sys::control::Control;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -33,7 +35,7 @@ pub(crate) fn hand_over(command: &mut Command, calls: &[HandedCall]) -> io::Resu
             theirs.send("calls", &[listener.as_fd()])
         });
     }
-    Ok(Promise(ours))
+    Ok(Promise { listener: ours, handed: calls.to_vec() })
 }
 
 /// What a filter that hands over `calls` adds, ns, to any other call, and to a `recvfrom(2)` without an address, whose arguments
@@ -62,7 +64,10 @@ pub(crate) fn price(calls: &[HandedCall]) -> io::Result<[f64; 2]> {
 
 /// Where the listener comes from.
 #[derive(Debug)]
-pub(crate) struct Promise(Control);
+pub(crate) struct Promise {
+    listener: Control,
+    handed: Vec<HandedCall>,
+}
 
 impl Promise {
     /// The listener of a program that has been started.
@@ -70,14 +75,14 @@ impl Promise {
     /// # Errors
     /// It was not started.
     pub(crate) fn listener(self) -> io::Result<Listener> {
-        let fd = self.0.receive(Some(Instant::now()))?.fds.pop();
+        let fd = self.listener.receive(Some(Instant::now()))?.fds.pop();
         let fd = fd.ok_or(io::ErrorKind::NotFound)?;
         // SAFETY: takes a number. Kernels before Linux 6.6 refuse it, and then each wake-up takes the scheduler's choice of a
         // CPU; the program waits meanwhile, so its own CPU is free.
         let _ = unsafe {
             libc::ioctl(fd.as_raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS, SYNC_WAKE_UP)
         };
-        Ok(Listener { calls: Rc::new(fd), last: None, taken_back: 0 })
+        Ok(Listener { calls: Rc::new(fd), handed: self.handed, last: None, taken_back: 0 })
     }
 }
 
@@ -95,6 +100,8 @@ const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsign
 #[derive(Debug)]
 pub(crate) struct Listener {
     calls: Rc<OwnedFd>,
+    /// Which ones do.
+    handed: Vec<HandedCall>,
     /// The number of the last call that came.
     last: Option<u64>,
     /// Calls before that one which did not come.
@@ -130,6 +137,12 @@ pub(crate) struct PendingCall {
 }
 
 impl PendingCall {
+    /// The same thread waits for the answer to a call with this number and these arguments.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn with(self, number: i64, args: [u64; 6]) -> Self {
+        Self { number, args, ..self }
+    }
+
     /// The descriptor that is its first argument.
     #[must_use]
     pub(crate) const fn fd(&self) -> RawFd {
@@ -176,7 +189,27 @@ impl Listener {
         let process = process.map(Rc::new);
         let call = PendingCall { listener, id, pid, thread, process, number, args };
         // The number may be that of another process by now, unless the call still waits.
-        Ok(if call.waits() { Received::Call(call) } else { Received::Nothing })
+        if !call.waits() {
+            return Ok(Received::Nothing);
+        }
+        #[cfg(target_arch = "x86_64")]
+        if told.data.arch == narrow::ARCHITECTURE {
+            return self.widened(call);
+        }
+        Ok(Received::Call(call))
+    }
+
+    /// A call of a program of 32 bits, as the native one; those that are not handed over go on.
+    #[cfg(target_arch = "x86_64")]
+    fn widened(&self, call: PendingCall) -> io::Result<Received> {
+        let goes_on = call.clone();
+        let is_taken = |call: &PendingCall| {
+            self.handed.iter().any(|one| one.number == call.number && one.takes(&call.args))
+        };
+        match narrow::widened(call).ok().flatten().filter(is_taken) {
+            Some(call) => Ok(Received::Call(call)),
+            None => goes_on.go_on().map(|()| Received::Nothing),
+        }
     }
 }
 

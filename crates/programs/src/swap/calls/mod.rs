@@ -13,6 +13,8 @@ mod held;
 mod holder;
 mod listeners;
 mod name;
+#[cfg(target_arch = "x86_64")]
+mod narrow;
 mod option_calls;
 mod options;
 mod place;
