@@ -129,10 +129,14 @@ fn of_numbers(calls: &[HandedCall]) -> io::Result<Vec<libc::sock_filter>> {
 /// The same for programs of 32 bits, whose architecture is another one.
 #[cfg(target_arch = "x86_64")]
 fn of_other_architectures(calls: &[HandedCall]) -> io::Result<Vec<libc::sock_filter>> {
-    let mut steps = of_numbers(&narrow::narrowed(calls))?;
-    let operations = narrow::operations(calls);
-    let when = When::IsOneOf(0, operations);
-    steps.extend(of_numbers(&[HandedCall { number: narrow::SOCKETCALL, when }])?);
+    let narrowed = calls.iter().filter_map(|call| {
+        Some(HandedCall { number: narrow::number(call.number)?, when: call.when.clone() })
+    });
+    // What is an operation has its arguments in memory, which a filter cannot read.
+    let operations = calls.iter().filter_map(|call| narrow::operation(call.number)).collect();
+    let by_operation =
+        HandedCall { number: narrow::SOCKETCALL, when: When::IsOneOf(0, operations) };
+    let mut steps = of_numbers(&narrowed.chain([by_operation]).collect::<Vec<_>>())?;
     let past = u8::try_from(steps.len()).map_err(io::Error::other)?;
     let is_narrow =
         libc::sock_filter { code: JUMP_IF_EQUAL, jt: 0, jf: past, k: narrow::ARCHITECTURE };

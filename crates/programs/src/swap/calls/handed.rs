@@ -137,10 +137,20 @@ pub(crate) struct PendingCall {
 }
 
 impl PendingCall {
-    /// The same thread waits for the answer to a call with this number and these arguments.
+    /// The native call that does the same as this one of a program of 32 bits; none if it is none of those that are handed over.
     #[cfg(target_arch = "x86_64")]
-    pub(super) fn with(self, number: i64, args: [u64; 6]) -> Self {
-        Self { number, args, ..self }
+    fn widened(self) -> io::Result<Option<Self>> {
+        if self.number != narrow::SOCKETCALL {
+            return Ok(narrow::native(self.number).map(|number| Self { number, ..self }));
+        }
+        let [operation, place, ..] = self.args;
+        let Some((number, count)) = narrow::of_operation(operation) else { return Ok(None) };
+        let words = self.read(place, count * size_of::<u32>())?;
+        let mut args = [0; 6];
+        for (argument, word) in args.iter_mut().zip(words.as_chunks().0) {
+            *argument = u64::from(u32::from_ne_bytes(*word));
+        }
+        Ok(Some(Self { number, args, ..self }))
     }
 
     /// The descriptor that is its first argument.
@@ -206,7 +216,7 @@ impl Listener {
         let is_taken = |call: &PendingCall| {
             self.handed.iter().any(|one| one.number == call.number && one.takes(&call.args))
         };
-        match narrow::widened(call).ok().flatten().filter(is_taken) {
+        match call.widened().ok().flatten().filter(is_taken) {
             Some(call) => Ok(Received::Call(call)),
             None => goes_on.go_on().map(|()| Received::Nothing),
         }

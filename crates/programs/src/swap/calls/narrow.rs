@@ -1,10 +1,7 @@
 //! Calls of programs of 32 bits on x86-64 (`arch/x86/entry/syscalls/syscall_32.tbl`): they have other numbers, and those of sockets
-//! may be operations of one call. What they hand over is taken as the native call with the same arguments. The structures of the
+//! may be operations of one call. What they hand over is taken as the
+//! native call with the same arguments. The structures of the
 //! calls that are handed over are the same for both.
-
-use super::filter::HandedCall;
-use super::handed::PendingCall;
-use std::io;
 
 /// `AUDIT_ARCH_I386` (`linux/audit.h`).
 pub(super) const ARCHITECTURE: u32 = 0x4000_0003;
@@ -43,39 +40,49 @@ const OPERATIONS: [(i64, u32, usize); 11] = [
     (libc::SYS_accept4, 18, 4),
 ];
 
-/// The same calls as programs of 32 bits make them.
-pub(super) fn narrowed(calls: &[HandedCall]) -> Vec<HandedCall> {
-    let numbers = calls.iter().filter_map(|call| {
-        let (_, number) = NUMBERS.iter().find(|(native, _)| *native == call.number)?;
-        Some(HandedCall { number: *number, when: call.when.clone() })
-    });
-    numbers.collect()
+/// The number that a native call has there.
+pub(super) fn number(native: i64) -> Option<i64> {
+    let same = NUMBERS.iter().find(|(known, _)| *known == native);
+    same.map(|(_, number)| *number)
 }
 
-/// The operations of [`SOCKETCALL`] that are among these calls. Their arguments are in memory, which a filter cannot read.
-pub(super) fn operations(calls: &[HandedCall]) -> Vec<u32> {
-    let is_handed = |number: i64| calls.iter().any(|call| call.number == number);
-    let all = OPERATIONS.iter().filter(|(native, ..)| is_handed(*native));
-    all.map(|(_, operation, _)| *operation).collect()
+/// The native call with this number there.
+pub(super) fn native(number: i64) -> Option<i64> {
+    let same = NUMBERS.iter().find(|(_, known)| *known == number);
+    same.map(|(native, _)| *native)
 }
 
-/// The native call that does the same; none if there is none among those that are handed over.
-pub(super) fn widened(call: PendingCall) -> io::Result<Option<PendingCall>> {
-    if call.number != SOCKETCALL {
-        let same = NUMBERS.iter().find(|(_, number)| *number == call.number);
-        let args = call.args;
-        return Ok(same.map(|(native, _)| call.with(*native, args)));
+/// The operation of [`SOCKETCALL`] that is this native call.
+pub(super) fn operation(native: i64) -> Option<u32> {
+    let same = OPERATIONS.iter().find(|(known, ..)| *known == native);
+    same.map(|(_, operation, _)| *operation)
+}
+
+/// The native call that is this operation of [`SOCKETCALL`], and how many arguments it has.
+pub(super) fn of_operation(operation: u64) -> Option<(i64, usize)> {
+    let same = OPERATIONS.iter().find(|(_, known, _)| u64::from(*known) == operation);
+    same.map(|(native, _, count)| (*native, *count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_call_has_one_number() {
+        for (native_number, narrow) in NUMBERS {
+            assert_eq!(
+                (number(native_number), native(narrow)),
+                (Some(narrow), Some(native_number))
+            );
+        }
+        for (native_number, number, count) in OPERATIONS {
+            assert_eq!(operation(native_number), Some(number));
+            assert_eq!(of_operation(number.into()), Some((native_number, count)));
+            assert!(count <= 6);
+        }
+        // `accept(2)` itself is an operation alone.
+        assert_eq!(number(libc::SYS_accept), None);
+        assert_eq!(native(SOCKETCALL), None);
     }
-    let [operation, place, ..] = call.args;
-    let Some((native, _, count)) =
-        OPERATIONS.iter().find(|(_, known, _)| u64::from(*known) == operation)
-    else {
-        return Ok(None);
-    };
-    let words = call.read(place, count * size_of::<u32>())?;
-    let mut args = [0; 6];
-    for (argument, word) in args.iter_mut().zip(words.as_chunks().0) {
-        *argument = u64::from(u32::from_ne_bytes(*word));
-    }
-    Ok(Some(call.with(*native, args)))
 }
