@@ -3,7 +3,8 @@
 use super::client::ClientAddresses;
 use super::handed::PendingCall;
 use super::held::{exchange, is_nonblocking};
-use super::holder::{file_named, namespace};
+use super::holder::{Bound, file_named, namespace};
+use super::local;
 use super::name::Name;
 use super::option_calls::model;
 use super::options::Model;
@@ -47,12 +48,7 @@ impl Exchange {
         if !self.is_of_kind(&socket) {
             return Ok(Answer::GoOn);
         }
-        let (file, space) = (file_named(call, &name), namespace(&socket));
-        let found = self.bound.iter().find(|bound| match &name {
-            _ if bound.holder.is_none() => false,
-            Name::Path(_) => file.is_some() && bound.file == file,
-            name => bound.namespace == space && bound.name.answers(name),
-        });
+        let found = self.listener_at(call, &socket, &name);
         let Some((place, dialed)) = found.map(|bound| (bound.place.clone(), bound.name.clone()))
         else {
             return Ok(Answer::GoOn);
@@ -71,6 +67,31 @@ impl Exchange {
             net::bind(&made, &SocketAddrUnix::new_abstract_name(&self.clients.name(&client))?)?;
         }
         self.reach(call, made, &place, client)
+    }
+
+    /// The listener at which a connection to this name would arrive.
+    fn listener_at(&self, call: &PendingCall, socket: &OwnedFd, name: &Name) -> Option<&Bound> {
+        let namespace = namespace(socket);
+        let open = self.bound.iter().filter(|bound| bound.holder.is_some());
+        match name.reached() {
+            Name::Ip(to) => {
+                let at_port =
+                    |bound: &&Bound| matches!(bound.name, Name::Ip(own) if own.port() == to.port());
+                let all: Vec<&Bound> = open.filter(at_port).collect();
+                let is_own = !all.is_empty() && local::is_own(call.thread, to.ip());
+                let answers = |bound: &&Bound| bound.answers(namespace, to, is_own);
+                let found = all.into_iter().filter(|bound| answers(bound).is_some());
+                found.max_by_key(answers)
+            }
+            Name::Path(_) => {
+                let file = file_named(call, name)?;
+                open.into_iter().find(|bound| bound.file == Some(file))
+            }
+            name => {
+                let mut same = open.filter(|bound| bound.namespace == namespace);
+                same.find(|bound| bound.name == name)
+            }
+        }
     }
 
     /// Ends a connection so that its socket can be connected again, which UNIX sockets cannot: it becomes one of TCP.

@@ -60,6 +60,23 @@ impl Bound {
             && (takes(own, own_only, other.ip()) || takes(other, is_v6_only, own.ip()))
     }
 
+    /// Whether a connection to this address of this namespace would arrive at it, and whether that is its very address: one that
+    /// listens at every address gets only what no other one does. `is_own`: the address is one of the host.
+    pub(super) fn answers(&self, namespace: u64, to: SocketAddr, is_own: bool) -> Option<bool> {
+        let holder = self.holder.as_ref().filter(|_| self.namespace == namespace)?;
+        let Name::Ip(own) = &self.name else { return None };
+        let (own_ip, ip) = (own.ip(), to.ip().to_canonical());
+        let arrives = match own_ip.to_canonical() {
+            any if !any.is_unspecified() => any == ip,
+            IpAddr::V4(_) => is_own && ip.is_ipv4(),
+            IpAddr::V6(_) => {
+                is_own && (ip.is_ipv6() || !sockopt::ipv6_v6only(holder).unwrap_or(false))
+            }
+        };
+        let is_exact = !own_ip.to_canonical().is_unspecified();
+        (arrives && own.port() == to.port()).then_some(is_exact)
+    }
+
     /// Its socket, from a program that has it still.
     pub(super) fn shared(&self) -> Option<OwnedFd> {
         self.owners.iter().find_map(|(pid, number)| {
@@ -153,4 +170,52 @@ const SO_NETNS_COOKIE: u32 = 71;
 pub(super) fn namespace(socket: &OwnedFd) -> u64 {
     let told = options::get(socket, options::SOCKET, SO_NETNS_COOKIE, size_of::<u64>());
     told.ok().and_then(|told| told.try_into().ok()).map_or(0, u64::from_ne_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::net::{AddressFamily, SocketType};
+
+    fn bound(at: &str, is_v6_only: bool) -> Bound {
+        let at: SocketAddr = at.parse().expect("an address");
+        let family = if at.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let holder = rustix::net::socket(family, SocketType::STREAM, None).expect("a socket");
+        if at.is_ipv6() {
+            sockopt::set_ipv6_v6only(&holder, is_v6_only).expect("a new socket");
+        }
+        Bound {
+            name: Name::Ip(at),
+            file: None,
+            namespace: 7,
+            place: ListenerPlace::Vm(1),
+            cookie: 1,
+            before: 2,
+            protocol: 6,
+            owners: Vec::new(),
+            holder: Some(holder),
+        }
+    }
+
+    #[test]
+    fn a_listener_answers_at_every_address_that_it_has() {
+        for (listens, is_v6_only, connects, is_own, answers) in [
+            ("0.0.0.0:80", false, "127.0.0.1:80", true, Some(false)),
+            ("0.0.0.0:80", false, "10.0.0.1:80", true, Some(false)),
+            ("0.0.0.0:80", false, "10.0.0.1:80", false, None),
+            ("0.0.0.0:80", false, "[::1]:80", true, None),
+            ("[::]:80", false, "127.0.0.1:80", true, Some(false)),
+            ("[::]:80", true, "127.0.0.1:80", true, None),
+            ("[::]:80", true, "[::ffff:127.0.0.1]:80", true, None),
+            ("[::]:80", true, "[::1]:80", true, Some(false)),
+            ("127.0.0.1:80", false, "[::ffff:127.0.0.1]:80", true, Some(true)),
+            ("127.0.0.1:80", false, "127.0.0.1:81", true, None),
+            ("127.0.0.1:80", false, "127.0.0.2:80", true, None),
+        ] {
+            let to = connects.parse().expect("an address");
+            let bound = bound(listens, is_v6_only);
+            assert_eq!(bound.answers(7, to, is_own), answers, "{listens} {connects}");
+            assert_eq!(bound.answers(8, to, is_own), None, "in another namespace");
+        }
+    }
 }

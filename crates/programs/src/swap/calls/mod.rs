@@ -12,6 +12,7 @@ pub(crate) mod handed;
 mod held;
 mod holder;
 mod listeners;
+mod local;
 mod name;
 #[cfg(target_arch = "x86_64")]
 mod narrow;

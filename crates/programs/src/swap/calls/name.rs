@@ -155,14 +155,6 @@ impl Name {
             other => other.clone(),
         }
     }
-
-    /// Whether a connection to `other` arrives at a listener with this name.
-    pub(super) fn answers(&self, other: &Self) -> bool {
-        let (Self::Ip(own), Self::Ip(other)) = (self, other) else { return self == other };
-        let (ip, of) = (own.ip(), other.ip().to_canonical());
-        let is_every = ip.is_unspecified() && (of.is_loopback() || of.is_unspecified());
-        own.port() == other.port() && (ip.to_canonical() == of || is_every)
-    }
 }
 
 #[cfg(test)]
@@ -185,20 +177,5 @@ mod tests {
         assert_eq!(Name::read(&[]), None);
         assert_eq!(Name::read(&[16, 0, 1, 2, 3, 4]), None);
         assert_eq!(Name::read(&[2, 0, 0, 80, 127]), None);
-    }
-
-    #[test]
-    fn a_listener_answers_at_every_address_that_it_has() {
-        let of = |text: &str| Name::Ip(text.parse().expect("an address"));
-        for (listens, connects, answers) in [
-            ("0.0.0.0:80", "127.0.0.1:80", true),
-            ("[::]:80", "127.0.0.1:80", true),
-            ("127.0.0.1:80", "[::ffff:127.0.0.1]:80", true),
-            ("127.0.0.1:80", "127.0.0.1:81", false),
-            ("127.0.0.1:80", "127.0.0.2:80", false),
-            ("0.0.0.0:80", "10.0.0.1:80", false),
-        ] {
-            assert_eq!(of(listens).answers(&of(connects)), answers, "{listens} {connects}");
-        }
     }
 }
