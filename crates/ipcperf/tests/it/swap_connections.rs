@@ -15,6 +15,57 @@ fn same_as_tcp(text: &str) {
     assert_eq!(exchanged.stdout, tcp.stdout, "{}", exchanged.stderr);
 }
 
+/// A listener of all addresses is reached by each of them, one of IPv6 alone by no other, and the nearest one answers.
+#[test]
+fn a_connection_arrives_where_tcp_would_bring_it() {
+    same_as_tcp(
+        "
+import errno
+def listener(family, host, port=0, only=None):
+    s = socket.socket(family)
+    if only is not None: s.setsockopt(41, 26, only)
+    s.bind((host, port)); s.listen(); return s
+def reach(family, host, port):
+    c = socket.socket(family); c.settimeout(60); done = c.connect_ex((host, port))
+    return errno.errorcode.get(done, done), c.getsockname()[0] if done == 0 else ''
+u = socket.socket(type=socket.SOCK_DGRAM); four, six = socket.AF_INET, socket.AF_INET6
+try: u.connect(('192.0.2.1', 9)); own = u.getsockname()[0]
+except OSError: own = '127.0.0.9'
+only = listener(six, '::', 0, 1); port = only.getsockname()[1]
+print([reach(four, '127.0.0.1', port), reach(six, '::1', port), reach(six, '::ffff:127.0.0.1', port)])
+beside = listener(four, '0.0.0.0', port)
+print([reach(four, '127.0.0.1', port), reach(four, own, port), reach(six, '::ffff:127.0.0.1', port)])
+for s in beside, only:
+    peers = []; s.setblocking(False)
+    try:
+        while True: peers.append(s.accept()[1][0])
+    except BlockingIOError: print(peers)
+kept = listener(four, '0.0.0.0'); port = kept.getsockname()[1]; print([reach(six, '::1', port), reach(four, '0.0.0.0', port)])
+kept = listener(four, '127.0.0.1'); port = kept.getsockname()[1]
+print([reach(four, host, port) for host in ('0.0.0.0', '127.0.0.2', own)])
+kept = listener(six, '::', 0, 0); port = kept.getsockname()[1]
+print([reach(four, own, port), reach(six, '::', port), reach(six, '::ffff:' + own, port)])
+kept = listener(four, own); port = kept.getsockname()[1]; print([reach(four, own, port), reach(four, '127.0.0.1', port)])
+print(domain(kept), file=sys.stderr)
+",
+    );
+}
+
+/// Servers look for clients that have gone by the state of their connection.
+#[test]
+fn a_connection_that_the_other_end_has_closed_says_so() {
+    same_as_tcp(
+        "
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname()
+state = lambda s: s.getsockopt(6, 11, 200)[0]
+one, other = socket.create_connection(at), socket.create_connection(at); a, _ = l.accept(); b, _ = l.accept()
+print(state(l), state(one), state(a)); one.close(); other.shutdown(socket.SHUT_WR)
+for s in a, b: s.recv(1); print(state(s))
+print(domain(a), file=sys.stderr)
+",
+    );
+}
+
 /// `connect(2)` without an address ends a connection, and its socket can be connected again with the options that it has.
 #[test]
 fn a_connection_that_was_ended_can_be_made_again() {

@@ -1,7 +1,7 @@
 //! `setsockopt(2)` and `getsockopt(2)` of sockets that are exchanged.
 
 use super::name::Name;
-use super::options::{Kept, LONGEST, Model, SOCKET, TCP, idle, option_name};
+use super::options::{Kept, LONGEST, Model, SOCKET, TCP, TcpState, idle, option_name};
 use super::{Answer, Exchange, Role, To, count};
 use crate::swap::calls::handed::PendingCall;
 use rustix::net::sockopt;
@@ -58,9 +58,9 @@ impl Exchange {
         let socket = call.descriptor(call.fd())?;
         let Some(role) = self.role(&socket) else { return Ok(Answer::GoOn) };
         let (mut model, listener) = (model(&role), role.listener());
-        let protocol = match &role {
-            Role::Bound(bound) => bound.protocol,
-            Role::Accepted(..) | Role::Connected(_) => TCP,
+        let (protocol, state) = match &role {
+            Role::Bound(bound) => (bound.protocol, TcpState::Listen),
+            Role::Accepted(..) | Role::Connected(_) => (TCP, TcpState::of_connection(&socket)),
         };
         let room: [u8; 4] =
             call.read(len_at, 4)?.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
@@ -91,7 +91,7 @@ impl Exchange {
                 let cookies = [sockopt::socket_cookie(&socket).ok(), listener];
                 let told = self.options.get(cookies, model, (level, option), room);
                 match asked {
-                    (TCP, libc::TCP_INFO) => told.map(|told| idle(&told, model)),
+                    (TCP, libc::TCP_INFO) => told.map(|told| idle(&told, state)),
                     (SOCKET, _) if is_unix => told.or_else(|_| number(0)),
                     _ => told,
                 }

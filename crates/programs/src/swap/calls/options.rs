@@ -4,6 +4,7 @@
 //! # Safety
 //! The kernel reads and writes the bytes that each call is given, and no more than their number.
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::net::{self, AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, sockopt};
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -224,16 +225,34 @@ pub(super) fn set(socket: &OwnedFd, level: u32, option: u32, value: &[u8]) -> Re
     if done == 0 { Ok(()) } else { Err(errno(io::Error::last_os_error())) }
 }
 
+/// States of a socket of TCP (`net/tcp_states.h`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TcpState {
+    Established = 1,
+    CloseWait = 8,
+    Listen = 10,
+}
+
+impl TcpState {
+    /// That of a connection, which the other end may have closed.
+    pub(super) fn of_connection(socket: &OwnedFd) -> Self {
+        let mut polled = [PollFd::new(socket, PollFlags::RDHUP)];
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let _ = rustix::event::poll(&mut polled, Some(&at_once));
+        match polled[0].revents().contains(PollFlags::RDHUP) {
+            true => Self::CloseWait,
+            false => Self::Established,
+        }
+    }
+}
+
 /// Of `struct tcp_info` (`linux/tcp.h`) the state and the sizes of segments; all that is counted is 0.
-pub(super) fn idle(told: &[u8], model: Model) -> Vec<u8> {
-    /// `TCP_ESTABLISHED` and `TCP_LISTEN` (`net/tcp_states.h`).
-    const STATES: [u8; 2] = [1, 10];
+pub(super) fn idle(told: &[u8], state: TcpState) -> Vec<u8> {
     /// `tcpi_snd_mss` and `tcpi_rcv_mss`, and `tcpi_advmss`.
     const SIZES: [std::ops::Range<usize>; 2] = [16..24, 84..88];
-    let state = if model.is_connected { STATES[0] } else { STATES[1] };
     let kept = |at: usize| SIZES.iter().any(|size| size.contains(&at));
     let byte = |(at, byte): (usize, &u8)| match at {
-        0 => state,
+        0 => state as u8,
         at if kept(at) => *byte,
         _ => 0,
     };
