@@ -55,29 +55,31 @@ pub(super) fn copy_buffers(old: &OwnedFd, new: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Options of `SOL_SOCKET` that every kind of socket has, and that a program may have set.
-const OF_ALL: [libc::c_int; 9] = [
-    libc::SO_REUSEADDR,
-    libc::SO_KEEPALIVE,
-    libc::SO_OOBINLINE,
-    libc::SO_PRIORITY,
-    libc::SO_RCVLOWAT,
-    libc::SO_TIMESTAMP,
-    libc::SO_BROADCAST,
-    libc::SO_DONTROUTE,
-    libc::SO_LINGER,
+/// Options of `SOL_SOCKET` that every kind of socket has and that a program may have set, with what a new socket tells first.
+const OF_ALL: [(libc::c_int, u8); 9] = [
+    (libc::SO_REUSEADDR, 0),
+    (libc::SO_KEEPALIVE, 0),
+    (libc::SO_OOBINLINE, 0),
+    (libc::SO_PRIORITY, 0),
+    (libc::SO_RCVLOWAT, 1),
+    (libc::SO_TIMESTAMP, 0),
+    (libc::SO_BROADCAST, 0),
+    (libc::SO_DONTROUTE, 0),
+    (libc::SO_LINGER, 0),
 ];
 
-/// Gives a socket the options that the one before it has.
+/// Gives a socket the options that the one before it was given.
 pub(super) fn copy_options(old: &OwnedFd, new: &OwnedFd) {
-    for option in OF_ALL.map(libc::c_int::cast_unsigned) {
-        let [before, after] = [old, new]
-            .map(|socket| options::get(socket, options::SOCKET, option, size_of::<libc::linger>()));
-        if let Ok(before) = before
-            && after.is_ok_and(|after| after != before)
-        {
+    for (option, first) in OF_ALL {
+        let option = option.cast_unsigned();
+        let told = options::get(old, options::SOCKET, option, size_of::<libc::linger>());
+        let Ok(value) = told else { continue };
+        let is_first = value
+            .split_first()
+            .is_some_and(|(low, rest)| *low == first && rest.iter().all(|byte| *byte == 0));
+        if !is_first {
             // What the new kind refuses it does not do either.
-            let _ = options::set(new, options::SOCKET, option, &before);
+            let _ = options::set(new, options::SOCKET, option, &value);
         }
     }
 }
