@@ -1,8 +1,9 @@
 //! `ipcperf swap`: listeners of several kinds, and their names.
 
-use crate::common::skipped;
+use crate::common::{skipped, wait_for};
 use crate::swap::{UNIX, script, swapped};
 use std::fs;
+use std::net::TcpListener;
 use std::os::unix::fs::MetadataExt;
 use std::process::Command;
 
@@ -49,15 +50,34 @@ print(len(os.listdir('/proc/%d/fd' % ours[0])) < 200, domain(c))
 # With another address of the same port, and with SO_REUSEADDR.
 m = socket.socket(); m.setsockopt(1, 2, 1); m.bind(('0.0.0.0', at[0][1])); m.listen()
 c = socket.create_connection(at[0]); print(domain(m), domain(c))
-# While nothing is called, too: the kernel has no socket there any more, and the folder no file.
-port = at[0][1]; m.close(); c.close()
-def is_held(): return any(':%04X ' % port in line.split(' ', 5)[4] + ' ' for line in open('/proc/net/tcp'))
-while is_held(): time.sleep(0.01)
-print('released')
 ";
     let Some((_, ended)) = swapped(text, &[]) else { return };
-    let told = format!("True {UNIX}\n{UNIX} {UNIX}\nreleased\n");
+    let told = format!("True {UNIX}\n{UNIX} {UNIX}\n");
     assert_eq!(ended.stdout, told, "{}", ended.stderr);
+}
+
+/// The name of a closed listener is free for others, and its socket has no file any more, while the program goes on and calls
+/// nothing.
+#[test]
+fn a_closed_listener_leaves_its_port_to_others() {
+    let text = "
+import os
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); c = socket.create_connection(l.getsockname()); l.close()
+open('port', 'w').write(str(c.getpeername()[1])); os.rename('port', 'port.txt')
+while not os.path.exists('end'): time.sleep(0.01)
+";
+    let Some(sandbox) = script(&[("program", text)]) else { return };
+    let running = sandbox.start(&["swap", "--", "python3", "program.py"]);
+    let port = wait_for("the port", || sandbox.read("port.txt").ok()?.parse::<u16>().ok());
+    wait_for("the end of the name", || TcpListener::bind(("127.0.0.1", port)).ok());
+    let folders = fs::read_dir(sandbox.run_directories()).expect("a folder").flatten();
+    let left =
+        folders.flat_map(|folder| fs::read_dir(folder.path()).into_iter().flatten().flatten());
+    let left = left.filter(|file| file.file_name().to_string_lossy().ends_with(".sock"));
+    assert_eq!(left.count(), 0, "files of sockets");
+    fs::write(sandbox.home().join("end"), "").expect("a file");
+    let ended = running.end();
+    assert!(ended.status.success(), "{}", ended.stderr);
 }
 
 /// So many addresses do not fit into a report.

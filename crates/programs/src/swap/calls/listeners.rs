@@ -241,10 +241,10 @@ impl Exchange {
         let open = self.open.cookies()?;
         for bound in &mut self.bound {
             if bound.holder.is_some() && !open.contains(&bound.cookie) {
-                bound.holder = None;
                 if let ListenerPlace::Path(path) = &bound.place {
                     let _ = fs::remove_file(path);
                 }
+                bound.holder = None;
             }
         }
         Ok(())
