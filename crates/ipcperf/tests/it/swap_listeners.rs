@@ -133,12 +133,14 @@ print(domain(l), domain(c), peer == c.getsockname())
 l = socket.socket(); l.bind(('127.0.0.1', 0)); d = l.dup(); e = select.epoll(); e.register(l, select.EPOLLIN); l.listen()
 print(e.poll(0.02)); d.listen(); c = socket.create_connection(l.getsockname())
 print([n == l.fileno() for n, _ in e.poll(60)]); a, _ = d.accept(); print(domain(d), domain(l))
+l = socket.socket(); l.bind(('127.0.0.1', 0)); at = l.getsockname(); d = l.dup(); l.listen(); l.close(); d.listen()
+c = socket.create_connection(at); print(domain(d), domain(c))
 l = socket.socket(); l.listen(); at = ('127.0.0.1', l.getsockname()[1]); c = socket.create_connection(at)
 print(domain(l), domain(c), l.accept()[1] == c.getsockname())
 ";
     let Some((_, ended)) = swapped(text, &[]) else { return };
     let both = format!("{UNIX} {UNIX}");
-    let told = format!("{both} True\n[]\n[True]\n{both}\n{both} True\n");
+    let told = format!("{both} True\n[]\n[True]\n{both}\n{both}\n{both} True\n");
     assert_eq!(ended.stdout, told, "{}", ended.stderr);
 }
 

@@ -50,14 +50,16 @@ impl Bound {
         let (Name::Ip(own), Name::Ip(other)) = (&self.name, name) else {
             return self.name == *name;
         };
+        if own.port() != other.port() {
+            return false;
+        }
         let own_only = sockopt::ipv6_v6only(holder).unwrap_or(false);
         let takes = |address: &SocketAddr, is_only: bool, ip: IpAddr| match address.ip() {
             IpAddr::V6(any) if any.is_unspecified() => ip.is_ipv6() || !is_only,
             IpAddr::V4(any) if any.is_unspecified() => ip.to_canonical().is_ipv4(),
             exact => exact.to_canonical() == ip.to_canonical(),
         };
-        own.port() == other.port()
-            && (takes(own, own_only, other.ip()) || takes(other, is_v6_only, own.ip()))
+        takes(own, own_only, other.ip()) || takes(other, is_v6_only, own.ip())
     }
 
     /// Whether a connection to this address of this namespace would arrive at it, and whether that is its very address: one that

@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
 
-/// As many listeners may be made before it is looked for closed ones: each of them takes one of our descriptors.
+/// As many listeners may be made before it is looked for closed ones.
 const LOOKS_AFTER: usize = 64;
 
 /// How soon the name of a closed listener is free for others; nothing announces that it was closed. For programs under the same
@@ -59,15 +59,11 @@ impl Exchange {
             self.look_at(&socket, &name);
             return Ok(Answer::GoOn);
         }
+        self.release_closed_at(&socket, &name)?;
         match &name {
-            Name::Ip(address) => {
-                let is_same = |bound: &Bound| matches!(bound.name, Name::Ip(own) if own.port() == address.port());
-                if self.bound.iter().any(is_same) {
-                    self.release_closed()?;
-                }
-                if self.overlapping(&socket, &name).is_some()
-                    && !sockopt::socket_reuseport(&socket)?
-                {
+            Name::Ip(_) => {
+                let is_taken = self.overlapping(&socket, &name).is_some();
+                if is_taken && !sockopt::socket_reuseport(&socket)? {
                     return Ok(Answer::Value(Err(libc::EADDRINUSE)));
                 }
             }
@@ -81,17 +77,17 @@ impl Exchange {
                     self.paths.pop_first();
                 }
             }
-            Name::Abstract(_) | Name::Unnamed => self.release_closed()?,
+            Name::Abstract(_) | Name::Unnamed => {}
         }
         Ok(Answer::GoOn)
     }
 
-    /// The listener that has this name of a socket already.
-    fn overlapping(&mut self, socket: &OwnedFd, name: &Name) -> Option<&mut Bound> {
-        let space = namespace(socket);
+    /// The place of the listener that has this name of a socket already.
+    fn overlapping(&self, socket: &OwnedFd, name: &Name) -> Option<usize> {
+        let namespace = namespace(socket);
         let is_v6 = matches!(name, Name::Ip(SocketAddr::V6(_)));
         let is_v6_only = is_v6 && sockopt::ipv6_v6only(socket).unwrap_or(false);
-        self.bound.iter_mut().find(|bound| bound.overlaps(space, name, is_v6_only))
+        self.bound.iter().position(|bound| bound.overlaps(namespace, name, is_v6_only))
     }
 
     /// Puts a listener of the other kind in the place of a socket that is bound, or lets it be one again: a program may listen
@@ -106,22 +102,20 @@ impl Exchange {
         if !self.is_of_kind(&socket) || is_connected() {
             return Ok(Answer::GoOn);
         }
+        let Some(name) = self.named(&socket)? else { return Ok(Answer::GoOn) };
+        self.release_closed_at(&socket, &name)?;
         let before = sockopt::socket_cookie(&socket)?;
         let is_shared = |bound: &Bound| bound.before == before && bound.holder.is_some();
         // Another descriptor of a socket that listens already, of this process or of one that shares it.
         if let Some(at) = self.bound.iter().position(is_shared) {
             return self.share(call, &socket, at);
         }
-        let Some(name) = self.named(&socket)? else { return Ok(Answer::GoOn) };
-        let is_alone = !matches!(name, Name::Ip(_)) || !sockopt::socket_reuseport(&socket)?;
-        if let Some(bound) = self.overlapping(&socket, &name) {
-            if is_alone {
+        if let Some(at) = self.overlapping(&socket, &name) {
+            if !matches!(name, Name::Ip(_)) || !sockopt::socket_reuseport(&socket)? {
                 return Ok(Answer::Value(Err(libc::EADDRINUSE)));
             }
-            if bound.name == name {
-                let cookie = bound.cookie;
-                let at = self.bound.iter().position(|bound| bound.cookie == cookie);
-                return self.share(call, &socket, at.unwrap_or_default());
+            if self.bound[at].name == name {
+                return self.share(call, &socket, at);
             }
         }
         let replaced = self.replace(call, socket, name);
@@ -133,7 +127,6 @@ impl Exchange {
 
     /// Puts a new listener in the place of a socket with this name.
     fn replace(&mut self, call: &PendingCall, socket: OwnedFd, name: Name) -> io::Result<Answer> {
-        self.release_closed_when_many()?;
         let made = self.socket(&socket)?;
         let namespace = namespace(&socket);
         let number = self.number_of(namespace);
@@ -226,8 +219,9 @@ impl Exchange {
         }
     }
 
-    fn release_closed_when_many(&mut self) -> io::Result<()> {
-        if self.bound.len() >= self.looks_at {
+    /// Releases names if one of them may be that of this socket, or if there are many: each takes one of our descriptors.
+    fn release_closed_at(&mut self, socket: &OwnedFd, name: &Name) -> io::Result<()> {
+        if self.bound.len() >= self.looks_at || self.overlapping(socket, name).is_some() {
             self.release_closed()?;
             let open = self.bound.iter().filter(|bound| bound.holder.is_some()).count();
             self.looks_at = self.bound.len() + open.max(LOOKS_AFTER);
