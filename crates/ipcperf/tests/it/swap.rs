@@ -247,7 +247,7 @@ for _ in range(150):
     c = socket.socket(); c.setblocking(False); made.append(c); said.add(c.connect_ex(l.getsockname()))
 ready = select.select([], made[:1], [], 60)[1]
 print(domain(l), domain(c), sorted(said) == [errno.EINPROGRESS], ready == made[:1])
-print(made[0].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), made[0].connect_ex(l.getsockname()) == errno.EISCONN)
+print(made[0].getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), [made[0].connect_ex(l.getsockname()) for _ in range(2)] == [0, errno.EISCONN])
 for c in made: a, _ = l.accept(); c.send(b'x'); assert a.recv(9) == b'x'; a.close()
 l.close(); c = socket.socket(); c.setblocking(False); said = c.connect_ex(('127.0.0.1', 9)); print(said in (errno.EINPROGRESS, errno.ECONNREFUSED))
 # A port of its own, and somebody who is not exchanged.

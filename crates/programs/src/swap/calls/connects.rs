@@ -16,6 +16,9 @@ use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType, 
 use std::io;
 use std::os::fd::OwnedFd;
 
+/// So many sockets are known whose program may still ask whether they are connected; the oldest are forgotten.
+const KNOWN_UNFINISHED: usize = 1 << 14;
+
 impl Exchange {
     /// Whether a call connects to a name that is exchanged once it is bound.
     #[must_use]
@@ -40,6 +43,10 @@ impl Exchange {
     ) -> io::Result<Answer> {
         let socket = call.descriptor(call.fd())?;
         if self.role(&socket).is_some() {
+            let is_finished = self.unfinished.remove(&sockopt::socket_cookie(&socket)?);
+            if is_finished && call.number == libc::SYS_connect {
+                return Ok(Answer::Value(Ok(0)));
+            }
             let has_family = call.args[2] as u32 as usize >= size_of::<libc::sa_family_t>();
             let errno = if has_family { libc::EISCONN } else { libc::EINVAL };
             return Ok(Answer::Value(Err(errno)));
@@ -135,6 +142,12 @@ impl Exchange {
                             self.clients.remember(u32::from(own.port()), client);
                         }
                         ListenerPlace::Path(_) | ListenerPlace::Abstract(_) => {}
+                    }
+                }
+                if is_later {
+                    self.unfinished.insert(sockopt::socket_cookie(&socket)?);
+                    if self.unfinished.len() > KNOWN_UNFINISHED {
+                        self.unfinished.pop_first();
                     }
                 }
                 let before = call.descriptor(call.fd())?;

@@ -37,7 +37,7 @@ use options::Options;
 use place::ListenerPlace;
 use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -158,6 +158,8 @@ pub(crate) struct Exchange {
     looked: Instant,
     looks_every: Duration,
     clients: Clients,
+    /// Cookies of sockets that were said to be in progress: to connect them once more succeeds, the first time.
+    unfinished: BTreeSet<u64>,
     epolls: Epolls,
     options: Options,
     /// What the program serves that is not exchanged.
@@ -197,6 +199,7 @@ impl Exchange {
             looked: Instant::now(),
             looks_every: SIGNALS_WITHIN,
             clients,
+            unfinished: BTreeSet::new(),
             epolls: Epolls::default(),
             options: Options::default(),
             other: None,
