@@ -326,7 +326,7 @@ for family, host in [(socket.AF_INET, '127.0.0.1'), (socket.AF_INET6, '::1')]:
     l.setsockopt(6, 9, 0); c.send(b'x'); a, _ = l.accept(); all_of(l, c, a)
     for level, option, value in [(6, 1, 7), (6, 18, 500), (0, 1, 16), (1, 15, 1), (1, 60, 1), (6, 999, 1), (6, 2, 1), (6, 13, b'none')]:
         tried('set %d %d' % (level, option), lambda: c.setsockopt(level, option, value))
-    tried('length', lambda: c.setsockopt(6, 1, b'x')); all_of(c)
+    tried('length', lambda: c.setsockopt(6, 1, b'x')); tried('late', lambda: l.setsockopt(41, 26, 1)); all_of(c)
     info = c.getsockopt(6, 11, 300); print(info[0], info[16:24], info[84:88], len(info))
 print(domain(c), domain(a), file=sys.stderr)
 ";

@@ -51,6 +51,22 @@ print(domain(kept), file=sys.stderr)
     );
 }
 
+/// A socket that is connected to nothing that is exchanged stays connected.
+#[test]
+fn a_connection_is_not_exchanged_a_second_time() {
+    same_as_tcp(
+        "
+import errno
+l = socket.socket(); l.bind(('127.0.0.1', 0)); l.listen(); at = l.getsockname(); c = socket.create_connection(at)
+own = socket.socket(); own.bind(('127.0.0.1', 0)); own.connect(own.getsockname()); own.sendall(b'to itself')
+print(errno.errorcode[own.connect_ex(at)], own.recv(20), errno.errorcode[c.connect_ex(at)])
+gone = socket.socket(); gone.setblocking(False); print(errno.errorcode[gone.connect_ex(at)]); l.close()
+gone.setblocking(True); print(errno.errorcode[gone.connect_ex(at)])
+print(domain(c), file=sys.stderr)
+",
+    );
+}
+
 /// Servers look for clients that have gone by the state of their connection.
 #[test]
 fn a_connection_that_the_other_end_has_closed_says_so() {

@@ -45,14 +45,16 @@ impl Exchange {
         if self.role(&socket).is_some() {
             let is_finished = self.unfinished.remove(&sockopt::socket_cookie(&socket)?);
             if is_finished && call.number == libc::SYS_connect {
-                return Ok(Answer::Value(Ok(0)));
+                let error = sockopt::socket_error(&socket)?;
+                return Ok(Answer::Value(error.map(|()| 0).map_err(Errno::raw_os_error)));
             }
             let has_family = call.args[2] as u32 as usize >= size_of::<libc::sa_family_t>();
             let errno = if has_family { libc::EISCONN } else { libc::EINVAL };
             return Ok(Answer::Value(Err(errno)));
         }
         let Some(name) = name.filter(|name| self.is_wanted(name)) else { return Ok(Answer::GoOn) };
-        if !self.is_of_kind(&socket) {
+        // One that is connected as ever stays so.
+        if !self.is_of_kind(&socket) || matches!(net::getpeername(&socket), Ok(Some(_))) {
             return Ok(Answer::GoOn);
         }
         let found = self.listener_at(call, &socket, &name);

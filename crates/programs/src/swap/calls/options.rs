@@ -171,14 +171,16 @@ impl Model {
     /// A socket in this state, with the other end of its connection.
     fn connected(self) -> io::Result<(OwnedFd, Option<OwnedFd>)> {
         let socket = self.open()?;
+        let [anywhere, here]: [SocketAddr; 2] = match self.is_v6 {
+            true => [Ipv6Addr::UNSPECIFIED, Ipv6Addr::LOCALHOST].map(|ip| (ip, 0).into()),
+            false => [Ipv4Addr::UNSPECIFIED, Ipv4Addr::LOCALHOST].map(|ip| (ip, 0).into()),
+        };
         if !self.is_connected {
+            // Some options can be set only before.
+            net::bind(&socket, &anywhere)?;
             return Ok((socket, None));
         }
         let listener = self.open()?;
-        let here: SocketAddr = match self.is_v6 {
-            true => (Ipv6Addr::LOCALHOST, 0).into(),
-            false => (Ipv4Addr::LOCALHOST, 0).into(),
-        };
         net::bind(&listener, &here)?;
         net::listen(&listener, 1)?;
         net::connect(&socket, &SocketAddr::try_from(net::getsockname(&listener)?)?)?;
