@@ -253,8 +253,9 @@ fn told(swapped: &Swapped) -> ExitCode {
     }
     if done.taken_back > 0 {
         note(&format!(
-            "ipcperf: a signal came {} before ipcperf had a call: without SA_RESTART that call failed with EINTR",
-            counted(done.taken_back)
+            "ipcperf: signals took {} back before ipcperf had them: such a call is made again or, without SA_RESTART, fails with \
+             EINTR",
+            units::counted(done.taken_back, "call")
         ));
     }
     if !done.bound.is_empty() {
