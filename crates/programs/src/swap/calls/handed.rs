@@ -101,6 +101,10 @@ const THREAD: PidfdFlags = PidfdFlags::from_bits_retain(libc::O_EXCL.cast_unsign
 pub(crate) struct Listener {
     calls: Rc<OwnedFd>,
     /// Which ones do.
+    #[cfg_attr(
+        not(target_arch = "x86_64"),
+        expect(dead_code, reason = "no calls of other architectures are handed over")
+    )]
     handed: Vec<HandedCall>,
     /// The number of the last call that came.
     last: Option<u64>,
