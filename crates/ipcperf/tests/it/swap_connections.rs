@@ -216,3 +216,41 @@ fn sockets_of_32_bit_programs_are_exchanged() {
         );
     }
 }
+
+/// Addresses that are too short, too long, of another family or not there, and rooms for them, are refused as TCP refuses them.
+#[test]
+fn lengths_and_pointers_that_are_wrong_have_the_errors_of_tcp() {
+    same_as_tcp(
+        "
+import ctypes, errno, struct
+libc = ctypes.CDLL(None, use_errno=True)
+def raw(name, *words):
+    done = getattr(libc, name)(*words); return errno.errorcode[ctypes.get_errno()] if done < 0 else done if 'accept' not in name else 'done'
+def address(port, six=False, family=None):
+    host = socket.inet_pton(10, '::1') if six else socket.inet_aton('127.0.0.1')
+    begin = struct.pack('=H', family if family is not None else 10 if six else 2) + struct.pack('>H', port)
+    return ctypes.create_string_buffer(begin + bytes(4 if six else 0) + host, 160)
+def room(len): return ctypes.byref(ctypes.c_int(len))
+four = socket.socket(); four.bind(('127.0.0.1', 0)); six = socket.socket(10); six.bind(('::1', 0))
+ports = [s.getsockname()[1] for s in (four, six)]; four.listen(); six.listen()
+for len in 0, 1, 2, 8, 15, 16, 24, 28, 128, 129, -1:
+    for is_six in False, True:
+        s, t = [socket.socket(10 if is_six else 2) for _ in range(2)]; to = address(ports[is_six], is_six)
+        print(len, is_six, raw('connect', s.fileno(), to, len), raw('bind', t.fileno(), to, len))
+for s, to, len in [(socket.socket(), address(ports[1], True), 28), (socket.socket(10), address(ports[0]), 16), (socket.socket(), address(ports[0], family=99), 16),
+    (socket.socket(), None, 16)]: print(raw('connect', s.fileno(), to, len), raw('bind', s.fileno(), to, len))
+own = socket.socket(); own.bind(('127.0.0.1', 0)); own.listen(); at = own.getsockname(); buffer = ctypes.create_string_buffer(128)
+for len in 0, 4, 16, 100, -1: c = socket.create_connection(at); print(raw('accept', own.fileno(), buffer, room(len)))
+c = socket.create_connection(at); print(raw('accept', own.fileno(), buffer, None))
+c = socket.create_connection(at); print(raw('accept4', own.fileno(), buffer, room(16), 0x12345)); a, _ = own.accept()
+for s in own, c, a:
+    for call in 'getsockname', 'getpeername':
+        print([raw(call, s.fileno(), buffer, room(len)) for len in (0, 1, 16, 100, -1)], raw(call, s.fileno(), None, room(16)), raw(call, s.fileno(), buffer, None))
+    print([raw('setsockopt', s.fileno(), 6, 1, buffer, len) for len in (0, 1, 3, 4, 8, -1)], raw('setsockopt', s.fileno(), 6, 1, None, 4))
+    print([raw('getsockopt', s.fileno(), 6, 1, buffer, room(len)) for len in (0, 1, 4, 8, -1)], raw('getsockopt', s.fileno(), 6, 1, buffer, None))
+print([raw('sendto', c.fileno(), b'abc', 3, 0, address(1), len) for len in (0, 2, 16, 200, -1)], raw('sendto', c.fileno(), None, 3, 0, address(1), 16))
+print([raw('recvfrom', a.fileno(), buffer, 3, 0, buffer, to) for to in (room(-1), room(16), None)], raw('recvfrom', a.fileno(), None, 3, 64, buffer, room(16)))
+print(domain(own), file=sys.stderr)
+",
+    );
+}

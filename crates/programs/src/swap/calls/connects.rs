@@ -52,7 +52,9 @@ impl Exchange {
             let errno = if has_family { libc::EISCONN } else { libc::EINVAL };
             return Ok(Answer::Value(Err(errno)));
         }
-        let Some(name) = name.filter(|name| self.is_wanted(name)) else { return Ok(Answer::GoOn) };
+        let family = sockopt::socket_domain(&socket)?;
+        let is_meant = |name: &Name| self.is_wanted(name) && name.is_of(family);
+        let Some(name) = name.filter(is_meant) else { return Ok(Answer::GoOn) };
         // One that is connected as ever stays so.
         if !self.is_of_kind(&socket) || matches!(net::getpeername(&socket), Ok(Some(_))) {
             return Ok(Answer::GoOn);

@@ -2,7 +2,7 @@
 //! `recvfrom(2)` with one.
 
 use super::held::is_nonblocking;
-use super::name::Name;
+use super::name::{LONGEST, Name};
 use super::transfer::{CHUNK, PendingTransfer, accept_now, limit};
 use super::waiting::DelayedAnswer;
 use super::{Answer, Exchange, Role, count};
@@ -47,8 +47,10 @@ impl Exchange {
                 self.set_buffers(&socket)?;
                 if place != 0
                     && let Some(Role::Accepted(_, client)) = self.role(&socket)
+                    && let Err(errno) = client.own.told(call, place, len)
                 {
-                    client.own.tell(call, place, len)?;
+                    // Who connected is lost then, as with the kernel.
+                    return Ok(Answer::Value(Err(errno)));
                 }
                 let number = call.add(socket.as_fd(), flags & libc::SOCK_CLOEXEC != 0)?;
                 Ok(Answer::Value(Ok(i64::from(number))))
@@ -76,6 +78,9 @@ impl Exchange {
         }
         if !is_send && flags & libc::MSG_ERRQUEUE != 0 {
             return Ok(Answer::GoOn);
+        }
+        if is_send && call.args[5] as u32 as usize > LONGEST {
+            return Ok(Answer::Value(Err(libc::EINVAL)));
         }
         self.carry(call)
     }
@@ -145,10 +150,11 @@ impl Exchange {
                     transfer.moved += received;
                     let is_done = received == 0 || transfer.moved >= transfer.len() || !is_whole;
                     if is_done {
-                        // TCP tells of no address: its length is 0.
-                        if address_len != 0 {
-                            transfer.call.write(address_len, &0_i32.to_ne_bytes())?;
+                        if let Err(errno) = transfer.call.room(address_len)? {
+                            return Ok(Answer::Value(Err(errno)));
                         }
+                        // TCP tells of no address: its length is 0.
+                        transfer.call.write(address_len, &0_i32.to_ne_bytes())?;
                         return Ok(Answer::Value(Ok(transfer.moved as i64)));
                     }
                 }

@@ -398,6 +398,16 @@ impl PendingCall {
         whole(read, len).map(|()| bytes)
     }
 
+    /// The number of bytes that it has room for (`socklen_t`), from its memory; `EINVAL` if that is less than nothing.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) fn room(&self, address: u64) -> io::Result<Result<usize, i32>> {
+        let bytes = self.read(address, size_of::<i32>())?;
+        let room = bytes.try_into().map(i32::from_ne_bytes);
+        Ok(room.ok().and_then(|room| usize::try_from(room).ok()).ok_or(libc::EINVAL))
+    }
+
     /// Puts bytes into its memory.
     ///
     /// # Errors

@@ -59,6 +59,9 @@ impl Exchange {
             self.look_at(&socket, &name);
             return Ok(Answer::GoOn);
         }
+        if !name.is_of(sockopt::socket_domain(&socket)?) {
+            return Ok(Answer::GoOn);
+        }
         self.release_closed_at(&socket, &name)?;
         match &name {
             Name::Ip(_) => {

@@ -278,6 +278,9 @@ impl Exchange {
             Ok(Answer::GoOn) => call.go_on(),
             Ok(Answer::Value(value)) => call.answer(value),
             Ok(Answer::Later) => Ok(()),
+            Err(error) if error.raw_os_error() == Some(libc::EFAULT) && self.is_ours(call) => {
+                call.answer(Err(libc::EFAULT))
+            }
             Err(error) => {
                 // What is wrong with the call itself, the kernel says.
                 let is_its_own = [
@@ -296,6 +299,11 @@ impl Exchange {
                 call.go_on()
             }
         }
+    }
+
+    /// Whether a call is about a socket that is exchanged.
+    fn is_ours(&self, call: &PendingCall) -> bool {
+        call.descriptor(call.fd()).is_ok_and(|socket| self.role(&socket).is_some())
     }
 
     /// Whether a socket that binds or connects to this name would be exchanged.
@@ -348,7 +356,7 @@ impl Exchange {
             None => return Ok(Answer::GoOn),
         };
         let [_, place, len, ..] = call.args;
-        name.tell(call, place, len).map(|()| Answer::Value(Ok(0)))
+        Ok(Answer::Value(name.told(call, place, len)))
     }
 
     fn name_of_peer(&self, call: &PendingCall) -> io::Result<Answer> {
@@ -358,7 +366,7 @@ impl Exchange {
             Some(Role::Bound(_)) | None => return Ok(Answer::GoOn),
         };
         let [_, place, len, ..] = call.args;
-        name.tell(call, place, len).map(|()| Answer::Value(Ok(0)))
+        Ok(Answer::Value(name.told(call, place, len)))
     }
 
     /// What a socket is, if it is one of ours.

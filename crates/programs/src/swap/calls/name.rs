@@ -1,7 +1,7 @@
 //! Addresses of sockets, as programs give them and are told them.
 
 use crate::swap::calls::handed::PendingCall;
-use rustix::net::{self, SocketAddrUnix};
+use rustix::net::{self, AddressFamily, SocketAddrUnix};
 use std::ffi::OsStr;
 use std::fmt;
 use std::io;
@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// Bytes of the longest address (`struct sockaddr_storage`).
-const LONGEST: usize = 128;
+pub(super) const LONGEST: usize = 128;
 
 /// An address of IP or of a UNIX socket (`ip(7)`, `ipv6(7)`, `unix(7)`).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +48,11 @@ impl Name {
     /// # Errors
     /// As [`Self::given`].
     pub(super) fn at(call: &PendingCall, address: u64, len: u64) -> io::Result<Option<Self>> {
-        Ok(Self::read(&call.read(address, (len as u32 as usize).min(LONGEST))?))
+        match len as u32 as usize {
+            // What is longer than any address the kernel refuses.
+            len if len <= LONGEST => Ok(Self::read(&call.read(address, len)?)),
+            _ => Ok(None),
+        }
     }
 
     /// Whether `connect` is given no address, which ends a connection (`AF_UNSPEC`).
@@ -83,7 +87,9 @@ impl Name {
             Some(Self::Ip(SocketAddr::new(ip, port)))
         };
         match i32::from(family) {
-            libc::AF_INET => ip(<[u8; 4]>::try_from(rest.get(2..6)?).ok()?.into()),
+            libc::AF_INET if bytes.len() >= size_of::<libc::sockaddr_in>() => {
+                ip(<[u8; 4]>::try_from(rest.get(2..6)?).ok()?.into())
+            }
             libc::AF_INET6 => {
                 let Self::Ip(mut address) =
                     ip(<[u8; 16]>::try_from(rest.get(6..22)?).ok()?.into())?
@@ -132,13 +138,26 @@ impl Name {
     ///
     /// # Errors
     /// The program's memory cannot be written, or the room is less than nothing.
-    pub(super) fn tell(&self, call: &PendingCall, place: u64, len: u64) -> io::Result<()> {
+    fn tell(&self, call: &PendingCall, place: u64, len: u64) -> io::Result<()> {
         let bytes = self.written();
-        let room = call.read(len, 4)?.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
-        let room = usize::try_from(i32::from_ne_bytes(room))
-            .map_err(|_| io::Error::from_raw_os_error(libc::EINVAL))?;
+        let room = call.room(len)?.map_err(io::Error::from_raw_os_error)?;
         call.write(place, bytes.get(..room).unwrap_or(&bytes))?;
         call.write(len, &(bytes.len() as u32).to_ne_bytes())
+    }
+
+    /// The same as an answer to the call.
+    pub(super) fn told(&self, call: &PendingCall, place: u64, len: u64) -> Result<i64, i32> {
+        let told = self.tell(call, place, len);
+        told.map(|()| 0).map_err(|error| error.raw_os_error().unwrap_or(libc::EFAULT))
+    }
+
+    /// Whether a socket of this family takes it as an address.
+    pub(super) fn is_of(&self, family: AddressFamily) -> bool {
+        match self {
+            Self::Ip(SocketAddr::V4(_)) => family == AddressFamily::INET,
+            Self::Ip(SocketAddr::V6(_)) => family == AddressFamily::INET6,
+            Self::Path(_) | Self::Abstract(_) | Self::Unnamed => family == AddressFamily::UNIX,
+        }
     }
 
     /// The same, where it names every address of this host: by which of them a listener was reached.

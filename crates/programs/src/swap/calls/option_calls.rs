@@ -62,12 +62,10 @@ impl Exchange {
             Role::Bound(bound) => (bound.protocol, TcpState::Listen),
             Role::Accepted(..) | Role::Connected(_) => (TCP, TcpState::of_connection(&socket)),
         };
-        let room: [u8; 4] =
-            call.read(len_at, 4)?.try_into().map_err(|_| io::ErrorKind::InvalidData)?;
-        let Ok(room) = usize::try_from(i32::from_ne_bytes(room)) else {
-            return Ok(Answer::Value(Err(libc::EINVAL)));
+        let room = match call.room(len_at)? {
+            Ok(room) => room.min(LONGEST),
+            Err(errno) => return Ok(Answer::Value(Err(errno))),
         };
-        let room = room.min(LONGEST);
         let number = |number: i32| {
             let mut bytes = number.to_ne_bytes().to_vec();
             bytes.truncate(room);
