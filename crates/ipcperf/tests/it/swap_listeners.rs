@@ -98,6 +98,30 @@ print(domain(socket.create_connection(kept[-1].getsockname())))
     assert!(ended.stderr.contains("exchanged 2,000 listeners"), "{}", ended.stderr);
 }
 
+/// A path is what leads to a file now: a server whose path was moved or removed goes on beside the one that binds it next.
+#[test]
+fn a_path_may_be_bound_again_while_its_first_listener_is_open() {
+    let text = "
+import errno, os
+def said(act):
+    try: return act()
+    except OSError as error: return errno.errorcode[error.errno]
+def listener(name): l = socket.socket(socket.AF_UNIX); l.bind(name); l.listen(); return l
+def reaches(name, l):
+    c = socket.socket(socket.AF_UNIX); c.connect(name); a, _ = l.accept(); a.sendall(b'x'); return c.recv(1), domain(c)
+one = listener('s'); print(said(lambda: listener('s')), reaches('./s', one))
+os.rename('s', 't'); two = listener('s'); print(reaches('s', two), reaches('t', one)); os.unlink('t')
+print(said(lambda: reaches('t', one))); two.close(); print(said(lambda: reaches('s', two)))
+last = listener('\\0ipcperf-%d' % os.getpid()); name = last.getsockname(); print(said(lambda: listener(name))); last.close()
+print(said(lambda: listener(name).close()))
+";
+    let Some((_, tcp)) = swapped(text, &["--to", "tcp"]) else { return };
+    let Some((_, unix)) = swapped(text, &["--to", "unix-stream"]) else { return };
+    assert!(unix.status.success(), "{}", unix.stderr);
+    assert!(tcp.stdout.contains("domain 2"), "{}{}", tcp.stdout, tcp.stderr);
+    assert_eq!(tcp.stdout.replace("domain 2", UNIX), unix.stdout, "{}", tcp.stderr);
+}
+
 /// The same port in another network namespace is another listener.
 #[test]
 fn two_network_namespaces_may_have_one_port() {

@@ -178,7 +178,9 @@ impl Exchange {
             }
             Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY | Errno::CONNRESET) => {
                 // It would be the answer to the next attempt as well.
-                let _ = sockopt::socket_error(&socket)?;
+                if sockopt::socket_error(&socket)? == Err(Errno::CONNREFUSED) {
+                    return Ok(Answer::Value(Err(libc::ECONNREFUSED)));
+                }
                 let (call, place) = (call.clone(), place.clone());
                 self.waiting.push(DelayedAnswer::Connects { call, socket, place, client });
                 Ok(Answer::Later)

@@ -113,8 +113,11 @@ impl Exchange {
         if let Some(at) = self.bound.iter().position(is_shared) {
             return self.share(call, &socket, at);
         }
-        if let Some(at) = self.overlapping(&socket, &name) {
-            if !matches!(name, Name::Ip(_)) || !sockopt::socket_reuseport(&socket)? {
+        // A path that could be bound leads to another file than it did before.
+        if matches!(name, Name::Ip(_))
+            && let Some(at) = self.overlapping(&socket, &name)
+        {
+            if !sockopt::socket_reuseport(&socket)? {
                 return Ok(Answer::Value(Err(libc::EADDRINUSE)));
             }
             if self.bound[at].name == name {
