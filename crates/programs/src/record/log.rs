@@ -27,10 +27,16 @@ pub(super) struct Log {
     pub(super) parents: HashMap<u32, u32>,
     /// Processes that made memory that others may have as well.
     pub(super) sharers: BTreeSet<u32>,
+    /// Processes that have memory in common.
+    pub(super) between: Vec<BTreeSet<u32>>,
     /// Processes, and threads, whose shared memory is to be looked at: they have just made some, or have begun since others did.
     pub(super) unlooked: Vec<u32>,
+    /// Processes that have loaded a program since the last look at their memory, which has none of the old one.
+    pub(super) reloaded: Vec<u32>,
     /// When each process loaded its last program, ns.
     pub(super) loaded: HashMap<u32, u64>,
+    /// Processes with the runtime of Go.
+    pub(super) of_go: BTreeSet<u32>,
     /// Tasks that did not end by themselves.
     pub(super) cut: BTreeSet<u32>,
     /// How often data moved.
@@ -55,6 +61,7 @@ impl Log {
                 if call.loads_program() {
                     self.loaded.insert(call.process, call.ended);
                     self.sharers.remove(&call.process);
+                    self.reloaded.push(call.process);
                 }
                 if call.shares_memory() {
                     self.sharers.insert(call.process);
@@ -92,8 +99,13 @@ impl Log {
             Heard::Placed { thread, cpus } => {
                 self.cpus.insert(thread, cpus);
             }
-            Heard::Program { process, name } => {
+            Heard::Program { process, name, is_go } => {
                 self.unloaded.remove(&process);
+                if is_go {
+                    self.of_go.insert(process);
+                } else {
+                    self.of_go.remove(&process);
+                }
                 self.name(process, name);
             }
         }
@@ -145,6 +157,12 @@ impl Log {
     pub(super) fn kind(&self, object: u64) -> Option<&'static str> {
         let queue = self.queues.contains(&object).then_some("posix-mq");
         self.objects.get(&object)?.channel().or(queue)
+    }
+
+    /// What a call is about is a file or a terminal.
+    pub(super) fn is_file(&self, object: u64) -> bool {
+        let object = self.objects.get(&object);
+        object.is_some_and(|one| one.kind == Kind::Other && !one.name.starts_with('['))
     }
 
     /// What was there and is not seen.

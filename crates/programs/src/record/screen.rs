@@ -485,6 +485,7 @@ pub(crate) mod tests {
             include_str!("audit/spans.rs"),
             include_str!("audit/delivery.rs"),
             include_str!("audit/nagle.rs"),
+            include_str!("audit/pauses.rs"),
         ]
         .concat();
         for row in rows {

@@ -225,6 +225,7 @@ impl<'a> RecordSession<'a> {
         drop(self.source);
         let is_cut = is_interrupted || log.is_full() || is_over;
         log.part_queues();
+        log.between = shared.between().map(|(processes, _)| processes.clone()).collect();
         let audit = wanted.audit.map(|audited| audit::audit(&log, audited.size, is_cut));
         channels::name_roles(&mut log);
         Ok(Recorded {
@@ -264,6 +265,8 @@ impl Session for RecordSession<'_> {
         let now = Instant::now();
         // What has just been mapped may be gone at the next look, and its process as well.
         let unlooked = std::mem::take(&mut self.log.unlooked);
+        let reloaded = std::mem::take(&mut self.log.reloaded);
+        reloaded.into_iter().for_each(|process| self.shared.forget(process));
         unlooked.into_iter().filter_map(process_of).for_each(|process| self.shared.look(process));
         if self.looked.is_none_or(|looked| now - looked > LOOK) {
             self.log.processes().for_each(|process| self.shared.look(process));

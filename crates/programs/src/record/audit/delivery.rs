@@ -4,7 +4,8 @@
 use super::examined::{Examined, MOSTLY, Said, each, of, timed, times};
 use super::findings;
 use super::group::{FEW, Group};
-use super::timed::{Timed, calls_within, has_runtime};
+use super::looks::has_runtime;
+use super::timed::{Timed, calls_within};
 use crate::record::calls::{Act, Call};
 use crate::record::channels::Move;
 use ipcperf_core::units::grouped;
@@ -69,16 +70,22 @@ pub(super) fn carried(group: &Group) -> Carried {
 /// Whether an answer may come by memory, which is not seen: threads of a process have all of it in common.
 fn answers_by_memory(examined: &Examined<'_>, group: &Group, process: u32) -> bool {
     let mut others = group.processes.keys().filter(|other| **other != process).peekable();
-    others.peek().is_none()
-        || examined.shares_memory(process) && others.any(|other| examined.shares_memory(*other))
+    let share = |other: &u32| {
+        // A runtime makes memory that others could have, and no other has it.
+        if has_runtime(examined.log, process) {
+            examined.log.between.iter().any(|all| all.contains(&process) && all.contains(other))
+        } else {
+            examined.shares_memory(process) && examined.shares_memory(*other)
+        }
+    };
+    others.peek().is_none() || others.any(share)
 }
 
 /// Each look at the clock goes with one write, and is no begin and end of a time: receivers compare such looks with their own.
 /// So may those of a runtime.
-fn are_stamps(examined: &Examined<'_>, timed: &Timed) -> bool {
-    timed.rounds().is_none()
-        && (timed.adjacent as f64 >= MOSTLY * timed.spans.len() as f64
-            || has_runtime(examined.log, timed.process))
+fn are_stamps(timed: &Timed) -> bool {
+    timed.is_mixed
+        || timed.rounds().is_none() && timed.adjacent as f64 >= MOSTLY * timed.spans.len() as f64
 }
 
 pub(super) fn not_awaited(examined: &Examined<'_>) -> Said {
@@ -87,7 +94,7 @@ pub(super) fn not_awaited(examined: &Examined<'_>) -> Said {
     for timed in timed(examined)? {
         let Some(group) = examined.groups.get(timed.group) else { continue };
         let Some(moves) = group.processes.get(&timed.process) else { continue };
-        if are_stamps(examined, timed) {
+        if are_stamps(timed) {
             continue;
         }
         if answers_by_memory(examined, group, timed.process) {

@@ -1,7 +1,8 @@
 //! What rules look at, and what several of them need.
 
 use super::group::{FEW, Group};
-use super::timed::{Timed, ancestors};
+use super::looks::ancestors;
+use super::timed::Timed;
 use crate::record::calls::Call;
 use crate::record::log::Log;
 use ipcperf_core::result::{Finding, Severity};

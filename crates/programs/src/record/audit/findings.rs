@@ -14,6 +14,12 @@ pub(crate) const SETUP_TIMED: Row = of_benchmark(
     "the figure includes the set-up",
     "read the clock when both ends are connected and have exchanged a first message",
 );
+pub(crate) const LATE_START: Row = of_benchmark(
+    "W-LATE-START",
+    "{a process that takes part has not begun when the clock is read}",
+    "the figure includes how it starts",
+    "exchange a first message before the clock is read",
+);
 pub(crate) const TEARDOWN_TIMED: Row = of_benchmark(
     "E-TEARDOWN-TIMED",
     "{ends are closed or waited for before the clock is read again}",
@@ -40,7 +46,7 @@ pub(crate) const SLEEP_TIMED: Row = of_benchmark(
 );
 pub(crate) const PRINT_TIMED: Row = of_benchmark(
     "E-PRINT-TIMED",
-    "{an end writes to its standard error in what is timed}",
+    "{an end writes to its standard output, its standard error or a file with each message that is timed}",
     "the figure includes these writes",
     "keep what is to be shown, and print it when the clock has been read again",
 );
@@ -67,6 +73,12 @@ pub(crate) const LARGE_GAP: Row = of_benchmark(
     "{in one gap nothing moves for much longer than usual}",
     "the figure includes it as if it were a part of each message",
     "find out what the ends wait for, or repeat the benchmark and use the median",
+);
+pub(crate) const OMISSION: Row = of_benchmark(
+    "W-OMISSION",
+    "{messages are due at fixed times, and each is timed from when it is sent}",
+    "what a slow answer keeps back is sent late and counts as fast (coordinated omission)",
+    "take the time at which a message was due as its begin",
 );
 pub(crate) const NAGLE: Row = of_benchmark(
     "W-NAGLE",
@@ -127,6 +139,7 @@ pub(crate) const NOT_TOUCHED: Row = of_benchmark(
 pub(crate) const ALL: &[Row] = &[
     OWN_BYTES,
     SETUP_TIMED,
+    LATE_START,
     TEARDOWN_TIMED,
     LATE_WAIT,
     UNTIMED_WAIT,
@@ -136,6 +149,7 @@ pub(crate) const ALL: &[Row] = &[
     COARSE_CLOCK,
     FIRST_MESSAGE,
     LARGE_GAP,
+    OMISSION,
     NAGLE,
     NOT_AWAITED,
     UNREAD,

@@ -10,6 +10,9 @@ pub(super) const FEW: usize = 10;
 /// Nor is one with less than this share of the messages of the largest.
 const SMALL: f64 = 0.1;
 
+/// Threads wake each other by messages of at most so many bytes.
+pub(super) const WORD: u64 = 8;
+
 /// All connections of one kind between two programs, as in a profile.
 pub(super) struct Group {
     /// `client > server over tcp 6379`.
@@ -126,6 +129,20 @@ pub(super) fn groups(log: &Log) -> Vec<Group> {
             group.processes.entry(one.process).or_default().push(one);
         }
         group.processes.values_mut().for_each(|all| all.sort_by_key(|one| one.ended));
+    }
+    // Nor is what a runtime tells itself, if programs exchange messages.
+    let is_inner = |group: &Group| {
+        let is_own = |one: &Connection| {
+            let [a, b] = [&one.asker, &one.answerer]
+                .map(|end| end.as_ref().and_then(ConnectionEnd::process));
+            a == b
+        };
+        ["eventfd", "pipe"].contains(&group.kind)
+            && group.connections.iter().all(is_own)
+            && group.writes.iter().all(|one| one.bytes <= WORD)
+    };
+    if groups.iter().any(|group| !is_inner(group) && group.writes.len() >= FEW) {
+        groups.retain(|group| !is_inner(group));
     }
     let most = groups.iter().map(|group| group.writes.len()).max().unwrap_or(0);
     let least = FEW.max((most as f64 * SMALL) as usize);

@@ -87,8 +87,15 @@ pub(super) fn nagle(examined: &Examined<'_>) -> Said {
         return Err("no channel is one of TCP");
     }
     let waits = waits(examined);
-    let calls = examined.log.calls.iter();
-    let without_delay = calls.filter(|call| call.ends_delay()).map(|call| call.object).collect();
+    // The last word counts: runtimes set it, and programs take it back.
+    let mut without_delay = HashSet::new();
+    for call in &examined.log.calls {
+        match call.sets_no_delay() {
+            Some(true) => without_delay.insert(call.object),
+            Some(false) => without_delay.remove(&call.object),
+            None => continue,
+        };
+    }
     let said = |group: &Group| {
         let Stalls { count, time, of: all } = of_group(&without_delay, &waits, group);
         let is_some = count >= SOME && count as f64 >= SHARE * all as f64;

@@ -5,8 +5,9 @@ use super::examined::{Examined, MOSTLY, Said, each, listed, times};
 use super::findings;
 use super::group::Group;
 use super::nagle::nagle;
+use super::pauses::{omission, sleeping};
 use super::spans::{
-    coarse_clock, cpu_clock, first_message, late_wait, only, printing, setup, sleeping, teardown,
+    coarse_clock, cpu_clock, first_message, late_start, late_wait, only, printing, setup, teardown,
 };
 use super::timed::calls_within;
 use crate::profile::Audit;
@@ -25,9 +26,10 @@ const RARELY: f64 = 0.1;
 /// Looks for everything.
 pub(super) fn apply(examined: &Examined<'_>, audit: &mut Audit) {
     let slow = first_message(examined);
-    let rules: [(Row, Said); 19] = [
+    let rules: [(Row, Said); 21] = [
         (findings::OWN_BYTES, own_bytes(examined)),
         (findings::SETUP_TIMED, setup(examined)),
+        (findings::LATE_START, late_start(examined)),
         (findings::TEARDOWN_TIMED, teardown(examined)),
         (findings::LATE_WAIT, late_wait(examined)),
         (findings::SLEEP_TIMED, sleeping(examined)),
@@ -36,6 +38,7 @@ pub(super) fn apply(examined: &Examined<'_>, audit: &mut Audit) {
         (findings::COARSE_CLOCK, coarse_clock(examined)),
         (findings::FIRST_MESSAGE, only(&slow, findings::FIRST_MESSAGE.code)),
         (findings::LARGE_GAP, only(&slow, findings::LARGE_GAP.code)),
+        (findings::OMISSION, omission(examined)),
         (findings::NAGLE, nagle(examined)),
         (findings::NOT_AWAITED, not_awaited(examined)),
         (findings::UNREAD, unread(examined)),

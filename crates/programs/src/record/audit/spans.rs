@@ -3,7 +3,8 @@
 use super::examined::{Examined, Said, length, listed, of, rounds, times, weighed, weighed_calls};
 use super::findings;
 use super::group::{FEW, Group};
-use super::timed::{Timed, calls_within, has_runtime};
+use super::looks::has_runtime;
+use super::timed::{Timed, calls_within};
 use crate::record::calls::{Act, Call};
 use ipcperf_core::result::Finding;
 use ipcperf_core::units::{format_nanos, percent};
@@ -22,9 +23,6 @@ const SELDOM: f64 = 0.1;
 /// Something is done with each message if it is done with this share of them.
 const EACH: f64 = 0.5;
 
-/// Sleeps that are less than this share of what is timed are those of a scheduler in the program.
-const NOTED: f64 = 0.001;
-
 /// A first message, or a gap, is noticed that takes longer than this (ns), so many times longer than the next longest gap, and
 /// more than this share of what is timed: busy machines have others.
 const SLOW: u64 = 40_000_000;
@@ -32,12 +30,43 @@ const SLOWER: u64 = 3;
 const SLOW_SHARE: f64 = 0.1;
 
 /// `20.7 ms of 2.31 s`, and in how many rounds if there are several.
-fn share(part: u64, spans: &[(u64, u64)]) -> String {
+pub(super) fn share(part: u64, spans: &[(u64, u64)]) -> String {
     let of = format!("{} of {}", format_nanos(part as f64), format_nanos(length(spans) as f64));
     match spans.len() {
         1 => of,
         many => format!("{of} in {}", times(many, "round")),
     }
+}
+
+/// The call that made a process with an end which had not yet done anything with a channel when the clock was read, nor waited or
+/// told another one that it is there; and how long it took from the look until it did.
+fn begun_within<'a>(
+    examined: &Examined<'a>,
+    group: &Group,
+    timed: &Timed,
+    spans: &[(u64, u64)],
+) -> Option<(&'a Call, u64)> {
+    let mut longest = None;
+    for made in group.processes.keys().filter(|process| **process != timed.process) {
+        let is_of = |call: &&Call| {
+            call.made() == Some(*made) && examined.is_of(call.process, timed.process)
+        };
+        let Some(call) = examined.log.calls.iter().find(is_of) else { continue };
+        let loaded = examined.log.loaded.get(made).copied().unwrap_or(0);
+        let mut own =
+            examined.log.calls.iter().filter(|call| call.process == *made && call.begun >= loaded);
+        let Some(ready) = own.find(|call| {
+            examined.log.kind(call.object).is_some() && !call.closes() || call.is_ready()
+        }) else {
+            continue;
+        };
+        let span = spans.iter().find(|span| span.0 >= call.begun && ready.begun < span.1);
+        let time = span.map_or(0, |span| ready.begun.saturating_sub(span.0));
+        if time > 0 && longest.is_none_or(|(_, most)| time > most) {
+            longest = Some((call, time));
+        }
+    }
+    longest
 }
 
 pub(super) fn setup(examined: &Examined<'_>) -> Said {
@@ -55,6 +84,14 @@ pub(super) fn setup(examined: &Examined<'_>) -> Said {
                 .filter(is_of)
                 .filter(|call| examined.starts(call) || call.connects() && !has_many)
                 .collect();
+            // Runtimes make sockets for themselves.
+            let before = if before.iter().any(|call| examined.starts(call) || !call.makes())
+                || !has_runtime(examined.log, timed.process)
+            {
+                before
+            } else {
+                Vec::new()
+            };
             part += if before.is_empty() { 0 } else { first - span.0 };
             calls.extend(before);
             // Processes that are made between messages; one for each message is what is measured.
@@ -85,6 +122,30 @@ pub(super) fn setup(examined: &Examined<'_>) -> Said {
             let of_all = [part, length(spans)];
             found.push(of(group, weighed_calls(of_all, &calls, timed.messages, finding)));
         }
+    }
+    Ok(found)
+}
+
+pub(super) fn late_start(examined: &Examined<'_>) -> Said {
+    let mut found = Vec::new();
+    for (timed, group, spans) in rounds(examined)? {
+        // What is started within what is timed is set-up.
+        let is_made_before =
+            |call: &Call| !spans.iter().any(|span| span.0 < call.ended && call.ended < span.1);
+        let Some((call, time)) =
+            begun_within(examined, group, timed, spans).filter(|(call, _)| is_made_before(call))
+        else {
+            continue;
+        };
+        let words = format!(
+            "{} makes {} and reads the clock before that has begun: {}",
+            examined.log.program(timed.process),
+            examined.log.program(call.made().unwrap_or(0)),
+            share(time, spans),
+        );
+        let finding = findings::LATE_START.found(&[&words]);
+        let of_all = [time, length(spans)];
+        found.push(of(group, weighed_calls(of_all, &[call], timed.messages, finding)));
     }
     Ok(found)
 }
@@ -218,7 +279,7 @@ impl Intervals {
 }
 
 /// Calls of ends of a channel that overlap with what is timed, each with how much of it is.
-fn calls_of<'a>(
+pub(super) fn calls_of<'a>(
     examined: &'a Examined<'_>,
     group: &'a Group,
     spans: &Intervals,
@@ -228,67 +289,6 @@ fn calls_of<'a>(
     timed.filter(|(_, part)| *part > 0).collect()
 }
 
-/// When the process that reads the clock waits for others.
-fn waiting(examined: &Examined<'_>, group: &Group, timed: &Timed) -> Intervals {
-    let is_end = group.processes.contains_key(&timed.process);
-    let waits = |call: &&Call| {
-        call.process == timed.process
-            && (call.awaited() || matches!(call.act(), Act::Read(_)) || call.met_the_end())
-    };
-    if is_end {
-        let all = examined.log.calls.iter().filter(waits).map(|call| (call.begun, call.ended));
-        Intervals::of(all.collect())
-    } else {
-        Intervals::of(timed.spans.clone())
-    }
-}
-
-pub(super) fn sleeping(examined: &Examined<'_>) -> Said {
-    let mut found = Vec::new();
-    for timed in super::examined::timed(examined)? {
-        let Some(group) = examined.groups.get(timed.group) else { continue };
-        let spans = Intervals::of(timed.spans.clone());
-        let waiting = waiting(examined, group, timed);
-        let mut threads: BTreeMap<u32, (u64, Vec<&Call>)> = BTreeMap::new();
-        for (call, part) in calls_of(examined, group, &spans) {
-            let moves = group.processes.get(&call.process).map_or(&[][..], Vec::as_slice);
-            // A thread that moves no data, or none any longer, does not delay messages by its sleep.
-            let is_between = moves.iter().any(|one| one.thread == call.thread)
-                && moves.last().is_some_and(|last| last.ended > call.begun);
-            let is_asleep = call.sleeps()
-                // Some runtimes sleep so: they wait for a condition that no thread fulfils.
-                || call.timed_out() && call.is_of_futex() && has_runtime(examined.log, call.process);
-            if !is_asleep || !is_between {
-                continue;
-            }
-            let is_own = call.process == timed.process;
-            let part =
-                if is_own { part } else { waiting.overlap(call.begun, call.ended).min(part) };
-            if part > 0 {
-                let (sum, calls) = threads.entry(call.thread).or_default();
-                *sum += part;
-                calls.push(call);
-            }
-        }
-        let longest = threads.into_values().max_by_key(|(sum, _)| *sum);
-        let Some((sum, calls)) = longest else { continue };
-        let Some(first) = calls.first() else { continue };
-        if (sum as f64) < NOTED * length(&timed.spans) as f64 {
-            continue;
-        }
-        let words = format!(
-            "{} sleeps {} in what is timed ({}): {}",
-            examined.log.program(first.process),
-            times(calls.len(), "time"),
-            listed(&calls),
-            share(sum, &timed.spans),
-        );
-        let finding = findings::SLEEP_TIMED.found(&[&words]);
-        found.push(of(group, weighed(sum, length(&timed.spans), finding)));
-    }
-    Ok(found)
-}
-
 pub(super) fn printing(examined: &Examined<'_>) -> Said {
     let mut found = Vec::new();
     for timed in super::examined::timed(examined)? {
@@ -296,7 +296,12 @@ pub(super) fn printing(examined: &Examined<'_>) -> Said {
         let objects: BTreeSet<u64> = group.objects.iter().copied().collect();
         let spans = Intervals::of(timed.spans.clone());
         let mut all = calls_of(examined, group, &spans);
-        all.retain(|(call, _)| call.prints() && !objects.contains(&call.object));
+        let prints = |call: &Call| {
+            let is_to_file =
+                matches!(call.act(), Act::Wrote(_)) && examined.log.is_file(call.object);
+            (call.prints() || is_to_file) && !objects.contains(&call.object)
+        };
+        all.retain(|(call, _)| prints(call));
         let part = all.iter().map(|(_, part)| part).sum();
         if all.len() < FEW || (all.len() as f64) < EACH * timed.messages as f64 / 2.0 {
             continue;
@@ -304,8 +309,13 @@ pub(super) fn printing(examined: &Examined<'_>) -> Said {
         let calls: Vec<&Call> = all.into_iter().map(|(call, _)| call).collect();
         let Some(first) = calls.first() else { continue };
         let words = format!(
-            "{} writes to its standard error {} among {} that are timed: {}",
+            "{} writes to {} {} among {} that are timed: {}",
             examined.log.program(first.process),
+            match first.arguments[0] {
+                1 => "its standard output",
+                2 => "its standard error",
+                _ => "a file",
+            },
             times(calls.len(), "time"),
             times(timed.messages, "message"),
             share(part, &timed.spans),
@@ -325,11 +335,11 @@ fn only_by<'a>(
         let same = |it: &&Timed| {
             let is_near =
                 examined.is_of(one.process, it.process) || examined.is_of(it.process, one.process);
-            it.group == one.group && is_near
+            it.group == one.group && is_near && !it.is_mixed
         };
         examined.timed.iter().any(|it| same(&it))
     };
-    let all = by.iter().filter(move |one| !is_better(one));
+    let all = by.iter().filter(move |one| !one.is_mixed && !is_better(one));
     all.filter_map(|one| Some((one, examined.groups.get(one.group)?)))
 }
 

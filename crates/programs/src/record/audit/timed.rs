@@ -1,15 +1,23 @@
 //! What a benchmark times: messages between two looks at a clock.
 
 use super::super::log::Log;
-use super::group::{FEW, Group};
+use super::group::{FEW, Group, WORD};
+use super::looks::{Look, Series, ancestors, looks};
 use crate::record::calls::{Act, Call, Clock};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 
 /// Who times less than this share of what another one times does not time the benchmark.
 const NEARLY: f64 = 0.9;
 
-/// Another round has at least this share of the messages of the largest.
-const ROUND: f64 = 0.1;
+/// Another round has at least this share of the messages of the largest; a warm-up has fewer.
+const ROUND: f64 = 0.4;
+
+/// At least this share of the looks of a series begin or end a round, where it is the benchmark that looks. It may also look at
+/// other times, as before each set-up.
+const PURE: f64 = 0.3;
+
+/// Nearly all looks of a series begin or end a message.
+const ALL: f64 = 0.9;
 
 /// Messages of a channel that lie between looks at a clock.
 pub(super) struct Timed {
@@ -23,8 +31,18 @@ pub(super) struct Timed {
     pub(super) messages: usize,
     /// How many spans begin with the look that ends the one before.
     pub(super) adjacent: usize,
+    /// When it looks at the clock, ns.
+    pub(super) looks: Vec<u64>,
     /// Each span has many.
     has_rounds: bool,
+    /// Looks of a runtime may be among those that begin and end the spans.
+    pub(super) is_mixed: bool,
+    /// Other looks of the process are left out.
+    is_part: bool,
+    is_common: bool,
+    is_by_place: bool,
+    /// Of the looks of its series, how many begin or end a span.
+    purity: f64,
 }
 
 impl Timed {
@@ -32,86 +50,6 @@ impl Timed {
     pub(super) fn rounds(&self) -> Option<&[(u64, u64)]> {
         self.has_rounds.then_some(&self.spans)
     }
-}
-
-/// A look at a clock: when it began and ended, and of an interpreter where on its stack the time was stored.
-type Look = (u64, u64, u64);
-
-/// Whose looks, and at which clock.
-type Looker = (u32, u64);
-
-/// Looks of an interpreter that are so many bytes apart on its stack come from one function, and belong together.
-const NEAR: u64 = 512;
-
-/// All looks by process and clock. A look by a program that does nothing else with the channels, as `date` in a script, is one
-/// of the script. An interpreter reads clocks for its own sake as well, as before it loads a module.
-fn looks(
-    log: &Log,
-    groups: &[Group],
-    clock: impl Fn(Clock) -> Option<u64>,
-) -> BTreeMap<Looker, Vec<Look>> {
-    let mut looks: BTreeMap<Looker, Vec<Look>> = BTreeMap::new();
-    // Of a process with an end, only the main thread and the threads that move data time messages.
-    let mut threads: HashMap<u32, HashSet<u32>> = HashMap::new();
-    for one in groups.iter().flat_map(|group| group.processes.values().flatten()) {
-        threads.entry(one.process).or_default().insert(one.thread);
-    }
-    let concerns = |call: &Call| {
-        let threads = threads.get(&call.process);
-        threads.is_none_or(|all| call.thread == call.process || all.contains(&call.thread))
-    };
-    let mut recent: HashMap<u32, Vec<Looker>> = HashMap::new();
-    for call in &log.calls {
-        // A launcher reads clocks for itself, not for the program that it becomes.
-        if call.loads_program() {
-            looks.retain(|(process, ..), _| *process != call.process);
-            recent.remove(&call.process);
-        } else if call.opens() {
-            for looker in recent.remove(&call.process).unwrap_or_default() {
-                looks.entry(looker).or_default().pop();
-            }
-        } else if call.connects() || call.made().is_some() || log.kind(call.object).is_some() {
-            recent.remove(&call.process);
-        }
-        let Some(clock) = call.reads_clock().and_then(&clock) else { continue };
-        if concerns(call) {
-            let has_runtime = has_runtime(log, call.process);
-            // Where the time is to be stored.
-            let place = if has_runtime { call.arguments[1] } else { 0 };
-            let looker = (call.process, clock);
-            looks.entry(looker).or_default().push((call.begun, call.ended, place));
-            if has_runtime {
-                recent.entry(call.process).or_default().push(looker);
-            }
-        }
-    }
-    let is_end = |process: &u32| groups.iter().any(|group| group.processes.contains_key(process));
-    let single = |((process, ..), looks): &(&Looker, &Vec<Look>)| {
-        looks.len() == 1 && !is_end(process) && log.parents.contains_key(process)
-    };
-    let moved: Vec<Looker> = looks.iter().filter(single).map(|(key, _)| *key).collect();
-    for looker in moved {
-        let root = ancestors(log, looker.0).last().unwrap_or(looker.0);
-        let of_one = looks.remove(&looker).unwrap_or_default();
-        looks.entry((root, looker.1)).or_default().extend(of_one);
-    }
-    looks.values_mut().for_each(|looks| looks.sort_unstable());
-    looks
-}
-
-/// A process runs an interpreter, which reads clocks for its own sake.
-pub(super) fn has_runtime(log: &Log, process: u32) -> bool {
-    const RUNTIMES: [&str; 5] = ["python", "pypy", "ruby", "perl", "php"];
-    let program = log.program(process);
-    RUNTIMES.iter().any(|runtime| program.starts_with(runtime))
-}
-
-/// The parent of a process, its parent, and so on.
-pub(super) fn ancestors(log: &Log, process: u32) -> impl Iterator<Item = u32> {
-    let mut seen = HashSet::from([process]);
-    let parent = |process: &u32| log.parents.get(process).copied();
-    std::iter::successors(parent(&process), move |process| parent(process))
-        .take_while(move |process| seen.insert(*process))
 }
 
 /// What is timed of each channel by such clocks, by each process that has an end of it or has started one.
@@ -122,16 +60,25 @@ pub(super) fn timed(
 ) -> Vec<Timed> {
     let mut found = Vec::new();
     let looks = looks(log, groups, clock);
+    let mut writes: Vec<u64> =
+        groups.iter().flat_map(|group| &group.writes).map(|one| one.begun).collect();
+    writes.sort_unstable();
     for (at, group) in groups.iter().enumerate() {
         let mut concerned: HashSet<u32> = group.processes.keys().copied().collect();
         concerned.extend(group.processes.keys().flat_map(|process| ancestors(log, *process)));
-        let of_concerned = looks.iter().filter(|((process, ..), _)| concerned.contains(process));
-        let all =
-            of_concerned.filter_map(|((process, ..), looks)| between(group, at, *process, looks));
-        let mut all: Vec<Timed> = all.filter(|one| has_figure(log, group, one)).collect();
+        let of_concerned = looks.iter().filter(|(process, _)| concerned.contains(process));
+        let best = |(process, series): (&u32, &Vec<Series>)| {
+            let all = series.iter().filter_map(|one| between(group, at, *process, one, &writes));
+            best(group, all.filter(|one| has_figure(log, group, one)).collect())
+        };
+        let mut all: Vec<Timed> = of_concerned.filter_map(best).collect();
         // A runtime that looks at a clock now and then has fewer messages in between.
         let most = all.iter().map(|timed| timed.messages).max().unwrap_or(0);
         all.retain(|one| one.messages as f64 >= NEARLY * most as f64);
+        // What a runtime may time says nothing beside what a benchmark does.
+        if all.iter().any(|one| !one.is_mixed) {
+            all.retain(|one| !one.is_mixed);
+        }
         // What times itself needs no clock around it: `date`, `time` and a driver are no part of its figure.
         let is_within = |one: &Timed| {
             let is_started_by = |other: &&Timed| {
@@ -156,7 +103,10 @@ fn has_figure(log: &Log, group: &Group, timed: &Timed) -> bool {
         let is_near = call.process == timed.process
             || !group.processes.contains_key(&call.process)
                 && (is_of(call.process, timed.process) || is_of(timed.process, call.process));
-        matches!(call.act(), Act::Wrote(_)) && !group.objects.contains(&call.object) && is_near
+        // Threads of a runtime wake each other by small messages.
+        let is_text = call.prints() || log.is_file(call.object) || log.kind(call.object).is_none();
+        let is_said = matches!(call.act(), Act::Wrote(bytes) if is_text || bytes > WORD);
+        is_said && !group.objects.contains(&call.object) && is_near
     };
     log.calls[first..].iter().any(is_figure)
 }
@@ -167,13 +117,49 @@ impl Timed {
     }
 }
 
-fn between(group: &Group, at: usize, process: u32, looks: &[Look]) -> Option<Timed> {
+/// Of what may be timed by one process, what it times: single messages with their answers, by looks that do nothing else; or else the
+/// shortest rounds, by looks of which few do something else; or else what lies between looks that may be those of the runtime.
+fn best(group: &Group, mut all: Vec<Timed>) -> Option<Timed> {
+    // Rounds by looks that mostly do something else are no rounds.
+    all.retain(|one| !one.has_rounds || one.purity >= PURE);
+    let most = all.iter().map(|one| one.messages).max().unwrap_or(0);
+    all.retain(|one| one.messages as f64 >= NEARLY * most as f64);
+    for one in &mut all {
+        // A loop that waits for events looks at the clock before and after it waits.
+        one.is_mixed |= one.is_part && !one.has_rounds && !has_trips(group, one);
+    }
+    let rank = |one: &Timed| match one.has_rounds {
+        _ if one.is_mixed => 4,
+        // Each look begins or ends one.
+        false if one.adjacent == 0 && one.purity >= ALL => 0,
+        true => 1,
+        false if one.adjacent * 2 < one.spans.len() => 2,
+        false => 3,
+    };
+    let length =
+        |one: &Timed| one.spans.iter().map(|span| span.1.saturating_sub(span.0)).sum::<u64>();
+    all.into_iter().min_by_key(|one| (one.is_common, rank(one), length(one), one.is_by_place))
+}
+
+/// In most spans a message leaves the process and then one comes.
+fn has_trips(group: &Group, timed: &Timed) -> bool {
+    let Some(moves) = group.processes.get(&timed.process) else { return false };
+    let has_trip = |span: &&(u64, u64)| {
+        let first = moves.partition_point(|one| one.ended <= span.0);
+        let mut within = moves[first..].iter().take_while(|one| one.ended < span.1);
+        within.any(|one| one.is_out) && within.any(|one| !one.is_out)
+    };
+    timed.spans.iter().filter(has_trip).count() * 2 > timed.spans.len()
+}
+
+/// What a process times of a group by such looks. `all` says when messages of any group were written.
+fn between(group: &Group, at: usize, process: u32, series: &Series, all: &[u64]) -> Option<Timed> {
     let writes = &group.writes;
     let before = |time: u64| writes.partition_point(|one| one.begun < time);
     let messages = |span: (u64, u64)| before(span.1).saturating_sub(before(span.0));
-    let counted = looks.iter().zip(looks.iter().skip(1)).map(|(one, next)| {
-        let span = (one.1, next.0);
-        (span, if one.2.abs_diff(next.2) <= NEAR { messages(span) } else { 0 })
+    let counted = series.looks.windows(2).map(|two: &[Look]| {
+        let span = (two[0].ended, two[1].begun);
+        (span, messages(span))
     });
     let counted: Vec<_> = counted.collect();
     let adjacent = counted.iter().zip(counted.iter().skip(1));
@@ -182,15 +168,38 @@ fn between(group: &Group, at: usize, process: u32, looks: &[Look]) -> Option<Tim
     let half = writes.len().div_ceil(2);
     let of = |kept: Vec<((u64, u64), usize)>, has_rounds| {
         let messages = kept.iter().map(|(_, count)| count).sum();
-        let spans = kept.into_iter().map(|(span, _)| span).collect();
-        Timed { group: at, process, spans, messages, has_rounds, adjacent }
+        let spans: Vec<_> = kept.into_iter().map(|(span, _)| span).collect();
+        let Series { is_mixed, is_part, is_common, is_by_place, .. } = *series;
+        // Rounds of other groups are rounds, too.
+        let is_span = |two: &&[Look]| {
+            let begun = |time: u64| all.partition_point(|begun| *begun < time);
+            begun(two[1].begun).saturating_sub(begun(two[0].ended))
+                >= if has_rounds { FEW } else { 1 }
+        };
+        let ends = 2.0 * series.looks.windows(2).filter(is_span).count() as f64;
+        let purity = if is_part { ends / series.looks.len() as f64 } else { 1.0 };
+        let looks = series.looks.iter().map(|one| one.begun).collect();
+        Timed {
+            looks,
+            is_part,
+            is_common,
+            is_by_place,
+            group: at,
+            process,
+            spans,
+            messages,
+            has_rounds,
+            adjacent,
+            is_mixed,
+            purity,
+        }
     };
     // Rounds have about as many messages as the largest one, and together most of them.
     let most = with.iter().map(|(_, count)| *count).max().unwrap_or(0);
     let is_round = |count: usize| count >= FEW && count as f64 >= ROUND * most as f64;
     let rounds: Vec<_> = with.iter().copied().filter(|(_, count)| is_round(*count)).collect();
     let rounds = of(rounds, true);
-    if rounds.messages >= half {
+    if rounds.messages >= half && !series.is_mixed {
         return Some(rounds);
     }
     let single = of(with, false);

@@ -175,7 +175,7 @@ pub(super) fn heard(event: &[u8]) -> Option<Heard> {
         }
         PROGRAM => {
             let program: &ProgramEvent = view(event)?;
-            Heard::Program { process: program.process, name: text(&program.name) }
+            Heard::Program { process: program.process, name: text(&program.name), is_go: false }
         }
         _ => return None,
     })

@@ -4,6 +4,7 @@
 mod acts;
 mod bpf;
 mod datagrams;
+mod details;
 mod event;
 mod kernel;
 mod memory;
@@ -35,7 +36,11 @@ pub(crate) struct Call {
     pub(crate) ended: u64,
     /// What it returned: an error is negative.
     pub(crate) result: i64,
-    /// Its first four arguments; of a call that changes a System V semaphore, which is its object, the last one is by how much.
+    /// Its first four arguments. Of a call that changes a System V semaphore, which is its object, the last one is by how much.
+    ///
+    /// Where programs are looked at closely: of a look at a clock the second one is where the time was stored, and the third one
+    /// is where the function returns to that looked (0: unknown); of a sleep the last one is its length or its end, ns; of a
+    /// socket option the last one is its value.
     pub(crate) arguments: [u64; 4],
     /// What its first argument stands for, if that is a descriptor: the same number for the same object. 0: unknown.
     pub(crate) object: u64,
@@ -108,5 +113,7 @@ pub(crate) enum Heard {
         process: u32,
         /// The beginning of the program's name, as the kernel keeps it (15 bytes).
         name: String,
+        /// It has the runtime of Go, as far as programs are looked at closely.
+        is_go: bool,
     },
 }

@@ -37,16 +37,17 @@ impl Call {
         }
     }
 
+    /// It makes an end, or one of something else.
+    #[must_use]
+    pub(crate) fn makes(&self) -> bool {
+        let makes = [libc::SYS_socket, libc::SYS_socketpair, libc::SYS_pipe2, libc::SYS_eventfd2];
+        makes.contains(&self.number) || self.number == libc::SYS_memfd_create
+    }
+
     /// It loaded a program into its process.
     #[must_use]
     pub(crate) fn loads_program(&self) -> bool {
         self.result == 0 && does(self.number) == Some(Does::Executes)
-    }
-
-    /// It waits on a word in memory, or wakes threads that wait.
-    #[must_use]
-    pub(crate) fn is_of_futex(&self) -> bool {
-        self.number == libc::SYS_futex
     }
 
     /// What such a call takes without a tracer, ns, rounded down from a VM (fork and wait 250 us, execve 540 us, connect 20 us,
@@ -60,12 +61,6 @@ impl Call {
             libc::SYS_close | libc::SYS_shutdown => 1_000,
             _ => 3_000,
         }
-    }
-
-    /// It opened a file.
-    #[must_use]
-    pub(crate) fn opens(&self) -> bool {
-        self.number == libc::SYS_openat && self.result >= 0
     }
 
     /// What it has made, a process or a thread.

@@ -19,6 +19,13 @@ impl Shared {
         }
     }
 
+    /// Takes back what a process had before it loaded a program: between `fork` and `exec` a child has all that its parent has.
+    pub(crate) fn forget(&mut self, process: u32) {
+        for (processes, _) in self.0.values_mut() {
+            processes.remove(&process);
+        }
+    }
+
     /// What several processes have: who they are, and how many bytes.
     pub(crate) fn between(&self) -> impl Iterator<Item = (&BTreeSet<u32>, u64)> {
         let all = self.0.values().filter(|(processes, _)| processes.len() > 1);
@@ -93,6 +100,15 @@ mod tests {
             7f0000040000-7f0000041000 rw-p 00000000 00:00 0\n";
         let found = mappings(one);
         assert_eq!(found, BTreeMap::from([("00:01 17".to_owned(), 0x3000)]));
+    }
+
+    #[test]
+    fn memory_that_a_process_had_before_it_loaded_a_program_is_not_shared() {
+        let mut shared =
+            Shared(BTreeMap::from([("00:01 17".to_owned(), (BTreeSet::from([3, 4]), 4096))]));
+        assert_eq!(shared.between().count(), 1);
+        shared.forget(4);
+        assert_eq!(shared.between().count(), 0);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! is looked up while it is stopped.
 
 use super::datagrams::{Address, Datagrams};
+use super::details::{self, Details};
 use super::event::shown_name;
 use super::memory::read;
 use super::{Call, Does, Heard, Kind, Object, datagrams, does};
@@ -71,6 +72,7 @@ struct Look {
     closely: bool,
     /// Those that each thread had when it last moved data.
     cpus: HashMap<u32, Vec<usize>>,
+    details: Details,
 }
 
 impl Look {
@@ -79,9 +81,15 @@ impl Look {
         let process = self.process(call.thread);
         if does == Does::Executes && call.result == 0 || self.named.insert(process) {
             let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
-            self.tell(Heard::Program { process, name: name.trim_end().to_owned() });
+            let is_go = self.closely && details::is_go(process);
+            self.tell(Heard::Program { process, name: name.trim_end().to_owned(), is_go });
         }
-        let [a, b, c, mut d, ..] = call.arguments;
+        let [a, b, c, mut d] = if self.closely {
+            self.details.arguments(process, call)
+        } else {
+            let [a, b, c, d, ..] = call.arguments;
+            [a, b, c, d]
+        };
         let mut object = match does.has_descriptor() {
             true => self.object(process, a as u32 as i32, does).unwrap_or(0),
             false => 0,

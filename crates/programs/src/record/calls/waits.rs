@@ -13,6 +13,20 @@ pub(crate) enum Clock {
     Cpu(u64),
 }
 
+impl Clock {
+    /// It counts time that passes, in short steps.
+    #[must_use]
+    pub(crate) fn is_precise(self) -> bool {
+        matches!(self, Self::Precise(_))
+    }
+
+    /// It is the time of the day.
+    #[must_use]
+    pub(crate) fn is_of_day(self) -> bool {
+        self == Self::Precise(libc::CLOCK_REALTIME.cast_unsigned().into())
+    }
+}
+
 /// Numbers of what reads a clock without naming it, which no clock of the kernel has.
 const SECONDS: u64 = 1 << 32;
 const USAGE: u64 = 1 << 33;
@@ -54,15 +68,25 @@ impl Call {
         }
     }
 
-    fn waits(&self) -> bool {
+    /// It waits for something, or until a time.
+    #[must_use]
+    pub(crate) fn waits(&self) -> bool {
         does(self.number) == Some(Does::Waits)
+            && (self.number != libc::SYS_futex || self.is_wait_on_futex())
     }
 
-    /// It waited until a time that the program had set.
+    /// It waited until a time that the program had set, and did not only ask.
     #[must_use]
     pub(crate) fn timed_out(&self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if self.number == libc::SYS_epoll_wait && self.arguments[3] as i32 == 0
+            || self.number == libc::SYS_poll && self.arguments[2] as i32 == 0
+        {
+            return false;
+        }
         match self.number {
             libc::SYS_futex => self.result == -i64::from(libc::ETIMEDOUT),
+            libc::SYS_epoll_pwait if self.arguments[3] as i32 == 0 => false,
             _ => self.result == 0 && self.waits(),
         }
     }
@@ -112,20 +136,51 @@ impl Call {
         [libc::FUTEX_WAIT, libc::FUTEX_WAIT_BITSET, libc::FUTEX_LOCK_PI].contains(&operation)
     }
 
+    /// It waited for another process or told one something, as a process does that has begun its work.
+    #[must_use]
+    pub(crate) fn is_ready(&self) -> bool {
+        self.waits()
+            || [libc::SYS_kill, libc::SYS_tgkill, libc::SYS_semop, libc::SYS_semtimedop]
+                .contains(&self.number)
+            || self.number == libc::SYS_rt_sigtimedwait
+            || self.takes() && self.object != 0
+    }
+
     /// It took data, or tried to.
     #[must_use]
     pub(crate) fn takes(&self) -> bool {
         does(self.number) == Some(Does::Reads)
     }
 
-    /// It set TCP_NODELAY, whatever the value, which is not read: programs set it to end Nagle's algorithm.
+    /// It set TCP_NODELAY: whether that is on now. Where only a pointer to the value is known, it is on, since programs set it to
+    /// end Nagle's algorithm.
     #[must_use]
-    pub(crate) fn ends_delay(&self) -> bool {
+    pub(crate) fn sets_no_delay(&self) -> Option<bool> {
         let is = |at: usize, value: i32| self.arguments[at] == u64::from(value.cast_unsigned());
-        self.number == libc::SYS_setsockopt
+        let sets = self.number == libc::SYS_setsockopt
             && self.result == 0
             && is(1, libc::IPPROTO_TCP)
-            && is(2, libc::TCP_NODELAY)
+            && is(2, libc::TCP_NODELAY);
+        sets.then_some(self.arguments[3] != 0)
+    }
+
+    /// How long it was to sleep, where that is known and relative to its begin, ns.
+    #[must_use]
+    pub(crate) fn sleep_length(&self) -> Option<u64> {
+        let length = match self.number {
+            libc::SYS_nanosleep => self.arguments[3],
+            libc::SYS_clock_nanosleep if self.sleeps_until().is_none() => self.arguments[3],
+            _ => return None,
+        };
+        Some(length)
+    }
+
+    /// The time until which it was to sleep, where that is known, ns of its clock.
+    #[must_use]
+    pub(crate) fn sleeps_until(&self) -> Option<u64> {
+        let is_absolute = self.number == libc::SYS_clock_nanosleep
+            && self.arguments[1] & u64::from(libc::TIMER_ABSTIME.cast_unsigned()) != 0;
+        is_absolute.then_some(self.arguments[3])
     }
 
     /// It read until the other end was closed.
@@ -158,12 +213,12 @@ impl Call {
         }
     }
 
-    /// It gave bytes to something that is no peer: as [`Act::Wrote`].
+    /// It wrote to the standard output or the standard error.
     #[must_use]
     pub(crate) fn prints(&self) -> bool {
-        /// `STDERR_FILENO`
-        const ERRORS: u64 = 2;
+        /// `STDOUT_FILENO` and `STDERR_FILENO`
+        const STANDARD: [u64; 2] = [1, 2];
         let is_plain = [libc::SYS_write, libc::SYS_writev].contains(&self.number);
-        is_plain && self.arguments[0] == ERRORS && matches!(self.act(), Act::Wrote(_))
+        is_plain && STANDARD.contains(&self.arguments[0]) && matches!(self.act(), Act::Wrote(_))
     }
 }
