@@ -23,18 +23,18 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 19] = [
-        ("crates/core", 5_861),
+        ("crates/core", 5_873),
         ("crates/ring", 674),
-        ("crates/sys", 10_939),
+        ("crates/sys", 11_025),
         ("crates/mech", 7_629),
-        ("crates/engine", 16_919),
-        ("crates/stats", 1_394),
-        ("crates/judge", 2_608),
+        ("crates/engine", 16_966),
+        ("crates/stats", 1_437),
+        ("crates/judge", 2_621),
         ("crates/render", 2_655),
         ("crates/packed", 46),
         ("crates/kit", 2_617),
-        ("crates/ask", 17_660),
-        ("crates/programs", 9_627),
+        ("crates/ask", 17_724),
+        ("crates/programs", 11_217),
         ("crates/studies", 5_975),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
@@ -43,9 +43,9 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_470),
     ];
-    pub(super) const TEST_LINES: usize = 43_929;
-    pub(super) const TOKENS: usize = 973_851;
-    pub(super) const TOKENS_PER_LINE: f64 = 10.41;
+    pub(super) const TEST_LINES: usize = 44_662;
+    pub(super) const TOKENS: usize = 994_480;
+    pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
     /// Names that three types or more have.
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 240_723;
+    pub(super) const MARKDOWN_BYTES: usize = 241_316;
 }
 
 /// Folders of Rust that are counted.

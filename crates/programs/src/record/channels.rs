@@ -4,9 +4,11 @@
 //! begins, a read when it ends. Writes that follow one another are one question, reads that follow it are its answer; at the
 //! end that answers it is the other way round.
 
+mod connection;
 mod pushed;
 mod roles;
 
+pub(super) use connection::{Connection, ConnectionEnd, Move};
 pub(super) use roles::name_roles;
 
 use super::cpu::Cpu;
@@ -23,66 +25,6 @@ const SIZES: usize = 8;
 
 /// Of this share of requests, in one call each, a channel is called closed.
 const MOSTLY: f64 = 0.95;
-
-/// Data that moved at an end.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Move {
-    at: u64,
-    /// When the call was entered and when it returned, ns.
-    pub(super) begun: u64,
-    pub(super) ended: u64,
-    pub(super) bytes: u64,
-    pub(super) is_out: bool,
-    /// Its thread has turned to something else since the last transfer.
-    is_unasked: bool,
-    pub(super) thread: u32,
-    pub(super) process: u32,
-    pub(super) object: u64,
-}
-
-/// One end of a connection, or a pipe with both.
-#[derive(Debug, Default)]
-pub(super) struct ConnectionEnd {
-    pub(super) moves: Vec<Move>,
-    /// Processes with the number of their transfers.
-    processes: BTreeMap<u32, u64>,
-    connects: bool,
-    needs: BTreeSet<ChannelNeed>,
-}
-
-impl ConnectionEnd {
-    /// The process with most transfers.
-    pub(super) fn process(&self) -> Option<u32> {
-        self.processes.iter().max_by_key(|(_, count)| **count).map(|(process, _)| *process)
-    }
-
-    /// Leaves out what a process moved before such a time.
-    pub(super) fn since(&mut self, began: impl Fn(u32) -> u64) {
-        self.moves.retain(|one| one.begun >= began(one.process));
-        self.processes.clear();
-        for one in &self.moves {
-            *self.processes.entry(one.process).or_default() += 1;
-        }
-    }
-
-    /// Whether data is seen to leave and to come. Calls that hide what they move (io_uring, `recvmmsg`) may hide one of them.
-    fn sees_both(&self) -> bool {
-        self.moves.iter().any(|one| one.is_out) && self.moves.iter().any(|one| !one.is_out)
-    }
-
-    fn span(&self) -> (u64, u64) {
-        (self.moves.first().map_or(0, |one| one.at), self.moves.last().map_or(0, |one| one.at))
-    }
-
-    fn sort(&mut self) {
-        self.moves.sort_by_key(|one| one.at);
-    }
-
-    /// The same from the other side, where only this one is known.
-    fn turned(&self) -> Vec<Move> {
-        self.moves.iter().map(|one| Move { is_out: !one.is_out, ..*one }).collect()
-    }
-}
 
 /// A question and its answer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -124,23 +66,6 @@ fn turns(moves: &[Move], asks: bool) -> Vec<Turn> {
         }
     }
     turns
-}
-
-/// A connection: what either end did. Of some only one end is known.
-#[derive(Debug, Default)]
-pub(super) struct Connection {
-    pub(super) asker: Option<ConnectionEnd>,
-    pub(super) answerer: Option<ConnectionEnd>,
-}
-
-impl Connection {
-    /// Whether data moved both ways.
-    fn is_mutual(&self) -> bool {
-        let back = |end: &Option<ConnectionEnd>, is_out: bool| {
-            end.iter().flat_map(|end| &end.moves).any(|one| one.is_out == is_out)
-        };
-        back(&self.asker, false) || back(&self.answerer, true)
-    }
 }
 
 /// Kinds of which one object has both ends.

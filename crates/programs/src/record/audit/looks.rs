@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// A look at a clock.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct ClockReading {
     /// When it began and ended, ns.
     pub(super) begun: u64,
     pub(super) ended: u64,
@@ -37,7 +37,7 @@ type Looker = (u32, u64);
 #[derive(Clone, Debug, Default)]
 pub(super) struct Series {
     /// In their order of time.
-    pub(super) looks: Vec<Look>,
+    pub(super) looks: Vec<ClockReading>,
     /// Those of a runtime may be among them, or they may all be its own.
     pub(super) is_mixed: bool,
     /// It is one of several of its process, most of which are the runtime's own.
@@ -66,7 +66,7 @@ const MANY: usize = 10;
 /// All series by process. A look by a program that does nothing else with the channels, as `date` in a script, is one of the
 /// script.
 pub(super) fn looks(log: &Log, groups: &[Group], clock: impl Fn(Clock) -> Option<u64>) -> Looks {
-    let mut looks: BTreeMap<(u32, u64), Vec<Look>> = BTreeMap::new();
+    let mut looks: BTreeMap<(u32, u64), Vec<ClockReading>> = BTreeMap::new();
     // Of a process with an end, only the main thread and the threads that move data time messages.
     let mut threads: HashMap<u32, HashSet<u32>> = HashMap::new();
     for one in groups.iter().flat_map(|group| group.processes.values().flatten()) {
@@ -98,7 +98,7 @@ pub(super) fn looks(log: &Log, groups: &[Group], clock: impl Fn(Clock) -> Option
             let looker = (call.process, clock);
             let all = looks.entry(looker).or_default();
             recent.entry(call.thread).or_default().push((looker, all.len()));
-            all.push(Look {
+            all.push(ClockReading {
                 begun: call.begun,
                 ended: call.ended,
                 thread: call.thread,
@@ -112,7 +112,7 @@ pub(super) fn looks(log: &Log, groups: &[Group], clock: impl Fn(Clock) -> Option
         }
     }
     let is_end = |process: &u32| groups.iter().any(|group| group.processes.contains_key(process));
-    let single = |((process, _), looks): &(&(u32, u64), &Vec<Look>)| {
+    let single = |((process, _), looks): &(&(u32, u64), &Vec<ClockReading>)| {
         looks.len() == 1 && !is_end(process) && log.parents.contains_key(process)
     };
     let moved: Vec<_> = looks.iter().filter(single).map(|(key, _)| *key).collect();
@@ -151,8 +151,9 @@ pub(super) fn looks(log: &Log, groups: &[Group], clock: impl Fn(Clock) -> Option
             }));
             // In Python an old address may lie in such a frame, but what is called from many places is the runtime's.
             let places = places(&looks);
-            let is_rare = |one: &&Look| places.get(&one.caller).is_none_or(|all| all.len() < MANY);
-            let rare: Vec<Look> = looks.iter().filter(is_rare).copied().collect();
+            let is_rare =
+                |one: &&ClockReading| places.get(&one.caller).is_none_or(|all| all.len() < MANY);
+            let rare: Vec<ClockReading> = looks.iter().filter(is_rare).copied().collect();
             let parts = parted(&rare, |one| one.place).filter(|_| is_python(log, process));
             all.extend(parts.map(|part| Series { is_by_place: true, ..part }));
         } else if has_runtime {
@@ -166,7 +167,10 @@ pub(super) fn looks(log: &Log, groups: &[Group], clock: impl Fn(Clock) -> Option
 }
 
 /// Without the last one before each wait: a runtime looks there to learn until when it waits.
-fn without_waits(mut looks: Vec<Look>, may_be: impl Fn(&Look) -> bool) -> Vec<Look> {
+fn without_waits(
+    mut looks: Vec<ClockReading>,
+    may_be: impl Fn(&ClockReading) -> bool,
+) -> Vec<ClockReading> {
     let last: HashMap<u64, u64> = looks
         .iter()
         .filter(|one| may_be(one))
@@ -177,7 +181,7 @@ fn without_waits(mut looks: Vec<Look>, may_be: impl Fn(&Look) -> bool) -> Vec<Lo
 }
 
 /// At which places of the stack looks have been stored that came from each function.
-fn places(looks: &[Look]) -> HashMap<u64, HashSet<u64>> {
+fn places(looks: &[ClockReading]) -> HashMap<u64, HashSet<u64>> {
     let mut places: HashMap<u64, HashSet<u64>> = HashMap::new();
     for one in looks {
         places.entry(one.caller).or_default().insert(one.place);
@@ -186,8 +190,11 @@ fn places(looks: &[Look]) -> HashMap<u64, HashSet<u64>> {
 }
 
 /// Series by what their looks have in common.
-fn parted(looks: &[Look], key: impl Fn(&Look) -> u64) -> impl Iterator<Item = Series> {
-    let mut parts: BTreeMap<u64, Vec<Look>> = BTreeMap::new();
+fn parted(
+    looks: &[ClockReading],
+    key: impl Fn(&ClockReading) -> u64,
+) -> impl Iterator<Item = Series> {
+    let mut parts: BTreeMap<u64, Vec<ClockReading>> = BTreeMap::new();
     for one in looks {
         parts.entry(key(one)).or_default().push(*one);
     }
@@ -196,8 +203,8 @@ fn parted(looks: &[Look], key: impl Fn(&Look) -> u64) -> impl Iterator<Item = Se
 
 /// Processes with the runtime of Go. Its `time.Now` looks at the time of the day and then at the monotonic clock, and stores both
 /// next to each other; the runtime itself never looks at the former.
-fn of_go(log: &Log, looks: &BTreeMap<(u32, u64), Vec<Look>>) -> Looks {
-    let mut all: BTreeMap<u32, Vec<Look>> = BTreeMap::new();
+fn of_go(log: &Log, looks: &BTreeMap<(u32, u64), Vec<ClockReading>>) -> Looks {
+    let mut all: BTreeMap<u32, Vec<ClockReading>> = BTreeMap::new();
     for ((process, _), looks) in looks.iter().filter(|((process, _), all)| {
         log.of_go.contains(process) && all.iter().all(|one| one.is_precise)
     }) {
@@ -206,12 +213,13 @@ fn of_go(log: &Log, looks: &BTreeMap<(u32, u64), Vec<Look>>) -> Looks {
     let mut found = Looks::new();
     for (process, mut looks) in all {
         looks.sort_unstable_by_key(|one| one.begun);
-        let mut last: HashMap<u32, Look> = HashMap::new();
+        let mut last: HashMap<u32, ClockReading> = HashMap::new();
         let mut places: HashSet<(u32, u64)> = HashSet::new();
         let mut of_now: HashSet<u64> = HashSet::new();
         for one in &looks {
             let before = last.insert(one.thread, *one).filter(|before| before.is_of_day);
-            let is_now = |before: &Look| !one.is_of_day && before.place.abs_diff(one.place) <= NEAR;
+            let is_now =
+                |before: &ClockReading| !one.is_of_day && before.place.abs_diff(one.place) <= NEAR;
             if before.as_ref().is_some_and(is_now) {
                 places.insert((one.thread, one.place));
                 of_now.insert(one.begun);
@@ -222,7 +230,7 @@ fn of_go(log: &Log, looks: &BTreeMap<(u32, u64), Vec<Look>>) -> Looks {
             let place = highest.entry(one.thread).or_default();
             *place = one.place.max(*place);
         }
-        let is_users = |one: &Look| {
+        let is_users = |one: &ClockReading| {
             let is_at = |(thread, place): &(u32, u64)| match *thread == one.thread {
                 true => place.abs_diff(one.place) <= NEAR,
                 false => (place % PAGE).abs_diff(one.place % PAGE) <= NEAR,

@@ -2,7 +2,7 @@
 
 use super::super::log::Log;
 use super::group::{FEW, Group, WORD};
-use super::looks::{Look, Series, ancestors, looks};
+use super::looks::{ClockReading, Series, ancestors, looks};
 use crate::record::calls::{Act, Call, Clock};
 use std::collections::HashSet;
 
@@ -157,7 +157,7 @@ fn between(group: &Group, at: usize, process: u32, series: &Series, all: &[u64])
     let writes = &group.writes;
     let before = |time: u64| writes.partition_point(|one| one.begun < time);
     let messages = |span: (u64, u64)| before(span.1).saturating_sub(before(span.0));
-    let counted = series.looks.windows(2).map(|two: &[Look]| {
+    let counted = series.looks.windows(2).map(|two: &[ClockReading]| {
         let span = (two[0].ended, two[1].begun);
         (span, messages(span))
     });
@@ -171,7 +171,7 @@ fn between(group: &Group, at: usize, process: u32, series: &Series, all: &[u64])
         let spans: Vec<_> = kept.into_iter().map(|(span, _)| span).collect();
         let Series { is_mixed, is_part, is_common, is_by_place, .. } = *series;
         // Rounds of other groups are rounds, too.
-        let is_span = |two: &&[Look]| {
+        let is_span = |two: &&[ClockReading]| {
             let begun = |time: u64| all.partition_point(|begun| *begun < time);
             begun(two[1].begun).saturating_sub(begun(two[0].ended))
                 >= if has_rounds { FEW } else { 1 }

@@ -1,6 +1,6 @@
 //! Messages that an end sends without being asked again, as brokers do to their subscribers. They are no answers.
 
-use super::{Connection, Move};
+use super::connection::{Connection, Move};
 use crate::profile::{PushedMessages, RecordedSize};
 use crate::record::calls::{Act, Call, Does, does};
 use std::collections::{HashMap, HashSet};
