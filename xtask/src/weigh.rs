@@ -34,7 +34,7 @@ mod ceiling {
         ("crates/packed", 46),
         ("crates/kit", 2_617),
         ("crates/ask", 17_724),
-        ("crates/programs", 11_217),
+        ("crates/programs", 11_219),
         ("crates/studies", 5_975),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
@@ -44,7 +44,7 @@ mod ceiling {
         ("xtask", 4_470),
     ];
     pub(super) const TEST_LINES: usize = 44_662;
-    pub(super) const TOKENS: usize = 994_480;
+    pub(super) const TOKENS: usize = 994_508;
     pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

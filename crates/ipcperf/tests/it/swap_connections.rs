@@ -143,7 +143,7 @@ print(domain(l), domain(c), file=sys.stderr)
     );
 }
 
-/// Who is to be told by a signal is told by the new socket as well.
+/// The new socket sends its signals to the owner of the old one.
 #[test]
 fn signals_of_a_socket_come_from_its_successor() {
     same_as_tcp(
@@ -207,8 +207,8 @@ fn sockets_of_32_bit_programs_are_exchanged() {
     for program in [&["./narrow"][..], &["sh", "-c", "./narrow"]] {
         let ended = sandbox.run(&[&["swap", "--"], program].concat());
         assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
-        let told = "exchanged 1 listener and 1 connection,";
-        assert!(ended.stderr.contains(told), "{}", ended.stderr);
+        let report = "exchanged 1 listener and 1 connection,";
+        assert!(ended.stderr.contains(report), "{}", ended.stderr);
         assert!(
             ended.stderr.contains("sendto with an address was called once"),
             "{}",

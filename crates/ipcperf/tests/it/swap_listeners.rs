@@ -33,8 +33,8 @@ print(sorted(answered))
 for worker in workers: os.kill(worker, signal.SIGKILL)
 ";
     let Some((_, ended)) = swapped(text, &[]) else { return };
-    let told = format!("EADDRINUSE\nEADDRINUSE\n['0 {UNIX}', '1 {UNIX}', '2 {UNIX}']\n");
-    assert_eq!(ended.stdout, told, "{}", ended.stderr);
+    let printed = format!("EADDRINUSE\nEADDRINUSE\n['0 {UNIX}', '1 {UNIX}', '2 {UNIX}']\n");
+    assert_eq!(ended.stdout, printed, "{}", ended.stderr);
 }
 
 /// A name is free again once its listener is closed, and more may be bound one after the other than ipcperf may have open files.
@@ -52,8 +52,8 @@ m = socket.socket(); m.setsockopt(1, 2, 1); m.bind(('0.0.0.0', at[0][1])); m.lis
 c = socket.create_connection(at[0]); print(domain(m), domain(c))
 ";
     let Some((_, ended)) = swapped(text, &[]) else { return };
-    let told = format!("True {UNIX}\n{UNIX} {UNIX}\n");
-    assert_eq!(ended.stdout, told, "{}", ended.stderr);
+    let printed = format!("True {UNIX}\n{UNIX} {UNIX}\n");
+    assert_eq!(ended.stdout, printed, "{}", ended.stderr);
 }
 
 /// The name of a closed listener is free for others, and its socket has no file any more, while the program goes on and calls
@@ -98,7 +98,8 @@ print(domain(socket.create_connection(kept[-1].getsockname())))
     assert!(ended.stderr.contains("exchanged 2,000 listeners"), "{}", ended.stderr);
 }
 
-/// A path is what leads to a file now: a server whose path was moved or removed goes on beside the one that binds it next.
+/// A path belongs to whichever file it leads to now: a server whose path was moved or removed keeps running next to the server that
+/// binds the path again.
 #[test]
 fn a_path_may_be_bound_again_while_its_first_listener_is_open() {
     let text = "
@@ -141,11 +142,11 @@ c = socket.create_connection(at); a, _ = l.accept(); a.sendall(b'outside'); prin
     if ended.stdout.contains("no namespaces") {
         return skipped("swap", "network namespaces");
     }
-    let told = format!("ECONNREFUSED\nb'inside' True {UNIX} {UNIX}\nb'outside' {UNIX} {UNIX}\n");
-    assert_eq!(ended.stdout, told, "{}", ended.stderr);
+    let printed = format!("ECONNREFUSED\nb'inside' True {UNIX} {UNIX}\nb'outside' {UNIX} {UNIX}\n");
+    assert_eq!(ended.stdout, printed, "{}", ended.stderr);
 }
 
-/// Whoever has a socket that was bound may let it listen: another descriptor of it, a child, or nobody who has bound it.
+/// A bound socket can be made to listen through another descriptor or by a child, and an unbound one can listen as well.
 #[test]
 fn a_socket_listens_however_it_was_handed_on() {
     let text = "
@@ -164,8 +165,8 @@ print(domain(l), domain(c), l.accept()[1] == c.getsockname())
 ";
     let Some((_, ended)) = swapped(text, &[]) else { return };
     let both = format!("{UNIX} {UNIX}");
-    let told = format!("{both} True\n[]\n[True]\n{both}\n{both}\n{both} True\n");
-    assert_eq!(ended.stdout, told, "{}", ended.stderr);
+    let printed = format!("{both} True\n[]\n[True]\n{both}\n{both}\n{both} True\n");
+    assert_eq!(ended.stdout, printed, "{}", ended.stderr);
 }
 
 /// A client that binds a port of its own has no listener.

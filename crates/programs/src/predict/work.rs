@@ -166,8 +166,8 @@ fn between_them(
     })
 }
 
-/// Whether the name of a program that asks, as a profile has it, is that of the client: the kernel keeps 15 bytes of a name, and
-/// programs of one name have their role behind it.
+/// Whether a profile's name for the asking program means the client. The kernel keeps 15 bytes of a name, and the profile adds a role
+/// where programs have the same name.
 fn is_client(asks: &str, client: &str) -> bool {
     const KEPT: usize = 15;
     let name = asks.split(" (").next().unwrap_or(asks);
@@ -175,7 +175,7 @@ fn is_client(asks: &str, client: &str) -> bool {
     !client.is_empty() && name.as_bytes() == kept
 }
 
-/// By which share of the larger one two amounts differ.
+/// The difference of two amounts as a share of the larger one.
 fn distance(a: f64, b: f64) -> f64 {
     let most = a.abs().max(b.abs());
     if most == 0.0 { 0.0 } else { (a - b).abs() / most }

@@ -49,7 +49,7 @@ pub(super) struct Series {
     pub(super) is_common: bool,
 }
 
-/// Whose looks they are, of which at least one series is the one that times messages if any is.
+/// The series of each process. If the process times messages at all, at least one of its series does.
 pub(super) type Looks = BTreeMap<u32, Vec<Series>>;
 
 /// In the runtime of Go a user's look stores the time at the begin of the stack of a thread, so far from another one's at most; in
@@ -91,7 +91,9 @@ pub(super) fn looks(log: &Log, groups: &[Group], clock: impl Fn(Clock) -> Option
         // A launcher reads clocks for itself, not for the program that it becomes.
         if call.loads_program() {
             looks.retain(|(process, _), _| *process != call.process);
-            recent.clear();
+            for looks in recent.values_mut() {
+                looks.retain(|((process, _), _)| *process != call.process);
+            }
         }
         let Some(clock) = call.reads_clock().and_then(&clock) else { continue };
         if concerns(call) {
@@ -250,8 +252,8 @@ fn of_go(log: &Log, looks: &BTreeMap<(u32, u64), Vec<ClockReading>>) -> Looks {
     found
 }
 
-/// The function that a program of such a language reads clocks by has a small frame, above which its caller is found. In those of
-/// the others old addresses come first, but the frame is at one place of the stack.
+/// In programs of such a language the function that reads clocks has a small frame, and the address of its caller is just above
+/// it. In other languages old addresses come first, but the frame is always at the same place of the stack.
 fn has_callers(log: &Log, process: u32) -> bool {
     const WITHOUT: [&str; 3] = ["ruby", "perl", "php"];
     let program = log.program(process);

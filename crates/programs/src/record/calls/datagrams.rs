@@ -76,7 +76,7 @@ struct DatagramSocket {
     last: Address,
 }
 
-/// Sockets for datagrams, of which an unconnected one has an end for each peer.
+/// Datagram sockets. An unconnected one has an end for each peer.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
     sockets: HashMap<u64, DatagramSocket>,

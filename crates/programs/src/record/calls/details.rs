@@ -15,7 +15,7 @@ const FRAME: usize = 512;
 /// `struct timespec`, B.
 const TIME: u64 = 16;
 
-/// Parts of the memory of each process that hold code of files. That of a compiler that works at run time moves.
+/// Parts of the memory of each process that hold code of files. Code that is compiled at run time moves and is not among them.
 #[derive(Debug, Default)]
 pub(super) struct Details {
     code: HashMap<u32, Vec<Code>>,
@@ -113,8 +113,8 @@ fn has_section(process: u32, name: &[u8]) -> io::Result<bool> {
         let mut bytes = [0; 8];
         file.read_exact_at(&mut bytes[..size], at).map(|()| u64::from_le_bytes(bytes))
     };
-    // Of an ELF header of 64 bits: where the sections are described, how long each description is, and which one is that of the
-    // names; of the latter, where they are and how long (`elf(5)`).
+    // From the 64-bit ELF header: the offset of the section headers, the size of each, and the index of the one for the names;
+    // from that one, the offset and the size of the names (`elf(5)`).
     let (sections, each, names) = (number(0x28, 8)?, number(0x3a, 2)?, number(0x3e, 2)?);
     let names = sections.saturating_add(each * names);
     let (at, length) = (number(names + 0x18, 8)?, number(names + 0x20, 8)?);

@@ -136,7 +136,7 @@ impl Call {
         [libc::FUTEX_WAIT, libc::FUTEX_WAIT_BITSET, libc::FUTEX_LOCK_PI].contains(&operation)
     }
 
-    /// It waited for another process or told one something, as a process does that has begun its work.
+    /// It waited for another process or signalled one: its process has started to work.
     #[must_use]
     pub(crate) fn is_ready(&self) -> bool {
         self.waits()

@@ -74,7 +74,7 @@ impl Exchange {
         let dialed = if matches!(name, Name::Ip(_)) { name } else { dialed };
         let client = self.clients.connects(own.as_ref(), &dialed);
         if matches!(place, ListenerPlace::Path(_) | ListenerPlace::Abstract(_)) {
-            // By its name the kernel tells whose client an accepted socket belongs to. A path would take three times as long.
+            // The name of the peer of an accepted socket says which client it belongs to.
             net::bind(&made, &SocketAddrUnix::new_abstract_name(&self.clients.name(&client))?)?;
         }
         self.reach(call, made, &place, client)

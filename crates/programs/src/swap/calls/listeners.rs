@@ -235,7 +235,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Releases the names of listeners that no program has any more.
+    /// Releases the names of listeners that every program has closed.
     pub(super) fn release_closed(&mut self) -> io::Result<()> {
         self.released = Instant::now();
         let open = self.open.cookies()?;

@@ -1,4 +1,4 @@
-//! Sockets of a program exchanged for those of another kind when it listens and connects. What it sends and receives
+//! Exchanges a program's sockets for sockets of another kind when it listens and connects. What it sends and receives
 //! afterwards goes over the other socket by its own calls.
 //!
 //! A name that is bound stays taken: the socket that had it before keeps it, so that addresses are refused as ever, a port of 0 is
@@ -110,7 +110,7 @@ pub(crate) struct Exchanged {
     pub(crate) more_bound: u64,
 }
 
-/// As many addresses, and as many names of what was counted, are told one by one: a report has to fit into a message.
+/// A report lists at most this many addresses, and this many names of what was counted, so that it fits into a message.
 const NAMED: usize = 64;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde wants a reference")]

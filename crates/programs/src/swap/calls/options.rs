@@ -249,7 +249,7 @@ impl TcpState {
 }
 
 /// Of `struct tcp_info` (`linux/tcp.h`) the state and the sizes of segments; all that is counted is 0.
-pub(super) fn idle(told: &[u8], state: TcpState) -> Vec<u8> {
+pub(super) fn idle(info: &[u8], state: TcpState) -> Vec<u8> {
     /// `tcpi_snd_mss` and `tcpi_rcv_mss`, and `tcpi_advmss`.
     const SIZES: [std::ops::Range<usize>; 2] = [16..24, 84..88];
     let kept = |at: usize| SIZES.iter().any(|size| size.contains(&at));
@@ -258,7 +258,7 @@ pub(super) fn idle(told: &[u8], state: TcpState) -> Vec<u8> {
         at if kept(at) => *byte,
         _ => 0,
     };
-    told.iter().enumerate().map(byte).collect()
+    info.iter().enumerate().map(byte).collect()
 }
 
 /// By its name in the headers.
