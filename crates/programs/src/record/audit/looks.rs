@@ -28,6 +28,8 @@ pub(super) struct ClockReading {
     has_waited: bool,
     /// Its thread did nothing else but look at clocks until it waited: which wait that was.
     wait: Option<u64>,
+    /// It may end what an earlier look begins, but begins nothing itself.
+    pub(super) only_ends: bool,
 }
 
 /// Whose looks, and at which clock.
@@ -52,10 +54,12 @@ pub(super) struct Series {
 /// The series of each process. If the process times messages at all, at least one of its series does.
 pub(super) type Looks = BTreeMap<u32, Vec<Series>>;
 
-/// In the runtime of Go a user's look stores the time at the begin of the stack of a thread, so far from another one's at most; in
-/// other threads it is at the same place of a page.
+/// In the runtime of Go a user's look stores the time where the stack of the thread begins, so far from another one's at most. The
+/// stacks of all threads but the first one begin at the end of a page: the time is so far before it (96 bytes in Go 1.26, where the
+/// looks of the runtime are 400 bytes before it or more).
 const NEAR: u64 = 32;
 const PAGE: u64 = 4096;
+const BEGIN: u64 = 160;
 
 /// A function that looks in several processes of one program, so often in each, is one of the runtime.
 const SOME: usize = 5;
@@ -108,6 +112,7 @@ pub(super) fn looks(log: &Log, groups: &[Group], clock: impl Fn(Clock) -> Option
                 caller: call.arguments[2],
                 has_waited,
                 wait: None,
+                only_ends: false,
                 is_precise: call.reads_clock().is_some_and(Clock::is_precise),
                 is_of_day: call.reads_clock().is_some_and(Clock::is_of_day),
             });
@@ -227,24 +232,29 @@ fn of_go(log: &Log, looks: &BTreeMap<(u32, u64), Vec<ClockReading>>) -> Looks {
                 of_now.insert(one.begun);
             }
         }
-        let mut highest: HashMap<u32, u64> = HashMap::new();
-        for one in &looks {
-            let place = highest.entry(one.thread).or_default();
-            *place = one.place.max(*place);
-        }
+        // `time.Since` looks at the monotonic clock alone, later than the look that it is given and from the same place.
+        let first = looks.iter().map(|one| one.begun).find(|begun| of_now.contains(begun));
         let is_users = |one: &ClockReading| {
-            let is_at = |(thread, place): &(u32, u64)| match *thread == one.thread {
-                true => place.abs_diff(one.place) <= NEAR,
-                false => (place % PAGE).abs_diff(one.place % PAGE) <= NEAR,
-            };
-            // Of a thread that is not the first one it is the begin of its stack.
-            let is_known = places.iter().any(|(thread, _)| *thread == one.thread);
-            let is_first = highest.get(&one.thread).is_some_and(|place| place - one.place <= NEAR);
-            places.iter().any(is_at) || !is_known && one.thread != process && is_first
+            let of_thread = || places.iter().filter(|(thread, _)| *thread == one.thread);
+            if first.is_none_or(|first| one.begun < first) {
+                false
+            } else if of_thread().next().is_some() {
+                of_thread().any(|(_, place)| place.abs_diff(one.place) <= NEAR)
+            } else if one.thread == process {
+                false
+            } else {
+                let is_same = |(thread, place): &(u32, u64)| {
+                    *thread != process && (place % PAGE).abs_diff(one.place % PAGE) <= NEAR
+                };
+                PAGE - one.place % PAGE <= BEGIN || places.iter().any(is_same)
+            }
         };
-        let users = looks.iter().copied().filter(|one| !one.is_of_day && is_users(one)).collect();
+        let users = looks.iter().filter(|one| !one.is_of_day && is_users(one));
+        let users = users
+            .map(|one| ClockReading { only_ends: !of_now.contains(&one.begun), ..*one })
+            .collect();
         // A goroutine that sleeps looks as well.
-        let users = without_waits(users, |one| !of_now.contains(&one.begun));
+        let users = without_waits(users, |one| one.only_ends);
         let users = Series { looks: users, ..Series::default() };
         looks.retain(|one| !one.is_of_day);
         found.insert(process, vec![users, Series { looks, is_mixed: true, ..Series::default() }]);
@@ -278,4 +288,55 @@ pub(super) fn ancestors(log: &Log, process: u32) -> impl Iterator<Item = u32> {
     let parent = |process: &u32| log.parents.get(process).copied();
     std::iter::successors(parent(&process), move |process| parent(process))
         .take_while(move |process| seen.insert(*process))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROCESS: u32 = 100;
+
+    fn look(begun: u64, thread: u32, place: u64, is_of_day: bool) -> Call {
+        let clock = if is_of_day { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC };
+        Call {
+            number: libc::SYS_clock_gettime,
+            process: PROCESS,
+            thread,
+            begun,
+            ended: begun + 5,
+            result: 0,
+            arguments: [u64::try_from(clock).expect("it is not negative"), place, 0, 0],
+            object: 0,
+            control: 0,
+        }
+    }
+
+    #[test]
+    fn in_go_only_looks_from_the_begin_of_a_stack_are_of_the_user_and_those_at_no_date_begin_nothing()
+     {
+        let (first, second, third) = (PROCESS, PROCESS + 1, PROCESS + 2);
+        let calls = vec![
+            // The runtime, before the program reads a clock: at its place, but earlier.
+            look(10, first, 0x7ffe_1000_04c0, false),
+            // `time.Now`.
+            look(20, first, 0x7ffe_1000_04c0, true),
+            look(30, first, 0x7ffe_1000_04b0, false),
+            // The runtime, from deep within the stacks, once at the place that is the user's in another thread.
+            look(40, first, 0x7ffe_1000_0fa0, false),
+            look(50, second, 0xc000_0000_0cb0, false),
+            look(60, third, 0xc000_0010_0e40, false),
+            // `time.Since`, in a thread in which nothing else is known.
+            look(70, second, 0xc000_0000_0fa0, false),
+            // `time.Now` in another thread.
+            look(80, third, 0xc000_0010_0fb0, true),
+            look(90, third, 0xc000_0010_0fa0, false),
+        ];
+        let mut log = Log::default();
+        log.calls = calls;
+        log.of_go.insert(PROCESS);
+        let found = looks(&log, &[], |_| Some(0));
+        let users: Vec<_> =
+            found[&PROCESS][0].looks.iter().map(|one| (one.begun, one.only_ends)).collect();
+        assert_eq!(users, [(30, false), (70, true), (90, false)]);
+    }
 }

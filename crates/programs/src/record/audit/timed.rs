@@ -155,9 +155,21 @@ fn has_trips(group: &Group, timed: &Timed) -> bool {
 /// What a process times of a group by such looks. `all` says when messages of any group were written.
 fn between(group: &Group, at: usize, process: u32, series: &Series, all: &[u64]) -> Option<Timed> {
     let writes = &group.writes;
+    let written = |span: (u64, u64)| {
+        let before = |time: u64| all.partition_point(|begun| *begun < time);
+        before(span.1).saturating_sub(before(span.0))
+    };
+    let mut looks: Vec<ClockReading> = Vec::with_capacity(series.looks.len());
+    for look in &series.looks {
+        // What only ends something ends nothing where nothing was written: it is the runtime that looks.
+        let ends_nothing = |last: &ClockReading| written((last.ended, look.begun)) == 0;
+        if !look.only_ends || !looks.last().is_none_or(ends_nothing) {
+            looks.push(*look);
+        }
+    }
     let before = |time: u64| writes.partition_point(|one| one.begun < time);
     let messages = |span: (u64, u64)| before(span.1).saturating_sub(before(span.0));
-    let counted = series.looks.windows(2).map(|two: &[ClockReading]| {
+    let counted = looks.windows(2).map(|two: &[ClockReading]| {
         let span = (two[0].ended, two[1].begun);
         (span, messages(span))
     });
@@ -172,13 +184,11 @@ fn between(group: &Group, at: usize, process: u32, series: &Series, all: &[u64])
         let Series { is_mixed, is_part, is_common, is_by_place, .. } = *series;
         // Rounds of other groups are rounds, too.
         let is_span = |two: &&[ClockReading]| {
-            let begun = |time: u64| all.partition_point(|begun| *begun < time);
-            begun(two[1].begun).saturating_sub(begun(two[0].ended))
-                >= if has_rounds { FEW } else { 1 }
+            written((two[0].ended, two[1].begun)) >= if has_rounds { FEW } else { 1 }
         };
-        let ends = 2.0 * series.looks.windows(2).filter(is_span).count() as f64;
-        let purity = if is_part { ends / series.looks.len() as f64 } else { 1.0 };
-        let looks = series.looks.iter().map(|one| one.begun).collect();
+        let ends = 2.0 * looks.windows(2).filter(is_span).count() as f64;
+        let purity = if is_part { ends / looks.len() as f64 } else { 1.0 };
+        let looks = looks.iter().map(|one| one.begun).collect();
         Timed {
             looks,
             is_part,
