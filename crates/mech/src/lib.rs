@@ -87,7 +87,7 @@ mechanisms! {
         pidfd_getfd:       PidfdGetfd;
     }
     kernel_copy {
-        vmsplice:          Vmsplice;
+        vmsplice:          Vmsplice<Block>, Vmsplice<Spin>;
         splice:            Splice;
         tee:               Tee;
         sendfile:          Sendfile;

@@ -1,9 +1,11 @@
 //! Streams whose bytes take another way out than in: references to pages go in, bytes or nothing come out.
 
 use crate::port::{fault, moved};
+use crate::wait::{Block, Wait};
 use ipcperf_core::{Fault, Part, Port, SetupError, Shape};
+use ipcperf_sys::io::epoll::Interest;
 use ipcperf_sys::io::pipe::pool::{Pages, Pool};
-use ipcperf_sys::io::pipe::splice;
+use ipcperf_sys::io::pipe::splice::{self, WouldBlock};
 use ipcperf_sys::io::{Buffer, errno, stream};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -126,26 +128,56 @@ impl Inlet for FromSocket {
 
 /// Reads from a pipe; what nobody looks at is dropped inside the kernel.
 #[derive(Debug)]
-pub struct FromPipe {
+pub struct FromPipe<W: Wait = Block> {
     rx: OwnedFd,
     null: OwnedFd,
     looked_at: usize,
+    gate: W::Gate,
 }
 
-impl FromPipe {
+/// Whether the calls of an end that waits in this way sleep.
+const fn would_block<W: Wait>() -> WouldBlock {
+    if W::CLASS.burns_cpu() { WouldBlock::Fails } else { WouldBlock::Sleeps }
+}
+
+impl<W: Wait> FromPipe<W> {
     /// Reads from this end.
     ///
     /// # Errors
     /// `/dev/null` cannot be opened.
     pub fn new(rx: OwnedFd) -> Result<Self, SetupError> {
-        Ok(Self { rx, null: splice::null()?, looked_at: looked_at(Part::All) })
+        let gate = W::gate(&rx, Interest::Readable)?;
+        Ok(Self { rx, null: splice::null()?, looked_at: looked_at(Part::All), gate })
+    }
+
+    #[inline(always)]
+    fn read(&self, into: &mut [u8]) -> Result<usize, i32> {
+        W::receive(&self.gate, || stream::read(self.rx.as_fd(), into))
+    }
+
+    /// Goes on after a read that did not bring everything.
+    #[cold]
+    #[inline(never)]
+    fn read_rest(&self, into: &mut [u8], first: Result<usize, i32>) -> Result<(), Fault> {
+        let mut done = moved(first, 0)?;
+        while let Some(rest) = into.get_mut(done..).filter(|rest| !rest.is_empty()) {
+            done += moved(self.read(rest), done)?;
+        }
+        Ok(())
     }
 
     /// Takes out `len` bytes that nobody looks at.
     pub(crate) fn skip(&self, len: usize) -> Result<(), Fault> {
         let mut done = 0;
         while done < len {
-            let step = splice::splice(self.rx.as_fd(), self.null.as_fd(), len - done);
+            let step = W::receive(&self.gate, || {
+                splice::splice_or(
+                    self.rx.as_fd(),
+                    self.null.as_fd(),
+                    len - done,
+                    would_block::<W>(),
+                )
+            });
             // Something of the message was read before.
             done += moved(step, 1)?;
         }
@@ -156,22 +188,22 @@ impl FromPipe {
     fn read_head(&self, into: &mut [u8]) -> Result<(), Fault> {
         let len = into.len();
         let head = into.get_mut(..self.looked_at).ok_or(Fault::TooLong)?;
-        let step = stream::read(self.rx.as_fd(), head);
+        let step = self.read(head);
         if step != Ok(head.len()) {
-            read_rest(&self.rx, head, step)?;
+            self.read_rest(head, step)?;
         }
         self.skip(len - self.looked_at)
     }
 }
 
-impl Inlet for FromPipe {
+impl<W: Wait> Inlet for FromPipe<W> {
     #[inline(always)]
     fn receive(&mut self, into: &mut [u8]) -> Result<(), Fault> {
         if into.len() > self.looked_at {
             return self.read_head(into);
         }
-        let step = stream::read(self.rx.as_fd(), into);
-        if step == Ok(into.len()) { Ok(()) } else { read_rest(&self.rx, into, step) }
+        let step = self.read(into);
+        if step == Ok(into.len()) { Ok(()) } else { self.read_rest(into, step) }
     }
 
     fn expect(&mut self, part: Part) {
@@ -181,13 +213,14 @@ impl Inlet for FromPipe {
 
 /// Puts references to its own pages into a pipe.
 #[derive(Debug)]
-pub struct PagesToPipe {
+pub struct PagesToPipe<W: Wait = Block> {
     tx: OwnedFd,
     pool: Pool,
     gift: bool,
+    gate: W::Gate,
 }
 
-impl PagesToPipe {
+impl<W: Wait> PagesToPipe<W> {
     /// Sends pages from a pool, none of which is written again while the pipe, of `capacity` bytes, refers to it.
     ///
     /// # Errors
@@ -199,7 +232,8 @@ impl PagesToPipe {
         gift: bool,
         shape: &Shape,
     ) -> Result<Self, SetupError> {
-        Ok(Self { tx, pool: Pool::new(capacity, shape.size, pages)?, gift })
+        let gate = W::gate(&tx, Interest::Writable)?;
+        Ok(Self { tx, pool: Pool::new(capacity, shape.size, pages)?, gift, gate })
     }
 
     /// A pipe that has less room than the message takes what fits.
@@ -209,13 +243,16 @@ impl PagesToPipe {
         let mut done = moved(first, 0)?;
         let message = self.pool.last(len).ok_or(Fault::TooLong)?;
         while let Some(rest) = message.get(done..).filter(|rest| !rest.is_empty()) {
-            done += moved(splice::vmsplice(self.tx.as_fd(), rest, self.gift), done)?;
+            let step = W::send(&self.gate, || {
+                splice::vmsplice(self.tx.as_fd(), rest, self.gift, would_block::<W>())
+            });
+            done += moved(step, done)?;
         }
         Ok(())
     }
 }
 
-impl Outlet for PagesToPipe {
+impl<W: Wait> Outlet for PagesToPipe<W> {
     #[inline(always)]
     fn place(&mut self, len: usize) -> Option<&mut [u8]> {
         self.pool.place(len)
@@ -224,7 +261,9 @@ impl Outlet for PagesToPipe {
     #[inline(always)]
     fn send(&mut self, len: usize) -> Result<(), Fault> {
         let message = self.pool.last(len).ok_or(Fault::TooLong)?;
-        let step = splice::vmsplice(self.tx.as_fd(), message, self.gift);
+        let step = W::send(&self.gate, || {
+            splice::vmsplice(self.tx.as_fd(), message, self.gift, would_block::<W>())
+        });
         if step == Ok(len) { Ok(()) } else { self.send_rest(len, step) }
     }
 

@@ -3,10 +3,12 @@
 use crate::budget;
 use crate::kernel_copy::KERNEL_COPY;
 use crate::kernel_copy::relay_port::{FromPipe, PagesToPipe, RelayPort};
+use crate::wait::{Wait, by_class, waiting};
 use ipcperf_core::prelude::*;
 use ipcperf_sys::io::pipe;
 use ipcperf_sys::io::pipe::pool::{Pages, Pool};
 use ipcperf_sys::io::pipe::splice;
+use std::marker::PhantomData;
 
 ipcperf_core::options! {
     /// Knobs of vmsplice.
@@ -32,13 +34,17 @@ impl VmspliceOptions {
 
 /// Two pipes that hold pages of the sender.
 #[derive(Debug)]
-pub struct Vmsplice;
+pub struct Vmsplice<W>(PhantomData<W>);
 
-impl Mechanism for Vmsplice {
+impl<W: Wait> Mechanism for Vmsplice<W> {
     const SPEC: &'static Spec = &Spec {
         name: "vmsplice",
-        wait: Wait::Block,
-        summary: "Two pipes that hold references to the sender's pages; the receiver reads, which copies once.",
+        summary: by_class(
+            W::CLASS,
+            "Two pipes that hold references to the sender's pages; the receiver reads, which copies once.",
+            "Two pipes that hold references to the sender's pages, not blocking; both ends ask again and again.",
+            "",
+        ),
         manual: &["vmsplice(2)", "splice(2)", "pipe(7)"],
         pitfalls: &[
             "A page may be written again only after it was read, so the sender cycles through a pool of the pipe's capacity plus three messages, which does not stay in the caches.",
@@ -51,11 +57,10 @@ impl Mechanism for Vmsplice {
         producers: Peers::Many,
         consumers: Peers::Many,
         copies: 1,
-        syscalls: Syscalls { send: Some(1.0), recv: Some(1.0) },
-        ..KERNEL_COPY
+        ..waiting::<W>(KERNEL_COPY)
     };
     type Options = VmspliceOptions;
-    type Port = RelayPort<FromPipe, PagesToPipe>;
+    type Port = RelayPort<FromPipe<W>, PagesToPipe<W>>;
 
     fn probe(options: &VmspliceOptions) -> Result<(), Missing> {
         let tried = || {

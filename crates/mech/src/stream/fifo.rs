@@ -31,7 +31,7 @@ impl<W: Wait> Mechanism for Fifo<W> {
         },
         manual: &["fifo(7)", "mkfifo(3)", "pipe(7)"],
         pitfalls: &[
-            "Once open it is a pipe with the same kernel code: expect the same numbers.",
+            "Each read and write updates the times of its inode, which an anonymous pipe no longer does since Linux 6.15: small messages cost more.",
             "Opening sleeps until the other end is opened; two ends that open in opposite order deadlock.",
             "The name outlives the processes.",
         ],

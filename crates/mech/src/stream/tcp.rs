@@ -50,6 +50,7 @@ impl<W: Wait> Mechanism for Tcp<W> {
             "Without TCP_NODELAY a small segment may wait for the acknowledgement of the one before, 40 ms and more.",
             "Firewall rules, packet capture and traffic shaping also apply to the loopback interface.",
             "Buffer sizes that are not set are tuned while the connection runs: the effective value is the initial one.",
+            "The receive window grows with the bytes that arrive: a new connection carries less per second at first (--fresh).",
             "The end that closes first keeps the port pair in TIME_WAIT for a minute.",
             "Busy polling asks the queue of a network device, and the loopback interface has none: it changes nothing here.",
         ],

@@ -20,15 +20,40 @@ pub fn page() -> usize {
     rustix::param::page_size()
 }
 
+/// Whether a call that finds no room or no data sleeps until there is some. It is said in each call, since `vmsplice` does not look
+/// at `O_NONBLOCK`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WouldBlock {
+    /// It sleeps.
+    Sleeps,
+    /// It fails with `EAGAIN` (`SPLICE_F_NONBLOCK`).
+    Fails,
+}
+
+impl WouldBlock {
+    #[inline(always)]
+    const fn flag(self) -> usize {
+        match self {
+            Self::Sleeps => 0,
+            Self::Fails => libc::SPLICE_F_NONBLOCK as usize,
+        }
+    }
+}
+
 /// Puts references to the pages of `from` into a pipe and returns how many bytes they stand for. `gift` says that the
 /// pages may be taken away instead of copied by the process that splices them on.
 ///
 /// # Errors
 /// The `errno`.
 #[inline(always)]
-pub fn vmsplice(pipe: BorrowedFd<'_>, from: &[u8], gift: bool) -> Result<usize, i32> {
+pub fn vmsplice(
+    pipe: BorrowedFd<'_>,
+    from: &[u8],
+    gift: bool,
+    would_block: WouldBlock,
+) -> Result<usize, i32> {
     let part = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
-    let flags = if gift { libc::SPLICE_F_GIFT as usize } else { 0 };
+    let flags = would_block.flag() | if gift { libc::SPLICE_F_GIFT as usize } else { 0 };
     let at = (&raw const part) as usize;
     // SAFETY: one live part; on the writing end of a pipe the kernel only reads it.
     unsafe { raw::call6(libc::SYS_vmsplice, [pipe.as_raw_fd() as usize, at, 1, flags, 0, 0]) }
@@ -40,9 +65,23 @@ pub fn vmsplice(pipe: BorrowedFd<'_>, from: &[u8], gift: bool) -> Result<usize, 
 /// The `errno`.
 #[inline(always)]
 pub fn splice(from: BorrowedFd<'_>, to: BorrowedFd<'_>, len: usize) -> Result<usize, i32> {
+    splice_or(from, to, len, WouldBlock::Sleeps)
+}
+
+/// The same, which need not sleep.
+///
+/// # Errors
+/// The `errno`.
+#[inline(always)]
+pub fn splice_or(
+    from: BorrowedFd<'_>,
+    to: BorrowedFd<'_>,
+    len: usize,
+    would_block: WouldBlock,
+) -> Result<usize, i32> {
     let (from, to) = (from.as_raw_fd() as usize, to.as_raw_fd() as usize);
     // SAFETY: no offsets are passed, so no memory is touched.
-    unsafe { raw::call6(libc::SYS_splice, [from, 0, to, 0, len, 0]) }
+    unsafe { raw::call6(libc::SYS_splice, [from, 0, to, 0, len, would_block.flag()]) }
 }
 
 /// Gives a second pipe references to up to `len` bytes that stay in the first.
@@ -89,7 +128,7 @@ pub fn null() -> Result<OwnedFd, SetupError> {
 /// The call that failed.
 pub fn try_vmsplice(pipe: &Pair, pool: &mut Pool) -> Result<(), SetupError> {
     let byte = pool.place(1).ok_or_else(|| SetupError::sys("vmsplice", libc::EINVAL))?;
-    let sent = vmsplice(pipe.write.as_fd(), byte, false);
+    let sent = vmsplice(pipe.write.as_fd(), byte, false, WouldBlock::Sleeps);
     sent.map_err(|code| SetupError::sys("vmsplice", code))?;
     try_drop(pipe)
 }
@@ -147,9 +186,15 @@ mod tests {
         let [one, two] = [pipe::pair().expect("a pipe"), pipe::pair().expect("a pipe")];
         let null = null().expect("it exists everywhere");
         let message = [7_u8; 100];
-        assert_eq!(vmsplice(one.write.as_fd(), &message, false), Ok(100));
+        let sends = |sleep| vmsplice(one.write.as_fd(), &message, false, sleep);
+        assert_eq!(sends(WouldBlock::Sleeps), Ok(100));
         assert_eq!(tee(one.read.as_fd(), two.write.as_fd(), 100), Ok(100));
         assert_eq!(splice(one.read.as_fd(), null.as_fd(), 100), Ok(100));
+        let drops = |sleep| splice_or(one.read.as_fd(), null.as_fd(), 100, sleep);
+        assert_eq!(drops(WouldBlock::Fails), Err(libc::EAGAIN), "it is empty");
+        let full = std::iter::repeat_with(|| sends(WouldBlock::Fails)).find(Result::is_err);
+        assert_eq!(full, Some(Err(libc::EAGAIN)), "it is full");
+        while drops(WouldBlock::Fails).is_ok() {}
         let mut got = [0; 100];
         assert_eq!(stream::read(two.read.as_fd(), &mut got), Ok(100));
         assert_eq!(got, message);
