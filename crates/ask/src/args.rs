@@ -5,6 +5,7 @@ use ipcperf_core::{Idle, PatternKind, Placement, Touch};
 use ipcperf_kit::args::{
     GateArgs, LabelArgs, LookArgs, MarginArgs, OutputArgs, PlanArgs, ProgressArgs,
 };
+use ipcperf_kit::counts;
 use ipcperf_kit::error::Stop;
 use ipcperf_kit::loads::LoadArgs;
 use ipcperf_kit::request;
@@ -61,19 +62,19 @@ pub(crate) struct LengthArgs {
     /// Timed length of a slice (one measurement of one cell) [default: 100ms]
     #[arg(help_heading = "How long", long, value_name = "TIME")]
     pub(crate) slice: Option<String>,
-    /// Exact number of samples per slice, however long they take: round trips, streamed messages, bursts, requests;
-    /// with --batch, batches of round trips
-    #[arg(help_heading = "How long", long, value_name = "N", conflicts_with = "slice")]
+    /// Exact number of samples per slice (20000, 20k, 1M), however long they take: round trips, streamed messages, bursts,
+    /// requests; with --batch, batches of round trips
+    #[arg(help_heading = "How long", long, value_name = "N", value_parser = counts::amount, conflicts_with = "slice")]
     pub(crate) samples: Option<u64>,
     /// Warm-up before each slice [default: 20ms]
     #[arg(help_heading = "How long", long, value_name = "TIME")]
     pub(crate) warmup: Option<String>,
     /// Exact number of warm-up operations, however long they take
-    #[arg(help_heading = "How long", long, value_name = "N", conflicts_with = "warmup")]
+    #[arg(help_heading = "How long", long, value_name = "N", value_parser = counts::amount, conflicts_with = "warmup")]
     pub(crate) warmup_ops: Option<u64>,
     /// Round trips timed together as one sample; above 1 there are no quantiles of single round trips [default: 1, or
     /// more if one is too short for the clock]
-    #[arg(help_heading = "How long", long, value_name = "N")]
+    #[arg(help_heading = "How long", long, value_name = "N", value_parser = counts::amount)]
     pub(crate) batch: Option<u64>,
 }
 

@@ -517,6 +517,13 @@ pub const REFUSED_BEFORE: Row = finding(
     "each was made again before anything was timed",
     "find what connects to every port of this machine, or measure in a separate network namespace",
 );
+pub const FRESH: Row = finding(
+    "I-FRESH",
+    Above(1.0),
+    "{a channel} carries {value} times as much per second after a warm-up as while it is new{}",
+    "the receive window of TCP grows with the bytes that arrive, and buffers are touched for the first time",
+    "use the figure of --fresh if your program opens a connection for each transfer",
+);
 pub const REAPED: Row =
     finding("I-REAPED", Without, "removed what a killed run had left behind{}", "", "");
 
@@ -563,6 +570,7 @@ pub const ALL: &[Row] = &[
     PORTS,
     CLIENT_PORTS,
     REFUSED_BEFORE,
+    FRESH,
     REAPED,
     NEEDS,
     PINNING,

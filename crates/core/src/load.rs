@@ -3,7 +3,7 @@
 
 use crate::load_value::{
     Address, Align, Arrivals, LoadError, MOST_PEERS, Mix, Offered, PayloadFile, Service, Transform,
-    count, nanos, packet, rate, reply,
+    carried, count, nanos, packet, rate, reply,
 };
 use crate::missing::Missing;
 use crate::names;
@@ -12,7 +12,7 @@ use crate::namespace::{FollowIn, Network};
 use crate::pattern::PatternKind::{self, Burst, Connect, PingPong, Rate, Request, Serve, Stream};
 use crate::pattern::{CREDIT, Exchange};
 use crate::spec::{BackPressure, Spec};
-use crate::units::format_duration;
+use crate::units::{format_duration, format_size};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -161,6 +161,15 @@ load_options! {
         takers: |pattern| matches!(pattern, Stream),
         values: "COUNTS",
         help: "Stream: messages in flight before the sender waits for a credit [default: as many as the mechanism allows]",
+    }
+    /// Stream: bytes over a channel that has carried nothing before, of which all are timed; 0: a slice by time, after a warm-up.
+    Fresh = "fresh" {
+        fresh: u64, parse: carried, show: size,
+        takers: |pattern| matches!(pattern, Stream),
+        values: "SIZES",
+        changes_figures: true,
+        help: "Stream: send this many bytes over a new channel, without any warm-up; TCP is slower until its receive window has \
+               grown: 64M; 0,64M for both [default: 0, a warm-up and then a slice by time]",
     }
     /// Ping-pong, stream and burst: messages go in packets of so many bytes; 0: as they are.
     Packet = "packet" {
@@ -332,6 +341,10 @@ fn time(nanos: &u64) -> Option<String> {
     (*nanos > 0).then(|| format_duration(*nanos))
 }
 
+fn size(bytes: &u64) -> Option<String> {
+    (*bytes > 0).then(|| format_size(*bytes).replace(' ', ""))
+}
+
 /// A number or a word that is not the usual one.
 fn shown<T: Default + PartialEq + ToString>(value: &T) -> Option<String> {
     (!is_default(value)).then(|| value.to_string())
@@ -449,6 +462,13 @@ impl Load {
             let what = "the floor moves nothing, not even credits";
             return Some(Missing::new(what, "no window"));
         }
+        if self.fresh > 0 && spec.is_floor() {
+            return Some(Missing::new("the floor has no channel", "no --fresh"));
+        }
+        if self.fresh > 0 && self.window > 0 {
+            let what = "without a warm-up nobody has tried how many messages the channel keeps";
+            return Some(Missing::new(what, "no --window, or no --fresh"));
+        }
         if self.reply > 0 && is_wake {
             return Some(Missing::new("a wake-up and its answer have one size", "no --reply"));
         }
@@ -480,6 +500,7 @@ impl Load {
             self.stall_ns,
             self.burst,
             self.window,
+            self.fresh,
             self.packet,
             self.conns,
             self.inflight,

@@ -535,6 +535,15 @@ pub(crate) fn packet(text: &str) -> Result<u64, String> {
     }
 }
 
+/// The most bytes of a channel that has carried nothing before.
+const MOST_FRESH: u64 = 1 << 30;
+
+/// Bytes that a channel carries.
+pub(crate) fn carried(text: &str) -> Result<u64, String> {
+    let size = bytes(text).ok().filter(|size| *size <= MOST_FRESH);
+    size.ok_or_else(|| format!("'{text}' is not a size of up to 1 GiB (like 64M)"))
+}
+
 /// Bytes of an answer.
 pub(crate) fn reply(text: &str) -> Result<u64, String> {
     match sizes(text).map_err(|error| error.to_string())?.as_slice() {

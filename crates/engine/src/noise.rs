@@ -9,8 +9,8 @@ use crate::job::FailureKind;
 use crate::measured::PipelineRun;
 use crate::measured::{CellRun, Findings};
 use cells::{
-    connections, drifting, faults, load, loaded, lost, operation_modes, quotas, rejections, short,
-    spread, stopped, two_modes, unstable,
+    connections, drifting, faults, fresh, load, loaded, lost, operation_modes, quotas, rejections,
+    short, spread, stopped, two_modes, unstable,
 };
 use ipcperf_core::Placement;
 use ipcperf_core::findings;
@@ -313,6 +313,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(rejections(cells));
     findings.extend(cells.iter().filter_map(two_modes));
     findings.extend(operation_modes(cells));
+    findings.extend(fresh(cells));
     findings.extend(unstable(&spreads));
     findings.extend(drifting(cells));
     findings.extend(lost(cells));

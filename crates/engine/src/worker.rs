@@ -108,8 +108,11 @@ pub(crate) fn slice(
     let mut report = SideReport { pid: process::own_pid(), ..SideReport::default() };
 
     page.gate().meet();
-    room::prove(&mut end)?;
+    let is_fresh = job.key.load.fresh > 0;
     let mut first_ns = None;
+    if !is_fresh {
+        room::prove(&mut end)?;
+    }
     if job.program.is_some() {
         if end.leads() {
             // Both ends are attached, and the coordinator lets go of what it holds for that.
@@ -118,7 +121,9 @@ pub(crate) fn slice(
         end.segment(Pass::Verify, 1, 1)?;
         first_ns = end.leads().then(monotonic_ns);
     }
-    end.segment(Pass::Verify, job.verify, 1)?;
+    if !is_fresh {
+        end.segment(Pass::Verify, job.verify, 1)?;
+    }
     let extra = end.runner.form(Pass::Verify).extra;
     report.verified = if job.len == 0 { 0 } else { job.verify * job.key.load.burst.max(1) + extra };
 
@@ -126,7 +131,8 @@ pub(crate) fn slice(
         end.runner.port().expect(Part::Stamp);
     }
     reach_down();
-    let Expected { mut per_operation, median, .. } = end.warm_up()?;
+    let expected = if is_fresh { Expected::default() } else { end.warm_up()? };
+    let Expected { mut per_operation, median, .. } = expected;
     report.answered = first_ns.map(|first| [first, monotonic_ns().saturating_sub(first)]);
     if job.key.pattern.facts().is_open {
         let Some(peak) = job.peak else {
@@ -165,6 +171,13 @@ pub(crate) fn slice(
     let calls = if job.time_calls { Some(watched(job)?) } else { None };
     let region = Region { asked, expected, batch, offset, calls: calls.as_ref(), account };
     let moved = region.measure(&mut end, samples, length, &mut report, context)?;
+    if is_fresh {
+        // What is compared byte by byte comes last, so that nothing goes before what is timed.
+        end.runner.port().expect(Part::All);
+        end.page.gate().meet();
+        end.turn_to(job.verify);
+        end.segment(Pass::Verify, job.verify, 1)?;
+    }
     report.calls = calls.map(|calls| told(calls, moved)).transpose()?;
     report.events = events(end.runner);
     for (name, count) in before {
@@ -242,7 +255,7 @@ impl Region<'_> {
         context: &mut WorkerContext<'_>,
     ) -> Result<u64, Failure> {
         let (job, batch, all) = (end.job, self.batch, length.next());
-        let lead_in = end.runner.form(Pass::Timed).lead_in;
+        let lead_in = end.lead_in();
         let room = end.room(Pass::Timed, batch);
         let mut rng = Rng::stream(job.seed, "arrivals");
         let (mut samples, mut moved) = (samples.min(room), 0);
@@ -337,7 +350,7 @@ impl Region<'_> {
             at: 0,
             samples: end.recorder.len(),
             batch: self.batch,
-            lead_in: end.runner.form(Pass::Timed).lead_in,
+            lead_in: end.lead_in(),
             due: end.schedule.last().copied().unwrap_or(0),
             spills: end.recorder.spills().to_vec(),
             first,

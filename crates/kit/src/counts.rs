@@ -2,7 +2,7 @@
 //! measured so.
 
 use crate::error::Stop;
-use ipcperf_core::{Ends, Load, PatternKind, Seat};
+use ipcperf_core::{Ends, Load, LoadKey, PatternKind, Seat};
 use ipcperf_engine::run::{Counts, Settings};
 
 /// Most operations of a slice, and of a warm-up: at 10 us each they take 17 minutes, and a deadline is known for them.
@@ -10,6 +10,19 @@ pub const MOST_OPERATIONS: u64 = 100_000_000;
 
 /// Most operations of a sample.
 const MOST_IN_A_BATCH: u64 = 1_000_000;
+
+/// A count as it is typed: 20000, 20k, 1M.
+///
+/// # Errors
+/// It is none.
+pub fn amount(text: &str) -> Result<u64, String> {
+    let units = [("k", 1_000), ("K", 1_000), ("M", 1_000_000)];
+    let unit =
+        units.into_iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)));
+    let (digits, factor) = unit.unwrap_or((text, 1));
+    let number = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(factor));
+    number.ok_or_else(|| format!("'{text}' is not a count (like 20000, 20k or 1M)"))
+}
 
 /// A count within a range; 0 where there is none.
 pub fn count(name: &str, given: Option<u64>, most: u64) -> Result<u64, Stop> {
@@ -57,6 +70,11 @@ pub fn fits<'a>(
             format!(
                 "--samples: {pattern} goes by time, since its peers share what is moved; use --slice"
             )
+        } else if load.fresh > 0 && pattern.takes(LoadKey::Fresh) && samples + warmup > 0 {
+            let flag = if samples > 0 { "--samples" } else { "--warmup-ops" };
+            format!(
+                "{flag}: a stream of --fresh has as many messages as its bytes take, and no warm-up; leave out one of them"
+            )
         } else if warmup > 0 && !is_pair {
             format!("--warmup-ops: {pattern} is warmed up by time; use --warmup")
         } else if settings.keeps_samples && batch > 1 {
@@ -92,4 +110,22 @@ fn kept_patterns() -> String {
     let names: Vec<String> =
         PatternKind::ALL.iter().filter(is_kept).map(ToString::to_string).collect();
     names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::amount;
+
+    #[test]
+    fn a_count_may_have_a_unit_of_thousands_or_millions() {
+        for (text, count) in
+            [("20000", 20_000), ("20k", 20_000), ("20K", 20_000), ("1M", 1_000_000)]
+        {
+            assert_eq!(amount(text), Ok(count), "{text}");
+        }
+        for text in ["", "k", "1.5M", "-1", "1G", "99999999999999999999", "18446744073709551615M"] {
+            let error = amount(text).expect_err(text);
+            assert_eq!(error, format!("'{text}' is not a count (like 20000, 20k or 1M)"));
+        }
+    }
 }

@@ -102,6 +102,8 @@ fn a_value_out_of_range_or_unknown_is_refused() {
         (LoadKey::Burst, "0", "'0' is not a number between 1 and 65536"),
         (LoadKey::Peers, "65", "between 1 and 64"),
         (LoadKey::Packet, "8", "'8' is not a size above 8"),
+        (LoadKey::Fresh, "2G", "'2G' is not a size of up to 1 GiB"),
+        (LoadKey::Fresh, "1M,2M", "'1M,2M' is not a size of up to 1 GiB"),
         (LoadKey::Transform, "zip", "UnknownName"),
         (LoadKey::Reply, "0", "'0' is not a size of at least 1"),
         (LoadKey::Inflight, "1025", "between 1 and 1024"),

@@ -1,12 +1,12 @@
 //! How far clocks are off after an interval: `CLOCK_MONOTONIC` and the counter of the CPU, both against
 //! `CLOCK_MONOTONIC_RAW`, on both CPUs of a pair, over intervals from a microsecond upwards. The counter becomes a clock by
-//! a rate, twice: by the one that it has over the whole of it (`counter`), and by the frequency that the machine names for
-//! its CPU (`nominal`), as a program does that knows no better.
+//! a rate, twice: by the one that it has over the whole of it (`counter`), and by the frequency that the processor names
+//! (`nominal`), as a program does that knows no better.
 //!
 //! Readings end in the CPU (`a`, `b`) and the interval in nanoseconds: `mono_ns.a.1000`, `counter_ns.b.1000000`, each the
 //! median of the absolute errors; `mono_slope.a` and its like are their growth on one CPU, `mono_slope`, `counter_slope`
 //! and `nominal_slope` on both, in nanoseconds per second. `nominal_mhz` is the frequency. What begins with `nominal` is
-//! absent where the machine names none.
+//! absent where the processor names none.
 //!
 //! How far the clocks of two CPUs are apart at one moment is [`apart`].
 

@@ -3,10 +3,10 @@
 use crate::slice::crowd::STRANGER;
 use ipcperf_core::findings::{self, Row};
 use ipcperf_core::result::{
-    Cell, Connections, CoreKind, Finding, Metric, OperationMode, Round, Shortage, Status,
+    Cell, CellKey, Connections, CoreKind, Finding, Metric, OperationMode, Round, Shortage, Status,
 };
-use ipcperf_core::units::{counted, format_nanos, format_per_second, percent};
-use ipcperf_core::{Closes, Exchange, KnobValue, Placement, Wait};
+use ipcperf_core::units::{counted, format_nanos, format_per_second, format_size, percent};
+use ipcperf_core::{Closes, Exchange, KnobValue, Load, Placement, Wait};
 use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 use ipcperf_sys::limits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -82,6 +82,24 @@ pub(super) fn operation_modes(cells: &[Cell]) -> Option<Finding> {
     let ratio = mode.value / fastest.value;
     let finding = findings::OPMODES.measured(ratio, &[&some, &detail, remedy]);
     Some(finding.of(hit.iter().map(|(cell, _)| *cell)))
+}
+
+/// How much more a channel carries after a warm-up than while it is new, where both were measured, their intervals are apart, and
+/// the difference is the largest.
+pub(super) fn fresh(cells: &[Cell]) -> Option<Finding> {
+    let new = cells.iter().filter(|cell| cell.key.load.fresh > 0);
+    let pairs = new.filter_map(|cell| {
+        let key = CellKey { load: Load { fresh: 0, ..cell.key.load.clone() }, ..cell.key.clone() };
+        let warm = cells.iter().find(|other| other.key == key && other.knobs == cell.knobs)?;
+        let of = |cell: &Cell| cell.figure().and_then(|figure| Some((figure.value?, figure.ci95?)));
+        let ((rate, [_, most]), (warm_rate, [least, _])) = (of(cell)?, of(warm)?);
+        (least > most).then_some((warm_rate / rate, cell, warm))
+    });
+    let (ratio, cell, warm) = pairs.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let size = format_size(cell.key.load.fresh);
+    let detail = format!(" ({}, the first {size})", cell.id);
+    let finding = findings::FRESH.measured(ratio, &[&cell.key.mechanism, &detail]);
+    Some(finding.of([cell, warm]))
 }
 
 pub(super) fn unstable(spreads: &[(&Cell, f64)]) -> Option<Finding> {

@@ -436,8 +436,11 @@ impl<'a> Bench<'a> {
             SLOWEST.mul_f64(lengths.counts.operations() * plan.key.load.conns.max(1) as f64);
         // One pause, or one message of a second, may be longer than the whole slice.
         let idle = Duration::from_nanos(plan.key.load.stall_ns + 2 * plan.key.load.think_ns);
+        let fresh = SLOWEST.mul_f64(plan.key.load.fresh as f64 / largest.max(1) as f64)
+            + moving(usize::try_from(plan.key.load.fresh).unwrap_or(usize::MAX));
         let deadline = lengths.patience
             + 30 * (lengths.slice + lengths.warmup)
+            + fresh
             + moving(largest)
             + counted
             + idle;
@@ -483,7 +486,8 @@ impl<'a> Bench<'a> {
                     raw: *raw,
                     rejected: None,
                     steal_ns: None,
-                    planned: (lengths.counts.samples == 0).then_some(planned),
+                    planned: (lengths.counts.samples == 0 && plan.key.load.fresh == 0)
+                        .then_some(planned),
                 };
                 self.kept += slice.raw.kept().len() as u64;
                 cell.keep(slice, around, &mut self.bounds);

@@ -164,7 +164,14 @@ impl RawSlice {
             }
             Data::Stream(window) => {
                 let samples = of_segment(page, follow);
-                let steady = steady(&samples, follow, lead.end);
+                // All bytes of a channel that had carried nothing are what was asked for.
+                let steady = match key.load.fresh {
+                    0 => steady(&samples, follow, lead.end),
+                    _ => Window {
+                        messages: samples.len() as u64 * follow.batch,
+                        ticks: samples.iter().sum(),
+                    },
+                };
                 self.gaps.add(samples.into_iter().take((steady.messages / follow.batch) as usize));
                 window.messages += steady.messages;
                 window.ticks += steady.ticks;

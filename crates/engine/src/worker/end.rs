@@ -26,6 +26,9 @@ const OF_OPERATIONS: u32 = 4;
 /// The same of a stream, in which the buffers are filled once more for each and what drains out of them does not count.
 const OF_STREAM: u32 = 2;
 
+/// So many samples are enough to cut the window of a stream at both ends.
+const MOST_SAMPLES: u64 = 4096;
+
 /// One end of one slice at work.
 pub(super) struct End<'a> {
     pub(super) runner: &'a mut dyn Runner,
@@ -87,6 +90,11 @@ impl<'a> End<'a> {
     pub(super) fn room(&self, pass: Pass, batch: u64) -> u64 {
         let lead_in = self.runner.form(pass).lead_in;
         self.capacity(pass, batch).saturating_sub(lead_in).max(1)
+    }
+
+    /// Samples of a timed segment that do not count: none where the first bytes are what is asked for.
+    pub(super) fn lead_in(&self) -> u64 {
+        if self.job.key.load.fresh > 0 { 0 } else { self.runner.form(Pass::Timed).lead_in }
     }
 
     /// Whether a timed segment of so many samples fits behind those that are there.
@@ -308,6 +316,11 @@ impl<'a> End<'a> {
         let overhead = self.job.overhead.max(1);
         let load = &self.job.key.load;
         let facts = self.job.key.pattern.facts();
+        if load.fresh > 0 {
+            let messages = load.fresh.div_ceil(self.job.key.size_bytes.max(1));
+            let batch = (messages / MOST_SAMPLES).max(1);
+            return (SliceLength::of_samples(messages.div_ceil(batch).max(FEWEST)), batch);
+        }
         if facts.is_open || load.think_ns > 0 || load.stall_ns > 0 {
             // A pause is seen in single operations only. As many as fit: pauses may be long, and a message that has a
             // time keeps it. A stop comes after a share of them.
@@ -317,7 +330,7 @@ impl<'a> End<'a> {
         let batch = if facts.timed_by == Seat::Follow {
             // The clock may cost 1 %, and some thousand samples are enough to cut the window at both ends.
             let cheap = (100.0 * overhead as f64 / interval).ceil() as u64;
-            cheap.max(operations / 4096).max(1)
+            cheap.max(operations / MOST_SAMPLES).max(1)
         } else if !facts.is_batched {
             1
         } else {

@@ -21,6 +21,7 @@ mod explain;
 mod fan;
 mod faults;
 mod formats;
+mod fresh;
 mod interruption;
 mod labels;
 mod limits;
