@@ -6,7 +6,8 @@ const SCHEMAS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.gz"));
 const STUDIES: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/studies.gz"));
 
 /// The studies in the order in which they run.
-pub(crate) const STUDY_NAMES: [&str; 5] = ["inferno", "qiita", "baeldung", "wisconsin", "marhubi"];
+pub(crate) const STUDY_NAMES: [&str; 8] =
+    ["inferno", "qiita", "baeldung", "wisconsin", "marhubi", "ipcbench", "mazzoli", "uring"];
 
 /// The JSON Schema of a replication.
 pub(crate) fn schema() -> String {

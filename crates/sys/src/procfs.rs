@@ -430,19 +430,42 @@ fn left_to(groups: &[PathBuf]) -> Option<u64> {
     groups.iter().filter_map(left).min()
 }
 
-/// The frequency that the machine names for its first CPU, MHz: in the name of its model, or else the present one.
+/// The frequency that the first CPU names, MHz: in the name of its model, or else by CPUID.
+///
+/// The "cpu MHz" of `/proc/cpuinfo` is none: where the kernel does not control the frequency, it is the rate of the counter as the
+/// kernel has measured it.
 #[must_use]
 pub fn named_mhz() -> Option<f64> {
-    named_in(&fs::read_to_string("/proc/cpuinfo").ok()?)
+    named_in(&fs::read_to_string("/proc/cpuinfo").ok()?).or_else(mhz_by_cpuid)
 }
 
-/// The same from the text of `/proc/cpuinfo`.
+/// CPUID leaf 0x15 has the rate of the counter, as a ratio of that of a crystal, and leaf 0x16 the base frequency in MHz (Intel's
+/// manual, volume 2A, CPUID). What a processor does not say is 0 there; those of AMD say neither.
+fn mhz_by_cpuid() -> Option<f64> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::__cpuid;
+        let most = __cpuid(0).eax;
+        let by_crystal = || {
+            let leaf = __cpuid(0x15);
+            let mhz = f64::from(leaf.ecx) / 1e6 * f64::from(leaf.ebx) / f64::from(leaf.eax);
+            Some(mhz).filter(|mhz| mhz.is_finite() && *mhz > 0.0)
+        };
+        let base = || Some(f64::from(__cpuid(0x16).eax & 0xffff)).filter(|mhz| *mhz > 0.0);
+        let by_crystal = (most >= 0x15).then(by_crystal).flatten();
+        by_crystal.or_else(|| (most >= 0x16).then(base).flatten())
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    None
+}
+
+/// The one in the name of its model, from the text of `/proc/cpuinfo`.
 #[must_use]
 pub fn named_in(info: &str) -> Option<f64> {
     let model = info.lines().find(|line| line.starts_with("model name"));
     let ghz = model.and_then(|line| line.rsplit_once('@')?.1.trim().strip_suffix("GHz"));
     let named = ghz.and_then(|ghz| ghz.trim().parse::<f64>().ok()).map(|ghz| ghz * 1e3);
-    named.or_else(|| present_mhz(info)).filter(|mhz| mhz.is_finite() && *mhz > 0.0)
+    named.filter(|mhz| mhz.is_finite() && *mhz > 0.0)
 }
 
 /// The present frequency of the first CPU, MHz, as `/proc/cpuinfo` has it.
@@ -495,12 +518,12 @@ mod tests {
     }
 
     #[test]
-    fn a_frequency_is_that_of_the_model_before_that_of_the_moment() {
+    fn a_frequency_is_that_of_the_model_and_not_that_of_the_moment() {
         let model = "model name\t: A CPU @ 2.67GHz\n";
         let now = "cpu MHz\t\t: 800.5\n";
         assert_eq!(named_in(&format!("{model}{now}")), Some(2670.0));
-        assert_eq!(named_in(&format!("model name\t: Another CPU\n{now}")), Some(800.5));
-        assert_eq!(named_in("cpu MHz\t\t: 0.000\n"), None);
+        assert_eq!(named_in(&format!("model name\t: Another CPU\n{now}")), None);
+        assert_eq!(named_in("model name\t: A CPU @ 0.00GHz\n"), None);
         assert_eq!((named_in("flags: x\n"), present_mhz(now)), (None, Some(800.5)));
     }
 

@@ -16,6 +16,8 @@ pub(crate) struct Test {
     /// `None` of an extension: nothing was published that could be accepted.
     pub(crate) accept: Option<Accept>,
     pub(crate) published: Option<f64>,
+    /// A figure no further from 0 than this cannot be told from 0, in the unit of the figure.
+    pub(crate) resolution: Option<f64>,
 }
 
 /// What would be accepted as the direction of a claim: figures from `low` to `high`.
@@ -208,6 +210,12 @@ pub(crate) fn judge(test: &Test, figure: JudgedFigure, is_value: bool, tests: us
             (Verdict::Measured, "nothing was published that it could be held against".to_owned())
         }
         (Some(_), None, _) => (Verdict::Inconclusive, metric.reason.clone().unwrap_or_default()),
+        (Some(_), Some([low, high]), Some(_))
+            if test.resolution.is_some_and(|least| -least <= low && high <= least) =>
+        {
+            let least = test.resolution.unwrap_or_default();
+            (Verdict::Inconclusive, format!("a tie: no further from 0 than can be told ({least})"))
+        }
         (Some(_), Some(interval), Some(accept)) => {
             against(test, accept, neutral, interval, (joint, tests))
         }
@@ -240,7 +248,8 @@ fn against(
             (Verdict::Inconclusive, text)
         }
         IntervalPlace::Across => {
-            (Verdict::Inconclusive, format!("the interval does not decide {words}"))
+            let direction = certain_direction(range, neutral, interval);
+            (Verdict::Inconclusive, format!("{direction}the interval does not decide {words}"))
         }
         IntervalPlace::Inside => {
             match test.published.map(|published| size(published, neutral, interval)) {
@@ -259,6 +268,19 @@ fn against(
                 }
             }
         }
+    }
+}
+
+/// The direction of a range that leaves out more than the other side of `neutral`, where the interval is certain of the direction
+/// and not of the range; else empty.
+fn certain_direction(range: Accept, neutral: f64, [from, to]: [f64; 2]) -> String {
+    let Accept::Range { low, high, .. } = range else { return String::new() };
+    if low > neutral && high.is_infinite() && from > neutral {
+        format!("above {neutral}, as stated; ")
+    } else if high < neutral && low.is_infinite() && to < neutral {
+        format!("below {neutral}, as stated; ")
+    } else {
+        String::new()
     }
 }
 
@@ -337,6 +359,7 @@ mod tests {
             label: String::new(),
             accept: Some(accept.parse().expect(accept)),
             published,
+            resolution: None,
         }
     }
 
@@ -348,6 +371,26 @@ mod tests {
     /// Ten rounds that differ by 2 %.
     fn near(centre: f64) -> Vec<f64> {
         (0..10).map(|i| centre * (1.0 + 0.002 * f64::from(i - 5))).collect()
+    }
+
+    #[test]
+    fn a_direction_that_is_certain_is_said_where_the_accepted_range_is_not_decided() {
+        let wide: Vec<f64> = (0..12).map(|i| if i % 2 == 0 { 1.3 } else { 2.7 }).collect();
+        let reason = |accept: &str, rounds: &[f64]| {
+            let figure = JudgedFigure::of(rounds, false, 1);
+            let judged = judge(&test(accept, Some(3.0)), figure, false, 1);
+            (judged.result.verdict, judged.reason)
+        };
+        let undecided = |words: &str| (Verdict::Inconclusive, words.to_owned());
+        let words = "above 1, as stated; the interval does not decide '>= 2'";
+        assert_eq!(reason(">= 2", &wide), undecided(words));
+        let around: Vec<f64> = wide.iter().map(|value| value - 1.0).collect();
+        let words = "the interval does not decide '>= 2'";
+        let low: Vec<f64> = around.iter().map(|value| value * 2.0).collect();
+        assert_eq!(reason(">= 2", &low), undecided(words), "not above 1 for sure");
+        let inverse: Vec<f64> = wide.iter().map(|value| 1.0 / value).collect();
+        let words = "below 1, as stated; the interval does not decide '< 0.5'";
+        assert_eq!(reason("< 0.5", &inverse), undecided(words));
     }
 
     /// Recorded rounds, published figure, acceptance, and the verdict that belongs to them.

@@ -105,8 +105,10 @@ struct FileClaim {
     /// In what the arms differ that it divides by each other.
     #[serde(default)]
     differs: Vec<String>,
-    /// In a few words, why it may come out otherwise here.
-    why: Option<String>,
+    /// In a few words, why it may come out otherwise here: for all tests, or for each of them.
+    why: Option<OneOrMany<String>>,
+    /// A figure no further from 0 than this is none: whoever measured it could not tell.
+    resolution: Option<f64>,
     /// It says that something can happen, which no machine refutes where it does not.
     #[serde(default)]
     can: bool,
@@ -405,6 +407,17 @@ impl FileClaim {
         Ok(all)
     }
 
+    /// One text for each of so many tests: given once, for each entry of `test`, or for each test.
+    fn for_tests(&self, given: &OneOrMany<String>, tests: usize) -> Option<Vec<String>> {
+        let of_entry = || {
+            let entries = self.test.as_ref().map_or(0, |test| test.all().len());
+            let combinations = tests / entries.max(1);
+            let all = given.spread(entries)?;
+            Some(all.into_iter().flat_map(|one| vec![one; combinations]).collect())
+        };
+        given.spread(tests).or_else(of_entry)
+    }
+
     /// Whose it is, and what was published for it.
     fn origin(&self) -> Result<(ClaimKind, Published), String> {
         let is_figure = |one: &Published| matches!(one, Published::Number(_));
@@ -444,6 +457,13 @@ fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result
         return Err(wrong(&format!(
             "'can' is for what an author says, and not for our own {kind}"
         )));
+    }
+    if let Some(resolution) = claim.resolution
+        && !(claim.value && resolution > 0.0 && resolution.is_finite())
+    {
+        return Err(wrong(
+            "'resolution' is above 0, and for figures that are no ratios (value = true)",
+        ));
     }
     let how = match (&claim.test, &claim.untestable) {
         (None, Some(reason)) => How::Untestable(reason.clone()),
@@ -495,13 +515,21 @@ fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result
                 let expression = expression(text).map_err(|error| wrong(&error))?;
                 let named = || label::of(&expression, arms);
                 let label = labels.get(index).cloned().unwrap_or_else(named);
-                Ok(Test { expression, label, accept, published })
+                Ok(Test { expression, label, accept, published, resolution: claim.resolution })
             };
             let tests = texts.iter().zip(&accepts).enumerate().map(test);
             How::Tests { tests: tests.collect::<Result<_, String>>()?, is_value: claim.value }
         }
         _ => return Err(wrong("either 'test' or 'untestable' is needed")),
     };
+    let tests = match &how {
+        How::Tests { tests, .. } => tests.len(),
+        How::Untestable(_) => 0,
+    };
+    let why = claim.why.as_ref().filter(|_| tests > 0).map(|given| {
+        let all = claim.for_tests(given, tests);
+        all.ok_or_else(|| wrong("one 'why' is needed, or as many as there are tests"))
+    });
     let differs = claim.differs.iter().map(|word| {
         word.parse().map_err(|error: UnknownName| {
             let near = ipcperf_core::nearest(word, error.known.iter().copied());
@@ -517,7 +545,7 @@ fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result
         note: claim.note.clone(),
         artefact: claim.artefact.clone(),
         differs: differs.collect::<Result<_, _>>()?,
-        why: claim.why.clone(),
+        why: why.transpose()?.unwrap_or_default(),
         can: claim.can,
         how,
     })

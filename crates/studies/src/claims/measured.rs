@@ -2,7 +2,10 @@
 
 use crate::claims::study::Arm;
 use crate::replication::{ArmResult, ArmRound};
-use ipcperf_core::result::Status;
+use ipcperf_core::findings;
+use ipcperf_core::result::{Finding, Status};
+use ipcperf_core::units::format_nanos;
+use ipcperf_stats::modes::{Split, split};
 use ipcperf_stats::{Histogram, support};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +16,8 @@ pub struct Readings {
     pub values: BTreeMap<String, f64>,
     /// Which of the values answer a question: 1 is yes, 0 is no.
     pub answers: BTreeSet<String>,
+    /// Which of them no noise changes: answers, counts and sizes.
+    pub certain: BTreeSet<String>,
     /// Single operations, picoseconds.
     pub histogram: Option<Histogram>,
     /// What a reader must know, once for the arm: "SO_SNDBUF 212992, max_dgram_qlen 10".
@@ -52,9 +57,16 @@ impl Readings {
         self.values.insert(name.into(), value);
     }
 
+    /// Adds a number that no noise changes.
+    pub fn set_certain(&mut self, name: impl Into<String>, value: f64) {
+        let name = name.into();
+        self.certain.insert(name.clone());
+        self.set(name, value);
+    }
+
     /// Adds the answer to a question: what is shown of it is in how many rounds it was yes.
     pub fn answer(&mut self, name: &str, is_yes: bool) {
-        self.set(name, f64::from(u8::from(is_yes)));
+        self.set_certain(name, f64::from(u8::from(is_yes)));
         self.answers.insert(name.to_owned());
     }
 }
@@ -71,6 +83,8 @@ pub struct Measured {
     pub(crate) histograms: Vec<Histogram>,
     /// Readings that answer a question.
     answers: BTreeSet<String>,
+    /// Readings that no noise changes.
+    certain: BTreeSet<String>,
     /// Rounds of a mode that does not speak for the arm.
     other_mode: BTreeSet<u64>,
     facts: BTreeMap<String, String>,
@@ -93,6 +107,7 @@ impl Measured {
             rounds: Vec::new(),
             histograms: Vec::new(),
             answers: BTreeSet::new(),
+            certain: BTreeSet::new(),
             other_mode: BTreeSet::new(),
             facts: BTreeMap::new(),
         }
@@ -100,7 +115,7 @@ impl Measured {
 
     /// Adds what a round found.
     pub fn keep(&mut self, round: u64, order: u64, readings: Readings) {
-        let Readings { values, answers, histogram, facts } = readings;
+        let Readings { values, answers, certain, histogram, facts } = readings;
         let values = values.into_iter().filter(|(_, value)| value.is_finite()).collect();
         if let Some(reason) = self.facts.remove(&left_out(round)) {
             self.facts.insert(measured_twice(round), reason);
@@ -108,6 +123,7 @@ impl Measured {
         self.rounds.push(ArmRound { round, order, values });
         self.histograms.push(histogram.unwrap_or_default());
         self.answers.extend(answers);
+        self.certain.extend(certain);
         self.facts.extend(facts);
     }
 
@@ -125,6 +141,22 @@ impl Measured {
             self.facts.insert("rounds in the other mode".into(), list.join(", "));
         }
         self.other_mode = rounds;
+    }
+
+    /// Divides the rounds of programs by how long they took, if they fall into two modes, and sets the smaller one aside; the slower
+    /// one speaks where both have as many rounds. What was found is for the reader.
+    pub fn divide(&mut self) -> Option<Finding> {
+        let timed = |one: &ArmRound| Some((one.round, *one.values.get("wall_s")?));
+        let (rounds, times): (Vec<u64>, Vec<f64>) = self.rounds.iter().filter_map(timed).unzip();
+        let Split { low, high } = split(&times)?;
+        let other = if low.rounds.len() > high.rounds.len() { &high } else { &low };
+        self.set_aside(other.rounds.iter().filter_map(|at| rounds.get(*at).copied()).collect());
+        let [fast, slow] = [&low, &high]
+            .map(|mode| format!("{} near {}", mode.rounds.len(), format_nanos(mode.median * 1e9)));
+        let text = format!(" ({fast}, {slow})");
+        let ratio = high.median / low.median;
+        let finding = findings::MULTIMODAL.measured(ratio, &[&self.arm.id, &text]);
+        Some(Finding { cells: vec![self.arm.id.clone()], ..finding })
     }
 
     /// Whether a round may stand for the arm.
@@ -157,15 +189,20 @@ impl Measured {
         }
     }
 
-    /// What the arm says of a reading that it does not have.
+    /// Why the arm does not have a reading, where it says so.
     pub(crate) fn note(&self, metric: &str) -> Option<String> {
         let family = metric.split('.').next().unwrap_or(metric);
-        self.facts.get(family).map(|fact| format!(" ({fact})"))
+        self.facts.get(family).cloned()
     }
 
     /// Whether a reading is 1 for yes and 0 for no.
     pub(crate) fn is_answer(&self, metric: &str) -> bool {
         self.answers.contains(metric)
+    }
+
+    /// Whether no noise changes a reading.
+    pub(crate) fn is_certain(&self, metric: &str) -> bool {
+        self.certain.contains(metric)
     }
 
     /// A reading of the last round.

@@ -18,6 +18,7 @@ mod study;
 mod tests;
 
 pub use csv::files as csv_files;
+pub(crate) use measured::QUANTILES;
 pub use measured::{Measured, Readings};
 pub use outcome::Findings;
 pub use study::{Arm, Check, Study};

@@ -93,8 +93,8 @@ impl<'a> Findings<'a> {
                     arm.arm.label, needed.samples
                 ));
             } else if !arm.rounds.iter().any(|round| round.values.contains_key(metric)) {
-                let note = arm.note(metric).unwrap_or_default();
-                lasting.insert(format!("{}: no reading {metric}{note}", arm.arm.label));
+                let why = arm.note(metric).unwrap_or_else(|| format!("no reading {metric}"));
+                lasting.insert(format!("{}: {why}", arm.arm.label));
             }
         }
         let is_lasting = !lasting.is_empty();
@@ -362,7 +362,7 @@ impl<'a> Findings<'a> {
             tests,
             note: claim.note.clone(),
             artefact: claim.artefact.clone(),
-            why: claim.why.clone(),
+            why: None,
         };
         let (tests, is_value) = match &claim.how {
             How::Untestable(reason) => {
@@ -401,7 +401,11 @@ impl<'a> Findings<'a> {
         };
         let (mut judged, lasting): (Vec<Judged>, Vec<bool>) = tests.iter().map(judge_one).unzip();
         if let (true, Some(cause)) = (claim.kind.is_published(), self.too_noisy()) {
-            for test in judged.iter_mut().filter(|test| test.result.measured.value.is_some()) {
+            let of_tests = judged.iter_mut().zip(tests);
+            let noisy = of_tests.filter(|(judged, test)| {
+                judged.result.measured.value.is_some() && !self.is_certain(&test.expression)
+            });
+            for (test, _) in noisy {
                 test.result.verdict = Verdict::Inconclusive;
                 test.reason.clone_from(&cause);
             }
@@ -423,7 +427,15 @@ impl<'a> Findings<'a> {
         }
         let measured = deciding.and_then(|at| judged.get(at)).map(|one| &one.result.measured);
         let measured = measured.filter(|metric| metric.value.is_some()).cloned();
-        result(verdict, reason, measured, judged.into_iter().map(|test| test.result).collect())
+        let tests = judged.into_iter().map(|test| test.result).collect();
+        let why = deciding.and_then(|at| claim.why.get(at)).filter(|why| !why.is_empty()).cloned();
+        ClaimResult { why, ..result(verdict, reason, measured, tests) }
+    }
+
+    /// No noise changes any of its readings.
+    fn is_certain(&self, expression: &Expression) -> bool {
+        let is_certain = |(metric, id)| self.arm(id).is_some_and(|arm| arm.is_certain(metric));
+        expression.readings().into_iter().all(is_certain)
     }
 
     /// Why no claim can be judged: the machine was too disturbed.

@@ -121,8 +121,9 @@ pub(crate) struct Claim {
     pub(crate) artefact: Option<String>,
     /// In what the arms differ that it divides by each other.
     pub(crate) differs: Vec<Factor>,
-    /// In a few words, why it may come out otherwise here.
-    pub(crate) why: Option<String>,
+    /// In a few words, why each of its tests may come out otherwise here: as many as there are tests, of which some are empty, or
+    /// none at all.
+    pub(crate) why: Vec<String>,
     /// It says that something can happen, which no machine refutes where it does not.
     pub(crate) can: bool,
     pub(crate) how: How,
@@ -184,6 +185,11 @@ pub(crate) struct CsvFile {
     pub(crate) values: Vec<String>,
 }
 
+impl CsvFile {
+    /// What a column can have beside readings.
+    pub(crate) const OWN: [&str; 3] = ["round", "each", "arm"];
+}
+
 /// Whether a kind of work exists and understands these keys; what is wrong, in words.
 pub type Check<'a> = dyn Fn(&str, &toml::Table) -> Result<(), String> + 'a;
 
@@ -196,6 +202,28 @@ impl Study {
     /// How many claims it has of a kind.
     pub fn claim_count(&self, kind: ClaimKind) -> usize {
         self.claims.iter().filter(|claim| claim.kind == kind).count()
+    }
+
+    /// The metric and the arm of every reading, and where it is.
+    pub(crate) fn readings(&self) -> impl Iterator<Item = (String, &str, &str)> {
+        let of_claims = self.claims.iter().flat_map(|claim| {
+            claim.readings().map(|(metric, arm)| (format!("claim {}", claim.id), metric, arm))
+        });
+        let rows =
+            self.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
+        let of_tables = rows.flat_map(|(table, row)| {
+            let place = format!("table '{}', row '{}'", table.title, row.label);
+            let readings = row.cells.iter().flatten().flat_map(Expression::readings);
+            readings.map(move |(metric, arm)| (place.clone(), metric, arm))
+        });
+        let of_files = self.files.iter().flat_map(move |file| {
+            let values = file.values.iter().filter(|value| !CsvFile::OWN.contains(&value.as_str()));
+            values.flat_map(move |value| {
+                let arms = self.arms.iter().filter(|arm| file.arms.contains(&arm.base));
+                arms.map(move |arm| (format!("csv {}", file.file), value.as_str(), arm.id.as_str()))
+            })
+        });
+        of_claims.chain(of_tables).chain(of_files)
     }
 
     /// Rounds of a scale.

@@ -15,12 +15,15 @@ mod differs;
 mod mended;
 
 /// The studies of this program.
-const STUDIES: [(&str, &str); 5] = [
+const STUDIES: [(&str, &str); 8] = [
     ("inferno", include_str!("../../studies/inferno.toml")),
     ("qiita", include_str!("../../studies/qiita.toml")),
     ("baeldung", include_str!("../../studies/baeldung.toml")),
     ("wisconsin", include_str!("../../studies/wisconsin.toml")),
     ("marhubi", include_str!("../../studies/marhubi.toml")),
+    ("ipcbench", include_str!("../../studies/ipcbench.toml")),
+    ("mazzoli", include_str!("../../studies/mazzoli.toml")),
+    ("uring", include_str!("../../studies/uring.toml")),
 ];
 
 /// Every kind of work, whatever it is told.
@@ -105,19 +108,28 @@ fn every_study_is_well_formed_and_goes_by_its_name() {
     }
 }
 
-/// What was published for readings that stand alone in a cell of a table.
+/// The reading of a cell that has one, and what it was where the cell had this figure: they are in proportion, or their inverses
+/// are.
+fn reading_of(cell: &Expression, figure: f64) -> Option<((String, String), f64)> {
+    let [(metric, arm)] = cell.readings()[..] else { return None };
+    let [one, two] = [1.0, 2.0].map(|reading| cell.value::<()>(&mut |_, _| Ok(reading)));
+    let (one, two) = (one.ok()?, two.ok()?);
+    let reading = if two > one { figure / one } else { one / figure };
+    Some(((metric.to_owned(), arm.to_owned()), reading))
+}
+
+/// What was published for the readings of cells that have one each.
 fn published(study: &Study) -> BTreeMap<(String, String), f64> {
     let mut seen: BTreeMap<(String, String), Vec<f64>> = BTreeMap::new();
     for table in &study.tables {
         let width = table.columns.len();
         for row in &table.rows {
             for (at, figure) in row.published.iter().enumerate() {
-                if let (
-                    Some(Some(Expression::Reading { metric, arm })),
-                    Published::Number(number),
-                ) = (row.cells.get(at % width), figure)
+                if let (Some(Some(cell)), Published::Number(number)) =
+                    (row.cells.get(at % width), figure)
+                    && let Some((reading, number)) = reading_of(cell, *number)
                 {
-                    seen.entry((metric.clone(), arm.clone())).or_default().push(*number);
+                    seen.entry(reading).or_default().push(number);
                 }
             }
         }
@@ -557,4 +569,23 @@ fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() 
     let refused = |work: &str, _: &toml::Table| Err(format!("there is no work '{work}'"));
     let error = Study::parse(SMALL, &refused).expect_err("no such work");
     assert_eq!(error, "arm a (smoke): there is no work 'self-loop'");
+}
+
+/// Rounds of programs fell into two modes, and nothing said so: only cells were looked at.
+#[test]
+fn rounds_of_programs_that_fall_into_two_modes_are_divided_and_named() {
+    let study = Study::parse(SMALL, &anything).expect("well formed");
+    let row = |wall: f64| BTreeMap::from([("wall_s".to_owned(), wall)]);
+    let walls = [1.0, 1.01, 2.0, 1.02, 0.99, 2.02, 1.0, 2.01, 1.01, 1.0, 0.99, 1.0];
+    let mut two = recorded(&study.arms[0], &walls.map(row));
+    let finding = two.divide().expect("two modes");
+    assert_eq!(
+        (finding.code.as_str(), &finding.cells[..]),
+        ("W-MULTIMODAL", &["a".to_owned()][..])
+    );
+    assert!(finding.text.contains("(9 near 1.00 s, 3 near 2.01 s)"), "{}", finding.text);
+    let speaks = (0..12).filter(|round| two.speaks(*round)).collect::<Vec<_>>();
+    assert_eq!(speaks, [0, 1, 3, 4, 6, 8, 9, 10, 11]);
+    let one = [1.0; 12].map(row);
+    assert!(recorded(&study.arms[0], &one).divide().is_none());
 }

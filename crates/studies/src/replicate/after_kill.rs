@@ -38,6 +38,9 @@ pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
     Ok(Box::new(AfterKill(connect)))
 }
 
+/// What it finds out.
+pub(super) const READINGS: &[&str] = &["paths_left", "reopens"];
+
 impl Work for AfterKill {
     fn look(&self, _: Option<&Interrupts>) -> Result<(), TaskError> {
         connect::probe(self.0.listener).map_err(|missing| TaskError::Failed(missing.to_string()))
@@ -55,7 +58,7 @@ impl Work for AfterKill {
         };
         let remains = connect::kill_server(&self.0, &around)?;
         let mut readings = Readings::default();
-        readings.set("paths_left", remains.paths as f64);
+        readings.set_certain("paths_left", remains.paths as f64);
         readings.answer("reopens", remains.reopens);
         Ok(readings)
     }

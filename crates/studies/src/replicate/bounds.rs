@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 /// The kinds of work that are bounds.
 pub(crate) const KINDS: [&str; 4] = ["clocks", APART, "copying", "self-loop"];
 
-const APART: &str = "clocks-apart";
+pub(super) const APART: &str = "clocks-apart";
 
 /// A bound, before its CPUs are known.
 #[derive(Clone, Debug)]
@@ -96,9 +96,9 @@ impl BoundWork {
                 fact("counter", objection.unwrap_or_else(trusted));
                 fact("CPUs", format!("a is {}, b is {}", cpus[0], cpus[1]));
                 let named = match readings.values.get("nominal_mhz") {
-                    Some(mhz) => format!("{mhz} MHz, as /proc/cpuinfo names it"),
+                    Some(mhz) => format!("{mhz} MHz, as the processor names it"),
                     None => {
-                        let lack = "this machine names no frequency of its counter";
+                        let lack = "this processor names no frequency";
                         fact("nominal_ns", lack.to_owned());
                         lack.to_owned()
                     }
@@ -174,10 +174,10 @@ mod tests {
         let facts = |values| work.readings(values, &[], 0.5, [0, 1]).facts;
         let unnamed = facts(BTreeMap::new());
         for reading in ["nominal_slope", "nominal_ns"] {
-            assert_eq!(unnamed[reading], "this machine names no frequency of its counter");
+            assert_eq!(unnamed[reading], "this processor names no frequency");
         }
         let named = facts(BTreeMap::from([("nominal_mhz".to_owned(), 2670.0)]));
-        assert_eq!(named["nominal_slope"], "2670 MHz, as /proc/cpuinfo names it");
+        assert_eq!(named["nominal_slope"], "2670 MHz, as the processor names it");
         assert!(!named.contains_key("nominal_ns"), "it is told once");
         assert_eq!(work.workers(&[0, 1]), [1]);
     }

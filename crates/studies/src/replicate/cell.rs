@@ -3,7 +3,7 @@
 use super::connect;
 use crate::claims::{Measured, Readings};
 use ipcperf_core::result::{Cell, Mode, Round, SideCovariates, Status};
-use ipcperf_core::{Ends, Idle, KnobKind, LoadKey, OptionSet, PatternKind, Placement, Touch};
+use ipcperf_core::{Ends, Idle, KnobKind, LoadKey, OptionSet, PatternKind, Placement, Seat, Touch};
 use ipcperf_engine::calls_of;
 use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
@@ -47,6 +47,9 @@ pub(crate) struct ArmKeys {
     /// by time.
     #[serde(default)]
     samples: u64,
+    /// Round trips that are timed together; 0: as the cost of the clock asks for, or 1 where samples are counted.
+    #[serde(default)]
+    batch: u64,
     /// Whether each system call is timed, and nothing else found out.
     #[serde(default, rename = "time-calls")]
     time_calls: bool,
@@ -85,10 +88,30 @@ impl ArmKeys {
         if keys.samples > MOST_OPERATIONS {
             return Err(format!("samples: {} is above {MOST_OPERATIONS}", keys.samples));
         }
+        let is_batched = keys.pattern().is_none_or(|pattern| pattern.facts().is_batched);
+        if keys.batch > 1 && !is_batched {
+            return Err("batch: only the round trips of ping-pong are timed together".into());
+        }
+        if keys.samples.saturating_mul(keys.batch.max(1)) > MOST_OPERATIONS {
+            let (samples, batch) = (keys.samples, keys.batch);
+            return Err(format!(
+                "samples: {samples} of batch {batch} are above {MOST_OPERATIONS} round trips"
+            ));
+        }
         if let Some(Warmup::Operations(count)) = keys.warmup {
             counts::count("warmup", Some(count), MOST_OPERATIONS).map_err(told)?;
         }
         Ok(Self { load, ..keys })
+    }
+
+    /// What the loop does; `None` for what a study does not say, or wrongly.
+    pub(crate) fn pattern(&self) -> Option<PatternKind> {
+        self.pattern.as_ref()?.parse().ok()
+    }
+
+    /// Whether each system call is timed, and nothing else found out.
+    pub(crate) fn times_calls(&self) -> bool {
+        self.time_calls
     }
 
     /// The paths that it names: of what each is one, and the parameter that says it.
@@ -173,7 +196,7 @@ impl ArmKeys {
                 Some(Warmup::Operations(count)) => *count,
                 _ => 0,
             },
-            batch: 0,
+            batch: self.batch,
         };
         let lengths = Lengths {
             warmup: match &self.warmup {
@@ -205,7 +228,7 @@ impl CellWork {
         readings.set("empty_call_us", calls.empty_call_ns.unwrap_or(f64::NAN) / 1e3);
         for (end, calls) in [("send", &calls.lead), ("recv", &calls.follow)] {
             let all: f64 = calls.values().map(|call| call.per_message).sum();
-            readings.set(format!("calls.{end}"), all);
+            readings.set_certain(format!("calls.{end}"), all);
             for (name, call) in calls {
                 readings.set(format!("call.{end}.{name}_times"), call.per_message);
                 readings.set(format!("call.{end}.{name}_median_us"), call.median_ns / 1e3);
@@ -218,15 +241,19 @@ impl CellWork {
     /// What a study reads off single slices and the document of a run does not have, by round and position in it.
     pub(crate) fn beside(&self, ns_per_tick: f64) -> Beside {
         let plan = &self.run.plan;
-        if plan.key.pattern.facts().ends != Ends::Clients {
+        let ends = plan.key.pattern.facts().ends;
+        if !matches!(ends, Ends::Clients | Ends::Connected) {
             return Beside::new();
         }
         let found = plan.entry.listener(&plan.options).ok().and_then(Result::ok);
         let listener = found.map(|(listener, _)| listener);
         let slices = self.run.slices.iter().filter_map(|slice| {
-            let Data::Crowd(connect) = &slice.raw.data else { return None };
+            let Data::Crowd(crowd) = &slice.raw.data else { return None };
             let mut readings = Readings::default();
-            connect::add(&mut readings, &slice.raw, connect, listener, ns_per_tick);
+            connect::of_requests(&mut readings, &slice.raw, crowd, ns_per_tick);
+            if ends == Ends::Clients {
+                connect::add(&mut readings, &slice.raw, crowd, listener, ns_per_tick);
+            }
             Some(((slice.round, slice.order), readings))
         });
         slices.collect()
@@ -301,8 +328,13 @@ fn readings(cell: &Cell, round: &Round, mut readings: Readings) -> Readings {
     if let Some(p50) = round.p50_ns {
         readings.set("p50_ns", p50);
     }
+    let facts = cell.key.pattern.facts();
     if let Some(histogram) = round.histogram.as_ref().and_then(Histogram::recorded) {
         readings.singles(histogram);
+    } else if facts.ends == Ends::Pair && facts.timed_by == Seat::Lead && round.messages > 0 {
+        // Operations that were timed together.
+        let operations = round.messages / facts.exchange.messages();
+        readings.set("mean_ns", round.elapsed_ns / operations.max(1) as f64);
     }
     readings.facts.insert("CPUs".into(), format!("{:?}", cell.key.cpus));
     if let (Some(timing), true) = (&cell.timing, cell.rtt_ns.is_some() && round.histogram.is_none())

@@ -1,4 +1,4 @@
-//! The readings that a study takes from a slice of the pattern `connect`.
+//! The readings that a study takes from a slice of clients and a server: the patterns `connect` and `serve`.
 
 use crate::claims::Readings;
 use ipcperf_core::ListenerKind;
@@ -9,7 +9,39 @@ use ipcperf_stats::{Histogram, support};
 /// Requests for which the original's tables give seconds: those of one client.
 const PUBLISHED: f64 = 10_000.0;
 
-/// Adds them. CPU times are those of clients and server, as the engine has shared them out.
+/// Adds those of both patterns. CPU times are those of clients and server, as the engine has shared them out.
+pub(super) fn of_requests(
+    readings: &mut Readings,
+    slice: &RawSlice,
+    crowd: &CrowdSlice,
+    ns_per_tick: f64,
+) {
+    let after = &crowd.after;
+    let asked = after.asked.max(1) as f64;
+    let elapsed_ns = after.window.ticks as f64 * ns_per_tick;
+    let [clients, server] = slice.sides.each_ref().map(|side| side.spent);
+    readings.set("request_us", elapsed_ns / 1e3 / asked);
+    readings.set("client_cpu_us", clients.cpu_ns as f64 / 1e3 / asked);
+    readings.set("server_cpu_us", server.cpu_ns as f64 / 1e3 / asked);
+    readings.set("requests_per_second", after.answers() as f64 * 1e9 / elapsed_ns.max(1.0));
+    for (name, value) in [
+        ("asked", after.asked),
+        ("answered", after.answers()),
+        ("failed", after.failed()),
+        ("refused", after.connects_refused()),
+    ] {
+        readings.set(name, value as f64);
+    }
+    for (name, errors) in [("failed", &after.errors), ("at the server", &after.server_errors)] {
+        if !errors.is_empty() {
+            let list: Vec<String> =
+                errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
+            readings.facts.insert(name.into(), list.join(", "));
+        }
+    }
+}
+
+/// Adds those of a connection for each request.
 pub(super) fn add(
     readings: &mut Readings,
     slice: &RawSlice,
@@ -35,19 +67,7 @@ pub(super) fn add(
     ] {
         readings.set(name, seconds(nanoseconds));
     }
-    readings.set("request_us", elapsed_ns / 1e3 / asked);
-    readings.set("client_cpu_us", clients.cpu_ns as f64 / 1e3 / asked);
-    readings.set("server_cpu_us", server.cpu_ns as f64 / 1e3 / asked);
-    readings.set("requests_per_second", after.answers() as f64 * 1e9 / elapsed_ns.max(1.0));
-    for (name, value) in [
-        ("asked", after.asked),
-        ("answered", after.answers()),
-        ("failed", after.failed()),
-        ("refused", after.connects_refused()),
-        ("retried", connects.retried),
-    ] {
-        readings.set(name, value as f64);
-    }
+    readings.set("retried", connects.retried as f64);
     let times: Vec<_> = connect.times.iter().map(Histogram::from).collect();
     for (name, part) in PARTS.iter().zip(&times) {
         for (quantile, label) in [(0.5, "p50"), (0.99, "p99")] {
@@ -83,12 +103,5 @@ pub(super) fn add(
     }
     if let Some(warning) = listener.and_then(|listener| port_warning(listener, after.all[0])) {
         readings.facts.insert("ports".into(), warning);
-    }
-    for (name, errors) in [("failed", &after.errors), ("at the server", &after.server_errors)] {
-        if !errors.is_empty() {
-            let list: Vec<String> =
-                errors.iter().map(|(class, count)| format!("{count} {class}")).collect();
-            readings.facts.insert(name.into(), list.join(", "));
-        }
     }
 }

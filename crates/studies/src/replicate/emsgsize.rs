@@ -17,6 +17,10 @@ pub(super) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
     Ok(Box::new(TooLong))
 }
 
+/// What it finds out.
+pub(super) const READINGS: &[&str] =
+    &["refused", "stream_refused", "sndbuf_bytes", "largest_bytes"];
+
 struct TooLong;
 
 impl Work for TooLong {
@@ -38,8 +42,8 @@ fn look() -> Result<Readings, String> {
     let taken = stream::write(stream.as_fd(), &vec![0; len]);
     let mut readings = Readings::default();
     readings.answer("refused", step == Err(errno::EMSGSIZE));
-    readings.set("sndbuf_bytes", buffer as f64);
-    readings.set("largest_bytes", largest as f64);
+    readings.set_certain("sndbuf_bytes", buffer as f64);
+    readings.set_certain("largest_bytes", largest as f64);
     let answer = step.map_or_else(ipcperf_core::errno::text, |sent| format!("{sent} bytes sent"));
     readings.facts.insert(format!("a datagram of {len} B"), answer);
     readings.answer("stream_refused", taken == Err(errno::EMSGSIZE));

@@ -89,6 +89,15 @@ pub(crate) fn commands(table: &toml::Table) -> Result<Vec<String>, String> {
     Ok(first.chain(programs).collect())
 }
 
+/// What it finds out of programs that print no figures.
+pub(super) const READINGS: &[&str] =
+    &["bytes", "bits_per_second", "wall_s", "user_s", "system_s", "cpu_s", "cpu_s.*", "proof"];
+
+/// Whether what the programs print are readings.
+pub(super) fn has_figures(table: &toml::Table) -> bool {
+    ExecKeys::of(table).is_ok_and(|keys| keys.figures)
+}
+
 /// Makes the work.
 pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
     let ExecKeys { programs, needs, figures, folder, .. } = ExecKeys::of(table)?;

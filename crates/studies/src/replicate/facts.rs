@@ -48,7 +48,7 @@ fn capabilities(registry: &Registry, readings: &mut Readings) {
             let reading = format!("{name}.{}", plain(word.as_str().unwrap_or_default()));
             readings.answer(&reading, entry.spec.can(*capability));
         }
-        readings.set(format!("{name}.copies"), f64::from(entry.spec.copies));
+        readings.set_certain(format!("{name}.copies"), f64::from(entry.spec.copies));
     }
 }
 
@@ -87,7 +87,7 @@ fn machine(readings: &mut Readings) {
     }
     for (name, value) in numbers {
         if let Some(value) = value {
-            readings.set(name, value);
+            readings.set_certain(name, value);
         }
     }
     let order = if cfg!(target_endian = "little") { "little endian" } else { "big endian" };

@@ -13,6 +13,7 @@ mod export;
 mod facts;
 mod kinds;
 mod pipeline;
+mod readings;
 mod rounds;
 mod work;
 
@@ -48,7 +49,7 @@ use std::time::{Duration, Instant};
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ReplicateArgs {
-    /// A published study, or a study file [default: all five studies]
+    /// A published study, or a study file [default: all studies]
     #[arg(value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()))]
     pub(crate) study: Option<String>,
     /// How thorough: smoke (the whole matrix in a minute), quick (five minutes), full (the published counts)
@@ -97,7 +98,7 @@ impl CommandArgs for ReplicateArgs {
     const GROUP: CommandGroup = CommandGroup::Measure;
     const ABOUT: &'static str = "Rerun published experiments and check their claims one by one";
     const EXAMPLES: &'static str = "Examples:
-  ipcperf replicate                             all five studies, a minute or less each
+  ipcperf replicate                             all studies, a minute or less each
   ipcperf replicate marhubi --scale quick --plots pictures
   ipcperf replicate wisconsin --only s2.c11 --set cell.slice=50ms
   ipcperf replicate --across laptop.json server.json";
@@ -121,7 +122,9 @@ impl CommandArgs for ReplicateArgs {
 /// # Errors
 /// What is wrong with it.
 pub fn read_study(text: &str) -> Result<Study, String> {
-    Study::parse(text, &kinds::check)
+    let study = Study::parse(text, &kinds::check)?;
+    readings::check(&study)?;
+    Ok(study)
 }
 
 fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode, Stop> {
@@ -358,8 +361,7 @@ fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
 /// The studies that are meant: all, one by name, or one in a file, whose programs must be allowed.
 fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study>, Stop> {
     let ours = |name: &str, text: &str| {
-        Study::parse(text, &kinds::check)
-            .map_err(|error| Stop::internal(format!("study {name}: {error}")))
+        read_study(text).map_err(|error| Stop::internal(format!("study {name}: {error}")))
     };
     let Some(given) = given else {
         return packed::studies().iter().map(|(name, text)| ours(name, text)).collect();
@@ -377,8 +379,8 @@ fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study
     }
     let text = output::small_file(path)
         .map_err(|error| Stop::usage(format!("study file '{given}': {}", output::words(&error))))?;
-    let study = Study::parse(&text, &kinds::check)
-        .map_err(|error| Stop::usage(format!("study file '{given}': {error}")))?;
+    let study =
+        read_study(&text).map_err(|error| Stop::usage(format!("study file '{given}': {error}")))?;
     for arm in study.arms.iter().filter(|arm| arm.work == exec::KIND) {
         let commands = exec::commands(&study.keys(arm, scale)).map_err(Stop::usage)?;
         external::permit(&format!("study file '{given}'"), &commands, may_exec)?;

@@ -147,6 +147,22 @@ fn installed() -> Result<&'static Socat, TaskError> {
     socat::installed().as_ref().map_err(|why| TaskError::Failed(why.clone()))
 }
 
+/// What it finds out; both ends started at once only whether they missed each other.
+pub(super) const READINGS: &[&str] = &[
+    "mbits",
+    "bits_per_second",
+    "bytes",
+    "wall_s",
+    "user_s",
+    "system_s",
+    "cpu_s",
+    "cpu_us_per_block",
+    "races_lost",
+    "startup_ms",
+    "startup_share",
+    "missed",
+];
+
 impl Work for Pipeline {
     fn look(&self, _: Option<&Interrupts>) -> Result<(), TaskError> {
         installed()?;

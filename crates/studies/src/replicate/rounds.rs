@@ -140,10 +140,13 @@ pub(crate) fn measure(
     for ((at, beside), assembled) in beside.into_iter().zip(&set.cells) {
         cell::keep(&mut measured[at], assembled, beside);
     }
+    let mut noise = set.noise;
+    let others = measured.iter_mut().filter(|arm| arm.arm.work != CELL);
+    noise.findings.extend(others.filter_map(Measured::divide));
     let pilot = Pilot { turns, beside: began.elapsed().saturating_sub(in_rounds) };
     // Or when the clock was read last.
     let interrupted = set.interrupted;
-    Ok(Found { arms: measured, noise: set.noise, rounds: ran.rounds, pilot, interrupted })
+    Ok(Found { arms: measured, noise, rounds: ran.rounds, pilot, interrupted })
 }
 
 /// The arms of a study while they are measured.

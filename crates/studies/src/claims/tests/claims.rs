@@ -556,6 +556,44 @@ fn finding(code: &str, cells: &[&str]) -> Finding {
     }
 }
 
+/// One text stood for all tests of a claim, whichever of them had decided.
+#[test]
+fn why_a_claim_may_come_out_otherwise_is_of_the_test_that_decided() {
+    let with = |why: &str| {
+        let text = SMALL.replacen("id = \"x.not\"", &format!("id = \"x.not\"\nwhy = {why}"), 1);
+        Study::parse(&text, &anything)
+    };
+    let why = |given: &str, wall: f64| {
+        let study = with(given).expect("well formed");
+        let rows = |wall: f64| vec![BTreeMap::from([("wall_s".to_owned(), wall)]); 9];
+        let arms = [recorded(&study.arms[0], &rows(1.0)), recorded(&study.arms[1], &rows(wall))];
+        let claim = judged(&study, &arms, 9).into_iter().find(|claim| claim.id == "x.not");
+        claim.expect("it has it").why
+    };
+    assert_eq!(why("[\"b waits\", \"a waits\"]", 2.0).as_deref(), Some("b waits"));
+    assert_eq!(why("\"either waits\"", 2.0).as_deref(), Some("either waits"));
+    assert_eq!(why("[\"\", \"a waits\"]", 2.0), None);
+    let error = with("[\"one\", \"two\", \"three\"]").expect_err("two tests");
+    assert!(error.contains("claim x.not: one 'why' is needed, or as many as"), "{error}");
+}
+
+/// What no noise changes had no verdict on a disturbed machine either: "EMSGSIZE, 8 of 8" was left open.
+#[test]
+fn at_grade_f_what_no_noise_changes_keeps_its_verdict() {
+    let study = Study::parse(ANSWERED, &anything).expect("well formed");
+    let mut arm = Measured::new(&study.arms[0]);
+    for round in 0..12 {
+        let mut readings = Readings::default();
+        readings.answer("missed", false);
+        readings.set("lost", 0.0);
+        arm.keep(round, 0, readings);
+    }
+    let arms = [arm];
+    let noise = Noise { grade: "F".into(), ..Noise::default() };
+    let claim = Findings::new(&arms, 12, noise).claims(&study).swap_remove(0);
+    assert_eq!(claim.verdict, Verdict::Reproduced, "{}", claim.reason);
+}
+
 /// The same rounds on a quiet machine and on one of grade F.
 #[test]
 fn at_grade_f_no_claim_has_a_verdict_and_the_cause_is_told() {
