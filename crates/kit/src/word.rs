@@ -6,6 +6,8 @@ use std::borrow::Cow;
 /// What kind of word it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WordKind {
+    /// What the documents are about.
+    Term,
     /// A mark in tables.
     Mark,
     /// Something that a run finds.
@@ -32,7 +34,8 @@ pub enum WordKind {
 
 impl WordKind {
     /// All of them, in the order of docs/WORDS.md.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
+        Self::Term,
         Self::Mark,
         Self::Finding,
         Self::Benchmark,
@@ -50,6 +53,7 @@ impl WordKind {
     #[must_use]
     pub const fn names(self) -> (&'static str, &'static str) {
         match self {
+            Self::Term => ("a term of the documents", "Terms"),
             Self::Mark => ("a mark in tables", "Marks in tables"),
             Self::Finding => ("a finding of a run", "Findings of a run"),
             Self::Benchmark => ("a finding about a benchmark", "Findings about benchmarks (audit)"),

@@ -3,6 +3,7 @@
 
 mod columns;
 mod shown;
+mod terms;
 
 use crate::results::columns::{self as tables, Column, Entry, placed};
 use crate::results::marks::{BATCH, BRIEFLY, TWO_MODES};
@@ -143,6 +144,7 @@ fn heads() -> Vec<Entry> {
 static ALL: LazyLock<Vec<Word>> = LazyLock::new(|| {
     let heads = heads();
     [
+        (WordKind::Term, terms::TERMS),
         (WordKind::Mark, MARKS),
         (WordKind::Grade, GRADES),
         (WordKind::Difference, DIFFERENCES),
