@@ -158,7 +158,8 @@ pub(crate) struct CompareArgs {
     /// Side by side: the pattern [default: ping-pong]
     #[arg(short, long, value_name = "PATTERN", value_parser = patterns())]
     pub(crate) pattern: Option<String>,
-    /// Side by side: number of rounds [default: 20 to 400, enough to detect 5 % according to a pilot run]
+    /// Side by side: number of rounds [default: as many as fit 10 s; with --margin or --fail-on 20 to 400, enough to detect
+    /// twice the margin according to a pilot run]
     #[arg(long, value_name = "N")]
     pub(crate) rounds: Option<u64>,
     /// Side by side: total time of the rounds, instead of their number
@@ -171,7 +172,7 @@ pub(crate) struct CompareArgs {
     /// Side by side: seed for all random choices [default: random, recorded in the result]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Ignore differences up to this size [default: 1%]
+    /// Ignore differences up to this size [default: 10%, or what --fail-on allows]
     #[arg(long, value_name = "SHARE")]
     pub(crate) margin: Option<String>,
     /// Differences between A and B that you compare on purpose: kernel, cpu, mitigations, tool (comma-separated)

@@ -7,6 +7,8 @@ use ipcperf_engine::shim;
 use ipcperf_kit::args::ProgressArgs;
 use ipcperf_kit::error::{Stop, note};
 use ipcperf_kit::{external, shell_words};
+use std::ffi::OsString;
+use std::path::Path;
 
 /// Bytes of a command at the most.
 const MOST: usize = 4096;
@@ -145,6 +147,24 @@ pub(crate) fn tell(cells: &[CellPlan], progress: &ProgressArgs) {
             "The end must have been started with {}",
             words.collect::<Vec<_>>().join(" ")
         ));
+    }
+}
+
+/// Refuses the words of a program that a shell has taken apart: `--follow python3 echo.py`.
+pub(crate) fn is_quoted(args: &RunArgs) -> Result<(), Stop> {
+    let Some(program) = args.follow.last().filter(|program| !program.contains(' ')) else {
+        return Ok(());
+    };
+    let is_program = |word: &&OsString| {
+        let path = Path::new(word);
+        path.is_file() && path.extension().is_none_or(|extension| extension != "toml")
+    };
+    match args.mechanisms.iter().find(is_program) {
+        Some(file) => Err(Stop::usage(format!(
+            "--follow takes one text, in quotes: --follow '{program} {}'",
+            file.to_string_lossy()
+        ))),
+        None => Ok(()),
     }
 }
 

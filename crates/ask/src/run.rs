@@ -37,6 +37,7 @@ impl CommandArgs for RunArgs {
 }
 
 fn run(context: &Context<'_>, args: &RunArgs) -> Result<ExitCode, Stop> {
+    follow::is_quoted(args)?;
     let args = match asked(context, args)? {
         (Some(path), args) => {
             let may_exec = args.allow_exec || args.plan.dry_run;

@@ -341,8 +341,10 @@ fn time(nanos: &u64) -> Option<String> {
     (*nanos > 0).then(|| format_duration(*nanos))
 }
 
+/// Bytes in their largest whole unit, in one word.
 fn size(bytes: &u64) -> Option<String> {
-    (*bytes > 0).then(|| format_size(*bytes).replace(' ', ""))
+    let text = format_size(*bytes);
+    (*bytes > 0).then(|| text.strip_suffix(" B").map_or(text.replace(' ', ""), str::to_owned))
 }
 
 /// A number or a word that is not the usual one.

@@ -5,7 +5,8 @@ mod examples;
 use super::{COMMANDS, builtin};
 use ipcperf_ask::with_words;
 use ipcperf_kit::command::{command_line, documents, subjects};
-use ipcperf_kit::hint;
+use ipcperf_kit::{hint, request};
+use std::ffi::OsString;
 
 /// What a line of words is answered with.
 fn answer(line: &str) -> String {
@@ -15,28 +16,41 @@ fn answer(line: &str) -> String {
         Ok(_) => "understood".to_owned(),
         Err(error) => {
             let commands = COMMANDS.concat();
+            let given: Vec<OsString> = words.iter().map(OsString::from).collect();
+            if let Some(command) = hint::without_a_command(&builtin(), &given, &error) {
+                return format!("ipcperf {command} {line}");
+            }
             hint::of(&builtin(), command_line(&commands), &subjects(&commands), &words, &error)
         }
+    }
+}
+
+/// Two mechanisms without a command are compared, and one is measured: no word may be both.
+#[test]
+fn no_command_has_the_name_of_a_mechanism() {
+    let (commands, registry) = (COMMANDS.concat(), builtin());
+    let line = command_line(&commands);
+    for command in line.get_subcommands() {
+        let name = OsString::from(command.get_name());
+        assert!(!request::is_mechanism(&registry, &name), "{name:?}");
     }
 }
 
 #[test]
 fn words_of_other_tools_are_answered_with_the_command_that_was_meant() {
     for (line, said) in [
-        ("pipe", "unknown command 'pipe'; did you mean 'ipcperf run pipe'? (ipcperf --help)"),
+        ("pipe", "ipcperf run pipe"),
+        ("unix tcp", "ipcperf compare unix tcp"),
+        ("unix tcp --time 60s", "ipcperf compare unix tcp --time 60s"),
+        ("unix tcp pipe", "ipcperf run unix tcp pipe"),
+        ("pipe -s 4K", "ipcperf run pipe -s 4K"),
+        ("pipe/*", "ipcperf run pipe/*"),
+        ("tpc", "unknown command 'tpc'; did you mean 'tcp'? (ipcperf --help)"),
         (
-            "unix tcp",
-            "unknown command 'unix'; 'ipcperf run unix tcp' measures them, 'ipcperf compare unix tcp' says which \
-             is faster (ipcperf --help)",
+            "pipe tpc",
+            "unknown command 'pipe'; did you mean 'ipcperf run pipe tpc'? (ipcperf --help)",
         ),
-        (
-            "pipe -s 4K",
-            "unknown command 'pipe'; did you mean 'ipcperf run pipe -s 4K'? (ipcperf --help)",
-        ),
-        (
-            "pipe/*",
-            "unknown command 'pipe/*'; did you mean 'ipcperf run 'pipe/*''? (ipcperf --help)",
-        ),
+        ("chose", "unknown command 'chose'; did you mean 'choose'? (ipcperf --help)"),
         (
             "marhubi --scale quick",
             "unknown command 'marhubi'; did you mean 'ipcperf replicate marhubi --scale quick'? (ipcperf --help)",

@@ -6,6 +6,7 @@ use crate::{hint, output};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::{task, tasks};
 use ipcperf_sys::{limits, process, signals};
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// The command line. Workers are re-executions of the current program, so they know its mechanisms and tasks, too.
@@ -51,15 +52,31 @@ impl Cli {
         }
         // Workers have what their coordinator has.
         limits::raise_open_files();
-        let done = match command::command_line(&commands).try_get_matches() {
-            Ok(typed) => command::dispatch(&registry, &commands, &typed),
-            Err(error) if error.use_stderr() => {
-                let all = command::command_line(&commands);
-                Err(hint::usage(&registry, all, &command::subjects(&commands), &error))
-            }
-            // Help and version.
-            Err(error) => output::styled(&error.render()),
+        let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        Self { registry, commands }.does(&words).unwrap_or_else(|stop| stop.tell())
+    }
+
+    /// Does what these words say. Mechanisms without a command are compared if they are two, else measured.
+    fn does(&self, words: &[OsString]) -> Result<ExitCode, Stop> {
+        let Self { registry, commands } = self;
+        let whole = || command::command_line(commands);
+        let error = match whole().try_get_matches_from(command::with_program(words)) {
+            Ok(typed) => return command::dispatch(registry, commands, &typed),
+            Err(error) => error,
         };
-        done.unwrap_or_else(|stop| stop.tell())
+        if let Some(command) = hint::without_a_command(registry, words, &error) {
+            return self.does(&[&[command.into()], words].concat());
+        }
+        if error.use_stderr() {
+            return Err(hint::usage(
+                registry,
+                whole(),
+                &command::subjects(commands),
+                words,
+                &error,
+            ));
+        }
+        // Help and version.
+        output::styled(&error.render())
     }
 }

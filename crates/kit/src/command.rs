@@ -15,6 +15,7 @@ use ipcperf_core::findings;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::tasks::TaskRow;
 use ipcperf_render::text::wrap;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 /// What the commands that stand together in the help are for.
@@ -158,7 +159,9 @@ impl Command {
 fn run<A: CommandArgs>(context: &Context<'_>) -> Result<ExitCode, Stop> {
     let read = A::from_arg_matches(context.typed);
     let args = read.map_err(|error| {
-        hint::usage(context.registry, context.command_line(), &subjects(context.commands), &error)
+        let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let subjects = subjects(context.commands);
+        hint::usage(context.registry, context.command_line(), &subjects, &words, &error)
     })?;
     args.run(context)
 }
@@ -218,6 +221,11 @@ pub fn command_line(commands: &[Command]) -> clap::Command {
         .about(ABOUT)
         .long_about(format!("{ABOUT}.\n\n{WITHOUT_A_COMMAND}"))
         .subcommands(commands.iter().map(|command| command.declared(commands)))
+}
+
+/// Words as clap takes them, behind the name of the program.
+pub fn with_program(words: &[OsString]) -> impl Iterator<Item = OsString> {
+    std::iter::once("ipcperf".into()).chain(words.iter().cloned())
 }
 
 /// The help of the whole: as clap writes it, with the commands by groups.

@@ -5,7 +5,7 @@ use crate::request;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use ipcperf_engine::registry::Registry;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 
 /// What a user passes to one command, such as a study, so that others recognise it.
 #[derive(Clone, Copy, Debug)]
@@ -64,11 +64,19 @@ const FOREIGN: &[(&[&str], &[&str])] = &[
     (&["--cpu", "--cpus", "--affinity", "--pin", "--taskset"], &["place"]),
     (&["--mechanisms", "--transport", "--type", "--ipc", "--method"], &["mechanism"]),
     (&["--json"], &["format"]),
+    (&["--needs", "--need", "--require", "--requires", "--features"], &["can"]),
     (&["--out", "--export-json", "--file", "--keep"], &["output"]),
 ];
 
-/// Commands that earlier builds had, and what does their work.
+/// Commands that earlier builds had or that other tools have, and what does their work.
 const GONE: &[(&str, &str)] = &[
+    ("bench", "'ipcperf' measures everything, 'ipcperf run NAMES' the mechanisms that you name"),
+    (
+        "benchmark",
+        "'ipcperf' measures everything, 'ipcperf run NAMES' the mechanisms that you name",
+    ),
+    ("serve", "'ipcperf run -p serve' measures a server with clients that stay connected"),
+    ("version", "'ipcperf --version' prints it"),
     ("history", "results are files: 'ipcperf trend FILES' shows what changed over time"),
     ("replay", "'ipcperf predict' runs the programs themselves, with other sockets"),
 ];
@@ -85,10 +93,24 @@ pub fn usage(
     registry: &Registry,
     all: Command,
     subjects: &[(&'static str, Subject)],
+    words: &[OsString],
     error: &clap::Error,
 ) -> Stop {
-    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words = words.iter().map(|word| word.to_string_lossy().into_owned());
     Stop::usage(of(registry, all, subjects, &words.collect::<Vec<_>>(), error))
+}
+
+/// The command that words mean which begin with mechanisms, and have no command: two are compared, others are measured.
+pub fn without_a_command(
+    registry: &Registry,
+    words: &[OsString],
+    error: &clap::Error,
+) -> Option<&'static str> {
+    let is_flag = |word: &&OsString| word.to_string_lossy().starts_with('-');
+    let count = words.iter().take_while(|word| !is_flag(word)).count();
+    let are_mechanisms = words.iter().take(count).all(|word| request::is_mechanism(registry, word));
+    (error.kind() == ErrorKind::InvalidSubcommand && count > 0 && are_mechanisms)
+        .then_some(if count == 2 { "compare" } else { "run" })
 }
 
 /// What is wrong with these words, what was meant, and whose help says more.
@@ -113,7 +135,10 @@ pub fn of(
     };
     let hint = match error.kind() {
         ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|word| {
-            Some((format!("unknown command '{word}'"), meant(registry, subjects, word, words)?))
+            Some((
+                format!("unknown command '{word}'"),
+                meant(registry, &all, subjects, word, words)?,
+            ))
         }),
         ErrorKind::UnknownArgument => given(ContextKind::InvalidArg).and_then(|word| {
             Some((format!("unexpected argument '{word}'"), flag(registry, &all, command, word)?))
@@ -130,6 +155,7 @@ pub fn of(
 /// The command that was meant by something else in its place.
 fn meant(
     registry: &Registry,
+    all: &Command,
     subjects: &[(&'static str, Subject)],
     word: &str,
     words: &[String],
@@ -143,20 +169,17 @@ fn meant(
         return Some(format!("did you mean 'ipcperf {command} {}'?", line()));
     }
     if request::is_mechanism(registry, OsStr::new(word)) {
-        let is_mechanism = |word: &String| request::is_mechanism(registry, OsStr::new(word));
-        return Some(match words {
-            [a, b] if is_mechanism(a) && is_mechanism(b) => {
-                format!(
-                    "'ipcperf run {0}' measures them, 'ipcperf compare {0}' says which is faster",
-                    line()
-                )
-            }
-            _ => format!("did you mean 'ipcperf run {}'?", line()),
-        });
+        return Some(format!("did you mean 'ipcperf run {}'?", line()));
     }
     let command = if word.ends_with(".toml") { "run" } else { "report" };
-    request::looks_like_a_file(word)
-        .then(|| format!("did you mean 'ipcperf {command} {}'?", line()))
+    if request::looks_like_a_file(word) {
+        return Some(format!("did you mean 'ipcperf {command} {}'?", line()));
+    }
+    let mechanisms: Vec<String> =
+        registry.entries().iter().map(|entry| entry.spec.full_name()).collect();
+    let commands = all.get_subcommands().map(Command::get_name);
+    let near = ipcperf_core::nearest(word, commands.chain(mechanisms.iter().map(String::as_str)))?;
+    Some(format!("did you mean '{near}'?"))
 }
 
 /// The flag that was meant by a word that a command does not take.
@@ -170,6 +193,11 @@ fn flag(registry: &Registry, all: &Command, command: &Command, word: &str) -> Op
     if request::is_mechanism(registry, OsStr::new(word)) {
         return of(command, "mechanism")
             .map(|_| format!("name mechanisms with -m: -m {}", quoted(word)));
+    }
+    if let (false, [Some(server), Some(client)]) =
+        (word.starts_with('-'), ["server", "client"].map(|id| of(command, id)))
+    {
+        return Some(format!("programs are named with {server} and {client}"));
     }
     let ours = |command: &Command| -> Vec<String> {
         let known = FOREIGN.iter().find(|(theirs, _)| theirs.contains(&word));

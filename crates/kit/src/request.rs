@@ -82,9 +82,43 @@ pub fn mechanism<'a>(registry: &'a Registry, word: &str) -> Result<&'a Entry, St
         // The names that variants share before their own.
         let shared = registry.entries().iter().map(|entry| entry.spec.name);
         let known = MECHANISMS.iter().map(|(name, _)| *name).chain(full.iter().map(String::as_str));
-        guessed("mechanism", word).unwrap_or_else(|| {
+        guessed("mechanism", word).or_else(|| of_library(registry, own)).unwrap_or_else(|| {
             unknown("mechanism", word, known.chain(shared), "'ipcperf list' shows them all")
         })
+    })
+}
+
+/// Libraries and programs that carry messages over the mechanisms of the kernel.
+const LIBRARIES: [&str; 19] = [
+    "aeron",
+    "asyncio",
+    "capnproto",
+    "dbus",
+    "grpc",
+    "iceoryx",
+    "iceoryx2",
+    "mojo",
+    "mqtt",
+    "nanomsg",
+    "nats",
+    "nng",
+    "rabbitmq",
+    "redis",
+    "memcached",
+    "thrift",
+    "tokio",
+    "zeromq",
+    "zmq",
+];
+
+/// Why a library is not a mechanism of this program, and what measures it.
+fn of_library(registry: &Registry, word: &str) -> Option<Stop> {
+    let is_own = registry.entries().iter().any(|entry| entry.spec.name == word);
+    (LIBRARIES.contains(&word) && !is_own).then(|| {
+        Stop::usage(format!(
+            "unknown mechanism '{word}': libraries are measured by ipcperf-extras (docs/LIBRARIES.md), programs by \
+             'ipcperf predict --server PROGRAM --client PROGRAM'"
+        ))
     })
 }
 
@@ -503,6 +537,10 @@ mod tests {
             };
             let meant = format!("'{word}'; did you mean one of {}?", names.join(", "));
             assert!(refused.to_string().ends_with(&meant), "{refused}");
+        }
+        for library in LIBRARIES {
+            let refused = named(library).expect_err("not one of ours").to_string();
+            assert!(refused.contains("measured by ipcperf-extras"), "{refused}");
         }
         for (word, name) in [("unixx", "unix"), ("shmring", "shm-ring"), ("pip", "pipe")] {
             let refused = named(word).expect_err("mistyped").to_string();

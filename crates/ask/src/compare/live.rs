@@ -20,6 +20,9 @@ use std::time::{Duration, Instant};
 /// Warm-up of a slice, as in `run`.
 const WARMUP: Duration = Duration::from_millis(20);
 
+/// How long a comparison takes that nobody has said anything of: a sentence in the time that a person waits.
+const USUAL: Duration = Duration::from_secs(10);
+
 /// Arms, cell by cell: A, A again, and B.
 struct ArmCells {
     a: String,
@@ -100,7 +103,11 @@ fn asked(args: &CompareArgs) -> Result<RoundsAsked, Stop> {
     match (args.rounds, &args.time) {
         (Some(rounds), _) => request::rounds(rounds).map(RoundsAsked::Rounds),
         (None, Some(text)) => request::budget("--time", text).map(RoundsAsked::Time),
-        (None, None) => Ok(RoundsAsked::Nothing),
+        // A gate and a margin ask for a decision, however long it takes.
+        (None, None) if args.margin.is_some() || !args.fail_on.is_empty() => {
+            Ok(RoundsAsked::Enough)
+        }
+        (None, None) => Ok(RoundsAsked::EnoughWithin(USUAL)),
     }
 }
 

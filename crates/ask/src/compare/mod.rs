@@ -13,7 +13,7 @@ use crate::documents;
 use ipcperf_core::result::{Adjustment, Comparison};
 use ipcperf_core::units;
 use ipcperf_engine::registry::Registry;
-use ipcperf_judge::{Recorded, Terms, at_once, compare_files, factor_names, once};
+use ipcperf_judge::{Recorded, Slower, Terms, at_once, compare_files, factor_names, once};
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
 use ipcperf_kit::document::{Document, Show};
 use ipcperf_kit::document_kind::DocumentKind;
@@ -22,7 +22,7 @@ use ipcperf_kit::output::{Publication, Target};
 use ipcperf_kit::reading::{recorded, same};
 use ipcperf_kit::{gates, output, reading, request};
 use ipcperf_render::Format;
-use ipcperf_stats::MARGIN;
+use ipcperf_stats::{MARGIN, PRACTICAL_MARGIN};
 use ipcperf_sys::file::regular;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -56,13 +56,13 @@ impl CommandArgs for CompareArgs {
 fn run(registry: &Registry, args: &CompareArgs) -> Result<ExitCode, Stop> {
     let format = output::format(&args.look)?;
     let live = cells(registry, args)?;
+    let gates = gates::slower(&args.fail_on)?;
     let terms = Terms {
-        margin: margin(args, &live)?,
+        margin: margin(args, &live, &gates)?,
         factors: factors(args)?,
         force: args.force,
         adjustment: if args.explore { Adjustment::BenjaminiHochberg } else { Adjustment::Holm },
     };
-    let gates = gates::slower(&args.fail_on)?;
     let is_written = args.output.is_some() || format == Format::Json;
     let origin = args.label.origin_if(is_written)?;
     let target = match args.output.as_deref() {
@@ -120,8 +120,12 @@ fn attempt(document: &Comparison, path: &Path) -> Option<u64> {
     (question(&before) == question(document)).then(|| before.attempt.unwrap_or(1).saturating_add(1))
 }
 
-fn margin(args: &CompareArgs, live: &[String]) -> Result<f64, Stop> {
-    let Some(text) = &args.margin else { return Ok(MARGIN) };
+/// Differences up to this do not matter: what was typed, or what the strictest gate allows, or what matters in practice.
+fn margin(args: &CompareArgs, live: &[String], gates: &[Slower]) -> Result<f64, Stop> {
+    let Some(text) = &args.margin else {
+        let allowed = gates.iter().filter_map(|gate| Some(gate.allowed()?.max(MARGIN)));
+        return Ok(allowed.fold(PRACTICAL_MARGIN, f64::min));
+    };
     let margin = units::share(text)
         .filter(|share| *share <= 1.0)
         .ok_or_else(|| Stop::usage(format!("--margin: '{text}' is not a share (like 1%)")))?;

@@ -42,7 +42,10 @@ const POWER: f64 = 0.99;
 pub(super) enum RoundsAsked {
     Rounds(u64),
     Time(Duration),
-    Nothing,
+    /// As many as find a difference of [`EFFECT`] or of twice the margin.
+    Enough,
+    /// The same, if they take no longer than this with all that comes before them.
+    EnoughWithin(Duration),
 }
 
 /// What the pilot has found.
@@ -56,6 +59,12 @@ pub(super) struct Pilot {
 }
 
 impl Pilot {
+    /// Rounds that find what nobody else has said.
+    fn enough(&self, margin: f64) -> u64 {
+        let wanted = rounds_to_find(margin, EFFECT.max(2.0 * margin), self.spread, POWER);
+        wanted.unwrap_or(ROUNDS[1]).clamp(ROUNDS[0], ROUNDS[1])
+    }
+
     /// What is going to be done with these settings, whose rounds are those of the pilot.
     pub(super) fn plan(
         &self,
@@ -68,9 +77,11 @@ impl Pilot {
             RoundsAsked::Time(time) => {
                 rounds_within(*time, Duration::ZERO, self.each).clamp(PILOT, 10_000)
             }
-            RoundsAsked::Nothing => {
-                let wanted = rounds_to_find(margin, EFFECT.max(2.0 * margin), self.spread, POWER);
-                wanted.unwrap_or(ROUNDS[1]).clamp(ROUNDS[0], ROUNDS[1])
+            RoundsAsked::Enough => self.enough(margin),
+            RoundsAsked::EnoughWithin(time) => {
+                let pilot = self.around + self.each.mul_f64(settings.rounds as f64);
+                let fitting = rounds_within(*time, self.around + pilot, self.each);
+                self.enough(margin).min(fitting).max(PILOT)
             }
         };
         ComparisonPlan {
@@ -124,7 +135,7 @@ mod tests {
             let each = Duration::from_secs_f64(rounds(&mut rng, PILOT, 1.0) / PILOT as f64);
             let spread = 0.02 + 0.1 * rng.unit();
             let pilot = Pilot { spread, each, around: Duration::from_secs_f64(once) };
-            let plan = pilot.plan(&RoundsAsked::Nothing, 0.01, &settings());
+            let plan = pilot.plan(&RoundsAsked::Enough, 0.01, &settings());
             // The machine is as busy as in the pilot, or half as busy again.
             let load = 1.0 + 0.5 * rng.unit();
             let taken = once + rounds(&mut rng, plan.rounds, load);
@@ -149,11 +160,18 @@ mod tests {
         assert_eq!(plan(&RoundsAsked::Time(Duration::from_secs(20)), 0.05).rounds, 50);
         assert_eq!(plan(&RoundsAsked::Time(Duration::from_secs(1)), 0.05).rounds, PILOT);
         // 34 rounds find 5 % at a spread of 5 % in 99 of 100.
-        let planned = plan(&RoundsAsked::Nothing, 0.05);
+        let planned = plan(&RoundsAsked::Enough, 0.05);
         assert!((33..=37).contains(&planned.rounds), "{}", planned.rounds);
         assert!((planned.expected_s - (2.0 + 0.4 * planned.rounds as f64)).abs() < 1e-9);
         assert!(planned.smallest_effect.is_some_and(|effect| effect < 0.05));
-        assert_eq!(plan(&RoundsAsked::Nothing, 0.001).rounds, ROUNDS[0]);
-        assert_eq!(plan(&RoundsAsked::Nothing, 1.0).rounds, ROUNDS[1]);
+        assert_eq!(plan(&RoundsAsked::Enough, 0.001).rounds, ROUNDS[0]);
+        assert_eq!(plan(&RoundsAsked::Enough, 1.0).rounds, ROUNDS[1]);
+        // Of 20 s the pilot and what comes once take 7.2.
+        let within = |seconds, spread| {
+            plan(&RoundsAsked::EnoughWithin(Duration::from_secs(seconds)), spread).rounds
+        };
+        assert_eq!(within(20, 1.0), 32);
+        assert_eq!(within(20, 0.001), ROUNDS[0], "no more than it takes");
+        assert_eq!(within(1, 1.0), PILOT, "and no fewer than the control needs");
     }
 }

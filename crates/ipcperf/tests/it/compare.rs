@@ -1,6 +1,6 @@
 //! Comparisons in real processes, for structure, never for figures; and the gates, with their exit codes.
 
-use crate::common::{Ended, Sandbox, cells, text, valid, wait_for};
+use crate::common::{Ended, Sandbox, cells, list, text, valid, wait_for, words};
 use crate::watch::signal;
 use serde_json::{Value, json};
 use std::fs;
@@ -360,4 +360,24 @@ fn a_result_that_is_given_many_times_counts_once() {
     assert_eq!((many.stdout, many.status.code()), (once.stdout, once.status.code()));
     let told = "Left out: 'copy1.json', 'copy2.json', 'copy3.json' and 6 more are the same result as 'old.json', or a part of it\n";
     assert_eq!((once.stderr.as_str(), many.stderr.as_str()), ("", told));
+}
+
+/// Two mechanisms without a command were refused with two commands to choose from.
+#[test]
+fn two_mechanisms_without_a_command_are_compared_and_one_is_measured() {
+    let sandbox = Sandbox::new();
+    let line = "pipe unix-stream --rounds 8 --slice 5ms -o c.json";
+    let ended = sandbox.run(&words(line));
+    assert!([0, 5].contains(&ended.status.code().unwrap_or(-1)), "{}", ended.stderr);
+    let document = valid("comparison", &sandbox.read("c.json").expect("written"));
+    let [one] = list(&document, "comparisons") else { panic!("one pair") };
+    assert_eq!(one["margin"], 0.1, "what matters in practice");
+    let line = "pipe --place same-cpu --rounds 2 --slice 5ms -o r.json";
+    sandbox.done(&words(line));
+    assert_eq!(cells(&sandbox.result("r.json")).len(), 1);
+    fs::write(sandbox.home().join("echo.py"), "").expect("a file");
+    sandbox.refuses(
+        &words("run pipe --follow python3 echo.py"),
+        "in quotes: --follow 'python3 echo.py'",
+    );
 }

@@ -30,6 +30,12 @@ impl FromStr for Slower {
 }
 
 impl Slower {
+    /// By how much the primary figure may be slower; `None` of a gate on the tail.
+    #[must_use]
+    pub fn allowed(self) -> Option<f64> {
+        (!self.of_tail).then_some(self.share)
+    }
+
     /// The figure that it asks, with what that is called.
     fn figure(self, cell: &CellComparison) -> Option<(&FigureComparison, String)> {
         if self.of_tail {
