@@ -78,7 +78,7 @@ fn can_be_ends(flag: &str, patterns: &[PatternKind], touch: Touch) -> Result<(),
     if let Some(pattern) = patterns.iter().find(|pattern| !answers(**pattern)) {
         let why = match pattern {
             PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
-                "nobody answers there, so that nothing would prove what arrives"
+                "no side answers in this pattern, so nothing would prove what arrives"
             }
             PatternKind::Connect => "its server is our own",
             _ => "programs answer in a closed loop only",
@@ -91,7 +91,7 @@ fn can_be_ends(flag: &str, patterns: &[PatternKind], touch: Touch) -> Result<(),
         Touch::Header | Touch::Full => None,
         Touch::None => Some("a program answers what it was sent, so that it touches it"),
         Touch::CacheLine => Some("an answer would need to know how our messages are made"),
-        Touch::Copy => Some("nobody knows what a program copies"),
+        Touch::Copy => Some("what a program copies is unknown"),
     };
     if let Some(why) = why {
         return Err(Stop::usage(format!(

@@ -187,15 +187,15 @@ const fn back_pressure(pressure: BackPressure) -> &'static str {
         BackPressure::Blocks => "the sender waits",
         BackPressure::Drops => "messages are dropped",
         BackPressure::Merges => "transfers merge into one",
-        BackPressure::Overwrites => "a newer message replaces the one nobody has seen yet",
+        BackPressure::Overwrites => "a newer message replaces one that was not read yet",
         BackPressure::None => "it never fills",
     }
 }
 
 const fn on_close(end: OnClose) -> &'static str {
     match end {
-        OnClose::Told => "the other side drains what was sent and is then told",
-        OnClose::Late => "the other side is told, but it may take a minute",
+        OnClose::Told => "the other side reads what was sent and then notices the end",
+        OnClose::Late => "the other side notices, but it may take a minute",
         OnClose::Undetected => "nothing tells the other side",
     }
 }
@@ -207,7 +207,7 @@ const fn on_restart(restart: OnRestart) -> &'static str {
             "a peer that is killed and started again: this end opens or connects again, at the same name"
         }
         OnRestart::HandedOver => {
-            "a peer that is killed and started again: somebody must hand it an end, or say who it is"
+            "a peer that is killed and started again: it must be passed an end, or be named to the other side"
         }
     }
 }
@@ -224,7 +224,7 @@ fn calls(syscalls: Syscalls) -> String {
     let [send, recv] = [syscalls.send, syscalls.recv].map(|calls| calls.map(figures::count));
     match (send, recv) {
         (Some(send), Some(recv)) => {
-            format!("{send} by the sender and {recv} by the receiver when nobody waits")
+            format!("{send} by the sender and {recv} by the receiver when neither waits")
         }
         (Some(send), None) => {
             format!("{send} by the sender; the receiver's polls depend on timing")
@@ -260,16 +260,16 @@ mod tests {
           direction   one way; a round trip takes two of them
           peers       any number of producers, any number of consumers
           when full   the sender waits
-          at the end  a peer that finishes: the other side drains what was sent and is
-                      then told
-          at death    a peer that is killed: the other side drains what was sent and is
-                      then told
-          at restart  a peer that is killed and started again: somebody must hand it an
-                      end, or say who it is
+          at the end  a peer that finishes: the other side reads what was sent and then
+                      notices the end
+          at death    a peer that is killed: the other side reads what was sent and then
+                      notices the end
+          at restart  a peer that is killed and started again: it must be passed an end,
+                      or be named to the other side
 
         Costs of one message
           copies  2 copies of the payload
-          calls   1 by the sender and 1 by the receiver when nobody waits
+          calls   1 by the sender and 1 by the receiver when neither waits
 
         Knobs (--set KNOB=VALUE)
           pipe.size  Capacity of each pipe. Takes 4K..1G bytes. Default: kernel default
@@ -302,15 +302,15 @@ mod tests {
           direction   one way; a round trip takes two of them
           peers       any number of producers, any number of consumers
           when full   the sender waits
-          at the end  a peer that finishes: the other side drains what was sent and is
-                      then told
-          at death    a peer that is killed: the other side drains what was sent and is
-                      then told
+          at the end  a peer that finishes: the other side reads what was sent and then
+                      notices the end
+          at death    a peer that is killed: the other side reads what was sent and then
+                      notices the end
           at restart  a peer that is killed and started again: this end goes on with it
 
         Costs of one message
           copies  2 copies of the payload
-          calls   1 by the sender and 1 by the receiver when nobody waits
+          calls   1 by the sender and 1 by the receiver when neither waits
 
         Needs
           - CONFIG_POSIX_MQUEUE

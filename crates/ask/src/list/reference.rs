@@ -39,7 +39,7 @@ const NEEDS: &[(&str, &[Capability])] = &[
     ),
     ("unrelated processes, each may restart", &[Capability::Reconnect]),
     (
-        "whole messages, the sender waits if nobody receives",
+        "whole messages, the sender waits until they are received",
         &[Capability::Boundaries, Capability::BackPressure],
     ),
     (
@@ -106,7 +106,7 @@ pub(crate) fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result
          - **largest**: the largest message if the mechanism limits it; \"host\": a setting of the host does.\n\
          - **connects**: how two processes connect: by an inherited or passed descriptor (fd), a process number (pid), a \
          name, or a port.\n\
-         - **calls**: system calls of both ends per message if nobody waits; a dash if polls depend on timing.\n\
+         - **calls**: system calls of both ends per message if neither waits; a dash if polls depend on timing.\n\
          - **copies**: of the payload, from the sender's bytes to the receiver's.\n\
          - **close**, **death**: whether an end notices that its peer has closed or died.\n\
          - **after a restart** of its peer an end goes on, reopens its own end, or must be handed a new one.\n"

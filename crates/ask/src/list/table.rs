@@ -107,7 +107,7 @@ fn columns() -> Vec<Column> {
         Column::text("peers").rank(7),
         Column::number("calls")
             .rank(6)
-            .legend("system calls of both ends for one message when nobody waits"),
+            .legend("system calls of both ends for one message when neither waits"),
         Column::number("copies").rank(8),
         Column::text("death")
             .rank(9)

@@ -230,7 +230,7 @@ fn what_no_program_can_be_is_refused_with_what_would_do() {
     for (line, told) in [
         (
             "run pipe -p stream --follow cat",
-            "nobody answers there, so that nothing would prove what arrives; use ping-pong or burst",
+            "no side answers in this pattern, so nothing would prove what arrives; use ping-pong or burst",
         ),
         ("run pipe -p connect --follow cat", "its server is our own; use ping-pong or burst"),
         (

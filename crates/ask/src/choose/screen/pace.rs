@@ -92,7 +92,7 @@ impl Pace {
         let cpus = text::counted(self.cpus as u64, "CPU");
         let connections = if needed > self.cpus as f64 {
             format!(
-                "more CPUs: over {name} so many requests take the time of {needed:.1}, and there {} {cpus}",
+                "more CPUs: over {name} this rate takes {needed:.1} CPUs, and there {} {cpus}",
                 if self.cpus == 1 { "is" } else { "are" }
             )
         } else {

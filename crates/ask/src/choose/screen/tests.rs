@@ -655,9 +655,7 @@ fn a_rate_that_nobody_keeps_up_with_is_told_with_what_was_achieved_and_what_woul
     let text = written(&both(90_000.0), &wanted, &style);
     assert!(!text.contains("connections over"), "{text}");
     assert!(
-        text.contains(
-            "more CPUs: over fifo so many requests take the time of 3.6, and there are 2 CPUs"
-        ),
+        text.contains("more CPUs: over fifo this rate takes 3.6 CPUs, and there are 2 CPUs"),
         "{text}"
     );
     // Where one keeps up, nothing of it is said.

@@ -174,7 +174,8 @@ fn parts(set: &ResultSet, specs: &Specs, cell: &Cell) -> Vec<(TripPart, Result<R
     let place = key.placement;
     let switched = figure(&switches(cell)).value.unwrap_or(0.0);
     let is_awake = switched < AWAKE;
-    let awake = || Why::nothing(format!("nobody sleeps ({switched:.2} switches for each message)"));
+    let awake =
+        || Why::nothing(format!("neither side sleeps ({switched:.2} switches for each message)"));
     let arm = |idle| arms::wake(place, idle).of(set);
     let may_idle = !place.is_one_cpu() && key.idle == Idle::AsIs;
     let wake_up = || {

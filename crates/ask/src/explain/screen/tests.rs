@@ -331,7 +331,7 @@ fn an_arm_that_isolates_nothing_has_no_figure_and_says_why() {
         round.covariates.follow.voluntary_switches = 0;
     }
     let text = screen(&set, 80);
-    assert!(text.contains("cache line") && text.contains("nobody sleeps"), "{text}");
+    assert!(text.contains("cache line") && text.contains("neither side sleeps"), "{text}");
 }
 
 #[test]

@@ -112,7 +112,7 @@ pub(super) const COSTS: &[Column] = &[
         costs: Room::Rank(60),
         is_listed: true,
         word_after: "energy",
-        meaning: "context switches of both sides per message; near 0, nobody slept",
+        meaning: "context switches of both sides per message; near 0, neither side slept",
         advice: "on two CPUs, expect one for each message that wakes the peer",
         csv_after: "syscalls_per_message",
         csv: &[

@@ -27,7 +27,7 @@ pub(crate) fn add(body: &mut Blocks, set: &ResultSet, chapters: &[Chapter], anch
 }
 
 const ROUNDS: &str = "A point is a round, in fresh processes: the first at the top of its row, the last at its bottom, so that a slant is drift and two clusters are two modes. The line is the figure, the bar its 95 % interval.";
-const TAILS: &str = "How long all but so many operations took, all accepted rounds together. A line ends where fewer than 20 operations lie beyond it. Grey: the other mechanisms of the same ranking, as far as they lie within three times of the named ones; point at one for its name.";
+const TAILS: &str = "The time that all but 1 in N operations stay below, over all accepted rounds. A line ends where fewer than 20 operations lie beyond it. Grey: other mechanisms of the same ranking within three times of the named ones; point at one for its name.";
 const COST: &str = "Down and left is better; whether neighbours differ is not tested. Grey: the other mechanisms of the same ranking; point at one for its name.";
 const SIZES: &str = "Medians over rounds with their 95 % intervals. Named is what is best at one of the sizes, and what most programs are written with; grey is the rest: point at one for its name. A ring is where two of the named lines cross with intervals apart at the measured sizes to both sides; where in between is interpolated.";
 const LOAD: &str =

@@ -218,7 +218,7 @@ pub(super) const OTHERS: &[Entry] = &[
     ),
     (
         "calls",
-        "system calls of both sides per message when nobody has to wait",
+        "system calls of both sides per message when neither has to wait",
         "compare it with CPU/msg",
     ),
     (

@@ -206,7 +206,7 @@ pub(super) const SHOWN: &[Entry] = &[
     ),
     (
         "send and receive",
-        "the calls of a message that nobody waits for, in both directions",
+        "the calls of a message for which neither side waits, in both directions",
         "make fewer calls: larger messages, batches, shared memory",
     ),
     (
