@@ -240,7 +240,7 @@ pub const IMPOSSIBLE: Row = finding(
 pub const MOVED: Row = finding(
     "E-TOPOLOGY",
     More(0, "slice"),
-    "{slices were} rejected because the cache-line round trip measured beside them shows that the CPUs were moved{}",
+    "{slices were} rejected because the cache-line round trip measured with them shows that the CPUs were moved{}",
     "",
     "pin the CPUs of the virtual machine on its host",
 );
@@ -374,7 +374,7 @@ pub const STRANGERS: Row = finding(
     "W-STRANGERS",
     More(0, "connection"),
     "{connections} from other programs reached the server of a connect cell{}",
-    "it answered them beside those that were measured",
+    "it answered them in addition to the measured ones",
     "find what connects to every port of this machine, or measure in a separate network namespace",
 );
 pub const FEW_REFUSED: Row = finding(
@@ -444,7 +444,7 @@ pub const TOPOLOGY: Row = finding(
     "W-TOPOLOGY",
     Above(1.5),
     "the cache-line round trip of {a CPU pair} was bimodal{}",
-    "the CPUs were moved, since those of a virtual machine are threads of its host",
+    "the CPUs were moved, since CPUs of a virtual machine are threads of its host",
     "pin the CPUs of the virtual machine on its host",
 );
 pub const KINDS: Row = finding(

@@ -468,7 +468,7 @@ impl Load {
             return Some(Missing::new("the floor has no channel", "no --fresh"));
         }
         if self.fresh > 0 && self.window > 0 {
-            let what = "without a warm-up nobody has tried how many messages the channel keeps";
+            let what = "a window needs a warm-up, which finds how many messages the channel holds";
             return Some(Missing::new(what, "no --window, or no --fresh"));
         }
         if self.reply > 0 && is_wake {

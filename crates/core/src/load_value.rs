@@ -104,7 +104,7 @@ impl FromStr for Align {
                 let words = [Self::DEFAULT, "page", "malloc"];
                 let nearest = nearest(text, words).map(|word| format!("; did you mean '{word}'?"));
                 let all = "cacheline, page, malloc, or 0 to 4095 bytes behind the start of a page";
-                Err(format!("'{text}' is no alignment ({all}){}", nearest.unwrap_or_default()))
+                Err(format!("'{text}' is not an alignment ({all}){}", nearest.unwrap_or_default()))
             }
         }
     }
@@ -154,7 +154,7 @@ impl FromStr for Address {
             Some(("tcp", rest)) => match rest.rsplit_once(':') {
                 Some(("127.0.0.1" | "localhost", number)) => port(number)
                     .map(Self::Tcp)
-                    .ok_or_else(|| format!("'{number}' is no port (1 to 65535)")),
+                    .ok_or_else(|| format!("'{number}' is not a port (1 to 65535)")),
                 _ => Err(format!(
                     "'{text}' is not on this host's 127.0.0.1, like tcp:127.0.0.1:7000"
                 )),
@@ -228,7 +228,7 @@ impl FromStr for PayloadFile {
         let file = text.strip_suffix(digest).filter(|_| !digest.is_empty());
         let file = file.and_then(|file| file.strip_suffix('#')).unwrap_or(text);
         if file.is_empty() {
-            return Err(format!("'{text}' is no name of a file"));
+            return Err(format!("'{text}' is not a file name"));
         }
         let sha256 = if file == text { String::new() } else { digest.to_owned() };
         Ok(Self { file: file.to_owned(), bytes: 0, of_bytes: None, sha256 })
@@ -291,7 +291,7 @@ impl TryFrom<String> for Service {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        Self::parsed(&text)?.ok_or_else(|| format!("'{text}' is no time to work on a request"))
+        Self::parsed(&text)?.ok_or_else(|| format!("'{text}' is not a time to work on a request"))
     }
 }
 
@@ -385,7 +385,7 @@ impl FromStr for Mix {
         for one in text.split(',') {
             parts.push(part(one).ok_or_else(|| {
                 format!(
-                    "'{one}' is no part of a mix (like 36:5@90%: bytes of a request, at least {}, of its answer, and its \
+                    "'{one}' is not a part of a mix (like 36:5@90%: bytes of a request, at least {}, of its answer, and its \
                      share, 0.01% to 100%)",
                     Self::SHORTEST
                 )
@@ -593,8 +593,8 @@ mod tests {
             ("/run/end", "is not unix:PATH"),
             ("tcp:10.0.0.1:7", "is not on this host"),
             ("tcp:127.0.0.1", "is not on this host"),
-            ("tcp:127.0.0.1:0", "'0' is no port"),
-            ("tcp:127.0.0.1:70000", "'70000' is no port"),
+            ("tcp:127.0.0.1:0", "'0' is not a port"),
+            ("tcp:127.0.0.1:70000", "'70000' is not a port"),
         ] {
             let told = text.parse::<Address>().expect_err(text);
             assert!(told.contains(part), "{text}: {told}");
@@ -661,7 +661,7 @@ mod tests {
         for (text, part) in [
             ("pages", "did you mean 'page'?"),
             ("4096", "0 to 4095"),
-            ("-1", "no alignment"),
+            ("-1", "not an alignment"),
             ("", "''"),
         ] {
             let error = text.parse::<Align>().expect_err(text);

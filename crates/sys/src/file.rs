@@ -282,7 +282,7 @@ pub fn regular(path: &Path) -> io::Result<(File, u64)> {
         FileType::Fifo => {
             Err(io::Error::other("it is a FIFO, and only a regular file can be read twice"))
         }
-        _ => Err(io::Error::other("it is no regular file")),
+        _ => Err(io::Error::other("it is not a regular file")),
     };
     refuse(&rustix::fs::stat(path)?)?;
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NONBLOCK;
@@ -411,7 +411,7 @@ mod tests {
         for (path, told) in [
             (place(""), "it is a directory"),
             (place("fifo"), "it is a FIFO"),
-            ("/dev/zero".into(), "it is no regular file"),
+            ("/dev/zero".into(), "it is not a regular file"),
             (place("none"), "No such file"),
         ] {
             let error = regular(&path).expect_err(told).to_string();

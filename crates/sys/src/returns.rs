@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicU32;
 
 /// Why it is not measured here.
 pub const OBJECTION: Option<&str> =
-    if cfg!(target_arch = "x86_64") { None } else { Some("it is measured on x86-64 alone") };
+    if cfg!(target_arch = "x86_64") { None } else { Some("it is measured only on x86-64") };
 
 /// A call of three arguments: by the function that the timed loops call, or where it stands.
 ///

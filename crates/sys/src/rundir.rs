@@ -89,7 +89,7 @@ fn lock(base: BorrowedFd<'_>, name: &OsStr, how: FlockOperation) -> io::Result<O
 fn take(base: BorrowedFd<'_>, name: &OsStr) -> io::Result<OwnedFd> {
     let lock = lock(base, name, FlockOperation::LockExclusive)?;
     if !directory::entries(lock.as_fd())?.is_empty() {
-        return Err(io::Error::other("somebody has replaced the new directory"));
+        return Err(io::Error::other("another process replaced the new directory"));
     }
     let flags = OFlags::CREATE | OFlags::WRONLY;
     directory::open_at(&lock, MARK.as_ref(), flags, Mode::RUSR | Mode::WUSR)?;

@@ -47,7 +47,7 @@ fn cells_of_private_memory_are_proved_over_what_lends_shared_memory_and_what_doe
 fn an_alignment_that_cannot_be_had_is_told_with_the_nearest_one() {
     let sandbox = Sandbox::new();
     for (words, told) in [
-        (&["run", "-m", "pipe", "--align", "pgae"][..], "'pgae' is no alignment"),
+        (&["run", "-m", "pipe", "--align", "pgae"][..], "'pgae' is not an alignment"),
         (&["run", "-m", "pipe", "--align", "pgae"], "did you mean 'page'?"),
         (&["run", "-m", "pipe", "--align", "4096"], "0 to 4095 bytes behind the start of a page"),
         (

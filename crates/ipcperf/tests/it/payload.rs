@@ -136,8 +136,8 @@ fn what_cannot_be_a_payload_is_one_line_and_nothing_is_waited_for() {
         (["--payload", "none"], "--payload 'none': No such file or directory"),
         (["--payload", "."], "--payload '.': it is a directory"),
         (["--payload", "fifo"], "--payload 'fifo': it is a FIFO"),
-        (["--payload", "/dev/zero"], "--payload '/dev/zero': it is no regular file"),
-        (["--payload", "log.txt,"], "'' is no name of a file"),
+        (["--payload", "/dev/zero"], "--payload '/dev/zero': it is not a regular file"),
+        (["--payload", "log.txt,"], "'' is not a file name"),
     ] {
         let words = [&["run", "-m", "pipe", "--touch", "full"], &words[..]].concat();
         sandbox.refuses(&words, part);

@@ -108,7 +108,7 @@ pub fn yama(call: &str) -> Result<(), Missing> {
     match sysctl::number("kernel/yama/ptrace_scope") {
         Some(2) if !rustix::process::geteuid().is_root() => Err(refused(call, libc::EPERM)),
         Some(3) => Err(Missing::new(
-            format!("kernel.yama.ptrace_scope is 3, which lets nobody use {call}"),
+            format!("kernel.yama.ptrace_scope is 3, which forbids {call} to all processes"),
             "restart with a lower kernel.yama.ptrace_scope",
         )),
         _ => Ok(()),

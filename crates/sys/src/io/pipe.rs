@@ -84,7 +84,7 @@ fn quota(which: &str, wanted: &str) -> Missing {
     let (name, pages) = (format!("fs.pipe-user-pages-{which}"), pages(which));
     let what =
         format!("with {wanted} the pipes of this user would hold more pages than {name} ({pages})");
-    Missing::new(what, format!("sysctl {name}=0, which is no limit, or close other pipes"))
+    Missing::new(what, format!("sysctl {name}=0 (no limit), or close other pipes"))
 }
 
 /// Asks for a capacity where one is given, and returns the one in force, in bytes. The kernel rounds up to a power of

@@ -173,7 +173,7 @@ impl Listener {
     /// The call that failed, or there is no connection at such a site.
     pub fn connection(&self, site: &Site, nonce: u64) -> Result<([OwnedFd; 2], u64), SetupError> {
         if matches!(site, Site::Fifo(_)) {
-            let what = "a FIFO has one direction, and its writers cannot be told apart";
+            let what = "a FIFO has one direction, and its reader cannot distinguish the writers";
             return Err(Missing::new(what, "a socket").into());
         }
         let (caller, begin, mut refused) = (Caller::new(site, 0)?, Instant::now(), 0);

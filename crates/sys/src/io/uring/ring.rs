@@ -305,10 +305,10 @@ fn no_memory(what: &str, bytes: u64) -> SetupError {
     if limits::may_lock() {
         return unavailable(format!("there is no memory for {what}"), "free memory");
     }
-    let told = format_size(limit);
+    let allowed = format_size(limit);
     unavailable(
         format!(
-            "{what} takes up to {} of locked memory, and this user has no more left of RLIMIT_MEMLOCK ({told})",
+            "{what} locks up to {} of memory, which is more than this user has left of RLIMIT_MEMLOCK ({allowed})",
             format_size(bytes)
         ),
         limits::more_locked_memory(limit.saturating_add(bytes)),
