@@ -208,7 +208,7 @@ fn demand(port: &mut dyn DynPort, mut end: ChannelEnd) -> Result<ChannelRequests
     let (clock, plan) = (end.plan.job.clock(), end.plan.clone());
     let share = plan.requests_until(end.number + 1) - plan.requests_until(end.number);
     let is_counted = plan.job.operations > 0;
-    let start = end.start.recv().map_err(|_| "serve: nobody said when to begin".to_owned())?;
+    let start = end.start.recv().map_err(|_| "serve: the client got no start time".to_owned())?;
     let (begin, until) = (start + plan.job.warmup, start + plan.job.warmup + plan.job.slice);
     let think = plan.job.key.load.think_ns;
     let mut asked = ChannelRequests {
