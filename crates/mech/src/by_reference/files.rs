@@ -30,7 +30,7 @@ pub(crate) fn base(dir: &str) -> Result<PathBuf, Missing> {
                 let what = format!("{} {what}", path.display());
                 Err(Missing::new(what, "name a directory that may be written"))
             };
-            if path.is_dir() { Ok(path) } else { missing("is no directory") }
+            if path.is_dir() { Ok(path) } else { missing("is not a directory") }
         }
     }
 }

@@ -165,8 +165,7 @@ impl Mechanism for MemfdReuse {
         let Extras { fds, selects, sndbuf } = options.extras();
         if options.access != "map" || fds > 0 || selects || sndbuf.is_some() {
             let what = "slots that both ends keep mapped go by a plain message and by credits";
-            let how =
-                "leave memfd.access, fds, wait and sndbuf as they are, or memfd without /reuse";
+            let how = "the defaults of memfd.access, fds, wait and sndbuf, or memfd without /reuse";
             return Err(Missing::new(what, how));
         }
         Memfd::probe(options)

@@ -213,7 +213,7 @@ impl Mechanism for UdpMmsg {
         summary: "Two UDP sockets on 127.0.0.1; sendmmsg hands over a batch, and recvmmsg sleeps, then takes what is there.",
         manual: &["sendmmsg(2)", "recvmmsg(2)", "udp(7)"],
         pitfalls: &[
-            "One call at each end moves a whole batch when messages flow; the declared calls are those of a message sent alone.",
+            "One call at each end moves a whole batch when messages flow; the declared calls are for a message sent separately.",
             "It saves system calls and nothing else: each message still crosses the network stack by itself.",
             "A message waits until its batch is full or the sender flushes, so it has the latency of a batch.",
             "Where the receive buffer holds fewer than two batches, the window that prevents loss cuts them short.",
@@ -261,7 +261,7 @@ impl Mechanism for UdpGso {
         summary: "Two UDP sockets on 127.0.0.1; one send carries a batch that the kernel cuts up, recvmmsg takes what is there.",
         manual: &["udp(7)", "sendmsg(2)", "recvmmsg(2)"],
         pitfalls: &[
-            "One call at each end moves a whole batch when messages flow; the declared calls are those of a message sent alone.",
+            "One call at each end moves a whole batch when messages flow; the declared calls are for a message sent separately.",
             "A batch crosses the network stack as one packet, which the kernel cuts up just before the receiver's queue.",
             "The whole batch has to fit one packet: with 16 messages of one call each has at most 4094 bytes.",
             "All messages of one call have the same length; a message of another length takes a call of its own.",

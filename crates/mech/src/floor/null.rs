@@ -10,7 +10,7 @@ impl Mechanism for Null {
     const SPEC: &'static Spec = &Spec {
         name: "null",
         family: Family::Floor,
-        summary: "Moves nothing and waits for nobody: the cost of the loop, the clock and the recorder.",
+        summary: "Moves nothing and waits for nothing: the cost of the loop, the clock and the recorder.",
         manual: &["ipcperf(1)"],
         pitfalls: &[
             "It is not a mechanism: the two ends never meet, so there is nothing to prove.",

@@ -37,8 +37,8 @@ impl Mechanism for UringFutex {
         summary: "Two words in shared memory; a receiver sleeps on its word and a sender wakes by operations of io_uring.",
         manual: &["io_uring(7)", "io_uring_enter(2)", "futex(2)"],
         pitfalls: &[
-            "It wakes and carries 4 bytes beside the operation: compare it with futex, which does the same by system calls.",
-            "Its purpose is to wait for a futex and for input in one place; alone it only costs more.",
+            "It wakes, and carries 4 bytes next to the operation: compare it with futex, which does the same by system calls.",
+            "Its purpose is to wait for a futex and for input in one place; used only for the futex it costs more.",
             "A sender here always wakes, through its ring and a call into the kernel.",
             "A value that has not been read yet is overwritten.",
             "Containers (seccomp) and administrators (kernel.io_uring_disabled) often forbid it.",

@@ -21,7 +21,7 @@ impl Mechanism for SeqLock {
     const SPEC: &'static Spec = &Spec {
         name: "seqlock",
         wait: Wait::Spin,
-        summary: "One latest-value cell in shared memory for each direction, guarded by sequence numbers; readers block nobody.",
+        summary: "One latest-value cell in shared memory for each direction, guarded by sequence numbers; readers never block the writer.",
         manual: &["shm_overview(7)", "memfd_create(2)", "mmap(2)"],
         pitfalls: &[
             "A reader sees the newest value, not every value: a stream counts what it saw, and how many were overtaken.",

@@ -191,9 +191,9 @@ impl Mechanism for UnixStreamEdge {
         summary: "A UNIX stream socket, not blocking; a reader reads, and sleeps in epoll_wait for an edge where there is nothing.",
         manual: &["epoll(7)", "unix(7)", "socketpair(2)"],
         pitfalls: &[
-            "An edge is told once: who stops reading before EAGAIN is not told of the rest.",
+            "An edge is reported once: a reader that stops before EAGAIN gets no event for the rest.",
             "It makes more calls than level-triggered waiting: most reads come twice, and room to send wakes a reader too.",
-            "Being woken by room is no loss by nature: the peer has just read, and the end is awake when its answer comes.",
+            "A wake-up for room need not be a loss: the peer has just read, and the end is awake when its answer comes.",
         ],
         ..waiting::<EpollEdge>(*UnixStream::<Epoll>::SPEC)
     };
@@ -226,8 +226,8 @@ impl Mechanism for UnixStreamMmsg {
         summary: "A UNIX stream socket; sendmmsg hands over a batch, and recvmmsg sleeps, then takes what is there.",
         manual: &["sendmmsg(2)", "recvmmsg(2)", "unix(7)"],
         pitfalls: &[
-            "One call at each end moves a whole batch when messages flow; the declared calls are those of a message sent alone.",
-            "A round trip gains nothing: each message is sent alone, by calls that cost more than read and write.",
+            "One call at each end moves a whole batch when messages flow; the declared calls are for a message sent separately.",
+            "A round trip gains nothing: each message is sent separately, by calls that cost more than read and write.",
             "A message waits until its batch is full or the sender flushes, so it has the latency of a batch.",
             "A stream has no boundaries: a slot may hold part of a message, which takes one more copy to assemble.",
         ],

@@ -39,7 +39,7 @@ impl Mechanism for EventFdSemaphore {
         summary: "Two event counters in semaphore mode, where a write adds one and a read takes one; a reader sleeps in read.",
         manual: &["eventfd(2)"],
         pitfalls: &[
-            "A read returns 1 and nothing else: the eight bytes of proof lie in shared memory beside the counter.",
+            "A read returns 1 and nothing else: the eight bytes of proof lie in shared memory next to the counter.",
             "Wake-ups are counted and not merged, so a receiver makes as many reads as there were writes.",
             "A writer blocks only at 2^64 - 2; here the proof limits the window to 64.",
             "Both ends hold the same object, so neither notices that the other is gone.",

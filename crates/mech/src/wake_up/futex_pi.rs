@@ -31,8 +31,8 @@ impl Mechanism for FutexPi {
         summary: "Three futexes with priority inheritance for each direction; a sender unlocks the one its receiver waits for in the kernel.",
         manual: &["futex(2)", "pthread_mutexattr_setprotocol(3)"],
         pitfalls: &[
-            "It is a lock and no message: the eight bytes of proof lie in shared memory beside it.",
-            "The declared system calls are those of the fast path; a contended lock takes one to get, one to hand over, and one to release, since the kernel marks a lock that it hands over.",
+            "It is a lock, not a message: the eight bytes of proof lie in shared memory next to it.",
+            "The declared system calls are for the fast path; a contended lock takes one to get, one to hand over, and one to release, since the kernel marks a lock that it hands over.",
             "A process that asks for a lock whose holder runs on another CPU spins in the kernel until the holder stops running: fast, but it burns a CPU, which top shows as system time.",
             "Only the thread that locked may unlock, so the right to wake is bound to one thread.",
             "A lock whose holder died is passed on with a mark (FUTEX_OWNER_DIED), or asking for it fails with ESRCH; if another thread has reused the dead thread's number, the death goes unnoticed.",

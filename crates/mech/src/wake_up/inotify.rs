@@ -53,7 +53,7 @@ impl Mechanism for Inotify {
         summary: "Two watched files: the sender writes one byte, and the receiver sleeps in read of its inotify instance.",
         manual: &["inotify(7)", "inotify_add_watch(2)", "pwrite(2)"],
         pitfalls: &[
-            "An event says that a file was written to, not what: the eight bytes of proof lie in shared memory beside it.",
+            "An event says that a file was written to, not what: the eight bytes of proof lie in shared memory next to it.",
             "Equal events that have not been read yet merge into one.",
             "The write to a file is part of the cost, and so is the file system of the run directory.",
             "Events report writes to a file; that a writer has gone, nothing reports.",

@@ -26,11 +26,11 @@ impl Mechanism for PosixSem {
     const SPEC: &'static Spec = &Spec {
         name: "posix-sem",
         wait: Wait::Block,
-        summary: "Two POSIX semaphores in shared memory, those of the C library; a receiver sleeps in sem_wait.",
+        summary: "Two POSIX semaphores of the C library in shared memory; a receiver sleeps in sem_wait.",
         manual: &["sem_overview(7)", "sem_init(3)", "sem_post(3)", "sem_wait(3)", "futex(2)"],
         pitfalls: &[
-            "It carries nothing: the eight bytes of proof lie in shared memory beside the semaphore.",
-            "The declared system calls are those of the fast path: a post calls futex only if a peer sleeps, and a wait only if the count is zero.",
+            "It carries nothing: the eight bytes of proof lie in shared memory next to the semaphore.",
+            "The declared system calls are for the fast path: a post calls futex only if a peer sleeps, and a wait only if the count is zero.",
             "Nothing slows a sender down before SEM_VALUE_MAX (2^31 - 1), where a post fails; here the proof limits the window to 64.",
             "A process that dies between wait and post keeps the count it took, and the peer never notices.",
         ],

@@ -35,7 +35,7 @@ impl Mechanism for PthreadCond {
         ],
         pitfalls: &[
             "The condition carries no data; the eight bytes are in memory that its mutex guards.",
-            "The declared system calls are those of the fast path: a free mutex and a condition without waiters take none.",
+            "The declared system calls are for the fast path: a free mutex and a condition without waiters take none.",
             "The sender signals after it unlocks; signalling before would wake the peer into a locked mutex.",
             "If a peer dies while it holds the mutex, the next lock returns EOWNERDEAD; if it dies at any other moment, the other end waits for ever.",
             "Condition variables are not robust: a peer killed inside pthread_cond_signal may leave one that blocks others.",

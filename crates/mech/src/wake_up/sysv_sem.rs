@@ -29,7 +29,7 @@ impl Mechanism for SysvSem {
         summary: "A set of two System V semaphores; a receiver sleeps in semop.",
         manual: &["sysvipc(7)", "semget(2)", "semop(2)", "semctl(2)"],
         pitfalls: &[
-            "It carries nothing: the eight bytes of proof lie in shared memory beside the set.",
+            "It carries nothing: the eight bytes of proof lie in shared memory next to the set.",
             "Every operation is a system call, even without contention: there is no fast path.",
             "Nothing slows a sender down before 32767 (SEMVMX), where semop fails; here the proof limits the window to 64.",
             "A set stays until it is removed (ipcrm), and no end notices that the other is gone; SEM_UNDO, which reverts what a dead process did, is not used here.",
