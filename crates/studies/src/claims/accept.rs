@@ -41,7 +41,7 @@ impl FromStr for Accept {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong =
-            || format!("'{text}' is no acceptance (like > 1, >= 1.5, < 2, 0.8 .. 1.1, report)");
+            || format!("'{text}' is not an acceptance (like > 1, >= 1.5, < 2, 0.8 .. 1.1, report)");
         let number = |text: &str| -> Result<f64, String> {
             let number: f64 = text.trim().parse().map_err(|_| wrong())?;
             if number.is_finite() { Ok(number) } else { Err(wrong()) }
@@ -214,7 +214,10 @@ pub(crate) fn judge(test: &Test, figure: JudgedFigure, is_value: bool, tests: us
             if test.resolution.is_some_and(|least| -least <= low && high <= least) =>
         {
             let least = test.resolution.unwrap_or_default();
-            (Verdict::Inconclusive, format!("a tie: no further from 0 than can be told ({least})"))
+            (
+                Verdict::Inconclusive,
+                format!("a tie: not distinguishable from 0 at the resolution of {least}"),
+            )
         }
         (Some(_), Some(interval), Some(accept)) => {
             against(test, accept, neutral, interval, (joint, tests))
@@ -253,7 +256,7 @@ fn against(
         }
         IntervalPlace::Inside => {
             match test.published.map(|published| size(published, neutral, interval)) {
-                None => (Verdict::Reproduced, "holds as it was stated".to_owned()),
+                None => (Verdict::Reproduced, "holds as stated".to_owned()),
                 Some(IntervalPlace::Inside) => {
                     let text = "as large as published, but for a factor of 1.5, and on its side";
                     (Verdict::Reproduced, text.to_owned())

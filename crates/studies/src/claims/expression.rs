@@ -53,7 +53,7 @@ impl Expression {
             return Err(format!("'{text}': unexpected '{sign}' at {}", at + 1));
         }
         // What a result shows of it can be read, too.
-        fits(found.to_string().len(), ", with a space beside each operator")?;
+        fits(found.to_string().len(), ", with a space around each operator")?;
         Ok(found)
     }
 
@@ -326,7 +326,7 @@ mod tests {
             (deep.as_str(), "nested too deeply"),
             (minus.as_str(), "nested too deeply"),
             (long.as_str(), "of 6000 bytes; at most 4096"),
-            (dense.as_str(), "of 8001 bytes, with a space beside each operator; at most 4096"),
+            (dense.as_str(), "of 8001 bytes, with a space around each operator; at most 4096"),
         ] {
             let error = Expression::parse(text).expect_err(text);
             assert!(error.contains(part), "{error}");

@@ -462,7 +462,7 @@ fn check_claim(claim: &FileClaim, arms: &[Arm], expression: &Read<'_>) -> Result
         && !(claim.value && resolution > 0.0 && resolution.is_finite())
     {
         return Err(wrong(
-            "'resolution' is above 0, and for figures that are no ratios (value = true)",
+            "'resolution' is above 0, and for figures that are not ratios (value = true)",
         ));
     }
     let how = match (&claim.test, &claim.untestable) {

@@ -170,7 +170,7 @@ mod tests {
             ("pipes.label=other", "unknown field `label`"),
             ("blok=4096", "unknown parameter 'blok'"),
             ("pipes.slice=10000", "slice: 10000 has no unit: a time is needed, like 10ms"),
-            ("self-loop.warmup=10ms", "warmup: '10ms' is no number of round trips"),
+            ("self-loop.warmup=10ms", "warmup: '10ms' is not a number of round trips"),
             ("samples=-1", "invalid value"),
             ("self-loop.samples=0", "samples: 0"),
             ("cell.warmup=0", "warmup: 0 is not between 1 and 100000000"),

@@ -58,7 +58,7 @@ pub(crate) fn ask(
         return Err(wrong(format!("there is no file '{name}' in '{shown}'{hint}")));
     }
     let path = std::path::absolute(folder).ok().and_then(|path| path.to_str().map(str::to_owned));
-    let path = path.ok_or_else(|| wrong(format!("the path of '{shown}' is no text")))?;
+    let path = path.ok_or_else(|| wrong(format!("the path of '{shown}' is not UTF-8")))?;
     let path = toml::Value::String(path);
     for study in studies {
         for id in arms(study) {

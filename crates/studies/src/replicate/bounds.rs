@@ -47,7 +47,7 @@ impl BoundWork {
             _ => {
                 // Of a cell it is a time.
                 if let Some(text) = table.get("warmup").and_then(toml::Value::as_str) {
-                    return Err(format!("warmup: '{text}' is no number of round trips"));
+                    return Err(format!("warmup: '{text}' is not a number of round trips"));
                 }
                 let asked: Trips = read(table)?;
                 asked.check()?;

@@ -54,8 +54,8 @@ impl ExecKeys {
     fn of(table: &toml::Table) -> Result<Self, String> {
         let mut keys: Self = table.clone().try_into().map_err(|error| format!("exec: {error}"))?;
         for (name, value) in std::mem::take(&mut keys.words) {
-            let word =
-                request::word(&value).ok_or_else(|| format!("exec: {name}: {value} is no word"))?;
+            let word = request::word(&value)
+                .ok_or_else(|| format!("exec: {name}: {value} is not a word"))?;
             let place = format!("{{{name}}}");
             let texts = keys.programs.iter_mut().chain(&mut keys.needs);
             let texts: Vec<&mut String> = texts.filter(|text| text.contains(&place)).collect();
@@ -123,7 +123,7 @@ fn figures(text: &str) -> Result<Vec<(&str, f64)>, TaskError> {
     let each = text.lines().map(|line| {
         let named = line.split_once(' ');
         let figure = named.and_then(|(name, number)| Some((name, number.trim().parse().ok()?)));
-        figure.ok_or_else(|| TaskError::Failed(format!("'{line}' is no name and number")))
+        figure.ok_or_else(|| TaskError::Failed(format!("'{line}' is not a name and a number")))
     });
     each.collect()
 }
@@ -211,7 +211,7 @@ mod tests {
         assert_eq!(told(text).expect("well formed"), ["z a b", ",", "x a b 7", "y 7"]);
         for (wrong, part) in [
             ("programs = ['x']\nprogram = 'y'", "unknown key 'program'"),
-            ("programs = ['x {n}']\nn = [1]", "is no word"),
+            ("programs = ['x {n}']\nn = [1]", "is not a word"),
         ] {
             let error = told(wrong).expect_err(part);
             assert!(error.contains(part), "{error}");

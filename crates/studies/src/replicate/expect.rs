@@ -171,7 +171,7 @@ pub(crate) fn fit(
     let mut cut = format!("Cut to fit the budget: {rounds} rounds at scale {scale}");
     if scale != wanted.scale {
         let takes = words(round(wanted.scale));
-        cut += &format!(" and not {}, of which one round takes {takes} here", wanted.scale);
+        cut += &format!(" and not {}, where one round takes {takes} here", wanted.scale);
     } else {
         cut += &format!(" and not {}", wanted.rounds);
     }
@@ -304,7 +304,7 @@ mod tests {
         let extent = fits(3600);
         assert_eq!((extent.scale, extent.rounds), (Scale::Quick, 12));
         let cut = extent.cut.expect("told");
-        assert!(cut.contains("scale quick and not full, of which one round takes 10 min"), "{cut}");
+        assert!(cut.contains("scale quick and not full, where one round takes 10 min"), "{cut}");
         let extent = fits(20);
         assert_eq!((extent.scale, extent.rounds), (Scale::Smoke, 5));
         assert!(extent.cut.is_some_and(|cut| cut.contains("need 8 rounds to be judged")));

@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 /// What the words of the table mean.
 const LEGEND: &str = "yes: REPRODUCED; size: the direction holds, the size differs or is not shown (DIRECTION); no: \
-                      NOT REPRODUCED; open: INCONCLUSIVE; artefact: as published, for a cause that is no property of the \
+                      NOT REPRODUCED; open: INCONCLUSIVE; artefact: as published, for a cause that is not a property of the \
                       mechanisms; untested: no figure there; empty: not part of that run. A machine at grade F judges nothing.";
 
 /// A study over the machines that ran it.

@@ -539,7 +539,7 @@ pub(super) fn finding(claim: &ClaimResult) -> String {
 fn measured(claim: &ClaimResult, test: &TestResult) -> String {
     let found = claim.tests.iter().map(|test| &test.measured);
     let found: Vec<&Metric> = found.filter(|metric| metric.value.is_some()).collect();
-    let told = match found.as_slice() {
+    let figures = match found.as_slice() {
         [] => return lack(&test.measured),
         [one] => with_interval(one),
         few if few.len() <= FIGURES => {
@@ -553,8 +553,8 @@ fn measured(claim: &ClaimResult, test: &TestResult) -> String {
         }
     };
     match claim.tests.len() - found.len() {
-        0 => told,
-        missing => format!("{told}; {missing} missing: {}", lack(&test.measured)),
+        0 => figures,
+        missing => format!("{figures}; {missing} missing: {}", lack(&test.measured)),
     }
 }
 
