@@ -10,7 +10,7 @@ pub(crate) const LISTENS_WITHIN: Duration = Duration::from_secs(60);
 /// Why a client did not begin.
 pub(crate) fn never_listens() -> String {
     let seconds = LISTENS_WITHIN.as_secs();
-    format!("the program has not listened within {seconds} s, so that its client did not begin")
+    format!("the program has not listened within {seconds} s, so its client was not started")
 }
 
 /// The place of the program among those that are started.

@@ -393,7 +393,7 @@ fn sizes_are_those_that_were_asked_for_and_bad_requests_are_refused() {
     assert!(ended.stdout.contains("No fault found in 402 messages"), "{}", ended.stdout);
     let ended = audit(&sandbox, &[&["--size", "1K"], &clean[..]].concat());
     assert_eq!(ended.status.code(), Some(5), "{}", ended.stderr);
-    let said = "402 of 402 writes over pipe had 64 B, and 0 the 1,024 B that were asked for";
+    let said = "402 of 402 writes over pipe had 64 B, and 0 had the 1,024 B of --size";
     assert!(text(&list(&found(&sandbox).0, "findings")[0], "text").contains(said));
     for (words, code, part) in [
         (&["--", "sh", "-c", "echo nothing"][..], 3, "Nothing to audit"),

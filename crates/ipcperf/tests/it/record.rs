@@ -462,8 +462,8 @@ fn what_cannot_be_recorded_says_why_and_programs_keep_their_exit_codes() {
         (&["--", "no-such-program"], 2, "no program 'no-such-program' in PATH"),
         (&["--client", "no-such-client", "--", "true"], 2, "no program 'no-such-client' in PATH"),
         (&["--for", "1", "--", "true"], 2, "--for"),
-        (&["--with", "ptrace", "--", "sh", "-c", "exit 3"], 3, "No two processes"),
-        (&["--with", "ptrace", "--", "sh", "-c", "kill -9 $$"], 137, "No two processes"),
+        (&["--with", "ptrace", "--", "sh", "-c", "exit 3"], 3, "Saw no data between"),
+        (&["--with", "ptrace", "--", "sh", "-c", "kill -9 $$"], 137, "Saw no data between"),
     ] {
         let ended = sandbox.run(&[&["record"], words].concat());
         assert_eq!(ended.status.code(), Some(code), "{words:?}: {}", ended.stderr);
@@ -472,7 +472,7 @@ fn what_cannot_be_recorded_says_why_and_programs_keep_their_exit_codes() {
     }
     let ended = run(&sandbox, "ptrace", "true", &["sh", "-c", "exit 4"]);
     assert_eq!(ended.status.code(), Some(3), "{}", ended.stderr);
-    assert!(ended.stderr.contains("its client did not begin (exit code 4)"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("its client was not started (exit code 4)"), "{}", ended.stderr);
     let ended = run(&sandbox, "ptrace", "python3 client.py fails", &["python3", "server.py"]);
     assert_eq!(ended.status.code(), Some(7), "{}", ended.stderr);
     sandbox.leaves_nothing();
@@ -487,7 +487,7 @@ fn a_client_does_not_wait_without_end_for_a_program_that_never_listens() {
         let words = [&[question], with, &["--client", "true", "--", "sleep", "600"]].concat();
         let ended = sandbox.run(&words);
         assert_ne!(ended.status.code(), Some(0), "{}", ended.stderr);
-        let told = "has not listened within 60 s, so that its client did not begin";
+        let told = "has not listened within 60 s, so its client was not started";
         assert!(ended.stderr.contains(told), "{question}: {}", ended.stderr);
         sandbox.leaves_nothing();
     });

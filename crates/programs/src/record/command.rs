@@ -28,7 +28,7 @@ enum Way {
 /// A client, a time, and what becomes of the profile.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct KeptArgs {
-    /// A client, started when the program listens; the program is ended after it
+    /// A client, started when the program listens; when the client ends, the program is ended
     #[arg(long, value_name = "COMMAND", requires = "program")]
     client: Option<String>,
     /// End after this time, and end the program [default: when the program ends]
@@ -47,10 +47,10 @@ pub(crate) struct KeptArgs {
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct RecordArgs {
-    /// Record this process, which runs already, and what it starts (repeatable). It runs on afterwards
+    /// Attach to this running process and record its children, too (repeatable). It keeps running afterwards
     #[arg(long, value_name = "PID", conflicts_with = "program", requires = "during", value_parser = clap::value_parser!(u32).range(1..))]
     pid: Vec<u32>,
-    /// How calls are seen [default: bpf, or ptrace where that is not allowed]
+    /// How calls are recorded [default: bpf, or ptrace if bpf is not allowed]
     #[arg(long, value_enum)]
     with: Option<Way>,
     #[command(flatten)]
@@ -64,14 +64,15 @@ impl CommandArgs for RecordArgs {
     const NAME: &'static str = "record";
     const GROUP: CommandGroup = CommandGroup::Programs;
     const ABOUT: &'static str =
-        "Record who talks to whom among running programs: sizes, requests, calls and times";
+        "Record which running programs exchange data: sizes, requests, calls and times";
     const EXAMPLES: &'static str = "Examples:
   ipcperf record --client 'redis-benchmark -p 6380 -t get -c 16 -n 50000 -q' -- redis-server --port 6380
   ipcperf record -o profile.json -- sh -c 'seq 1000000 | sort | tail -1'
   ipcperf record --pid 4711 --for 10s
 
-Sizes, counts and times are kept, and programs by name: nothing that was sent, no argument, no address, no user.
-The exit code is that of the program, or of the client (128 + N if signal N ended it).";
+The profile has sizes, counts, times and the names of programs, but no data, arguments,
+addresses or users. The program's exit code is kept, or the client's if there is one (128 + N if
+signal N ended it).";
 
     const DOCUMENTS: &'static [DocumentKind] = PROFILE;
 

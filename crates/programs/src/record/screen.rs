@@ -60,7 +60,7 @@ impl Document for Profile {
     }
 
     fn stopped(&self) -> Option<String> {
-        self.interrupted.then(|| "INTERRUPTED: what follows was recorded until then.".to_owned())
+        self.interrupted.then(|| "INTERRUPTED: only the calls before it were recorded.".to_owned())
     }
 
     fn show(&self, show: &Show<'_>, out: &mut dyn io::Write) -> io::Result<()> {
@@ -141,16 +141,13 @@ fn over(channel: &RecordedChannel) -> String {
 /// The channel that moved most, in a sentence.
 fn headline(document: &Profile) -> String {
     let Some(first) = document.channels.first() else {
-        return "No two processes exchanged data in calls that can be seen".to_owned();
+        return "Saw no data between processes".to_owned();
     };
     let (asks, answers) = (who(first.asks.as_ref()), who(first.answers.as_ref()));
     let connections = counted(first.connections, "connection");
     let what = match (&first.pushed, first.exchange) {
         (Some(pushed), _) if pushed.messages > first.requests => {
-            format!(
-                "{answers} sent {} without being asked to {asks}",
-                counted(pushed.messages, "message")
-            )
+            format!("{answers} pushed {} to {asks}", counted(pushed.messages, "message"))
         }
         (_, Exchange::OneWay) => {
             format!("{asks} sent {} bytes to {answers}", grouped(first.bytes_asked))
@@ -170,8 +167,7 @@ fn about(document: &Profile) -> Vec<Line> {
     let mut lines = vec![Line::from(format!("{calls} in {seconds}, recorded {how}"))];
     if document.lost > 0 {
         let lost = counted(document.lost, "event");
-        let words =
-            format!("{lost} were lost: every count is too low, and nothing here is a claim");
+        let words = format!("{lost} were lost: every count is too low, and no figure is reliable");
         lines.push(Line::new(Tone::Bad, words));
     }
     if document.by == RecordedBy::Ptrace {
@@ -180,7 +176,7 @@ fn about(document: &Profile) -> Vec<Line> {
         lines.push(Line::new(Tone::Doubt, words));
     }
     if document.is_full {
-        let words = "It ended early: no more calls are kept than these";
+        let words = "The recording ended early, because no more calls can be kept";
         lines.push(Line::new(Tone::Doubt, words));
     }
     if let Some(price) = document.price_ns {
@@ -189,7 +185,7 @@ fn about(document: &Profile) -> Vec<Line> {
         let taken = match document.own_cpu_ns {
             Some(_) if document.calls > 0 => {
                 let each = figures::nanos(own / document.calls as f64);
-                format!(", and ipcperf used {each} to take it in")
+                format!(", and ipcperf used {each} to process it")
             }
             _ => String::new(),
         };
@@ -216,12 +212,12 @@ fn picture(document: &Profile) -> Option<Chart> {
             weight: bytes as f64,
         }
     };
-    let label = "Who talks to whom".to_owned();
+    let label = "Data between programs".to_owned();
     let links = drawn.iter().map(link).collect();
     Some(Chart {
         title: label.clone(),
         note:
-            "Who asks or sends is at the left. A line is the wider the more bytes moved both ways."
+            "The program that asks or sends is at the left. A wider line moved more bytes, both ways together."
                 .to_owned(),
         picture: Some(Picture::Flow(Flow { label, links })),
         ..Chart::default()
@@ -234,20 +230,20 @@ fn channels(document: &Profile) -> Table {
     let columns = [
         Column::text("channel").place(Place::Above),
         Column::number("requests"),
-        Column::text("question > answer")
-            .legend("bytes of a question and of its answer, with how many there were of several"),
+        Column::text("request > response")
+            .legend("bytes of a request and of its response, with counts if sizes differ"),
         Column::number("connections").rank(3),
         Column::number("in flight").rank(2).legend("requests at a time, on average and at most"),
         Column::number(head("response")).rank(1).legend(
-            "from the begin of a question to the end of its answer, median and 99th percentile",
+            "from the first byte of a request to the last byte of its response, median and 99th percentile",
         ),
         Column::number(head("service")).rank(4).legend(
-            "from the end of a question to the begin of its answer, where it is answered; median",
+            "from the last byte of a request to the first byte of its response, at the responding program; median",
         ),
         Column::number(head("think"))
             .rank(5)
-            .legend("from an answer to the next question of the connection, median"),
-        Column::text("sent without being asked").place(Place::Below),
+            .legend("from a response to the next request of the connection, median"),
+        Column::text("pushed without a request").place(Place::Below),
         Column::text("calls for each request").place(Place::Below),
         Column::text("a substitute needs").place(Place::Below),
     ];
@@ -306,7 +302,7 @@ fn pushed(pushed: &PushedMessages) -> String {
         true => format!(", {}", format_per_second(pushed.messages as f64 / seconds)),
         false => String::new(),
     };
-    format!("sent without being asked: {} of {of}{rate}", counted(pushed.messages, "message"))
+    format!("pushed without a request: {} of {of}{rate}", counted(pushed.messages, "message"))
 }
 
 fn both(time: RecordedTime) -> String {
@@ -370,7 +366,7 @@ fn needs(needs: &[ChannelNeed]) -> String {
 fn not_seen(document: &Profile, body: &mut Blocks) {
     let shared = document.shared.iter().map(|one| {
         format!(
-            "{} ({}) share {} of memory that they can write to",
+            "{} ({}) share {} of writable memory",
             format_args!("{} processes", one.processes),
             one.programs.join(", "),
             figures::size(one.bytes)
@@ -456,7 +452,7 @@ pub(crate) mod tests {
                 processes: 5,
                 bytes: 149_520_384,
             }],
-            unseen: BTreeMap::from([("io_uring: what it transfers".into(), 7)]),
+            unseen: BTreeMap::from([("io_uring: the data that it transfers".into(), 7)]),
             audit: None,
         }
     }
@@ -510,7 +506,7 @@ pub(crate) mod tests {
         let document: serde_json::Value =
             serde_json::from_str(&shown(&sample(), Format::Json)).expect("JSON");
         is_described("profile", &document);
-        assert!(shown(&sample(), Format::Html).contains("Who talks to whom</title>"));
+        assert!(shown(&sample(), Format::Html).contains("Data between programs</title>"));
     }
 
     #[test]
@@ -524,7 +520,8 @@ pub(crate) mod tests {
                 findings::LATE_WAIT.found(&["socat waits 501 ms in pselect6 after its last byte"]),
             ),
             found(
-                findings::NOT_PINNED.found(&["either end of socat > cat over pipe may use 2 CPUs"]),
+                findings::NOT_PINNED
+                    .found(&["either end of socat > cat over pipe may run on 2 CPUs"]),
             ),
         ];
         one.audit = Some(Audit {
@@ -558,8 +555,7 @@ pub(crate) mod tests {
         assert_eq!(begins(&all[..1], 20).as_deref(), Some("1 fault in 20 messages"));
         assert_eq!(begins(&all[1..], 1).as_deref(), Some("No fault, but 1 doubt in 1 message"));
         assert_eq!(begins(&[], 20).as_deref(), Some("No fault found in 20 messages"));
-        let nothing =
-            "Nothing to audit: no two ends exchanged 10 messages in calls that can be seen";
+        let nothing = "Nothing to audit: saw no two ends exchange 10 messages";
         assert_eq!(begins(&[], 0).as_deref(), Some(nothing));
     }
 
@@ -572,7 +568,7 @@ pub(crate) mod tests {
         one.by = RecordedBy::Ptrace;
         assert!(shown(&one, Format::Table).contains("(stretched)"));
         one.channels.clear();
-        let nothing = "No two processes exchanged data in calls that can be seen";
+        let nothing = "Saw no data between processes";
         assert!(shown(&one, Format::Table).starts_with(nothing));
         one.interrupted = true;
         assert!(shown(&one, Format::Table).contains("INTERRUPTED"));

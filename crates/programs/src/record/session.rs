@@ -293,7 +293,7 @@ impl Session for RecordSession<'_> {
             return Ok(());
         }
         Err(TaskError::Failed(format!(
-            "the program ended before it listened, so that its client did not begin ({})",
+            "the program ended before it listened, so its client was not started ({})",
             describe_end(status)
         )))
     }

@@ -28,14 +28,15 @@ pub(crate) struct AuditArgs {
 impl CommandArgs for AuditArgs {
     const NAME: &'static str = "audit";
     const GROUP: CommandGroup = CommandGroup::Programs;
-    const ABOUT: &'static str = "Audit a benchmark of other people: what it times, what it includes, and what is wrong with it";
+    const ABOUT: &'static str =
+        "Audit a benchmark: what it times, what its figure includes, and what is wrong with it";
     const EXAMPLES: &'static str = "Examples:
   ipcperf audit -- perf bench sched pipe -l 2000
   ipcperf audit --size 100 -- ./my-benchmark --messages 500
   ipcperf audit --client 'sockperf ping-pong -i 127.0.0.1 -t 1' -- sockperf server
 
-The benchmark is stopped at each call, so let it exchange a few hundred messages. The exit code
-is that of the benchmark if it failed, 5 with a fault (E-...), 3 if nothing was examined, else 0.";
+The benchmark is stopped at each call, so let it exchange a few hundred messages. If it fails, its
+exit code is kept; otherwise it is 5 with a fault (E-...), 3 if nothing was examined, else 0.";
 
     const DOCUMENTS: &'static [DocumentKind] = PROFILE;
     const FINDINGS: &'static [Row] = findings::ALL;

@@ -125,25 +125,25 @@ pub(super) fn not_awaited(examined: &Examined<'_>) -> Said {
             let who = examined.log.program(timed.process);
             let words = match timed.rounds() {
                 Some(_) => format!(
-                    "after the last of {} {who} reads the clock without waiting for anything",
+                    "after the last of {}, {who} reads the clock without waiting for anything",
                     times(writes.len(), "message")
                 ),
                 None => {
-                    format!("{who} times {} and waits for nothing", times(writes.len(), "write"))
+                    format!("{who} times {} and waits for no answer", times(writes.len(), "write"))
                 }
             };
             found.push(of(group, findings::NOT_AWAITED.found(&[&words])));
         }
     }
     if found.is_empty() && is_hidden {
-        return Err("both ends share memory, by which an answer may come");
+        return Err("both ends share memory, so an answer may arrive unseen");
     }
     Ok(found)
 }
 
 pub(super) fn unread(examined: &Examined<'_>) -> Said {
     if examined.is_cut {
-        return Err("programs were ended before they were done, or not all calls were kept");
+        return Err("programs were stopped before they finished, or not all calls were kept");
     }
     if examined.log.calls.iter().any(|call| call.hides().is_some()) {
         return Err("the data of some calls cannot be seen");
@@ -170,7 +170,7 @@ pub(super) fn unread(examined: &Examined<'_>) -> Said {
         })
     });
     if found.is_empty() && examined.groups.iter().any(is_cut) {
-        return Err("programs were ended that had not ended by themselves");
+        return Err("ipcperf ended programs that were still running");
     }
     Ok(found)
 }
@@ -210,7 +210,7 @@ pub(super) fn other_size(examined: &Examined<'_>) -> Said {
         let is_other = (asked as f64) < MOSTLY * (1.0 - BEHIND) * group.writes.len() as f64;
         is_other.then(|| {
             let words = format!(
-                "{} of {} over {} had {} B, and {} the {} B that were asked for",
+                "{} of {} over {} had {} B, and {} had the {} B of --size",
                 grouped(count as u64),
                 times(group.writes.len(), "write"),
                 group.kind,

@@ -61,7 +61,7 @@ fn as_share(share: f64, finding: Finding) -> Finding {
     if share >= MATTERS {
         return finding;
     }
-    let text = format!("{} ({} of the figure here)", finding.text, percent(share));
+    let text = format!("{} ({} of the figure in this run)", finding.text, percent(share));
     Finding { severity: Severity::Info, text, ..finding }
 }
 
@@ -82,7 +82,7 @@ pub(super) fn weighed_calls(
 /// What is timed, where the clock is read by a call.
 pub(super) fn timed<'a>(examined: &'a Examined<'_>) -> Result<&'a [Timed], &'static str> {
     match &examined.timed[..] {
-        [] => Err("no two looks at a clock have half of the messages of a channel between them"),
+        [] => Err("no two clock readings have half of a channel's messages between them"),
         some => Ok(some),
     }
 }

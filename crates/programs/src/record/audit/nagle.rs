@@ -84,7 +84,7 @@ fn of_group(without_delay: &HashSet<u64>, waits: &Waits, group: &Group) -> Stall
 pub(super) fn nagle(examined: &Examined<'_>) -> Said {
     let is_tcp = |group: &&Group| ["tcp", "tcp6"].contains(&group.kind);
     if !examined.groups.iter().any(|group| is_tcp(&group)) {
-        return Err("no channel is one of TCP");
+        return Err("no channel uses TCP");
     }
     let waits = waits(examined);
     // The last word counts: runtimes set it, and programs take it back.
@@ -101,7 +101,7 @@ pub(super) fn nagle(examined: &Examined<'_>) -> Said {
         let is_some = count >= SOME && count as f64 >= SHARE * all as f64;
         is_some.then(|| {
             let words = format!(
-                "{} over {} that follow another one arrive {} late on average",
+                "{} over {} that follow another write arrive {} late on average",
                 times(count, "write"),
                 group.kind,
                 format_nanos(time as f64 / count as f64),

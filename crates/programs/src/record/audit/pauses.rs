@@ -127,7 +127,7 @@ pub(super) fn sleeping(examined: &Examined<'_>) -> Said {
             continue;
         }
         let words = format!(
-            "{} sleeps {} in what is timed ({}): {}",
+            "{} sleeps {} inside the timed span ({}): {}",
             examined.log.program(first.process),
             times(calls.len(), "time"),
             listed(&calls),
@@ -223,7 +223,7 @@ fn omits(examined: &Examined<'_>, group: &Group, timed: &Timed) -> Option<String
             false => String::new(),
         };
         format!(
-            "{who} sleeps until each of {} is due and takes the time after that{kept_back}",
+            "{who} sleeps until each of {} is due and reads the clock only then{kept_back}",
             times(sent.len(), "message")
         )
     })

@@ -70,7 +70,7 @@ fn own_bytes(examined: &Examined<'_>) -> Said {
             let (own, all) = (grouped(same_thread as u64), times(messages, "message"));
             let who = examined.log.program(*who);
             let words = format!(
-                "{who} reads back {own} of {all} over {} that the same thread has written",
+                "{who} reads back {own} of {all} over {} that the same thread wrote",
                 group.kind
             );
             findings::OWN_BYTES.found(&[&words])
@@ -148,7 +148,7 @@ fn unequal(examined: &Examined<'_>) -> Said {
         let differences: Vec<String> = differences.collect();
         if !differences.is_empty() {
             let words = format!(
-                "{} and {} take different calls for each message ({})",
+                "{} and {} make different calls for each message ({})",
                 first.kind,
                 group.kind,
                 differences.join("; ")
@@ -197,7 +197,7 @@ fn about_cpus(
         }
     }
     let finding = |((which, may), names): ((&str, String), Vec<&str>)| {
-        let words = format!("{which} of {} may use {may}", joined(&names));
+        let words = format!("{which} of {} may run {may}", joined(&names));
         let cells = names.into_iter().map(str::to_owned).collect();
         Finding { cells, ..row.found(&[&words]) }
     };
@@ -208,7 +208,7 @@ fn shared_cpu(examined: &Examined<'_>) -> Said {
     Ok(about_cpus(examined, &findings::SHARED_CPU, |group| {
         let [a, b] = cpus(examined, group);
         let cpu = a.first().filter(|_| a.len() == 1 && a == b && !same_thread(group))?;
-        Some(("both ends", format!("CPU {cpu} alone")))
+        Some(("both ends", format!("only on CPU {cpu}")))
     }))
 }
 
@@ -229,7 +229,7 @@ fn not_pinned(examined: &Examined<'_>) -> Said {
             [false, true] => "the end that answers or receives",
             [false, false] => return None,
         };
-        Some((which, format!("{} CPUs", counts.into_iter().max().unwrap_or(0))))
+        Some((which, format!("on {} CPUs", counts.into_iter().max().unwrap_or(0))))
     }))
 }
 

@@ -10,8 +10,7 @@ use ipcperf_render::text::counted;
 /// What it comes to, in a sentence.
 pub(crate) fn headline(audit: &Audit) -> String {
     if audit.messages == 0 {
-        return "Nothing to audit: no two ends exchanged 10 messages in calls that can be seen"
-            .to_owned();
+        return "Nothing to audit: saw no two ends exchange 10 messages".to_owned();
     }
     let count = |severity| {
         audit.findings.iter().filter(|finding| finding.severity == severity).count() as u64

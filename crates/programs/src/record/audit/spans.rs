@@ -113,7 +113,7 @@ pub(super) fn setup(examined: &Examined<'_>) -> Said {
                 "before the first message"
             };
             let words = format!(
-                "{} reads the clock, and only then come {}: {} {when}",
+                "{} reads the clock before the calls {}: {} {when}",
                 examined.log.program(timed.process),
                 listed(&calls),
                 share(part, spans),
@@ -138,7 +138,7 @@ pub(super) fn late_start(examined: &Examined<'_>) -> Said {
             continue;
         };
         let words = format!(
-            "{} makes {} and reads the clock before that has begun: {}",
+            "{} starts {} and reads the clock before it runs: {}",
             examined.log.program(timed.process),
             examined.log.program(call.made().unwrap_or(0)),
             share(time, spans),
@@ -173,7 +173,7 @@ pub(super) fn teardown(examined: &Examined<'_>) -> Said {
         }
         if !calls.is_empty() {
             let words = format!(
-                "after the last message {} calls {}, and only then reads the clock: {}",
+                "after the last message, {} calls {} before it reads the clock: {}",
                 examined.log.program(timed.process),
                 listed(&calls),
                 share(part, spans),
@@ -241,7 +241,7 @@ pub(super) fn late_wait(examined: &Examined<'_>) -> Said {
             _ => return None,
         };
         let words = format!(
-            "{} waits {} in {} after its last byte, until the time is over",
+            "{} waits {} in {} after its last byte, until a timeout",
             examined.log.program(process),
             format_nanos((wait.ended - wait.begun) as f64),
             name(wait.number),
@@ -309,7 +309,7 @@ pub(super) fn printing(examined: &Examined<'_>) -> Said {
         let calls: Vec<&Call> = all.into_iter().map(|(call, _)| call).collect();
         let Some(first) = calls.first() else { continue };
         let words = format!(
-            "{} writes to {} {} among {} that are timed: {}",
+            "{} writes to {} {} during the {} that are timed: {}",
             examined.log.program(first.process),
             match first.arguments[0] {
                 1 => "its standard output",
@@ -346,7 +346,7 @@ fn only_by<'a>(
 pub(super) fn cpu_clock(examined: &Examined<'_>) -> Said {
     let said = |(timed, group): (&Timed, &Group)| {
         let words = format!(
-            "{} reads a clock of CPU time around {}, and no clock of time that passes",
+            "{} reads a CPU-time clock around {}, and no clock of elapsed time",
             examined.log.program(timed.process),
             times(timed.messages, "message"),
         );
@@ -360,7 +360,7 @@ pub(super) fn coarse_clock(examined: &Examined<'_>) -> Said {
         let spans = timed.spans.len() as u64;
         let each = length(&timed.spans) / spans.max(1);
         let words = format!(
-            "{} times {} with a clock that goes on in steps of milliseconds or seconds, {} at a time",
+            "{} times {} with a clock that advances in steps of milliseconds or seconds, {} at a time",
             examined.log.program(timed.process),
             times(timed.messages, "message"),
             format_nanos(each as f64),
@@ -424,7 +424,7 @@ pub(super) fn first_message(examined: &Examined<'_>) -> Said {
             let slow = slow.into_iter().filter(|(time, next, ..)| is_slow(*time, *next));
             for (time, _, row, what) in slow {
                 let words = format!(
-                    "{what} {} of the {} that {} times ({}); {} between two calls is usual",
+                    "{what} {} of the {} that {} times ({}); usually {} pass between two calls",
                     format_nanos(time as f64),
                     format_nanos(whole as f64),
                     examined.log.program(timed.process),

@@ -222,7 +222,7 @@ impl Call {
     #[must_use]
     pub(crate) fn hides(&self) -> Option<&'static str> {
         Some(match self.number {
-            libc::SYS_io_uring_enter => "io_uring: what it transfers",
+            libc::SYS_io_uring_enter => "io_uring: the data that it transfers",
             libc::SYS_sendmmsg | libc::SYS_recvmmsg => {
                 "sendmmsg and recvmmsg: sizes of their messages"
             }
@@ -230,7 +230,7 @@ impl Call {
                 "splice, tee and vmsplice: the end that is not their first argument"
             }
             libc::SYS_process_vm_readv | libc::SYS_process_vm_writev => {
-                "process_vm_readv and process_vm_writev: whose memory it is"
+                "process_vm_readv and process_vm_writev: the other process"
             }
             FOREIGN => "calls of 32-bit programs, or by int 0x80",
             _ => return None,
