@@ -308,7 +308,7 @@ fn a_run_that_fails_is_repeated_and_complete_rounds_are_kept() {
 fn a_client_that_always_fails_is_told_by_its_first_run() {
     let Some((sandbox, ended)) = late("0", "breaks 1", &["--rounds", "12"]) else { return };
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
-    let told = "as it is: the client failed (exit code 1): out of keys";
+    let told = "unchanged: the client failed (exit code 1): out of keys";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
     // Recorded, and once more without that, where a client that fails at once is started again.
     assert!(sandbox.read("runs").expect("it ran").len() <= 3, "{:?}", sandbox.read("runs"));
@@ -438,23 +438,18 @@ fn programs_that_come_to_nothing_say_why() {
             "python3 client.py",
             &["--port", "1"],
             5,
-            "nothing has bound port 1 within 2 s; the program listens at 127.0.0.1:",
+            "nothing has bound port 1 within 2 s; the program listens on 127.0.0.1:",
         ),
-        ("python3 client.py", &["--ready", "false"], 1, "--ready to succeed"),
+        ("python3 client.py", &["--ready", "false"], 1, "--ready must succeed"),
         ("python3 client.py", &["--ready", "no-such"], 2, "--ready: no program 'no-such'"),
         ("python3 client.py", &["--figure", "pgbnech"], 2, "did you mean 'pgbench'?"),
         ("python3 client.py", &["--client-b", "no-such"], 2, "no program 'no-such' in PATH"),
-        (
-            "python3 client.py",
-            &["--client-b", "true", "--to", "tcp"],
-            2,
-            "nothing is exchanged then",
-        ),
+        ("python3 client.py", &["--client-b", "true", "--to", "tcp"], 2, "it exchanges no sockets"),
         ("no-such-client", &[], 2, "no program 'no-such-client' in PATH"),
         ("python3 client.py", &["--to", "unix"], 2, "sockets become one of"),
         ("python3 client.py", &["--fail-on", "faster:5%"], 2, "--fail-on: "),
         ("python3 client.py", &["--judged"], 2, "--rounds 1: a verdict needs 8"),
-        ("python3 client.py", &["--sessions", "3"], 2, "--sessions 3: 1, or 4 to 24"),
+        ("python3 client.py", &["--sessions", "3"], 2, "--sessions 3: give 1, or 4 to 24"),
     ] {
         let deadline = if more.contains(&"false") { &["--deadline", "1s"][..] } else { &[] };
         let ended = with(client, &[more, deadline].concat());
@@ -464,7 +459,7 @@ fn programs_that_come_to_nothing_say_why() {
     let words = ["predict", "--server", "sh -c 'echo no room; exit 3'", "--client", "true"];
     let ended = sandbox.run(&[&words[..], &["--no-progress"]].concat());
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
-    let told = "the server ended before the client began (exit code 3): no room";
+    let told = "the server ended before the client was started (exit code 3): no room";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
     let dry = sandbox.run(&[&PROGRAMS[..], &["--dry-run"]].concat());
     assert!(dry.stdout.contains("python3 on python3, exchanged"), "{}", dry.stdout);

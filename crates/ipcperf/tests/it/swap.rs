@@ -134,7 +134,7 @@ fn the_new_sockets_have_the_knobs_behind_their_name() {
     ]);
     assert!(ended.status.success(), "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stdout.starts_with(&format!("{UNIX} {UNIX} ")), "{}", ended.stdout);
-    assert!(ended.stderr.contains(" is @ipcperf-"), "{}", ended.stderr);
+    assert!(ended.stderr.contains(" -> @ipcperf-"), "{}", ended.stderr);
     for (to, part) in [
         ("unix-stream bind=socketpair", "an exchanged socket has no bind=socketpair"),
         ("unix-stream batch=4", "an exchanged socket has no batch=4"),
@@ -466,7 +466,7 @@ if os.fork(): os._exit(0)
 ";
     let early = format!("{forks}{listen}\ntime.sleep(60)");
     let late = format!("{listen}{forks}\ntime.sleep(60)");
-    let background = "goes on in the background: start it so that it stays in the foreground";
+    let background = "goes on in the background: start it in the foreground";
     at_once(
         [
             (udp, "the program serves UDP at 127.0.0.1:"),
@@ -499,7 +499,11 @@ fn a_folder_whose_paths_are_too_long_for_a_socket_is_named() {
     command.env("XDG_RUNTIME_DIR", &long).env("TMPDIR", &long);
     let ended = sandbox.spawn(command).end();
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
-    assert!(ended.stderr.contains("107 are the most: set XDG_RUNTIME_DIR"), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("at most 107 are possible: set XDG_RUNTIME_DIR"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]
@@ -582,7 +586,7 @@ fn sockets_of_tcp_become_vm_sockets_where_these_reach_their_own_machine() {
         for words in [&["--to", "vsock"][..], &["--to", "vsock buffer=64K"]] {
             let Some((_, ended)) = swapped(text, words) else { return };
             assert!(ended.stdout.starts_with(&told), "{}{}", ended.stdout, ended.stderr);
-            assert!(ended.stderr.contains(" is vsock port "), "{}", ended.stderr);
+            assert!(ended.stderr.contains(" -> vsock port "), "{}", ended.stderr);
         }
     }
     let Some(sandbox) = script(&[("server", SERVER), ("client", CLIENT)]) else { return };
@@ -641,11 +645,11 @@ fn what_cannot_be_exchanged_is_refused_with_the_reason() {
     fs::set_permissions(&small, fs::Permissions::from_mode(0o755)).expect("it is ours");
     sandbox.refuses(
         &["predict", "--server", "true", "--client", "./small"],
-        "is a program of 32 bits, whose calls cannot be recorded",
+        "is a 32-bit program: its calls cannot be recorded",
     );
     let own = env!("CARGO_BIN_EXE_ipcperf");
     let ended = sandbox.run(&["swap", "--", own, "swap", "--", "true"]);
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
-    let told = "the calls of this process are handed over already";
+    let told = "the calls of this process are already intercepted";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
 }

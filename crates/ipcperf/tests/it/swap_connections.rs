@@ -183,7 +183,7 @@ rescue.cancel(); goes_on(); print(l.getsockopt(6, 1), domain(l))
 ";
     let Some((_, ended)) = swapped(text, &[]) else { return };
     assert_eq!(ended.stdout, format!("interrupted\n0 {UNIX}\n"), "{}", ended.stderr);
-    assert!(ended.stderr.contains("signals took 1 call back"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("signals interrupted 1 call before"), "{}", ended.stderr);
 }
 
 /// A program of 32 bits, and one that another program starts.

@@ -71,7 +71,7 @@ impl PrintedFigure {
         let groups = expression.captures_len() - 1;
         if groups > MOST_GROUPS {
             return Err(Stop::usage(format!(
-                "--figure: the expression has {groups} groups, and {MOST_GROUPS} are the most"
+                "--figure: the expression has {groups} groups, and at most {MOST_GROUPS} are allowed"
             )));
         }
         if groups > 0 {
@@ -126,7 +126,7 @@ impl PrintedFigure {
         };
         let value = number.as_str().replace(',', "").parse::<f64>().ok().map(|one| one * scale);
         value.filter(|value| value.is_finite() && *value > 0.0).ok_or_else(|| {
-            Stop::usage(format!("--figure: '{}' is no number above 0", number.as_str()))
+            Stop::usage(format!("--figure: '{}' is not a number above 0", number.as_str()))
         })
     }
 }
@@ -202,7 +202,10 @@ mod tests {
         assert!(refused(&many).starts_with("--figure: "), "{}", refused(&many));
         assert!(refused(wide).contains("size limit"), "{}", refused(wide));
         let groups = "([0-9]+) ".repeat(10);
-        assert_eq!(refused(&groups), "--figure: the expression has 10 groups, and 9 are the most");
+        assert_eq!(
+            refused(&groups),
+            "--figure: the expression has 10 groups, and at most 9 are allowed"
+        );
         assert!(PrintedFigure::asked(&"([0-9]+) ".repeat(9), false).is_ok());
         let usual = PrintedFigure::asked("[a-z ]{200}: ([0-9.]+)", false).expect("small");
         assert_eq!(usual.find(&format!("{}: 7", "a".repeat(200))).ok(), Some(7.0));

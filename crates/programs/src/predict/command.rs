@@ -40,45 +40,45 @@ pub(crate) struct PredictArgs {
     /// The client and its arguments, started when the server listens; it has to end by itself
     #[arg(long, value_name = "COMMAND")]
     client: String,
-    /// Exchange nothing, and compare with this server, which was configured by hand [default with --client-b: the same]
+    /// Exchange no sockets, and compare with this server as B, configured by hand [default with --client-b: the same
+    /// server]
     #[arg(long, value_name = "COMMAND")]
     server_b: Option<String>,
-    /// Its client [default with --server-b: the same]
+    /// The client of B [default with --server-b: the same client]
     #[arg(long, value_name = "COMMAND")]
     client_b: Option<String>,
-    /// Exchange sockets all the same, and run server-b and client-b in the same rounds: it shows how far the exchange is off
+    /// Exchange sockets as well, and run --server-b and --client-b in the same rounds, to show the error of the exchange
     #[arg(long)]
     with_truth: bool,
-    /// Start the client only when this command succeeds, which is tried again and again once the server listens [default: of
-    /// PostgreSQL and MariaDB pg_isready and mysqladmin ping, where they are installed]
+    /// When the server listens, repeat this command until it succeeds, then start the client [default: pg_isready for
+    /// PostgreSQL and mysqladmin ping for MariaDB, if they are installed]
     #[arg(long, value_name = "COMMAND")]
     ready: Option<String>,
     #[command(flatten)]
     exchange: ExchangeArgs,
-    /// The client's own figure: a client whose figure is known (pgbench, wrk, ab, hey, redis-benchmark, ...), or an expression
-    /// whose first group is a number in what the client prints; the last match counts. More is better, and it is per second
+    /// The figure that the client prints: the name of a known client (pgbench, wrk, ab, hey, redis-benchmark, ...), or a
+    /// regular expression with the number as its first group; the last match counts. More is better, per second
     #[arg(long, value_name = "CLIENT|REGEX")]
     figure: Option<String>,
     /// The figure is a time: less is better
     #[arg(long, requires = "figure")]
     less_is_better: bool,
-    /// How many requests the client makes in a run, for figures per request [default: as many as are seen in the run that is
-    /// recorded]
+    /// Number of requests that the client makes in a run, for figures per request [default: counted in the recorded run]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
-    /// Compare although the work of both differs, or cannot be seen; say why
+    /// Give a verdict although the work of A and B differs or cannot be compared; the reason is shown
     #[arg(long, value_name = "REASON")]
     allow_different: Option<String>,
-    /// Measure in this many sessions, 1 or 4 to 24: the interval then includes what they differ by
+    /// Measure in this many sessions, 1 or 4 to 24: the interval then includes the differences between sessions
     #[arg(long, value_name = "N", default_value_t = 1)]
     sessions: u64,
     /// How long to wait between two sessions
     #[arg(long, value_name = "TIME", default_value = "2m", requires = "sessions")]
     apart: String,
-    /// Rounds of a session; each runs both as they are twice and with other sockets once, in random order
+    /// Rounds of a session; each runs server and client twice unchanged and once with other sockets, in random order
     #[arg(long, value_name = "N", default_value_t = 12)]
     rounds: u64,
-    /// Show figures without a verdict, for which fewer than 8 rounds are enough
+    /// Show figures without a verdict; fewer than 8 rounds are then enough
     #[arg(long, conflicts_with = "fail_on")]
     no_verdict: bool,
     /// How long the client may take in one run
@@ -116,8 +116,9 @@ impl CommandArgs for PredictArgs {
   ipcperf predict --server 'redis-server --unixsocket r.sock' --client 'redis-benchmark' --client-b 'redis-benchmark -s r.sock'
   ipcperf predict --to tcp --server './server s.sock' --client './client s.sock'
 
-A client that makes the same requests in every run needs no --figure: its time tells. One run of each way is recorded first:
-there is no verdict (exit code 5) unless both have the same connections, requests and bytes.";
+A client that makes the same requests in every run needs no --figure: its run time is compared.
+One run of A and one of B are recorded first, and there is no verdict (exit code 5) unless both have
+the same connections, requests and bytes.";
     const TASKS: &'static [TaskRow] = crate::swap::watch::TASKS;
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
@@ -185,7 +186,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
         if let Some(requests) = asked.requests.filter(|_| !args.progress.quiet) {
             let made = counted(requests, "request");
             note(&format!(
-                "The client made {made} in a run that was recorded; --requests N sets another number"
+                "The client made {made} in the recorded run; --requests N sets another number"
             ));
         }
     }
@@ -302,8 +303,8 @@ fn rounds(args: &PredictArgs) -> Result<u64, Stop> {
     let rounds = request::rounds(args.rounds)?;
     if rounds < FEWEST && !args.no_verdict {
         return Err(Stop::usage(format!(
-            "--rounds {rounds}: a verdict needs {FEWEST}, because fewer give no interval of A against itself; figures alone: \
-             --no-verdict"
+            "--rounds {rounds}: a verdict needs {FEWEST} or more, because fewer give no interval of A against itself; \
+             --no-verdict shows only the figures"
         )));
     }
     Ok(rounds)
@@ -317,33 +318,33 @@ fn sessions(sessions: u64) -> Result<u64, Stop> {
     match sessions {
         1 | FEWEST_SESSIONS..=24 => Ok(sessions),
         _ => Err(Stop::usage(format!(
-            "--sessions {sessions}: 1, or {FEWEST_SESSIONS} to 24; fewer give an interval too wide to be of use"
+            "--sessions {sessions}: give 1, or {FEWEST_SESSIONS} to 24; the interval of 2 or 3 sessions is too wide to be useful"
         ))),
     }
 }
 
 /// Why the time of a client that works for a fixed time is no figure.
-const FIXED_TIME: &str = "the client works for a fixed time, so that its time says nothing, and its own figure is needed (--figure)";
+const FIXED_TIME: &str = "the client works for a fixed time, so its run time cannot be compared: its own figure is needed (--figure)";
 
 /// What to try then.
-const NAME_IT: &str = "Name the figure that the client prints: --figure CLIENT of a known one (pgbench, wrk, ab, hey, ...), or an \
-                       expression with a group for the number, like --figure 'made ([0-9.]+) requests/s'";
+const NAME_IT: &str = "Name the figure that the client prints: --figure CLIENT for a known client (pgbench, wrk, ab, hey, ...), or \
+                       an expression with a group for the number, like --figure 'made ([0-9.]+) requests/s'";
 
 /// What to try where the exchange is not what the user would get.
-const BY_HAND: &str = "Let the client do more in a run, or configure B by hand and compare without an exchange: --server-b COMMAND \
-                       --client-b COMMAND. Where the difference does not matter: --allow-different REASON";
+const BY_HAND: &str = "Give the client more work in a run, or configure B by hand and compare without an exchange: --server-b \
+                       COMMAND --client-b COMMAND. If the difference does not matter, use --allow-different REASON";
 
 /// What to try where the work differs.
 fn advice([_, job]: &[Job; 2], args: &PredictArgs) -> String {
-    let meant = "Where the difference is meant: --allow-different REASON";
+    let meant = "If the difference is intended, use --allow-different REASON";
     if args.is_configured() {
         return format!("Run both and compare what they print. {meant}");
     }
     let (server, client) = (joined(&job.program), joined(&[joined(&job.client)]));
     let to = joined(&[args.exchange.to().to_owned()]);
     format!(
-        "See what the programs say when they are exchanged: ipcperf swap --to {to} --client {client} -- {server}. A rule that \
-         lets in addresses ('allow 127.0.0.1') keeps out clients of other sockets. {meant}"
+        "See what the programs print with exchanged sockets: ipcperf swap --to {to} --client {client} -- {server}. A rule that \
+         allows addresses ('allow 127.0.0.1') refuses clients on other sockets. {meant}"
     )
 }
 
@@ -357,7 +358,9 @@ impl PredictArgs {
     fn by_hand(&self, server: &[String], client: &[String]) -> Result<Option<[Job; 2]>, Stop> {
         if self.server_b.is_none() && self.client_b.is_none() {
             return match self.with_truth {
-                true => Err(Stop::usage("--with-truth: --server-b or --client-b has the truth")),
+                true => Err(Stop::usage(
+                    "--with-truth: add --server-b or --client-b, the configuration by hand",
+                )),
                 false => Ok(None),
             };
         }
@@ -402,7 +405,7 @@ impl PredictArgs {
         if let (Some(jobs), false) = (&by_hand, self.with_truth) {
             if self.exchange.port().is_some() || self.exchange.to() != "unix-stream" {
                 return Err(Stop::usage(
-                    "--server-b: nothing is exchanged then, so that --to says nothing; --with-truth does both",
+                    "--server-b: it exchanges no sockets, so --to and --port have no effect; --with-truth does both",
                 ));
             }
             return Ok((jobs.clone(), None));
@@ -410,7 +413,7 @@ impl PredictArgs {
         for program in [&server, &client].into_iter().filter_map(|words| words.first()) {
             if is_32_bit(program) {
                 return Err(Stop::usage(format!(
-                    "'{program}' is a program of 32 bits, whose calls cannot be recorded: what it does is not known"
+                    "'{program}' is a 32-bit program: its calls cannot be recorded, and its work cannot be compared"
                 )));
             }
         }

@@ -40,8 +40,12 @@ pub(crate) fn objection(rounds: &[[ClientWork; 3]]) -> Option<String> {
     if (b - a).abs() > 100.0 * MAY_TAKE {
         found.push(format!("ipcperf answers calls for {b:.0} % of a run of B and {a:.0} % of A"));
     }
-    (!found.is_empty())
-        .then(|| format!("B is not what the other socket alone would do ({})", join(&found)))
+    (!found.is_empty()).then(|| {
+        format!(
+            "B does not run as it would with the other socket configured by hand ({})",
+            join(&found)
+        )
+    })
 }
 
 /// The share of a run of this arm in which ipcperf answers calls: the median over rounds.

@@ -65,7 +65,7 @@ impl Proof {
     /// Why the work of both cannot be called the same.
     pub(crate) fn objection(&self) -> Option<String> {
         if let Some(why) = &self.unseen {
-            return Some(format!("whether A and B do the same work could not be seen ({why})"));
+            return Some(format!("ipcperf could not check that A and B do the same work ({why})"));
         }
         match &self.amount {
             Some(WorkDifference::Different(what)) => {
@@ -202,7 +202,8 @@ fn when_ready(job: &Job, is_second: bool) -> Vec<String> {
 fn exchanged(to: &str, job: &Job, is_second: bool) -> Result<Vec<String>, Stop> {
     let own = std::env::current_exe().map_err(Stop::internal)?;
     let own = own.into_os_string().into_string();
-    let own = own.map_err(|path| Stop::internal(format!("{} is no text", path.display())))?;
+    let own =
+        own.map_err(|path| Stop::internal(format!("the path {} is not UTF-8", path.display())))?;
     let mut words = vec![own, "swap".to_owned(), "--to".to_owned(), to.to_owned()];
     words.extend(job.port.into_iter().flat_map(|port| ["--port".to_owned(), port.to_string()]));
     words.extend(["--client".to_owned(), joined(&when_ready(job, is_second)), "--".to_owned()]);
@@ -214,7 +215,7 @@ fn exchanged(to: &str, job: &Job, is_second: bool) -> Result<Vec<String>, Stop> 
 pub(crate) fn nothing(work: &ClientWork) -> String {
     let left = work.exchanged.left.keys().next();
     let why = left.map_or_else(
-        || "the server bound no socket of the kind that is exchanged".to_owned(),
+        || "the server bound no socket of the kind that --to exchanges".to_owned(),
         Clone::clone,
     );
     format!("nothing was exchanged: {why}")

@@ -39,13 +39,13 @@ pub(crate) struct PredictSettings {
 }
 
 /// The arms of a round: as they are, the same again, and exchanged.
-pub(crate) const ARMS: [&str; 3] = ["as it is", "as it is, again", "exchanged"];
+pub(crate) const ARMS: [&str; 3] = ["unchanged", "unchanged, again", "exchanged"];
 
 /// The same of two configurations that the user has made.
 pub(crate) const CONFIGURED: [&str; 3] = ["A", "A again", "B"];
 
 /// The arms that a round has as well where an exchange is held against a configuration by hand; no filter is in their way.
-pub(crate) const BY_HAND: [&str; 2] = ["as it is, without a filter", "B by hand"];
+pub(crate) const BY_HAND: [&str; 2] = ["unchanged, without a filter", "B by hand"];
 
 /// What a client did once.
 #[derive(Clone, Debug)]
@@ -282,7 +282,7 @@ impl Failure {
             Self::Interrupted => PredictHalt::Interrupted,
             Self::Programs(why) | Self::Late(why) if a_works && arm + 1 == ARMS.len() => {
                 PredictHalt::Different(format!(
-                    "no verdict: {name}: {why}; {}, the client ended well",
+                    "no verdict: {name}: {why}; {}: the client succeeded",
                     settings.arms[0]
                 ))
             }
@@ -313,10 +313,10 @@ pub(crate) fn once(
     let swapped = swapped.map_err(|error| match error {
         TaskError::Interrupted => Failure::Interrupted,
         TaskError::Deadline(_) => Failure::Late(format!(
-            "not done after {} s: the server has to listen by then{} and the client to end by itself; --deadline allows \
+            "not done after {} s: by then the server must listen{} and the client must end by itself; --deadline allows \
              more{}{}",
             settings.deadline.as_secs_f64(),
-            if job.ready.is_empty() { "" } else { ", --ready to succeed" },
+            if job.ready.is_empty() { "" } else { ", --ready must succeed" },
             of_server.words("the server printed"),
             of_client.words("the client printed")
         )),
@@ -330,7 +330,7 @@ pub(crate) fn once(
     let Some(worked) = swapped.worked else {
         let how = describe_end(swapped.status);
         return Err(Failure::Programs(format!(
-            "the server ended before the client began ({how}){}",
+            "the server ended before the client was started ({how}){}",
             of_server.after_colon()
         )));
     };
@@ -345,8 +345,7 @@ pub(crate) fn once(
     let Swapped { exchanged, filter_ns, is_second_start, .. } = swapped;
     if let ([(address, _), ..], 0) = (exchanged.bound.as_slice(), worked.connections) {
         return Err(Failure::Idle(format!(
-            "the client ended well and made no connection to {address}{}. Does it use the address that the server listens \
-             at?",
+            "the client succeeded but made no connection to {address}{}. Does it connect to the address of the server?",
             of_client.words("it printed")
         )));
     }

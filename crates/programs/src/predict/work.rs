@@ -106,7 +106,7 @@ pub(crate) fn traffic(
         return Err(Unrecorded::Failed(format!("({}){last}", describe_end(status))));
     }
     between_them(&recorded.channels, is_cut, lost, expected)
-        .ok_or_else(|| unseen(&"no bytes between the client and the server were seen"))
+        .ok_or_else(|| unseen(&"saw no data between the client and the server"))
 }
 
 /// The last line that is not one of this program's own, which tells why a program failed.
@@ -317,7 +317,7 @@ pub(crate) fn timed(rounds: &[[ClientWork; 3]], agrees: bool) -> Vec<String> {
         if spread(&b) > may_differ {
             let [least, most] = [f64::min, f64::max].map(|of| b.iter().copied().reduce(of));
             let [least, most] = [least, most].map(|one| number(one.unwrap_or(0.0)));
-            found.push(format!("connections: {least} to {most} from run to run of B"));
+            found.push(format!("connections: {least} to {most} in the runs of B"));
         } else if !agrees && distance(of_a, of_b) > may_differ {
             found.push(format!("connections: {} and {}", number(of_a), number(of_b)));
         }

@@ -22,12 +22,12 @@ use std::process::ExitCode;
 /// What becomes of sockets.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ExchangeArgs {
-    /// What its sockets become: unix-stream in place of TCP, unix-seqpacket for programs that read whole messages, vsock over
-    /// its loopback transport, or tcp (loopback) in place of UNIX sockets. Knobs stand behind it: 'unix-stream sndbuf=1M
+    /// The new kind of socket: unix-stream in place of TCP, unix-seqpacket for programs that read whole messages, vsock over
+    /// its loopback transport, or tcp (loopback) in place of UNIX sockets. Append knobs to the name: 'unix-stream sndbuf=1M
     /// backlog=4096 bind=abstract', 'vsock buffer=1M', 'tcp nodelay=off'
     #[arg(long, value_name = "MECHANISM", default_value = "unix-stream")]
     to: String,
-    /// Exchange this TCP port alone; all other sockets stay as they are
+    /// Exchange only the sockets of this TCP port
     #[arg(long, value_name = "N")]
     port: Option<u16>,
     /// What is always so today; scripts of before give it
@@ -39,7 +39,7 @@ pub(crate) struct ExchangeArgs {
 pub(crate) struct SwapArgs {
     #[command(flatten)]
     exchange: ExchangeArgs,
-    /// A client, started when the program listens; the program is ended after it
+    /// A client, started when the program listens; when the client ends, the program is ended
     #[arg(long, value_name = "COMMAND")]
     client: Option<String>,
     /// The program and its arguments
@@ -71,7 +71,7 @@ impl CommandArgs for SwapArgs {
   ipcperf swap --to 'unix-stream bind=abstract backlog=4096' -- redis-server --port 6379
   ipcperf swap --to tcp --client 'redis-benchmark -s r.sock -t get' -- redis-server --port 0 --unixsocket r.sock
 
-The exit code is that of the program, or of the client (128 + N if signal N ended it).";
+The program's exit code is kept, or the client's if there is one (128 + N if signal N ended it).";
     const TASKS: &'static [TaskRow] = swap::TASKS;
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
@@ -83,15 +83,14 @@ fn run(registry: &Registry, args: &SwapArgs) -> Result<ExitCode, Stop> {
     let client = args.client.as_deref().map(|client| split("--client", client)).transpose()?;
     let job = args.exchange.job(registry, args.program.clone(), client.unwrap_or_default())?;
     let interrupts = measure::interrupts()?;
-    let mut listens =
-        |address: &str, path: &str| note(&format!("ipcperf: {address} is {path} now"));
+    let mut listens = |address: &str, path: &str| note(&format!("ipcperf: {address} -> {path}"));
     match swap::run(job, &interrupts, &mut listens) {
         Ok(swapped) => {
             let code = told(&swapped);
             let has_ended = args.client.is_some() && swapped.worked.is_none();
             if has_ended && swapped.status.success() && !swapped.is_interrupted {
                 return Err(Stop::internal(TaskError::Failed(
-                    "the program ended before it listened, so that its client did not begin"
+                    "the program ended before it listened, so its client was not started"
                         .to_owned(),
                 )));
             }
@@ -133,7 +132,7 @@ impl ExchangeArgs {
         let may_look = peer::probe_descriptors().and_then(|()| peer::probe_memory(true));
         may_look.and_then(|()| peer::probe_memory(false)).map_err(Stop::nothing_ran)?;
         if *to == To::Tcp && self.port.is_some() {
-            return Err(Stop::usage("--port: with --to tcp it is UNIX sockets that are exchanged"));
+            return Err(Stop::usage("--port: --to tcp exchanges UNIX sockets, which have no port"));
         }
         for program in program.first().into_iter().chain(client.first()) {
             if let Some(why) = external::objection(program) {
@@ -141,14 +140,14 @@ impl ExchangeArgs {
             }
             if cfg!(not(target_arch = "x86_64")) && is_32_bit(program) {
                 return Err(Stop::usage(format!(
-                    "'{program}' is a program of 32 bits, whose calls cannot be handed over"
+                    "'{program}' is a 32-bit program, and its calls cannot be intercepted"
                 )));
             }
             let mode = external::file_of(program).and_then(|file| file.metadata().ok());
             if mode.is_some_and(|facts| facts.permissions().mode() & SET_ID != 0) {
                 return Err(Stop::usage(format!(
-                    "'{program}' takes the rights of its owner (set-user-ID), which it cannot under a filter; run it as \
-                     that user"
+                    "'{program}' takes the rights of its owner (set-user-ID), which a filter does not allow; run it as that \
+                     user"
                 )));
             }
         }
@@ -221,7 +220,7 @@ fn counted(times: u64) -> String {
 fn told(swapped: &Swapped) -> ExitCode {
     let done = &swapped.exchanged;
     if done.bound.is_empty() {
-        note("ipcperf: nothing was exchanged: no such socket was bound");
+        note("ipcperf: nothing was exchanged: the program bound no socket of that kind");
     } else {
         note(&format!(
             "ipcperf: exchanged {} and {}, and answered {}",
@@ -238,7 +237,7 @@ fn told(swapped: &Swapped) -> ExitCode {
     }
     for (option, times) in &done.asked {
         note(&format!(
-            "ipcperf: {option} was read {}: the new socket does not count that, and the answer was zeros",
+            "ipcperf: {option} was read {}: the new socket does not count that, so the answer was zeros",
             counted(*times)
         ));
     }
@@ -253,8 +252,8 @@ fn told(swapped: &Swapped) -> ExitCode {
     }
     if done.taken_back > 0 {
         note(&format!(
-            "ipcperf: signals took {} back before ipcperf had them: such a call is made again or, without SA_RESTART, fails with \
-             EINTR",
+            "ipcperf: signals interrupted {} before ipcperf received them: such a call is restarted or, without SA_RESTART, \
+             fails with EINTR",
             units::counted(done.taken_back, "call")
         ));
     }
@@ -267,7 +266,7 @@ fn told(swapped: &Swapped) -> ExitCode {
     }
     if let Some(left) = &swapped.left_behind {
         note(&format!(
-            "ipcperf: the program has ended, so {left}, which it started, was ended too. Start programs so that they stay in the \
+            "ipcperf: the program has ended, so {left}, which it started, was ended too. Start programs in the \
              foreground"
         ));
     }

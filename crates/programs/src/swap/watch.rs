@@ -73,10 +73,10 @@ const FOR_EVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 const LONGEST_PATH: usize = 107;
 
 /// A filter that hands calls over can be installed only once.
-const TAKEN: &str = "the calls of this process are handed over already: it runs under another swap, or in a sandbox that does \
+const TAKEN: &str = "the calls of this process are already intercepted: it runs under another swap, or in a sandbox that does \
                      the same";
 const TOO_OLD: &str =
-    "this kernel does not hand over system calls (seccomp user notification; Linux 5.9 or newer)";
+    "this kernel cannot hand over system calls (seccomp user notification; Linux 5.9 or newer)";
 
 /// What is to be run.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -193,8 +193,8 @@ pub(crate) fn watched(
     let len = folder.path().as_os_str().len() + "/65535.sock".len();
     if is_unix && len > LONGEST_PATH {
         return Err(TaskError::Failed(format!(
-            "the path of a UNIX socket in {} would have {len} bytes, and {LONGEST_PATH} are the most: set XDG_RUNTIME_DIR or \
-             TMPDIR to a shorter one, or --to 'unix-stream bind=abstract'",
+            "the path of a UNIX socket in {} would have {len} bytes, and at most {LONGEST_PATH} are possible: set XDG_RUNTIME_DIR \
+             or TMPDIR to a shorter one, or --to 'unix-stream bind=abstract'",
             folder.path().display()
         )));
     }
@@ -322,8 +322,8 @@ const ENDS_WITHIN: Duration = Duration::from_millis(400);
 /// Why a program that goes into the background is refused.
 fn in_background(left: &str) -> String {
     format!(
-        "the program has ended, and {left}, which it started, goes on in the background: start it so that it stays in the \
-         foreground (daemonize no, daemon off, --foreground ...)"
+        "the program has ended, and {left}, which it started, goes on in the background: start it in the foreground \
+         (daemonize no, daemon off, --foreground ...)"
     )
 }
 
@@ -342,7 +342,7 @@ fn elsewhere(port: u16, server: u32) -> Option<String> {
     let seconds = ELSEWHERE.as_secs();
     (!at.is_empty()).then(|| {
         format!(
-            "nothing has bound port {port} within {seconds} s; the program listens at {}",
+            "nothing has bound port {port} within {seconds} s; the program listens on {}",
             join(&at)
         )
     })
@@ -379,7 +379,7 @@ impl Readiness {
         };
         let seconds = LISTENS_WITHIN.as_secs();
         Some(format!(
-            "the program listens, and '{name}' has not succeeded within {seconds} s ({how})"
+            "the program listens, but '{name}' has not succeeded within {seconds} s ({how})"
         ))
     }
 }
@@ -474,7 +474,7 @@ impl Here<'_, '_> {
         *looked = now;
         let is_idle = worked.saturating_sub(before) < IDLE.as_nanos() as u64;
         is_idle.then(|| {
-            format!("{other}, and no socket of the kind that is exchanged, so that its client did not begin")
+            format!("{other}, but on no socket of the kind that --to exchanges, so its client was not started")
         })
     }
 

@@ -173,7 +173,9 @@ impl Exchange {
                 })
             }
             Err(Errno::AGAIN | Errno::CONNRESET) if is_later => {
-                self.left("connect: one that does not wait found no room in the backlog (EAGAIN)");
+                self.left(
+                    "connect: the backlog was full for a socket that does not block (EAGAIN)",
+                );
                 Ok(Answer::Value(Err(libc::EAGAIN)))
             }
             Err(Errno::AGAIN | Errno::INPROGRESS | Errno::ALREADY | Errno::CONNRESET) => {

@@ -168,7 +168,7 @@ impl Exchange {
 
     fn listens_as_before(&mut self, why: &str) {
         self.other =
-            Some(format!("the program listens at a socket that was not exchanged ({why})"));
+            Some(format!("the program listens on a socket that was not exchanged ({why})"));
     }
 
     /// The name with which a socket listens, if it would be exchanged with that. TCP gives one to a socket that has none.
@@ -187,10 +187,7 @@ impl Exchange {
     fn share(&mut self, call: &PendingCall, socket: &OwnedFd, at: usize) -> io::Result<Answer> {
         let Some(bound) = self.bound.get_mut(at) else { return Ok(Answer::GoOn) };
         let Some(shared) = bound.shared() else {
-            let why = format!(
-                "{}: the listener that this one shares its port with was not found",
-                bound.name
-            );
+            let why = format!("{}: another listener shares its port and was not found", bound.name);
             self.listens_as_before(&why);
             return Ok(self.left(why));
         };
