@@ -34,6 +34,8 @@ enum Task {
     Bare(floor::Job),
     /// Check the rules of the project; one line per violation, exit 1 if there is any
     Tidy,
+    /// List the lines of crates with patterns of style that tidy counts
+    Style,
     /// Count lines, tokens, round loops, judges and files that know a format; exit 1 if a count is above its ceiling
     Weigh,
     /// Write the documents that the program itself knows best
@@ -61,6 +63,7 @@ fn main() -> Result<ExitCode> {
         Task::Floor(options) => floor::run(&options)?,
         Task::Bare(job) => floor::print(&job)?,
         Task::Tidy => tidy::run()?,
+        Task::Style => tidy::list_style()?,
         Task::Weigh => weigh::run()?,
         Task::Docs => tidy::write_documents()?,
         Task::Asm(options) => asm::run(&options)?,

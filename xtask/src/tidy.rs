@@ -8,6 +8,7 @@ mod generated;
 mod layout;
 mod registry;
 mod source;
+mod style;
 mod words;
 
 use anyhow::Result;
@@ -23,6 +24,8 @@ pub(crate) fn run() -> Result<bool> {
     violations.extend(layout::check(&files));
     violations.extend(words::check(&files));
     violations.extend(words::unexplained(&files));
+    violations.extend(style::check(&files));
+    violations.extend(file::strangers(root)?);
     violations.extend(registry::check(&files));
     violations.extend(generated::check(&generated::schemas(root)?, &files));
     violations.sort();
@@ -33,6 +36,14 @@ pub(crate) fn run() -> Result<bool> {
     println!("unsafe blocks: {}", words::unsafe_blocks(&files));
     println!("tidy: {} files, {} violations", files.len(), violations.len());
     Ok(violations.is_empty())
+}
+
+/// Prints the lines of crates with patterns of style.
+pub(crate) fn list_style() -> Result<bool> {
+    let metadata = cargo_metadata::MetadataCommand::new().no_deps().exec()?;
+    let files = tracked(metadata.workspace_root.as_std_path())?;
+    style::list_all(&files).iter().for_each(|line| println!("{line}"));
+    Ok(true)
 }
 
 /// Writes the documents that a program knows best.

@@ -64,6 +64,36 @@ pub(crate) fn needle(parts: &[&str]) -> String {
 
 /// Every text file that git tracks or would track.
 pub(crate) fn tracked(root: &Path) -> Result<Vec<File>> {
+    let mut files = Vec::new();
+    for name in names(root)? {
+        // A file may be deleted and not yet staged, or hold something other than text.
+        if let Ok(text) = std::fs::read_to_string(root.join(&name)) {
+            files.push(File::new(&name, &text));
+        }
+    }
+    Ok(files)
+}
+
+/// What may be tracked without being text: a picture, the object of the kernel programs, and inputs of the fuzzer.
+const NO_TEXT: [&str; 3] = [".png", ".bpf.o", "fuzz/corpus/"];
+
+/// Files that hold something other than text and are none of ours: an archive that a tool has left, for one.
+pub(crate) fn strangers(root: &Path) -> Result<Vec<Violation>> {
+    let is_known = |name: &String| {
+        NO_TEXT.iter().any(|known| name.ends_with(known) || name.starts_with(known))
+    };
+    let is_text = |name: &String| match std::fs::read(root.join(name)) {
+        Ok(bytes) => std::str::from_utf8(&bytes).is_ok(),
+        Err(_) => true,
+    };
+    let names = names(root)?.into_iter().filter(|name| !is_known(name) && !is_text(name));
+    Ok(names
+        .map(|name| Violation::new(&name, 0, "is not text, and not known to be ours"))
+        .collect())
+}
+
+/// The names of all files that git tracks or would track.
+fn names(root: &Path) -> Result<Vec<String>> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
         .current_dir(root)
@@ -71,12 +101,5 @@ pub(crate) fn tracked(root: &Path) -> Result<Vec<File>> {
         .context("cannot start git")?;
     ensure!(output.status.success(), "git: {}", String::from_utf8_lossy(&output.stderr));
     let names = String::from_utf8(output.stdout).context("a file name is not UTF-8")?;
-    let mut files = Vec::new();
-    for name in names.split_terminator('\0') {
-        // A file may be deleted and not yet staged, or hold something other than text.
-        if let Ok(text) = std::fs::read_to_string(root.join(name)) {
-            files.push(File::new(name, &text));
-        }
-    }
-    Ok(files)
+    Ok(names.split_terminator('\0').map(str::to_owned).collect())
 }
