@@ -23,28 +23,28 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 19] = [
-        ("crates/core", 5_873),
+        ("crates/core", 5_906),
         ("crates/ring", 674),
-        ("crates/sys", 11_025),
-        ("crates/mech", 7_629),
-        ("crates/engine", 16_966),
+        ("crates/sys", 11_070),
+        ("crates/mech", 7_668),
+        ("crates/engine", 17_013),
         ("crates/stats", 1_437),
-        ("crates/judge", 2_621),
+        ("crates/judge", 2_625),
         ("crates/render", 2_655),
         ("crates/packed", 46),
-        ("crates/kit", 2_617),
-        ("crates/ask", 17_724),
-        ("crates/programs", 11_219),
-        ("crates/studies", 5_975),
+        ("crates/kit", 2_710),
+        ("crates/ask", 17_844),
+        ("crates/programs", 11_238),
+        ("crates/studies", 6_283),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
         ("crates/builtin", 8),
         ("crates/conformance", 3_529),
         ("fuzz", 885),
-        ("xtask", 4_470),
+        ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 44_662;
-    pub(super) const TOKENS: usize = 994_508;
+    pub(super) const TEST_LINES: usize = 44_998;
+    pub(super) const TOKENS: usize = 1_002_892;
     pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 241_316;
+    pub(super) const MARKDOWN_BYTES: usize = 245_017;
 }
 
 /// Folders of Rust that are counted.
