@@ -45,7 +45,7 @@ fn words_of_other_tools_are_answered_with_the_command_that_was_meant() {
         ("unix tcp pipe", "ipcperf run unix tcp pipe"),
         ("pipe -s 4K", "ipcperf run pipe -s 4K"),
         ("pipe/*", "ipcperf run pipe/*"),
-        ("tpc", "unknown command 'tpc'; did you mean 'tcp'? (ipcperf --help)"),
+        ("pipee", "unknown command 'pipee'; did you mean 'pipe'? (ipcperf --help)"),
         (
             "pipe tpc",
             "unknown command 'pipe'; did you mean 'ipcperf run pipe tpc'? (ipcperf --help)",

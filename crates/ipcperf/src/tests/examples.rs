@@ -1,8 +1,9 @@
 //! The examples at the end of each command's help, and those of the documents, can be typed.
 
-use crate::COMMANDS;
+use crate::{COMMANDS, builtin};
 use ipcperf_kit::command::command_line;
-use ipcperf_kit::shell_words;
+use ipcperf_kit::{hint, shell_words};
+use std::ffi::OsString;
 use std::path::Path;
 
 /// The command of a line: what stands before its explanation, a pipe or a file that it writes to.
@@ -27,9 +28,16 @@ fn commands(block: &str) -> Vec<&str> {
 
 fn assert_can_be_typed(line: &str, place: &str) {
     let words = shell_words::split(line).unwrap_or_else(|why| panic!("{place}: {line}: {why}"));
-    if let Err(error) = command_line(&COMMANDS.concat()).try_get_matches_from(&words) {
-        assert!(!error.use_stderr(), "{place}: {line}: {error}");
+    let parse = |words: &[String]| command_line(&COMMANDS.concat()).try_get_matches_from(words);
+    let Err(mut error) = parse(&words) else { return };
+    let given: Vec<OsString> = words[1..].iter().map(OsString::from).collect();
+    if let Some(command) = hint::without_a_command(&builtin(), &given, &error) {
+        match parse(&[&[words[0].clone(), command.to_owned()], &words[1..]].concat()) {
+            Ok(_) => return,
+            Err(other) => error = other,
+        }
     }
+    assert!(!error.use_stderr(), "{place}: {line}: {error}");
 }
 
 #[test]
