@@ -43,7 +43,7 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 44_998;
+    pub(super) const TEST_LINES: usize = 45_006;
     pub(super) const TOKENS: usize = 1_002_892;
     pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
