@@ -338,7 +338,7 @@ def measured(name, server_a, client_a, server_b, client_b, *more):
 
 def agrees(ratio, interval, truth, of_truth):
     """Whether both can be the same: the truth is measured in as many rounds, and is as uncertain."""
-    half = lambda ends: math.log(ends[1] / ends[0]) / 2
+    half = lambda ends: math.log(ends[1] / ends[0]) / 2 if ends[0] > 0 else math.inf
     return abs(math.log(ratio / truth)) <= math.hypot(half(interval), half(of_truth))
 
 

@@ -521,7 +521,7 @@ pub const FRESH: Row = finding(
     "I-FRESH",
     Above(1.0),
     "{a channel} carries {value} times as much per second after a warm-up as while it is new{}",
-    "the receive window of TCP grows with the bytes that arrive, and buffers are touched for the first time",
+    "over TCP the receive window grows with the bytes that arrive, and any new channel touches its buffers for the first time",
     "use the figure of --fresh if your program opens a connection for each transfer",
 );
 pub const REAPED: Row =

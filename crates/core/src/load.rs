@@ -162,7 +162,7 @@ load_options! {
         values: "COUNTS",
         help: "Stream: messages in flight before the sender waits for a credit [default: as many as the mechanism allows]",
     }
-    /// Stream: bytes over a channel that has carried nothing before, of which all are timed; 0: a slice by time, after a warm-up.
+    /// Stream: how many bytes are sent over a new channel, all of them timed; 0: the slice goes by time, after a warm-up.
     Fresh = "fresh" {
         fresh: u64, parse: carried, show: size,
         takers: |pattern| matches!(pattern, Stream),

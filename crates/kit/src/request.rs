@@ -116,8 +116,8 @@ fn of_library(registry: &Registry, word: &str) -> Option<Stop> {
     let is_own = registry.entries().iter().any(|entry| entry.spec.name == word);
     (LIBRARIES.contains(&word) && !is_own).then(|| {
         Stop::usage(format!(
-            "unknown mechanism '{word}': libraries are measured by ipcperf-extras (docs/LIBRARIES.md), programs by \
-             'ipcperf predict --server PROGRAM --client PROGRAM'"
+            "unknown mechanism '{word}': docs/LIBRARIES.md has the libraries that ipcperf-extras measures; 'ipcperf predict \
+             --server PROGRAM --client PROGRAM' measures programs"
         ))
     })
 }
@@ -539,8 +539,8 @@ mod tests {
             assert!(refused.to_string().ends_with(&meant), "{refused}");
         }
         for library in LIBRARIES {
-            let refused = named(library).expect_err("not one of ours").to_string();
-            assert!(refused.contains("measured by ipcperf-extras"), "{refused}");
+            let refused = named(library).expect_err("it is a library").to_string();
+            assert!(refused.contains("docs/LIBRARIES.md"), "{refused}");
         }
         for (word, name) in [("unixx", "unix"), ("shmring", "shm-ring"), ("pip", "pipe")] {
             let refused = named(word).expect_err("mistyped").to_string();

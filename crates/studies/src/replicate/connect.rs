@@ -9,7 +9,7 @@ use ipcperf_stats::{Histogram, support};
 /// Requests for which the original's tables give seconds: those of one client.
 const PUBLISHED: f64 = 10_000.0;
 
-/// Adds those of both patterns. CPU times are those of clients and server, as the engine has shared them out.
+/// Adds the readings that both patterns have. CPU times are those of clients and server, as the engine has shared them out.
 pub(super) fn of_requests(
     readings: &mut Readings,
     slice: &RawSlice,
@@ -41,7 +41,7 @@ pub(super) fn of_requests(
     }
 }
 
-/// Adds those of a connection for each request.
+/// Adds the readings that only `connect` has.
 pub(super) fn add(
     readings: &mut Readings,
     slice: &RawSlice,
