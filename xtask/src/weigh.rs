@@ -23,7 +23,7 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 19] = [
-        ("crates/core", 5_906),
+        ("crates/core", 5_908),
         ("crates/ring", 674),
         ("crates/sys", 11_070),
         ("crates/mech", 7_668),
@@ -33,8 +33,8 @@ mod ceiling {
         ("crates/render", 2_655),
         ("crates/packed", 46),
         ("crates/kit", 2_710),
-        ("crates/ask", 17_844),
-        ("crates/programs", 11_238),
+        ("crates/ask", 17_849),
+        ("crates/programs", 11_299),
         ("crates/studies", 6_283),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
@@ -43,8 +43,8 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 45_006;
-    pub(super) const TOKENS: usize = 1_002_892;
+    pub(super) const TEST_LINES: usize = 45_057;
+    pub(super) const TOKENS: usize = 1_003_800;
     pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

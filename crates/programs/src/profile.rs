@@ -221,12 +221,28 @@ pub struct RecordedChannel {
     /// From the end of an answer to the next question of the same connection, ns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub think: Option<RecordedTime>,
+    /// Over TCP, writes that Nagle's algorithm held back until the write before was acknowledged (W-NAGLE); absent if there are
+    /// none, or so few that they are chance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delayed: Option<DelayedWrites>,
     /// Calls of the asker's threads for each request, by name.
     pub asker_calls: BTreeMap<String, f64>,
     /// Calls of the answerer's threads for each request, by name.
     pub answerer_calls: BTreeMap<String, f64>,
     /// What a substitute has to have.
     pub needs: Vec<ChannelNeed>,
+}
+
+/// Writes that arrived late because the one before was not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DelayedWrites {
+    /// How many.
+    pub writes: u64,
+    /// Writes that follow another write of the same end, and so can be held back.
+    pub of: u64,
+    /// From the end of such a write to the end of the call that reads it, ns: the mean.
+    pub mean_ns: u64,
 }
 
 /// Messages that were not asked for, each by itself.

@@ -3,7 +3,7 @@
 //!
 //! Schema `ipcperf.comparison/1`. The same conventions as the result document.
 
-use super::environment::Tool;
+use super::environment::{Finding, Tool};
 use super::metric::Metric;
 use super::origin::Origin;
 use crate::load::is_zero;
@@ -165,6 +165,9 @@ pub struct ExchangedPrograms {
     /// Runs that failed and were repeated.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repeated: u64,
+    /// What was found in the recorded runs, as in W-NAGLE; `cells` are the arms, `A` and `B`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
     /// How much of what A and B did: `connections` of timed runs (medians), and of one recorded run of each `requests`, where
     /// they can be counted, `bytes asked` and `bytes answered`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -371,7 +371,7 @@ pub enum Severity {
 }
 
 /// A coded warning.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Finding {
     /// `W-STEAL`; the prefix is the severity.

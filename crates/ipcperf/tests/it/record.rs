@@ -120,6 +120,58 @@ fn every_request_is_seen_with_its_sizes() {
     sandbox.leaves_nothing();
 }
 
+/// Answers 8 bytes with 4 and 32 in two writes, which Nagle's algorithm delays unless it is turned off.
+const TWO_WRITES: &str = "
+import socket, sys
+l = socket.socket(); l.bind(('127.0.0.1', 0))
+open('port', 'w').write(str(l.getsockname()[1])); l.listen()
+while True:
+    a, _ = l.accept()
+    if 'no-delay' in sys.argv: a.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while a.recv(8): a.send(b'head'); a.send(b'b' * 32)
+";
+
+const THIRTY_REQUESTS: &str = "
+import socket
+c = socket.create_connection(('127.0.0.1', int(open('port').read())))
+for _ in range(30): c.send(b'question'); assert len(c.recv(36, socket.MSG_WAITALL)) == 36
+";
+
+#[test]
+fn writes_that_wait_for_acknowledgements_are_found_by_record_and_predict() {
+    let texts = [("server.py", TWO_WRITES), ("client.py", THIRTY_REQUESTS)];
+    let Some(sandbox) = sandbox(&texts) else { return };
+    for (setting, is_delayed) in [("as-usual", true), ("no-delay", false)] {
+        for way in ways() {
+            let ended = run(&sandbox, way, "python3 client.py", &["python3", "server.py", setting]);
+            assert_eq!(ended.status.code(), Some(0), "{way}: {}", ended.stderr);
+            let (_, channels) = recorded(&sandbox, "tcp");
+            let [channel] = &channels[..] else { panic!("{way}: {channels:#?}") };
+            let delayed = &channel["delayed"];
+            assert_eq!(delayed["writes"].as_u64() >= Some(10), is_delayed, "{way}: {channel:#}");
+            assert_eq!(delayed["mean_ns"].as_u64() >= Some(36_000_000), is_delayed, "{channel:#}");
+            let shown = sandbox.run(&["report", "p.json"]).stdout;
+            for word in ["W-NAGLE", "TCP_NODELAY"] {
+                assert_eq!(shown.contains(word), is_delayed, "{way}: {shown}");
+            }
+        }
+        let server = format!("python3 server.py {setting}");
+        let words = ["predict", "--server", &server, "--client", "python3 client.py"];
+        let more = ["--no-verdict", "--rounds", "1", "--no-progress", "-o", "c.json"];
+        let ended = sandbox.run(&[&words[..], &more].concat());
+        assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+        let found = valid("comparison", &sandbox.read("c.json").expect("written"));
+        let findings = found["programs"].get("findings").and_then(Value::as_array);
+        let findings = findings.into_iter().flatten();
+        let found: Vec<_> = findings.map(|one| json!([one["code"], one["cells"]])).collect();
+        let expected = is_delayed.then(|| json!(["W-NAGLE", ["A"]]));
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+        assert_eq!(ended.stdout.contains("In A, warning W-NAGLE"), is_delayed, "{}", ended.stdout);
+        fs::remove_file(sandbox.home().join("c.json")).expect("it is there");
+    }
+    sandbox.leaves_nothing();
+}
+
 /// A parent and a child over two pipes, a pair of sockets, a queue in memory and a counter.
 const FAMILY: &str = "
 import array, os, socket, sys

@@ -7,11 +7,14 @@ use super::proof::{self, Proof};
 use super::rounds::{self as predict, ClientWork, PredictSettings, Predicted};
 use super::servers;
 use super::work::{self, WorkDifference};
+use crate::record::audit::findings;
 use crate::server::{joined, split};
 use crate::swap::command::{ExchangeArgs, is_32_bit};
 use crate::swap::watch::Job;
 use ipcperf_ask::ComparisonDocument;
-use ipcperf_core::result::{ComparisonPlan, Difference, ExchangedPrograms, Origin, Plan, Status};
+use ipcperf_core::result::{
+    ComparisonPlan, Difference, ExchangedPrograms, Finding, Origin, Plan, Status,
+};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::fresh_seed;
 use ipcperf_engine::tasks::TaskRow;
@@ -192,10 +195,11 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     }
     let line = ProgressLine::counting("runs", args.progress.is_silent());
     let began = Instant::now();
-    let found = predict::run(&jobs, by_hand.as_ref(), &settings, &interrupts, &mut |progress| {
-        line.show(progress);
-    })?;
-    let Predicted { mut findings, rounds, by_hand, sessions, repeated, stopped } = found;
+    let predicted =
+        predict::run(&jobs, by_hand.as_ref(), &settings, &interrupts, &mut |progress| {
+            line.show(progress);
+        })?;
+    let Predicted { findings: mut found, rounds, by_hand, sessions, repeated, stopped } = predicted;
     let Some(last) = rounds.last().map(|[_, _, b]| b) else {
         return Err(Stop::interrupted("interrupted before the first round was complete"));
     };
@@ -246,7 +250,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
     let figures = asked.figures(&rounds)?;
     let by_hand = asked.by_hand(&by_hand)?;
     let decides = figures.iter().take(1).flat_map(|figure| &figure.rounds);
-    findings.spreads = decides.filter_map(|rounds| robust_cv(rounds)).collect();
+    found.spreads = decides.filter_map(|rounds| robust_cv(rounds)).collect();
     let plan = ComparisonPlan {
         rounds: settings.rounds * settings.sessions,
         duration_s: began.elapsed().as_secs_f64(),
@@ -254,7 +258,7 @@ fn run(registry: &Registry, args: &PredictArgs) -> Result<ExitCode, Stop> {
         ..ComparisonPlan::default()
     };
     let command = Plan { command: "predict".into(), rounds: settings.rounds, ..Plan::default() };
-    let set = measure::take(command, settings.seed, Origin::default(), &now, || Ok(findings))?;
+    let set = measure::take(command, settings.seed, Origin::default(), &now, || Ok(found))?;
     let to = args.exchange.to();
     let from = if to.split_whitespace().next() == Some("tcp") { "unix-stream" } else { "tcp" };
     let kinds = if args.is_configured() { ["A", "B"] } else { [from, to] };
@@ -533,7 +537,14 @@ fn facts(args: &PredictArgs, proof: &Proof, rounds: &[[ClientWork; 3]]) -> Excha
         Some(WorkDifference::Different(what)) => what.clone(),
         _ => Vec::new(),
     };
+    let arms = [("A", &proof.a), ("B", &proof.b)];
+    let delayed = arms.into_iter().filter_map(|(arm, traffic)| {
+        let (kind, delayed) = traffic.as_ref()?.delayed.as_ref()?;
+        let finding = findings::nagle(kind, delayed);
+        Some(Finding { cells: vec![arm.to_owned()], ..finding })
+    });
     ExchangedPrograms {
+        findings: delayed.collect(),
         server: paths_in_text::without_home(&args.server),
         client: paths_in_text::without_home(&args.client),
         server_b: args.server_b.as_deref().map(paths_in_text::without_home),

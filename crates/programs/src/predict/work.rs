@@ -2,7 +2,7 @@
 //! of two arms say something only if both did the same.
 
 use super::rounds::{ClientWork, text};
-use crate::profile::{Exchange, RecordedChannel};
+use crate::profile::{DelayedWrites, Exchange, RecordedChannel};
 use crate::record::session::{self as record, Wanted};
 use ipcperf_core::text::{grouped, join};
 use ipcperf_engine::task::TaskError;
@@ -45,6 +45,8 @@ pub(crate) struct Traffic {
     pub(crate) lost: f64,
     /// From the first question to the last answer, ns.
     pub(crate) span_ns: u64,
+    /// Writes over TCP that waited for acknowledgements, and the kind of their channel.
+    pub(crate) delayed: Option<(String, DelayedWrites)>,
     /// Who asks, and who answers.
     pub(crate) between: Between,
 }
@@ -162,6 +164,7 @@ fn between_them(
         is_whole: !is_cut,
         lost,
         span_ns: channels.iter().filter_map(|one| one.span_ns).max().unwrap_or(0),
+        delayed: channels.iter().find_map(|one| Some((one.kind.clone(), one.delayed?))),
         between: between.clone(),
     })
 }

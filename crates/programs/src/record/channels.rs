@@ -5,10 +5,12 @@
 //! end that answers it is the other way round.
 
 mod connection;
+mod delayed;
 mod pushed;
 mod roles;
 
 pub(super) use connection::{Connection, ConnectionEnd, Move};
+pub(super) use delayed::TcpDelays;
 pub(super) use roles::name_roles;
 
 use super::cpu::Cpu;
@@ -97,8 +99,9 @@ pub(super) fn channels(log: &Log) -> Vec<RecordedChannel> {
         let key = (kind.to_owned(), name, asks, answers, is_pair);
         groups.entry(key).or_default().push(connection);
     }
-    let mut channels: Vec<_> =
-        groups.into_iter().map(|(key, connections)| channel(&threads, key, connections)).collect();
+    let delays = TcpDelays::of(log);
+    let channel = |(key, connections)| channel(&threads, delays.as_ref(), key, connections);
+    let mut channels: Vec<_> = groups.into_iter().map(channel).collect();
     // What asks and answers most often comes first, then what sends most messages one way.
     let messages = |one: &RecordedChannel| {
         let pushed = one.pushed.as_ref().map_or(0, |pushed| pushed.messages);
@@ -302,8 +305,15 @@ fn joined(
     left.into_iter().flatten()
 }
 
-fn channel(threads: &Threads, key: Key, mut connections: Vec<Connection>) -> RecordedChannel {
+fn channel(
+    threads: &Threads,
+    delays: Option<&TcpDelays>,
+    key: Key,
+    mut connections: Vec<Connection>,
+) -> RecordedChannel {
     let (kind, name, asks, answers, is_pair) = key;
+    let is_tcp = ["tcp", "tcp6"].contains(&kind.as_str());
+    let delayed = delays.filter(|_| is_tcp).and_then(|delays| delays.writes(&connections));
     let is_mutual = is_pair && connections.iter().any(Connection::is_mutual);
     let mut all: Vec<Turn> = Vec::new();
     let (mut response, mut service, mut think) = (Vec::new(), Vec::new(), Vec::new());
@@ -383,6 +393,7 @@ fn channel(threads: &Threads, key: Key, mut connections: Vec<Connection>) -> Rec
         response: time(response),
         service: time(service),
         think: time(think),
+        delayed,
         asker_calls: of(|one| &one.asker),
         answerer_calls: of(|one| &one.answerer),
         needs: needs.into_iter().collect(),

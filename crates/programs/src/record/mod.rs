@@ -5,6 +5,7 @@ pub(crate) mod calls;
 mod channels;
 pub(crate) mod command;
 mod cpu;
+mod intervals;
 mod log;
 mod screen;
 pub(crate) mod session;

@@ -1,10 +1,11 @@
 //! What `record` or `audit` saw, for people and programs: who talked to whom, how much and how often.
 
-use super::audit::screen as audit;
+use super::audit::{findings, screen as audit};
 use crate::profile::{
     ChannelNeed, Exchange, PROFILE_SCHEMA, Profile, PushedMessages, RecordedBy, RecordedChannel,
     RecordedSize, RecordedTime,
 };
+use ipcperf_ask::results::table::finding_text;
 use ipcperf_core::result::Origin;
 use ipcperf_core::units::{format_per_second, grouped};
 use ipcperf_judge::figures::{self, NONE};
@@ -101,8 +102,9 @@ fn doc(document: &Profile) -> Doc {
     let body = &mut doc.body;
     let timed = audit.into_iter().flat_map(audit::timed);
     body.list(about(document).into_iter().chain(timed).collect::<Vec<_>>());
-    if let Some(audit) = audit {
-        audit::findings(audit, body);
+    match audit {
+        Some(audit) => audit::findings(audit, body),
+        None => body.list(delays(document).collect::<Vec<_>>()),
     }
     if let Some(chart) = picture(document) {
         body.chart(chart);
@@ -196,6 +198,14 @@ fn about(document: &Profile) -> Vec<Line> {
         )));
     }
     lines
+}
+
+/// Channels whose writes wait for acknowledgements.
+fn delays(document: &Profile) -> impl Iterator<Item = Line> + '_ {
+    document.channels.iter().filter_map(|channel| {
+        let finding = findings::nagle(&over(channel), channel.delayed.as_ref()?);
+        Some(Line::new(Tone::Doubt, format!("warning {}", finding_text(&finding, 1))))
+    })
 }
 
 fn picture(document: &Profile) -> Option<Chart> {
@@ -415,6 +425,7 @@ pub(crate) mod tests {
             response: mutual.then(|| time(549_982)),
             service: mutual.then(|| time(10_000)),
             think: None,
+            delayed: None,
             asker_calls: BTreeMap::from([("write".into(), 1.0), ("epoll_wait".into(), 0.178)]),
             answerer_calls: BTreeMap::new(),
             needs: vec![ChannelNeed::Descriptors, ChannelNeed::HalfClose],

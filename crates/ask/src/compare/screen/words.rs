@@ -1,8 +1,9 @@
 //! What is said of a comparison, whatever the format.
 
+use crate::results::table::finding_text;
 use ipcperf_core::result::{
     Adjustment, CellComparison, Comparison, ComparisonByHand, Design, Difference,
-    ExchangedPrograms, FigureComparison, Metric, Side,
+    ExchangedPrograms, FigureComparison, Finding, Metric, Side,
 };
 use ipcperf_judge::{between, figures, percent, times};
 use ipcperf_render::text::{counted, grouped, join};
@@ -170,6 +171,11 @@ fn work(programs: &ExchangedPrograms) -> Vec<String> {
     lines
 }
 
+/// What was found in a recorded run of an arm.
+fn found(finding: &Finding) -> String {
+    format!("In {}, warning {}", finding.cells.join(" and "), finding_text(finding, 1))
+}
+
 /// What ran, who limits, and what was exchanged.
 fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<String> {
     let ExchangedPrograms { server_cpus, client_cpus, .. } = programs;
@@ -216,6 +222,7 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
     for (why, count) in &programs.left {
         lines.push(format!("Not exchanged, {}: {why}", counted(*count, "time")));
     }
+    lines.extend(programs.findings.iter().map(found));
     lines.extend(work(programs));
     lines.extend(by_hand(programs));
     lines.extend(shortness(programs));

@@ -1,6 +1,9 @@
 //! What `ipcperf audit` can find in somebody's benchmark.
 
+use crate::profile::DelayedWrites;
 use ipcperf_core::findings::{Row, of_benchmark};
+use ipcperf_core::result::Finding;
+use ipcperf_core::units::{counted, format_nanos};
 
 pub(crate) const OWN_BYTES: Row = of_benchmark(
     "E-OWN-BYTES",
@@ -134,6 +137,16 @@ pub(crate) const NOT_TOUCHED: Row = of_benchmark(
     "the program does not read or write them itself",
     "read the payload at the receiver if the programs that the benchmark represents read it",
 );
+
+/// Writes of a channel that were held back.
+pub(crate) fn nagle(kind: &str, delayed: &DelayedWrites) -> Finding {
+    let words = format!(
+        "{} over {kind} that follow another write arrive {} late on average",
+        counted(delayed.writes, "write"),
+        format_nanos(delayed.mean_ns as f64),
+    );
+    NAGLE.found(&[&words])
+}
 
 /// All of them.
 pub(crate) const ALL: &[Row] = &[

@@ -4,7 +4,7 @@
 pub(crate) mod command;
 mod delivery;
 mod examined;
-pub(super) mod findings;
+pub(crate) mod findings;
 mod group;
 mod looks;
 mod nagle;

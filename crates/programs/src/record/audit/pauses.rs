@@ -3,10 +3,11 @@
 use super::examined::{Examined, Said, length, listed, of, timed, times, weighed};
 use super::findings;
 use super::group::{FEW, Group};
-use super::spans::{Intervals, calls_of, share};
+use super::spans::{calls_of, share};
 use super::timed::Timed;
 use crate::record::calls::{Act, Call};
 use crate::record::channels::Move;
+use crate::record::intervals::Intervals;
 use ipcperf_core::result::{Finding, Severity};
 use std::collections::BTreeMap;
 

@@ -2,10 +2,11 @@
 
 use super::examined::{Examined, length};
 use super::group::Group;
-use super::spans::{Intervals, message_times};
+use super::spans::message_times;
 use super::timed::Timed;
 use crate::profile::TimedShares;
 use crate::record::calls::{Act, Call};
+use crate::record::intervals::Intervals;
 use std::collections::BTreeMap;
 
 /// What is known of it. Shares may overlap: the longest gap may be a sleep.

@@ -6,6 +6,7 @@ use super::group::{FEW, Group};
 use super::looks::has_runtime;
 use super::timed::{Timed, calls_within};
 use crate::record::calls::{Act, Call};
+use crate::record::intervals::Intervals;
 use ipcperf_core::result::Finding;
 use ipcperf_core::units::{format_nanos, percent};
 use ipcperf_sys::trace::name;
@@ -38,8 +39,8 @@ pub(super) fn share(part: u64, spans: &[(u64, u64)]) -> String {
     }
 }
 
-/// The call that made a process with an end which had not yet done anything with a channel when the clock was read, nor waited or
-/// told another one that it is there; and how long it took from the look until it did.
+/// The call that made a process with an end of the channel which was not ready when the clock was read (it had not used a
+/// channel, not waited, and not signalled that it runs), and the time from that look until it was ready.
 fn begun_within<'a>(
     examined: &Examined<'a>,
     group: &Group,
@@ -252,30 +253,6 @@ pub(super) fn late_wait(examined: &Examined<'_>) -> Said {
         Some(of(channel, finding))
     };
     Ok(ends.into_iter().filter_map(said).collect())
-}
-
-/// Parts of time, in their order and not overlapping.
-pub(super) struct Intervals(Vec<(u64, u64)>);
-
-impl Intervals {
-    pub(super) fn of(mut all: Vec<(u64, u64)>) -> Self {
-        all.sort_unstable();
-        let mut joined: Vec<(u64, u64)> = Vec::new();
-        for (begin, end) in all {
-            match joined.last_mut() {
-                Some(last) if begin <= last.1 => last.1 = last.1.max(end),
-                _ => joined.push((begin, end)),
-            }
-        }
-        Self(joined)
-    }
-
-    /// How much of such a part lies within.
-    pub(super) fn overlap(&self, begin: u64, end: u64) -> u64 {
-        let first = self.0.partition_point(|one| one.1 <= begin);
-        let within = self.0[first..].iter().take_while(|one| one.0 < end);
-        within.map(|one| one.1.min(end).saturating_sub(one.0.max(begin))).sum()
-    }
 }
 
 /// Calls of ends of a channel that overlap with what is timed, each with how much of it is.
