@@ -34,7 +34,7 @@ mod ceiling {
         ("crates/packed", 46),
         ("crates/kit", 2_710),
         ("crates/ask", 17_849),
-        ("crates/programs", 11_299),
+        ("crates/programs", 11_310),
         ("crates/studies", 6_283),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
@@ -43,8 +43,8 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 45_057;
-    pub(super) const TOKENS: usize = 1_003_800;
+    pub(super) const TEST_LINES: usize = 45_073;
+    pub(super) const TOKENS: usize = 1_003_900;
     pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

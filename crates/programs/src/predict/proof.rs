@@ -86,6 +86,13 @@ impl Proof {
 /// Another recorded run, if it can be had.
 type Again<'a> = &'a mut dyn FnMut() -> Result<Option<Traffic>, Stop>;
 
+/// A recorded run, or another one if this one lost events.
+fn unlost(one: Traffic, again: Again<'_>) -> Result<Traffic, Stop> {
+    let is_lossy = one.is_whole && one.lost > 0.0;
+    let other = if is_lossy { again()? } else { None };
+    Ok(other.unwrap_or(one))
+}
+
 /// How the work of A and of B compares, with the recorded runs that show it.
 ///
 /// # Errors
@@ -98,6 +105,11 @@ fn decided(
 ) -> Result<(Traffic, Traffic, WorkDifference), Stop> {
     let is_same =
         |one: &Traffic, other: &Traffic| work::amount(one, None, other) == WorkDifference::Same;
+    let (mut a, mut b) = (a, b);
+    if work::amount(&a, None, &b) == WorkDifference::Cut {
+        a = unlost(a, again_a)?;
+        b = unlost(b, again_b)?;
+    }
     let amount = work::amount(&a, None, &b);
     let is_certain = match &amount {
         WorkDifference::Same => !work::are_as_long(&a, &b),
@@ -265,6 +277,20 @@ mod tests {
         // Twice as many.
         let found = decision(10_000, 9_800, &[10_000], &[9_800]);
         assert!(matches!(found, WorkDifference::Different(_)), "{found:?}");
+    }
+
+    #[test]
+    fn recordings_that_lost_events_are_made_again() {
+        let lossy = |requests| Traffic { lost: 0.02, ..run(requests) };
+        let mut more = [run(10_000), run(10_000)].into_iter();
+        let found = decided(lossy(9_900), run(10_000), &mut || Ok(more.next()), &mut || Ok(None));
+        assert_eq!(found.expect("runs that end well").2, WorkDifference::Same);
+        let mut more = [run(10_000)].into_iter();
+        let found = decided(run(10_000), lossy(9_900), &mut || Ok(None), &mut || Ok(more.next()));
+        assert_eq!(found.expect("runs that end well").2, WorkDifference::Same);
+        assert_eq!(more.len(), 0);
+        let found = decided(lossy(9_900), run(10_000), &mut || Ok(None), &mut || Ok(None));
+        assert_eq!(found.expect("runs that end well").2, WorkDifference::Cut);
     }
 
     #[test]

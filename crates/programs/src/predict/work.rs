@@ -192,7 +192,7 @@ pub(crate) enum WorkDifference {
     /// They took as long and did not do as much, but all requests are alike: a client that works for a fixed time, unless its
     /// timed runs show something else. In what the amounts differ, in words.
     Other(Vec<String>),
-    /// One of them was cut short, and as far as they went all requests are alike.
+    /// One of them was cut short or lost events, and as far as they were seen all requests are alike.
     Cut,
     /// They did something else: in what, in words.
     Different(Vec<String>),
@@ -205,9 +205,8 @@ pub(crate) fn are_as_long(a: &Traffic, b: &Traffic) -> bool {
 
 /// Compares recorded runs of A and of B. `again` is another one of A, where there is one: it shows what differs by itself.
 pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> WorkDifference {
-    let lost = a.lost.max(b.lost) * 2.0;
     // Rows that only some of them have are not compared.
-    let differing = |of: fn(&Traffic, bool) -> Vec<(&'static str, f64)>| -> Vec<&'static str> {
+    let differing = |of: fn(&Traffic, bool) -> Vec<(&'static str, f64)>, lost: f64| {
         let can_count = [Some(a), again, Some(b)].into_iter().flatten();
         let can_count = can_count.clone().all(|one| one.requests.is_some());
         let rows = |one: &Traffic| of(one, can_count);
@@ -218,9 +217,14 @@ pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> WorkD
             distance(*a, *b) > SAME.max(TIMES_AGAIN * by_itself).max(lost)
         })
         .map(|(_, ((name, _), _))| name)
-        .collect()
+        .collect::<Vec<&'static str>>()
     };
-    let totals = differing(totals);
+    let lost = a.lost.max(b.lost) * 2.0;
+    let is_complete = a.is_whole && b.is_whole;
+    if is_complete && differing(totals, 0.0).is_empty() {
+        return WorkDifference::Same;
+    }
+    let totals = differing(totals, lost);
     let words = |names: &[&str]| -> Vec<String> {
         let rows = |one| [totals_of(one), each(one, one.requests.is_some())].concat();
         let (of_a, of_b) = (rows(a), rows(b));
@@ -233,10 +237,8 @@ pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> WorkD
         });
         said.collect()
     };
-    let is_whole = a.is_whole && b.is_whole;
-    if totals.is_empty() && is_whole {
-        return WorkDifference::Same;
-    }
+    // Lost events explain the difference, and may hide another one.
+    let is_whole = is_complete && !totals.is_empty();
     let is_as_long = are_as_long(a, b);
     // As many requests are no matter of time.
     let is_counted = a.requests.is_some() && b.requests.is_some();
@@ -245,7 +247,7 @@ pub(crate) fn amount(a: &Traffic, again: Option<&Traffic>, b: &Traffic) -> WorkD
         return WorkDifference::Different(words(&totals));
     }
     // Connections are kept or made for each request.
-    let mut each = differing(each);
+    let mut each = differing(each, lost);
     if !totals.contains(&"connections") {
         each.retain(|name| *name != "connections for each request");
     }
@@ -529,6 +531,10 @@ mod tests {
         assert_eq!(amount(&a, Some(&again), &traffic(20_500, 500)), WorkDifference::Same);
         let cut = Traffic { is_whole: false, ..traffic(12_000, 700) };
         assert_eq!(amount(&cut, None, &a), WorkDifference::Cut);
+        // Events that were lost made as many requests of a client that works for a fixed time.
+        let lossy = Traffic { lost: 0.04, ..traffic(19_000, 1000) };
+        assert_eq!(amount(&lossy, None, &a), WorkDifference::Cut);
+        assert_eq!(amount(&Traffic { lost: 0.04, ..a.clone() }, None, &a), WorkDifference::Same);
         // Where requests cannot be counted in one of them, bytes are.
         let uncounted = |answered| Traffic { requests: None, answered, span_ns: 1, ..a.clone() };
         assert_eq!(amount(&a, None, &uncounted(720_000)), WorkDifference::Same);
