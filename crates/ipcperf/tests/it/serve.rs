@@ -22,8 +22,10 @@ fn serve(sandbox: &Sandbox, words: &str, more: &[&str]) -> Ended {
 }
 
 fn document(sandbox: &Sandbox, ended: &Ended) -> Value {
-    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
-    sandbox.result("run.json")
+    let document = sandbox.result("run.json");
+    let reasons: Vec<&Value> = cells(&document).iter().map(|cell| &cell["reason"]).collect();
+    assert_eq!(ended.status.code(), Some(0), "{reasons:?}{}{}", ended.stdout, ended.stderr);
+    document
 }
 
 fn count(value: &Value) -> u64 {
