@@ -3,7 +3,7 @@
 use super::connect;
 use crate::claims::{Measured, Readings};
 use ipcperf_core::result::{Cell, Mode, Round, SideCovariates, Status};
-use ipcperf_core::{Ends, Idle, KnobKind, LoadKey, OptionSet, PatternKind, Placement, Seat, Touch};
+use ipcperf_core::{Ends, Idle, KnobKind, LoadKey, OptionSet, PatternKind, Placement, Touch};
 use ipcperf_engine::calls_of;
 use ipcperf_engine::plan::{self, Host, Request};
 use ipcperf_engine::registry::Registry;
@@ -331,7 +331,7 @@ fn readings(cell: &Cell, round: &Round, mut readings: Readings) -> Readings {
     let facts = cell.key.pattern.facts();
     if let Some(histogram) = round.histogram.as_ref().and_then(Histogram::recorded) {
         readings.singles(histogram);
-    } else if facts.ends == Ends::Pair && facts.timed_by == Seat::Lead && round.messages > 0 {
+    } else if facts.is_batched && round.messages > 0 {
         // Operations that were timed together.
         let operations = round.messages / facts.exchange.messages();
         readings.set("mean_ns", round.elapsed_ns / operations.max(1) as f64);
@@ -354,24 +354,9 @@ fn readings(cell: &Cell, round: &Round, mut readings: Readings) -> Readings {
 mod tests {
     use super::*;
     use crate::claims::{Findings, Study};
+    use crate::replicate::readings::tests::of_one_arm;
     use crate::replication::{Scale, StudyResult};
     use ipcperf_core::result::{Metric, Noise};
-
-    const STUDY: &str = r#"
-name = "one"
-title = "One arm"
-scale.smoke.rounds = 2
-scale.quick.rounds = 2
-scale.full.rounds = 2
-[[arm]]
-id = "pipe"
-work = "cell"
-[[claim]]
-id = "c"
-text = "how long it takes"
-test = "p50_ns(pipe)"
-value = true
-"#;
 
     /// A cell as a run's document has it: the first of two rounds is too good to be true.
     fn cell(status: &str) -> Cell {
@@ -397,8 +382,13 @@ value = true
         serde_json::from_str(&text).expect("a cell")
     }
 
+    fn study_of_a_cell(more: &str) -> Study {
+        let text = of_one_arm("work = \"cell\"", "p50_ns") + more;
+        Study::parse(&text, &|_, _| Ok(())).expect("well formed")
+    }
+
     fn kept(status: &str) -> StudyResult {
-        let study = Study::parse(STUDY, &|_, _| Ok(())).expect("well formed");
+        let study = study_of_a_cell("");
         let mut measured = Measured::new(&study.arms[0]);
         let beside = [0, 1].map(|round| {
             let mut readings = Readings::default();
@@ -448,8 +438,8 @@ value = true
         cell.rtt_ns = Some([("p50".to_owned(), figure)].into());
         assert_eq!(other_mode(&cell), BTreeSet::from([0, 1, 2]));
         let table = "[[table]]\ntitle = \"t\"\nunit = \"ns\"\nstatistic = \"mean\"\ncolumns = [\"p50\"]\n\
-                     [[table.row]]\nlabel = \"pipe\"\ncells = \"p50_ns(pipe)\"\n";
-        let study = Study::parse(&format!("{STUDY}{table}"), &|_, _| Ok(())).expect("well formed");
+                     [[table.row]]\nlabel = \"pipe\"\ncells = \"p50_ns(one)\"\n";
+        let study = study_of_a_cell(table);
         let mut measured = Measured::new(&study.arms[0]);
         keep(&mut measured, &cell, BTreeMap::new());
         let arms = [measured];

@@ -157,11 +157,14 @@ pub(super) fn check(study: &Study) -> Result<(), String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::replicate::kinds;
 
-    const STUDY: &str = r#"
+    /// A study of one arm with these keys, whose claim asks for this reading.
+    pub(crate) fn of_one_arm(keys: &str, reading: &str) -> String {
+        format!(
+            r#"
 name = "one"
 title = "One arm"
 scale.smoke.rounds = 2
@@ -169,17 +172,18 @@ scale.quick.rounds = 2
 scale.full.rounds = 2
 [[arm]]
 id = "one"
-KEYS
+{keys}
 [[claim]]
 id = "c"
 text = "how long it takes"
-test = "READING(one)"
+test = "{reading}(one)"
 value = true
-"#;
+"#
+        )
+    }
 
     fn checked(keys: &str, reading: &str) -> Result<(), String> {
-        let text = STUDY.replace("KEYS", keys).replace("READING", reading);
-        check(&Study::parse(&text, &kinds::check).expect("well formed"))
+        check(&Study::parse(&of_one_arm(keys, reading), &kinds::check).expect("well formed"))
     }
 
     #[test]
