@@ -1,4 +1,4 @@
-//! Every operation that was timed, one a line, for gnuplot, pandas or R (`run --raw`).
+//! Every operation or batch of operations that was timed, one a line, for gnuplot, pandas or R (`run --raw`).
 
 use ipcperf_core::result::{ResultSet, Status};
 use ipcperf_engine::run::Kept;
@@ -64,7 +64,7 @@ impl<'a> Raw<'a> {
             slices.iter().try_for_each(|(id, slice)| lines(id, slice, ns, out))
         })?;
         if !quiet {
-            let all = slices.iter().map(|(_, slice)| slice.ticks.len() as u64).sum();
+            let all = slices.iter().map(|(_, slice)| slice.batch * slice.ticks.len() as u64).sum();
             note(&format!("{}: {}", counted(all, "operation"), self.0.display()));
         }
         Ok(())
@@ -87,11 +87,12 @@ fn accepted<'a>(set: &ResultSet, kept: &'a [Kept]) -> Vec<(String, &'a Kept)> {
 }
 
 fn lines(id: &str, slice: &Kept, ns: f64, out: &mut dyn Write) -> io::Result<()> {
-    // Each is one operation: to picoseconds, as the histograms of the document are.
-    slice
-        .ticks
-        .iter()
-        .try_for_each(|ticks| writeln!(out, "1\t{:.3}\t{}\t{id}", *ticks as f64 * ns, slice.round))
+    let Kept { batch, round, .. } = slice;
+    // To picoseconds, as the histograms of the document are.
+    slice.ticks.iter().try_for_each(|ticks| {
+        let whole = *ticks as f64 * ns;
+        writeln!(out, "{batch}\t{whole:.3}\t{round}\t{id}")
+    })
 }
 
 #[cfg(test)]
@@ -116,7 +117,7 @@ mod tests {
             cell.id = "pipe\t64B".to_owned();
             cell.rounds = vec![round(0, r#""rejected": "E-CLOCKJUMP","#), round(1, "")];
         }
-        let slice = |cell, round, order, ticks| Kept { cell, round, order, ticks };
+        let slice = |cell, round, order, ticks| Kept { cell, round, order, batch: 2, ticks };
         let kept = vec![
             slice(0, 0, 3, vec![1]),
             slice(0, 1, 2, vec![2]),
@@ -128,7 +129,7 @@ mod tests {
         let raw = Raw::choose(&path, None).expect("it can be written");
         raw.write(&set, &(kept, 0.5), true).expect("written");
         let text = std::fs::read_to_string(&path).expect("it is there");
-        assert_eq!(text, format!("{HEAD}1\t4.500\t1\tpipe 64B\n1\t1.500\t1\tpipe 64B\n"));
+        assert_eq!(text, format!("{HEAD}2\t4.500\t1\tpipe 64B\n2\t1.500\t1\tpipe 64B\n"));
         let told = Raw::choose(&path, Some(&path)).expect_err("one file").to_string();
         assert!(told.starts_with("--raw and -o are both"), "{told}");
     }

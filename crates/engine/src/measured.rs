@@ -138,7 +138,9 @@ pub struct Kept {
     pub round: u64,
     /// Its position in it.
     pub order: u64,
-    /// How long they took, ticks, in the order in which they were timed.
+    /// How many were timed together.
+    pub batch: u64,
+    /// How long each batch took, ticks, in the order of timing.
     pub ticks: Vec<u64>,
 }
 
@@ -149,7 +151,8 @@ impl Findings {
         let slices = cells.flat_map(|(at, cell)| cell.slices.iter_mut().map(move |one| (at, one)));
         let kept = slices.filter_map(|(cell, SliceRun { round, order, raw, .. })| {
             let Data::Trips(trips) = &mut raw.data else { return None };
-            trips.kept.take().map(|ticks| Kept { cell, round: *round, order: *order, ticks })
+            let (round, order, batch) = (*round, *order, raw.batch);
+            trips.kept.take().map(|ticks| Kept { cell, round, order, batch, ticks })
         });
         (kept.collect(), self.fit.ns_per_tick())
     }

@@ -77,10 +77,6 @@ pub fn fits<'a>(
             )
         } else if warmup > 0 && !is_pair {
             format!("--warmup-ops: {pattern} is warmed up by time; use --warmup")
-        } else if settings.keeps_samples && batch > 1 {
-            format!(
-                "--raw: with --batch {batch} no operation is timed by itself; leave out one of them"
-            )
         } else if settings.keeps_samples && (!is_pair || facts.timed_by != Seat::Lead) {
             format!(
                 "--raw: no operation of {pattern} is timed by itself; those of {} are",
