@@ -27,15 +27,15 @@ mod ceiling {
         ("crates/ring", 674),
         ("crates/sys", 11_070),
         ("crates/mech", 7_668),
-        ("crates/engine", 17_013),
+        ("crates/engine", 17_015),
         ("crates/stats", 1_437),
         ("crates/judge", 2_625),
         ("crates/render", 2_655),
         ("crates/packed", 46),
         ("crates/kit", 2_710),
-        ("crates/ask", 17_849),
+        ("crates/ask", 17_850),
         ("crates/programs", 11_310),
-        ("crates/studies", 6_283),
+        ("crates/studies", 6_490),
         ("crates/ipcperf", 48),
         ("crates/testing", 0),
         ("crates/builtin", 8),
@@ -43,8 +43,8 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 45_073;
-    pub(super) const TOKENS: usize = 1_003_900;
+    pub(super) const TEST_LINES: usize = 45_185;
+    pub(super) const TOKENS: usize = 1_006_300;
     pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

@@ -5,6 +5,7 @@ use crate::pipeline::has_socat;
 use crate::watch::{has, processes, signal, workers};
 use serde_json::Value;
 use std::fs;
+use std::process::Command;
 
 /// What every replication must hold, whatever the machine.
 fn check(study: &Value) {
@@ -289,6 +290,75 @@ fn a_study_of_ones_own_is_run_like_the_others() {
     fs::write(sandbox.home().join("large.toml"), large).expect("a study");
     sandbox.refuses(&["replicate", "large.toml"], "is above 1G, the largest message");
     sandbox.leaves_nothing();
+}
+
+/// A size that a user added to an arm was measured, and shown nowhere.
+#[test]
+fn more_sizes_have_columns_and_what_no_table_shows_is_refused() {
+    let sandbox = Sandbox::new();
+    let study = r#"
+name = "sizes"
+title = "Sizes"
+scale.smoke.rounds = 1
+scale.quick.rounds = 1
+scale.full.rounds = 1
+scale.smoke.cell = { slice = "2ms" }
+[[arm]]
+id = "pipe"
+work = "cell"
+mechanism = "pipe"
+placement = "free"
+each = { size = [64, 128] }
+[[table]]
+title = "Times"
+unit = "ns"
+statistic = "median"
+columns = ["64", "128"]
+[[table.row]]
+label = "pipe"
+cells = "p50_ns(pipe[{}])"
+published = [1, 2]
+"#;
+    fs::write(sandbox.home().join("sizes.toml"), study).expect("a study");
+    let words = ["replicate", "./sizes.toml", "--blocks", "96,128", "-q", "-o", "r.json"];
+    let ended = sandbox.run(&words);
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let document = valid("replication", &sandbox.read("r.json").expect("written"));
+    let table = &list(&list(&document, "studies")[0], "tables")[0];
+    assert_eq!(table["columns"], serde_json::json!(["64", "128", "96"]));
+    let measured = list(&list(table, "rows")[0], "measured");
+    assert!(measured.iter().all(|one| one["value"].as_f64() > Some(0.0)), "{table}");
+    let wide = study.replace("[64, 128]", "[64, 128, 96]");
+    fs::write(sandbox.home().join("sizes.toml"), wide).expect("a study");
+    sandbox.refuses(
+        &["replicate", "./sizes.toml"],
+        "arm pipe[96]: no table, claim or csv file has a reading of it",
+    );
+}
+
+#[test]
+fn the_published_programs_of_a_study_are_a_script() {
+    let sandbox = Sandbox::new();
+    let words = ["replicate", "--export-script", "baeldung", "--blocks", "4096", "--rounds", "1"];
+    assert_eq!(sandbox.run(&words).status.code(), Some(0));
+    let script = sandbox.read("baeldung.sh").expect("written");
+    for part in ["run 'named pipe 100'", "-b 4096", "mkfifo namedpipe"] {
+        assert!(script.contains(part), "{script}");
+    }
+    if has_socat() {
+        let home = sandbox.home();
+        let ended = Command::new("sh").arg("baeldung.sh").current_dir(home).output();
+        let said = String::from_utf8(ended.expect("sh runs").stdout).expect("text");
+        let is_rate = |line: &&str| {
+            line.split_once('\t').is_some_and(|(_, rate)| rate.parse::<u64>().is_ok())
+        };
+        assert_eq!(
+            said.lines().filter(is_rate).count(),
+            script.matches("  run '").count(),
+            "{said}"
+        );
+    }
+    sandbox.refuses(&["replicate", "--export-script", "qiita"], "baeldung does");
 }
 
 #[test]

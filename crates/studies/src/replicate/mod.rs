@@ -3,6 +3,7 @@
 mod after_kill;
 mod asked;
 mod author;
+mod blocks;
 mod bounds;
 mod cell;
 mod connect;
@@ -23,6 +24,7 @@ use crate::replication::{ClaimKind, REPLICATION_SCHEMA, Replication, Scale, Stud
 use crate::screens::{across as across_machines, verdicts};
 use expect::{Expected, Extent};
 use ipcperf_core::result::{Invocation, Plan, Status};
+use ipcperf_core::units;
 use ipcperf_engine::host;
 use ipcperf_engine::run::Progress;
 use ipcperf_kit::args::{OutputArgs, PlanArgs};
@@ -52,7 +54,7 @@ pub(crate) struct ReplicateArgs {
     /// A published study, or a study file [default: all studies]
     #[arg(value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()))]
     pub(crate) study: Option<String>,
-    /// How thorough: smoke (the whole matrix in a minute), quick (five minutes), full (the published counts)
+    /// How thorough: smoke (the whole matrix in a minute), quick (2 to 12 minutes), full (the published counts)
     #[arg(long, value_name = "SCALE", default_value = "smoke")]
     pub(crate) scale: String,
     /// Number of rounds; an interval needs 6 [default: set by the study]
@@ -68,9 +70,16 @@ pub(crate) struct ReplicateArgs {
     /// of arm (cell.slice=20ms) or for one arm (pipes.samples=100)
     #[arg(long, value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Also measure blocks of these sizes (baeldung, wisconsin): 4096,65536. They have no claims, but columns in the tables
+    #[arg(long, value_name = "SIZES")]
+    pub(crate) blocks: Option<String>,
     /// Write a study's file to STUDY.toml, or to the file named by -o, without measuring
     #[arg(long, value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()), conflicts_with_all = ["study", "across", "only", "set", "budget", "files", "csv", "plots"])]
     pub(crate) export: Option<String>,
+    /// Write a shell script of a study's published programs (baeldung) to STUDY.sh, or to the file named by -o, without
+    /// measuring
+    #[arg(long, value_name = "STUDY", value_parser = Words(STUDY_NAMES.to_vec()), conflicts_with_all = ["study", "export", "across", "only", "set", "budget", "files", "csv", "plots"])]
+    pub(crate) export_script: Option<String>,
     /// Show which claims hold in these results from several machines or days, without measuring
     #[arg(long, value_name = "RESULT.json", num_args = 1.., conflicts_with_all = ["study", "only", "set", "budget", "files", "csv", "plots"])]
     pub(crate) across: Vec<PathBuf>,
@@ -137,11 +146,20 @@ fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode,
     }
     let format = output::format(&args.output.look)?;
     let scale = scale(&args.scale)?;
-    let mut studies = choose(args.study.as_deref(), scale, args.allow_exec || args.plan.dry_run)?;
+    let may_exec = args.allow_exec || args.plan.dry_run;
+    let blocks = blocks(args.blocks.as_deref())?;
+    let named = args.study.as_deref().or(args.export_script.as_deref());
+    let mut studies = choose(named, &blocks, scale, may_exec)?;
+    if let ([study], true) = (studies.as_slice(), args.export_script.is_some()) {
+        let amount = (scale, args.rounds.unwrap_or_else(|| study.rounds(scale)));
+        let OutputArgs { output, progress, .. } = &args.output;
+        return export::script(study, amount, output.as_deref(), progress.quiet);
+    }
     let only = asked::only(&mut studies, &args.only)?;
     let set = asked::set(&mut studies, &args.set, scale)?;
     let files = author::ask(&mut studies, args.files.as_deref(), &args.only, scale)?;
-    let asked: Vec<String> = only.into_iter().chain(set).chain(files).collect();
+    let more = args.blocks.as_ref().map(|sizes| format!("Also blocks of these sizes: {sizes}."));
+    let asked: Vec<String> = only.into_iter().chain(set).chain(files).chain(more).collect();
     let longest = Duration::from_secs(7 * 24 * 3600);
     let budget = args
         .budget
@@ -359,15 +377,30 @@ fn across(args: &ReplicateArgs) -> Result<ExitCode, Stop> {
 }
 
 /// The studies that are meant: all, one by name, or one in a file, whose programs must be allowed.
-fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study>, Stop> {
+fn choose(
+    given: Option<&str>,
+    blocks: &[u64],
+    scale: Scale,
+    may_exec: bool,
+) -> Result<Vec<Study>, Stop> {
     let ours = |name: &str, text: &str| {
         read_study(text).map_err(|error| Stop::internal(format!("study {name}: {error}")))
     };
+    let widened = |text: String| match blocks {
+        [] => Ok(text),
+        sizes => blocks::widened(&text, sizes),
+    };
     let Some(given) = given else {
+        if !blocks.is_empty() {
+            return Err(Stop::usage("--blocks: name one study, baeldung or wisconsin"));
+        }
         return packed::studies().iter().map(|(name, text)| ours(name, text)).collect();
     };
     if let Some(text) = packed::study(given) {
-        return Ok(vec![ours(given, &text)?]);
+        let text = widened(text)?;
+        return Ok(vec![
+            read_study(&text).map_err(|error| Stop::usage(format!("study {given}: {error}")))?,
+        ]);
     }
     let path = Path::new(given);
     let is_path = given.contains('/')
@@ -379,13 +412,23 @@ fn choose(given: Option<&str>, scale: Scale, may_exec: bool) -> Result<Vec<Study
     }
     let text = output::small_file(path)
         .map_err(|error| Stop::usage(format!("study file '{given}': {}", output::words(&error))))?;
-    let study =
-        read_study(&text).map_err(|error| Stop::usage(format!("study file '{given}': {error}")))?;
+    let read = |text: &str| {
+        read_study(text).map_err(|error| Stop::usage(format!("study file '{given}': {error}")))
+    };
+    let study = read(&text)?;
+    let study = if blocks.is_empty() { study } else { read(&widened(text)?)? };
     for arm in study.arms.iter().filter(|arm| arm.work == exec::KIND) {
         let commands = exec::commands(&study.keys(arm, scale)).map_err(Stop::usage)?;
         external::permit(&format!("study file '{given}'"), &commands, may_exec)?;
     }
     Ok(vec![study])
+}
+
+/// Sizes of blocks, in bytes.
+fn blocks(list: Option<&str>) -> Result<Vec<u64>, Stop> {
+    let sizes = list.map(units::sizes).transpose();
+    let sizes = sizes.map_err(|error| Stop::usage(format!("--blocks: {error}")))?;
+    Ok(sizes.unwrap_or_default().into_iter().map(|size| size as u64).collect())
 }
 
 fn scale(word: &str) -> Result<Scale, Stop> {
@@ -422,7 +465,10 @@ mod tests {
 
     #[test]
     fn every_embedded_study_names_work_that_exists() {
-        assert_eq!(choose(None, Scale::Smoke, true).expect("well formed").len(), STUDY_NAMES.len());
+        assert_eq!(
+            choose(None, &[], Scale::Smoke, true).expect("well formed").len(),
+            STUDY_NAMES.len()
+        );
     }
 
     #[test]
@@ -440,10 +486,11 @@ mod tests {
 
     #[test]
     fn a_word_that_is_no_study_names_the_nearest_and_a_missing_file_is_told() {
-        let error =
-            choose(Some("marhubbi"), Scale::Smoke, true).expect_err("no such study").to_string();
+        let error = choose(Some("marhubbi"), &[], Scale::Smoke, true)
+            .expect_err("no such study")
+            .to_string();
         assert!(error.contains("did you mean 'marhubi'"), "{error}");
-        let error = choose(Some("./no-such.toml"), Scale::Smoke, true)
+        let error = choose(Some("./no-such.toml"), &[], Scale::Smoke, true)
             .expect_err("no such file")
             .to_string();
         assert!(error.contains("study file './no-such.toml'"), "{error}");

@@ -7,6 +7,7 @@ use super::{after_kill, emsgsize, exec, pipeline};
 use crate::claims::{QUANTILES, Study};
 use crate::replication::Scale;
 use ipcperf_core::{Ends, PatternKind, Seat};
+use std::collections::HashSet;
 
 /// Of every cell.
 const OF_CELLS: &[&str] = &[
@@ -153,7 +154,13 @@ pub(super) fn check(study: &Study) -> Result<(), String> {
             ));
         }
     }
-    Ok(())
+    let shown: HashSet<&str> = study.readings().map(|(_, _, id)| id).collect();
+    match study.arms.iter().find(|arm| !shown.contains(arm.id.as_str())) {
+        Some(arm) => {
+            Err(format!("arm {}: no table, claim or csv file has a reading of it", arm.id))
+        }
+        None => Ok(()),
+    }
 }
 
 #[cfg(test)]

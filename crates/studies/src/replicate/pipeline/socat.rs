@@ -182,8 +182,9 @@ pub(super) fn commands(plan: &Plan, port: u16) -> [String; 2] {
         .map(|arguments| format!("{NAME} {}", arguments.join(" ")))
 }
 
-/// The same for a shell, in a form that cannot hang: the named pipe exists before both ends start, a source retries until
-/// somebody listens, and an end that waits for ever is stopped.
+/// The same for a shell, in a form that cannot hang: the named pipe and the path of the socket exist before the source starts, a
+/// source retries until its sink listens, and an end that waits for ever is stopped. socat tries again where a connection is
+/// refused, and not where the path is missing.
 pub(super) fn script(plan: &Plan, port: u16) -> String {
     let [mut source, sink] = commands(plan, port).map(|command| format!("timeout 600 {command}"));
     let name = plan.method.name();
@@ -192,7 +193,13 @@ pub(super) fn script(plan: &Plan, port: u16) -> String {
         Method::NamedPipe => format!("mkfifo {name}; {sink} & {source}; wait; rm {name}"),
         Method::UnixStream | Method::Tcp => {
             source.push_str(",retry=50,interval=0.1");
-            format!("{sink} & {source}; wait")
+            let wait = match plan.method {
+                Method::UnixStream => {
+                    format!("for _ in $(seq 500); do test -S {name} && break; sleep 0.01; done; ")
+                }
+                _ => String::new(),
+            };
+            format!("{sink} & {wait}{source}; wait")
         }
     }
 }

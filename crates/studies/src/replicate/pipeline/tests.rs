@@ -60,6 +60,27 @@ fn a_script_ends_whichever_end_fails() {
     }
 }
 
+/// The source of a UNIX socket whose path was not there yet ended at once, and its sink waited for ever.
+#[test]
+fn a_script_moves_all_bytes_even_if_the_sink_is_late() {
+    if let Err(why) = socat::installed() {
+        return skipped::note("socat", why);
+    }
+    let text = "variant = 'one-way'\nbytes = 1000000\nblock = 1000\nmethod =";
+    for method in ["named-pipe", "unix-stream", "tcp"] {
+        let plan = planned(&format!("{text} '{method}'")).expect("possible");
+        let script = socat::script(&plan, 2345);
+        let [_, sink] = socat::commands(&plan, 2345);
+        let late = sink.replace("OPEN:/dev/null", "OPEN:moved,creat");
+        let script = script.replace(&sink, &format!("sh -c 'sleep 0.3; exec {late}'"));
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut shell = std::process::Command::new("sh");
+        let ended = shell.args(["-c", &script]).current_dir(folder.path()).output();
+        let moved = std::fs::metadata(folder.path().join("moved")).map(|file| file.len());
+        assert_eq!(moved.ok(), Some(1_000_000), "{method}: {ended:?}");
+    }
+}
+
 #[test]
 fn a_shorter_transfer_waits_as_much_shorter() {
     let text = format!("{ANON}block = 100\nmost_bytes = 400_000_000\nmost_blocks = 200_000");
