@@ -17,7 +17,7 @@ names! {
     "scale" Scale {
         /// The whole matrix, shrunk to a minute at most.
         Smoke = "smoke",
-        /// At most five minutes.
+        /// Two to twelve minutes.
         Quick = "quick",
         /// The published counts.
         Full = "full",

@@ -72,6 +72,15 @@ pub(crate) fn bytes(keys: &toml::Table) -> Option<u64> {
     plan(&keys).ok().map(|plan| plan.bytes)
 }
 
+/// What runs the two programs of an arm with these keys in a shell; `None` if they are started at the same moment on purpose.
+pub(super) fn script(keys: &toml::Table) -> Option<String> {
+    /// The port of the original.
+    const PORT: u16 = 9999;
+    let keys: PipelineKeys = keys.clone().try_into().ok()?;
+    let is_transfer = keys.variant != Variant::Together;
+    plan(&keys).ok().filter(|_| is_transfer).map(|plan| socat::script(&plan, PORT))
+}
+
 /// Makes the work.
 pub(crate) fn make(keys: &toml::Table) -> Result<Box<dyn Work>, String> {
     let keys: PipelineKeys =

@@ -26,10 +26,13 @@ const TEXT: usize = 16;
 /// Reasons of missing arms that a first screen has.
 const FAILURES: usize = 3;
 
-/// How much the table of the author's claims says, where there are lines for it: what each figure is with the cause of an
-/// artefact, which the conclusion has, too; and the author's words where there is no figure. The least says only which of
-/// several figures it is.
-const DETAILS: [(bool, bool); 3] = [(true, true), (true, false), (false, false)];
+/// Whether the table of the author's claims has the author's words where there is no figure, if there are lines for them.
+const WORDS: [bool; 2] = [true, false];
+
+/// Lines that each claim of the author may take where a table of them has too many, most first. A terminal of fewer columns shows
+/// all words, since its screen has more lines anyway.
+const LINES_OF_CLAIM: [Option<usize>; 3] = [None, Some(3), Some(2)];
+const COLUMNS: usize = 80;
 
 /// Lines that each of our own claims may take, most first.
 const LINES: [Option<usize>; 3] = [None, Some(2), Some(1)];
@@ -141,18 +144,20 @@ impl<'a> ShownStudy<'a> {
             titles.lines(groups.iter().map(|(title, _)| Line::new(Tone::Title, title).most(2)));
             titles
         };
-        let of = |groups: &[Group<'_>], tallied: &[Group<'_>], details| {
+        let of = |groups: &[Group<'_>], tallied: &[Group<'_>], has_words| {
             let mut blocks = Blocks::default();
-            blocks.table(self.table(groups, details));
+            blocks.table(self.table(groups, has_words));
             blocks.append(titles(tallied));
             blocks
         };
         let height = |blocks: &Blocks| blocks.height(style);
         let titles_height = height(&titles(&own));
-        let whole = DETAILS.iter().map(|details| of(&all, &[], *details));
-        let alone = DETAILS.iter().map(|details| of(&of_author, &read, *details));
+        let whole = WORDS.iter().map(|has_words| of(&all, &[], *has_words));
+        let only_claims = WORDS.iter().map(|has_words| of(&of_author, &read, *has_words));
         let mut last = Blocks::default();
-        let fits = whole.chain(alone).find(|blocks| {
+        let limits = LINES_OF_CLAIM.iter().take(if style.width < COLUMNS { 1 } else { 3 });
+        let shortest = limits.map(|most| self.brief(&of_author, &read, *most));
+        let fits = whole.chain(only_claims).chain(shortest).find(|blocks| {
             last = blocks.clone();
             height(blocks) + titles_height <= room
         });
@@ -172,11 +177,28 @@ impl<'a> ShownStudy<'a> {
         blocks
     }
 
+    /// Claims with few words: the figure that decided with its name, then what was claimed. Of `tallied` only titles.
+    fn brief(&self, groups: &[Group<'_>], tallied: &[Group<'_>], most: Option<usize>) -> Blocks {
+        let line = |claim: &&ClaimResult| {
+            let first =
+                format!("{:TEXT$}", format!("{}{}", claim.verdict, mark(claim, self.study)));
+            let words = Line::new(tone(claim.verdict), brief_words(claim, self.study));
+            Line { most, ..words.to(self.address(claim)).after(first) }
+        };
+        let mut blocks = Blocks::default();
+        for (title, claims) in groups {
+            blocks.lines([Line::new(Tone::Title, title).most(2)]);
+            blocks.lines(claims.iter().map(line));
+        }
+        blocks.lines(tallied.iter().map(|(title, _)| Line::new(Tone::Title, title).most(2)));
+        blocks
+    }
+
     /// All claims with all words.
     fn claims(&self) -> Blocks {
         let (all, own) = self.groups();
         let mut blocks = Blocks::default();
-        blocks.table(self.table(&all, DETAILS[0]));
+        blocks.table(self.table(&all, true));
         own.iter().for_each(|group| blocks.add(self.ours(group, None)));
         blocks
     }
@@ -189,25 +211,20 @@ impl<'a> ShownStudy<'a> {
     }
 
     /// The claims of some groups, beside what their author says.
-    fn table(&self, groups: &[Group<'_>], (has_figures, has_words): (bool, bool)) -> Table {
+    fn table(&self, groups: &[Group<'_>], has_words: bool) -> Table {
         let row = |claim: &ClaimResult| {
-            let told = ClaimWords::of(claim, self.study);
-            let (figure, number) = match told.figure.rsplit_once(" (") {
-                _ if has_figures => (told.figure.as_str(), String::new()),
-                Some((_, number)) if claim.tests.len() > 1 => ("", format!("({number}")),
-                _ => ("", String::new()),
-            };
-            let is_long = told.author.starts_with('\'') && !has_words;
-            let author = if is_long { "stated" } else { &told.author };
-            let text = Line::from(told.claim.as_str()).after(format!("{} ", claim.id));
+            let words = ClaimWords::of(claim, self.study);
+            let is_long = words.author.starts_with('\'') && !has_words;
+            let author = if is_long { "stated" } else { &words.author };
+            let text = Line::from(words.claim.as_str()).after(format!("{} ", claim.id));
             Row::new([
-                Cell::from(text.to(self.address(claim))).below(Tone::Quiet, figure),
-                Cell::from(author).below(Tone::Quiet, number),
-                Cell::from(told.here.as_str()).below(tone(claim.verdict), &told.verdict),
-                Cell::from(told.why(has_figures)),
+                Cell::from(text.to(self.address(claim))).below(Tone::Quiet, &words.figure),
+                Cell::from(author),
+                Cell::from(words.here.as_str()).below(tone(claim.verdict), &words.verdict),
+                Cell::from(words.why()),
             ])
             .tone(tone(claim.verdict))
-            .card([card(claim, told)])
+            .card([card(claim, words)])
         };
         let rows = groups.iter().flat_map(|(title, claims)| {
             claims.iter().map(move |claim| row(claim).group(title.as_str()))
@@ -316,13 +333,29 @@ impl<'a> ShownStudy<'a> {
 }
 
 /// A claim without a table.
-fn card(claim: &ClaimResult, told: ClaimWords) -> Line {
-    let why = told.why(true);
-    let ClaimWords { claim: text, figure, author, here, verdict, .. } = told;
+fn card(claim: &ClaimResult, words: ClaimWords) -> Line {
+    let why = words.why();
+    let ClaimWords { claim: text, figure, author, here, verdict, .. } = words;
     let parts = [("", figure), ("author: ", author), ("here: ", here), ("", verdict), ("", why)];
     let parts = parts.into_iter().filter(|(_, words)| !words.is_empty());
     let parts: Vec<String> = parts.map(|(first, words)| format!("{first}{words}")).collect();
     Line::new(tone(claim.verdict), format!("{} {text}: {}", claim.id, parts.join("; ")))
+}
+
+/// A claim in a line or two: `s2.c2 UDP / pipe, 4 (1 of 30): 1.28 [0.98, 1.63]; UDP has the highest latency`.
+fn brief_words(claim: &ClaimResult, study: &StudyResult) -> String {
+    let words = ClaimWords::of(claim, study);
+    let is_number = !words.author.is_empty() && !words.author.starts_with('\'');
+    let published = if is_number { format!(", published {}", words.author) } else { String::new() };
+    let found = match (claim.verdict, words.figure.as_str()) {
+        (Verdict::Untestable, _) => words.why(),
+        (_, "") => format!("{}{published}", words.here),
+        (_, figure) => format!("{figure}: {}{published}", words.here),
+    };
+    let why =
+        if claim.verdict == Verdict::Untestable { String::new() } else { words.why_briefly() };
+    let parts = [found.as_str(), &why, &words.claim].into_iter().filter(|part| !part.is_empty());
+    format!("{} {}", claim.id, parts.collect::<Vec<_>>().join("; "))
 }
 
 /// What else there is to read.

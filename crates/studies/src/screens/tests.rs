@@ -254,7 +254,7 @@ fn of_figures_that_are_missing_the_one_is_shown_whose_reason_the_claim_gives() {
     ];
     missing.reason = missing.tests[1].measured.reason.clone().expect("it is missing");
     let told = words::ClaimWords::of(&missing, &document().studies[0]);
-    let [figure, here, why] = [told.figure.clone(), told.here.clone(), told.why(true)];
+    let [figure, here, why] = [told.figure.clone(), told.here.clone(), told.why()];
     let expected = ["one / three (2 of 2)", "-", "no core has two hardware threads; erratum 1"];
     assert_eq!([figure.as_str(), &here, &why], expected);
 }

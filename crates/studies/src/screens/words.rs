@@ -399,10 +399,15 @@ impl ClaimWords {
         }
     }
 
-    /// Why it is different here; of an artefact without its cause, if that is told elsewhere.
-    pub(super) fn why(&self, has_cause: bool) -> String {
+    /// Why it is different here, of an artefact without its cause, which the conclusion has.
+    pub(super) fn why_briefly(&self) -> String {
         let is_artefact = self.cause.starts_with(ARTEFACT);
-        all_of([if is_artefact && !has_cause { ARTEFACT } else { &self.cause }, &self.errata])
+        all_of([if is_artefact { ARTEFACT } else { &self.cause }, &self.errata])
+    }
+
+    /// Why it is different here.
+    pub(super) fn why(&self) -> String {
+        all_of([&self.cause, &self.errata])
     }
 }
 
@@ -450,8 +455,9 @@ fn all_of<const COUNT: usize>(parts: [&str; COUNT]) -> String {
 
 /// Why a claim is left open, without the name of its figure and without what else is said of its arms.
 fn undecided(claim: &ClaimResult, study: &StudyResult) -> String {
+    // The conclusion says it once for all of them.
     if study.noise.as_ref().is_some_and(|noise| noise.grade == "F") {
-        return "noise grade F".to_owned();
+        return String::new();
     }
     let reason = claim.reason.split("; in two modes: ").next().unwrap_or_default();
     let named =

@@ -182,7 +182,7 @@ fn what_is_read_off_a_table_is_marked_as_a_reading_and_judged_like_a_claim() {
         let claims = study.claims.into_iter();
         claims.filter(|claim| claim.kind == ClaimKind::Reading).map(|claim| claim.id).collect()
     };
-    assert_eq!(readings("qiita"), ["s1.c1.as-published", "s1.c5"]);
+    assert_eq!(readings("qiita"), ["s1.c1.as-published", "s1.c5", "s1.x3", "s1.x4"]);
     assert_eq!(readings("wisconsin"), ["s2.c7"]);
     assert_eq!(
         readings("marhubi"),
