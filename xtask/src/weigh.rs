@@ -31,19 +31,19 @@ mod ceiling {
         ("crates/stats", 1_437),
         ("crates/judge", 2_625),
         ("crates/render", 2_655),
-        ("crates/packed", 46),
-        ("crates/kit", 2_710),
-        ("crates/ask", 17_849),
+        ("crates/packed", 49),
+        ("crates/kit", 2_755),
+        ("crates/ask", 17_853),
         ("crates/programs", 11_310),
         ("crates/studies", 6_283),
-        ("crates/ipcperf", 48),
+        ("crates/ipcperf", 56),
         ("crates/testing", 0),
         ("crates/builtin", 8),
         ("crates/conformance", 3_529),
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 45_073;
+    pub(super) const TEST_LINES: usize = 45_111;
     pub(super) const TOKENS: usize = 1_003_900;
     pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 153_600;
+    pub(super) const MARKDOWN_BYTES: usize = 153_551;
 }
 
 /// Folders of Rust that are counted.
