@@ -1,10 +1,12 @@
-//! Links the program without the tables of unwinding where it aborts.
+//! Packs the documents, and links the program without the tables of unwinding where it aborts.
 
 use std::path::Path;
 
-fn main() {
+fn main() -> std::io::Result<()> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=docs");
+    ipcperf_packed::pack_below("docs", ".md", "documents")?;
     // Linkers that somebody chose (mold, gold) may not read scripts; that of Rust and GNU ld do.
     let is_chosen = !variable("RUSTC_LINKER").is_empty()
         || variable("CARGO_ENCODED_RUSTFLAGS").contains("link");
@@ -17,4 +19,5 @@ fn main() {
         println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
         println!("cargo::rerun-if-changed=no-unwinding.ld");
     }
+    Ok(())
 }

@@ -31,20 +31,20 @@ mod ceiling {
         ("crates/stats", 1_437),
         ("crates/judge", 2_625),
         ("crates/render", 2_655),
-        ("crates/packed", 46),
-        ("crates/kit", 2_710),
-        ("crates/ask", 17_850),
+        ("crates/packed", 49),
+        ("crates/kit", 2_755),
+        ("crates/ask", 17_854),
         ("crates/programs", 11_310),
         ("crates/studies", 6_490),
-        ("crates/ipcperf", 48),
+        ("crates/ipcperf", 56),
         ("crates/testing", 0),
         ("crates/builtin", 8),
         ("crates/conformance", 3_529),
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 45_185;
-    pub(super) const TOKENS: usize = 1_006_300;
+    pub(super) const TEST_LINES: usize = 45_223;
+    pub(super) const TOKENS: usize = 1_006_700;
     pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 245_017;
+    pub(super) const MARKDOWN_BYTES: usize = 153_551;
 }
 
 /// Folders of Rust that are counted.
@@ -88,7 +88,7 @@ const RENDERERS: [&str; 1] = ["crates/render/"];
 const SHARED: usize = 3;
 
 /// Written by programs.
-const GENERATED: [&str; 3] = ["docs/MECHANISMS.md", "docs/WORDS.md", "docs/CONFORMANCE.md"];
+const GENERATED: [&str; 2] = ["docs/MECHANISMS.md", "docs/WORDS.md"];
 
 /// Prints the counts; false if one is above its ceiling.
 pub(crate) fn run() -> Result<bool> {
@@ -214,13 +214,11 @@ fn by_hand(text: &str) -> usize {
     let mut bytes = 0;
     let mut is_generated = false;
     for line in text.split_inclusive('\n') {
-        is_generated |=
-            ["<!-- generated", "<!-- floor:begin"].iter().any(|begin| line.starts_with(begin));
+        is_generated |= line.starts_with("<!-- generated");
         if !is_generated {
             bytes += line.len();
         }
-        is_generated &=
-            !["<!-- end of generated", "<!-- floor:end"].iter().any(|end| line.starts_with(end));
+        is_generated &= !line.starts_with("<!-- end of generated");
     }
     bytes
 }

@@ -100,7 +100,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) cells: CellArgs,
     /// Ping-pong and burst: also measure with this program (started without a shell) as the follow, in the same rounds as our
-    /// own (repeatable): 'python3 echo.py'. How it answers: docs/ENDS.md
+    /// own (repeatable): 'python3 echo.py'. How it answers: 'ipcperf help ends'
     #[arg(help_heading = "Programs of others", long, value_name = "PROGRAM ARGS")]
     pub(crate) follow: Vec<String>,
     /// Ping-pong and burst: also measure with an end that is running already and listens at unix:PATH or

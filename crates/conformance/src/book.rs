@@ -1,34 +1,21 @@
-//! The matrix as it is kept in the repository, and whether it is still true.
+//! The matrix as a document, and the pairs of a mechanism and a case that do not apply to each other.
 
 use crate::case::CASES;
 use crate::matrix::Matrix;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
-use std::io;
-use std::path::Path;
-
-/// Where the table of letters begins and ends.
-const FENCE: &str = "```";
 
 /// The document.
 pub(crate) fn text(matrix: &Matrix) -> String {
-    let mut text = String::from(
-        "# Conformance\n\n\
-         Every mechanism meets every case, in real processes. Written by\n\
-         `IPCPERF_BLESS=1 cargo test --test conformance`; a run whose outcome is another one fails. What a mechanism\n\
-         does not claim is not asked of it, and its facts decide what that is ([MECHANISMS.md](MECHANISMS.md)). That\n\
-         each case notices what it should is shown by mechanisms that are broken on purpose\n\
-         (`crates/conformance/tests/bites.rs`).\n\n\
-         | case | what must hold |\n| --- | --- |\n",
-    );
+    let mut text = String::from("# Conformance\n\n| case | what must hold |\n| --- | --- |\n");
     for case in CASES {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "| {} | {} |", case.id, case.title.replace('_', " "));
     }
     let _ = write!(
         text,
-        "\nOn Linux {}, {}:\n\n{FENCE}text\n{matrix}\n{FENCE}\n",
+        "\nOn Linux {}, {}:\n\n```text\n{matrix}\n```\n",
         kernel(),
         std::env::consts::ARCH
     );
@@ -41,62 +28,34 @@ fn kernel() -> String {
     release.trim().split('.').take(2).collect::<Vec<_>>().join(".")
 }
 
-/// What has changed since `kept` was written, in words. A mechanism that cannot run here, or could not run there, says
-/// nothing about a change.
-pub(crate) fn changes(kept: &str, matrix: &Matrix) -> Vec<String> {
-    let kept = letters(kept);
-    let now = letters(&text(matrix));
+/// Where the matrix differs from the list (`C10 C23: sendfile pty`), in words. A mechanism that cannot run here shows no difference.
+pub(crate) fn changes(exempt: &str, matrix: &Matrix) -> Vec<String> {
+    let listed: BTreeSet<(&str, &str)> = exempt
+        .lines()
+        .filter_map(|line| line.split_once(": "))
+        .flat_map(|(cases, mechanisms)| {
+            mechanisms
+                .split(' ')
+                .flat_map(|mechanism| cases.split(' ').map(move |id| (mechanism, id)))
+        })
+        .collect();
+    let letters: BTreeMap<(&str, &str), char> = matrix
+        .mechanisms()
+        .flat_map(|mechanism| {
+            CASES.iter().map(move |case| ((mechanism, case.id), matrix.letter(mechanism, case.id)))
+        })
+        .collect();
     let mut changes = Vec::new();
-    for (place @ (mechanism, case), letter) in &now {
-        match kept.get(place) {
-            Some(old) if old == letter || [*old, *letter].contains(&'U') => {}
-            Some(old) => changes.push(format!("{mechanism} {case}: {old} is now {letter}")),
-            None => changes.push(format!("{mechanism} {case}: new")),
+    for (place @ (mechanism, id), letter) in &letters {
+        match (listed.contains(place), letter) {
+            (true, '+' | 'F') => changes.push(format!("{mechanism} {id} applies now")),
+            (false, '-') => changes.push(format!("{mechanism} {id} does not apply any more")),
+            _ => {}
         }
     }
-    let gone = kept.keys().filter(|place| !now.contains_key(place));
-    changes.extend(gone.map(|(mechanism, case)| format!("{mechanism} {case}: gone")));
+    let gone = listed.iter().filter(|place| !letters.contains_key(*place));
+    changes.extend(gone.map(|(mechanism, id)| format!("{mechanism} {id} does not exist")));
     changes
-}
-
-/// The letters of the table, by mechanism and case.
-fn letters(text: &str) -> BTreeMap<(String, String), char> {
-    let mut lines = text.lines().skip_while(|line| !line.starts_with(FENCE)).skip(1);
-    let heads: Vec<&str> = lines.next().unwrap_or_default().split_whitespace().collect();
-    let rows = lines.take_while(|line| !line.starts_with('+'));
-    rows.filter_map(|line| line.split_once(' '))
-        .flat_map(|(mechanism, letters)| {
-            letters.split_whitespace().zip(&heads).filter_map(|(letter, head)| {
-                let place = (mechanism.to_owned(), (*head).to_owned());
-                Some((place, letter.chars().next()?))
-            })
-        })
-        .collect()
-}
-
-/// What stands behind the table of letters: it is written by hand, and stays.
-fn rest(kept: &str) -> &str {
-    let behind = kept.split_once(&format!("{FENCE}text\n")).map_or("", |(_, behind)| behind);
-    behind.split_once(&format!("\n{FENCE}\n")).map_or("", |(_, rest)| rest)
-}
-
-/// Compares, or writes where `is_blessing`. The error is what to tell.
-pub(crate) fn keep(path: &Path, matrix: &Matrix, is_blessing: bool) -> Result<(), String> {
-    let failed = |error: io::Error| format!("{path:?}: {error}");
-    let kept = fs::read_to_string(path);
-    if is_blessing {
-        let written = text(matrix) + kept.as_deref().map_or("", rest);
-        return fs::write(path, written).map_err(failed);
-    }
-    let kept = kept.map_err(failed)?;
-    match changes(&kept, matrix)[..] {
-        [] => Ok(()),
-        ref changes => Err(format!(
-            "{} is not what came out: {} (IPCPERF_BLESS=1 writes it)",
-            path.display(),
-            changes.join("; ")
-        )),
-    }
 }
 
 #[cfg(test)]
@@ -104,35 +63,36 @@ mod tests {
     use super::*;
     use crate::case::Outcome;
 
-    fn matrix(outcome: Outcome) -> Matrix {
+    fn matrix(outcome: &Outcome) -> Matrix {
         let mut matrix = Matrix::default();
         for case in CASES {
+            let is_it = case.id == "C02";
+            let of = |outcome: &Outcome| if is_it { outcome.clone() } else { Outcome::Passed };
             matrix.set("pipe", &case.name(), Outcome::Passed);
-            let kept = case.id == "C02";
-            matrix.set("a/b", &case.name(), if kept { outcome.clone() } else { Outcome::Passed });
+            matrix.set("a/b", &case.name(), of(outcome));
         }
         matrix
     }
 
     #[test]
-    fn a_change_is_told_and_a_host_that_lacks_something_changes_nothing() {
-        let kept = text(&matrix(Outcome::Passed));
-        assert_eq!(changes(&kept, &matrix(Outcome::Passed)), Vec::<String>::new());
-        assert_eq!(changes(&kept, &matrix(Outcome::Unavailable("x".into()))), Vec::<String>::new());
-        let broken = matrix(Outcome::NotApplicable("x".into()));
-        assert_eq!(changes(&kept, &broken), ["a/b C02: + is now -"]);
-        let fewer = kept.replace("pipe ", "tcp  ");
-        let told = changes(&fewer, &matrix(Outcome::Passed));
-        assert!(told.contains(&"pipe C01: new".to_owned()), "{told:?}");
-        assert!(told.contains(&"tcp C01: gone".to_owned()), "{told:?}");
+    fn a_case_that_does_not_apply_is_listed_and_one_that_cannot_run_here_may_be() {
+        const LIST: &str = "C02: a/b";
+        let none = matrix(&Outcome::NotApplicable("x".into()));
+        let lacking = matrix(&Outcome::Unavailable("x".into()));
+        assert_eq!(changes(LIST, &none), Vec::<String>::new());
+        assert_eq!(changes("", &none), ["a/b C02 does not apply any more"]);
+        assert_eq!(changes(LIST, &lacking), Vec::<String>::new());
+        assert_eq!(changes("", &lacking), Vec::<String>::new());
+        for outcome in [Outcome::Passed, Outcome::Failed("x".into())] {
+            assert_eq!(changes(LIST, &matrix(&outcome)), ["a/b C02 applies now"]);
+        }
+        assert_eq!(changes("C02 C99: tcp", &matrix(&Outcome::Passed)).len(), 2);
     }
 
     #[test]
-    fn what_is_written_by_hand_behind_the_matrix_stays() {
-        let by_hand = "\n## More\n\n```text\nx\n```\n";
-        let kept = text(&matrix(Outcome::Passed));
-        assert_eq!([rest(&kept), rest(&(kept.clone() + by_hand)), rest("")], ["", by_hand, ""]);
-        let broken = matrix(Outcome::Failed("x".into()));
-        assert_eq!(changes(&(kept + by_hand), &broken), ["a/b C02: + is now F"]);
+    fn the_document_names_every_case_and_has_the_letters() {
+        let text = text(&matrix(&Outcome::Passed));
+        assert!(CASES.iter().all(|case| text.contains(&format!("| {} | ", case.id))), "{text}");
+        assert!(text.contains("\na/b "), "{text}");
     }
 }

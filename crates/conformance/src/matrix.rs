@@ -63,7 +63,11 @@ impl Matrix {
         .collect()
     }
 
-    fn letter(&self, mechanism: &str, id: &str) -> char {
+    pub(crate) fn mechanisms(&self) -> impl Iterator<Item = &str> {
+        self.mechanisms.iter().map(String::as_str)
+    }
+
+    pub(crate) fn letter(&self, mechanism: &str, id: &str) -> char {
         CASES
             .iter()
             .filter(|case| case.id == id)

@@ -24,8 +24,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-/// Writes the matrix that is kept instead of comparing with it.
-const BLESS: &str = "IPCPERF_BLESS";
+/// A file that gets the matrix as a Markdown document.
+const MATRIX: &str = "IPCPERF_MATRIX";
 /// Other random choices than the usual ones.
 const SEED: &str = "IPCPERF_SEED";
 /// The full number of messages, channels and round trips of each case; other runs use fewer.
@@ -38,7 +38,7 @@ pub struct Suite {
     deadline: Duration,
     seed: u64,
     is_long: bool,
-    kept: Option<PathBuf>,
+    exempt: Option<&'static str>,
 }
 
 impl Suite {
@@ -62,7 +62,7 @@ impl Suite {
             // The same choices each time, so that a change is what makes a difference.
             seed: seed.unwrap_or(0),
             is_long: std::env::var_os(LONG).is_some_and(|on| on == "1"),
-            kept: None,
+            exempt: None,
         }
     }
 
@@ -74,11 +74,11 @@ impl Suite {
         self
     }
 
-    /// Where the matrix is kept, as a Markdown document: a whole run that comes out otherwise fails. With
-    /// `IPCPERF_BLESS=1` it is written instead.
+    /// All cases that do not apply to a mechanism, in lines like `C10 C23: sendfile pty`. A whole run fails where another case
+    /// does not apply, or a case of the list does.
     #[must_use]
-    pub fn kept_in(mut self, path: impl Into<PathBuf>) -> Self {
-        self.kept = Some(path.into());
+    pub const fn exempting(mut self, exempt: &'static str) -> Self {
+        self.exempt = Some(exempt);
         self
     }
 
@@ -109,7 +109,7 @@ impl Suite {
         let matrix = Arc::new(Mutex::new(Matrix::default()));
         let times = Arc::new(Mutex::new(BTreeMap::new()));
         let alone = Arc::new(RwLock::new(()));
-        let (seed, kept) = (self.seed, self.kept.clone());
+        let (seed, exempt) = (self.seed, self.exempt);
         let is_whole = filter == Filter::default();
         let suite = Arc::new(self);
         // What runs alone comes last: in between it would wait for the others, and they for it.
@@ -194,11 +194,17 @@ impl Suite {
             tell(&format!("IPCPERF_EXPECT_ALL=1: expected to run here: {expected}"));
             return ExitCode::FAILURE;
         }
-        let is_blessing = std::env::var_os(BLESS).is_some_and(|on| on == "1");
-        if let (Some(path), true) = (&kept, is_whole)
-            && let Err(text) = book::keep(path, &matrix, is_blessing)
+        if let Some(file) = std::env::var_os(MATRIX)
+            && let Err(error) = fs::write(&file, book::text(&matrix))
         {
-            tell(&text);
+            tell(&format!("{MATRIX}={}: {error}", file.display()));
+            return ExitCode::FAILURE;
+        }
+        if let (Some(exempt), true) = (exempt, is_whole)
+            && let changes @ [_, ..] = &book::changes(exempt, &matrix)[..]
+        {
+            let changes = changes.join("; ");
+            tell(&format!("the list of cases that do not apply is not true: {changes}"));
             return ExitCode::FAILURE;
         }
         conclusion.exit_code()

@@ -1,25 +1,16 @@
 //! The vocabulary of ipcperf. It makes no system call, has no `unsafe` and prints nothing.
 //!
-//! # Glossary (one word per thing)
+//! # Words of the code (one per thing; docs/WORDS.md has those that users read)
 //!
 //! | word | meaning |
 //! |---|---|
-//! | mechanism | a way to move bytes or wake-ups between two processes: `pipe`, `shm-ring/spin` |
-//! | variant | the part after the slash: a choice that changes the instructions of the loop |
 //! | bare mechanism | what a library is built on: a run of both says what the library makes of it |
-//! | knob | a choice that only changes a number: `pipe.size=1M` |
 //! | port | one end of an open channel; what the hot loop holds |
-//! | lead, follow | the two ends, everywhere |
 //! | seat | which of the two ends a process is |
 //! | listener | the socket or FIFO that clients connect to; a site is its name or address |
 //! | apart | ends in namespaces of their own: what listens or has an address is then made by the follow, inside |
-//! | pattern | what the loop does: `ping-pong`, `stream` |
-//! | placement | where the two ends run: `same-cpu`, `smt`, `same-llc`, `cross-llc`, `cross-node`, `p-cores`, `e-cores`, `cross-kind`, `free`, or CPUs by their numbers: `0,1`, or of one end alone `0,free` |
-//! | idle | what an idle CPU does: `as-is`, or `poll` (the PM QoS request is held at 0 for the slice) |
 //! | load | what a pattern is asked to do beyond that: pauses, rates, windows, clients, a transform of the payload, a file that the payload is cut from |
-//! | touch | what happens to the payload: `none`, `header`, `cacheline`, `full`, `copy` |
 //! | cell | mechanism x pattern x size x placement x idle x knobs x touch x load: what gets a number |
-//! | slice | one measurement of one cell in fresh worker processes |
 //! | coordinator | the process that the user started: it plans, opens channels, supervises, and times nothing |
 //! | worker | a process that the coordinator started to do one task |
 //! | shim | the worker that stands in for a program which is the follow |
@@ -31,14 +22,12 @@
 //! | connection | two sockets that belong together; `connect` makes one for each request, `serve` keeps them |
 //! | style | how the server of `serve` is built: one epoll loop, one io_uring, or a thread or a process for each connection |
 //! | fan | a pattern with many processes at one end, and all its workers |
-//! | round | open cells once, those of one question next to each other, in random order |
 //! | message | one transfer in one direction; a round trip is two messages |
 //! | pipeline | programs of others, each reading the output of the one before it; no cell |
 //! | result set | all cells or pipelines of a run, host facts and plan: one immutable document |
 //! | question | cells that differ in nothing but mechanism and knobs; each is compared with one of them, the reference |
 //! | primary metric | the metric of a pattern that cells are compared by |
 //! | floor, bound | the machine's own limits: null system call, cache-line round trip, futex wake, memcpy |
-//! | finding | a coded warning with value, limit, consequence and remedy |
 
 use std::collections::BTreeMap;
 

@@ -252,7 +252,7 @@ pub fn parted(needed: Namespaces, entered: Namespaces) -> Option<Missing> {
             "a mechanism that is handed over as a descriptor",
         ),
     };
-    Some(Missing::new(what, format!("{how} (docs/MECHANISMS.md, \"What still meets\")")))
+    Some(Missing::new(what, format!("{how} ('ipcperf help mechanisms', \"What still meets\")")))
 }
 
 #[cfg(test)]

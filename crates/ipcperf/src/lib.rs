@@ -36,7 +36,14 @@ pub const COMMANDS: &[&[Command]] = &[
 /// The command line with all commands of this build, over these mechanisms.
 #[must_use]
 pub fn cli(registry: Registry) -> Cli {
-    COMMANDS.iter().fold(Cli::new(registry), |cli, commands| cli.with(commands))
+    let cli = Cli::new(registry).with_documents(document);
+    COMMANDS.iter().fold(cli, |cli, commands| cli.with(commands))
+}
+
+/// The document of this name, in lower case.
+fn document(name: &str) -> Option<String> {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/documents.gz"));
+    ipcperf_packed::text(packed, &name.to_uppercase())
 }
 
 /// Every kind of what coordinator and workers tell each other.

@@ -2,7 +2,7 @@
 
 use crate::command::{self, Command};
 use crate::error::Stop;
-use crate::{hint, output};
+use crate::{documentation, hint, output};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::{task, tasks};
 use ipcperf_sys::{limits, process, signals};
@@ -14,13 +14,21 @@ use std::process::ExitCode;
 pub struct Cli {
     registry: Registry,
     commands: Vec<Command>,
+    documents: fn(&str) -> Option<String>,
 }
 
 impl Cli {
     /// Over these mechanisms, with no command.
     #[must_use]
     pub const fn new(registry: Registry) -> Self {
-        Self { registry, commands: Vec::new() }
+        Self { registry, commands: Vec::new(), documents: |_| None }
+    }
+
+    /// With the text of each document of [`documentation::NAMES`].
+    #[must_use]
+    pub const fn with_documents(mut self, documents: fn(&str) -> Option<String>) -> Self {
+        self.documents = documents;
+        self
     }
 
     /// With these commands as well. The first of all is what runs without a command.
@@ -44,21 +52,24 @@ impl Cli {
 
     #[inline(never)]
     fn obey(self) -> ExitCode {
-        let Self { registry, commands } = self;
+        let Self { registry, commands, .. } = &self;
         let mut words = std::env::args_os().skip(1);
         if words.next().is_some_and(|word| word == task::SUBCOMMAND) {
             let parent = words.next().and_then(|pid| pid.to_str()?.parse().ok()).unwrap_or(0);
-            return tasks::main(&registry, &command::tasks(&commands), parent);
+            return tasks::main(registry, &command::tasks(commands), parent);
         }
         // Workers have what their coordinator has.
         limits::raise_open_files();
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-        Self { registry, commands }.does(&words).unwrap_or_else(|stop| stop.tell())
+        self.does(&words).unwrap_or_else(|stop| stop.tell())
     }
 
     /// Does what these words say. Mechanisms without a command are compared if they are two, else measured.
     fn does(&self, words: &[OsString]) -> Result<ExitCode, Stop> {
-        let Self { registry, commands } = self;
+        let Self { registry, commands, documents } = self;
+        if let Some(text) = documentation::asked(words).and_then(documents) {
+            return output::to_stdout(text.as_bytes());
+        }
         let whole = || command::command_line(commands);
         let error = match whole().try_get_matches_from(command::with_program(words)) {
             Ok(typed) => return command::dispatch(registry, commands, &typed),

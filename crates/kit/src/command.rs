@@ -8,7 +8,7 @@ use crate::document_kind::DocumentKind;
 use crate::error::Stop;
 use crate::hint::Subject;
 use crate::word::{Vocabulary, Word};
-use crate::{hint, output};
+use crate::{documentation, hint, output};
 use clap::builder::{StyledStr, Styles};
 use clap::{ArgMatches, Args};
 use ipcperf_core::findings;
@@ -214,7 +214,7 @@ pub fn command_line(commands: &[Command]) -> clap::Command {
         .version(crate::build::VERSION)
         .term_width(width())
         .args_conflicts_with_subcommands(true)
-        .after_help(EXIT_CODES)
+        .after_help(format!("{}\n\n{EXIT_CODES}", documentation::line()))
         .help_template(template(commands));
     let default = |all| commands.iter().take(1).fold(all, |all, command| (command.arguments)(all));
     default(all)

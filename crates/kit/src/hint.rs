@@ -1,7 +1,7 @@
 //! Hints for words that cannot be typed here: the words of other tools, and mechanisms where a command belongs.
 
 use crate::error::{Stop, one_line};
-use crate::request;
+use crate::{documentation, request};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 use ipcperf_engine::registry::Registry;
@@ -162,6 +162,14 @@ fn meant(
 ) -> Option<String> {
     if let Some((_, instead)) = GONE.iter().find(|(gone, _)| *gone == word) {
         return Some((*instead).to_owned());
+    }
+    if words.first().is_some_and(|first| first == "help") {
+        if request::is_mechanism(registry, OsStr::new(word)) {
+            return Some(format!("'ipcperf describe {word}' has what it can do"));
+        }
+        let names = all.get_subcommands().map(Command::get_name).chain(documentation::NAMES);
+        let near = ipcperf_core::nearest(&word.to_lowercase(), names)?;
+        return Some(format!("did you mean 'ipcperf help {near}'?"));
     }
     let line = || words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let is_it = |(_, subject): &&(&str, Subject)| subject.names.contains(&word);

@@ -12,6 +12,7 @@ pub mod command;
 pub mod counts;
 pub mod document;
 pub mod document_kind;
+pub mod documentation;
 pub mod error;
 pub mod external;
 pub mod foreign;

@@ -116,7 +116,7 @@ fn of_library(registry: &Registry, word: &str) -> Option<Stop> {
     let is_own = registry.entries().iter().any(|entry| entry.spec.name == word);
     (LIBRARIES.contains(&word) && !is_own).then(|| {
         Stop::usage(format!(
-            "unknown mechanism '{word}': docs/LIBRARIES.md has the libraries that ipcperf-extras measures; 'ipcperf predict \
+            "unknown mechanism '{word}': 'ipcperf help libraries' has those that ipcperf-extras measures; 'ipcperf predict \
              --server PROGRAM --client PROGRAM' measures programs"
         ))
     })
@@ -540,7 +540,7 @@ mod tests {
         }
         for library in LIBRARIES {
             let refused = named(library).expect_err("it is a library").to_string();
-            assert!(refused.contains("docs/LIBRARIES.md"), "{refused}");
+            assert!(refused.contains("ipcperf help libraries"), "{refused}");
         }
         for (word, name) in [("unixx", "unix"), ("shmring", "shm-ring"), ("pip", "pipe")] {
             let refused = named(word).expect_err("mistyped").to_string();

@@ -14,8 +14,16 @@ use std::path::{Path, PathBuf};
 /// # Errors
 /// A file cannot be read or is not UTF-8, or `OUT_DIR` cannot be written.
 pub fn pack(ending: &str, name: &str) -> io::Result<()> {
+    pack_below(".", ending, name)
+}
+
+/// [`pack`] of the files below a folder of the package.
+///
+/// # Errors
+/// As [`pack`].
+pub fn pack_below(folder: &str, ending: &str, name: &str) -> io::Result<()> {
     let mut all = Vec::new();
-    collect(Path::new("."), ending, &mut all)?;
+    collect(Path::new(folder), ending, &mut all)?;
     all.sort();
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     std::fs::write(out.join(name).with_extension("gz"), packed(&all)?)

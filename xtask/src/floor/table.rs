@@ -1,8 +1,4 @@
-//! The table, as Markdown that also reads well on a terminal, and its place in a document.
-
-use std::path::Path;
-
-use anyhow::{Context, Result, ensure};
+//! The table, as Markdown that also reads well on a terminal.
 
 use super::case::{Case, Pattern};
 use super::verdict::{Outcome, Rounds};
@@ -108,51 +104,9 @@ fn aligned(header: &[String], rows: &[Vec<String>]) -> String {
     format!("{header}{rule}|\n{rows}")
 }
 
-/// The parts of a document before and after the table, with the lines that mark it: one for the machine's own idle
-/// policy, one for polling.
-fn around(document: &str, idle_poll: bool) -> Result<(&str, &str)> {
-    let name = if idle_poll { "floor-idle-poll" } else { "floor" };
-    let (begin, end) = (format!("<!-- {name}:begin -->"), format!("<!-- {name}:end -->"));
-    let from = document.find(&begin).with_context(|| format!("the line {begin} is missing"))?;
-    let to = document.find(&end).with_context(|| format!("the line {end} is missing"))?;
-    ensure!(from < to, "the line {end} stands before {begin}");
-    Ok((&document[..from + begin.len()], &document[to..]))
-}
-
-/// The text of the document that is to take the table; fails now rather than after minutes of measuring.
-pub(crate) fn document(file: &Path, idle_poll: bool) -> Result<String> {
-    let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    around(&text, idle_poll).with_context(|| format!("in {}", file.display()))?;
-    Ok(text)
-}
-
-/// The document with this table in it.
-pub(crate) fn placed(document: &str, idle_poll: bool, table: &str) -> Result<String> {
-    let (before, after) = around(document, idle_poll)?;
-    Ok(format!("{before}\n{}\n{after}", table.trim()))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn only_the_text_between_the_markers_changes() {
-        let document = |table| {
-            format!(
-                "head\n<!-- floor:begin -->\n{table}\n<!-- floor:end -->\n\
-                 <!-- floor-idle-poll:begin -->\nkept\n<!-- floor-idle-poll:end -->\n"
-            )
-        };
-        assert_eq!(placed(&document("old"), false, "new\n").unwrap(), document("new"));
-        assert_eq!(placed(&document("old"), true, "kept").unwrap(), document("old"));
-    }
-
-    #[test]
-    fn a_document_without_markers_is_refused() {
-        assert!(around("head\n", false).is_err());
-        assert!(around("<!-- floor:end --><!-- floor:begin -->", false).is_err());
-    }
 
     #[test]
     fn columns_line_up() {

@@ -7,8 +7,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::file::{File, Violation, tracked};
 
-/// What the product prints when it is given words. Its own tests look at these, since they have built it. The table of
-/// bare loops is measured, so it has no one true text, and the conformance suite looks after its own matrix.
+/// What the product prints when it is given words. Its own tests look at these, since they have built it.
 const OF_THE_PRODUCT: [(&str, &[&str]); 2] = [
     ("docs/MECHANISMS.md", &["reference"]),
     ("docs/WORDS.md", &["explain", "--format", "markdown"]),

@@ -92,9 +92,9 @@ pub(crate) fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result
     writeln!(out, "# Mechanisms\n")?;
     writeln!(
         out,
-        "{} of {}, as the program declares them: written by `cargo xtask docs`, tested by the conformance suite \
-         ([CONFORMANCE.md](CONFORMANCE.md)). `ipcperf describe NAME` has all facts, knobs, pitfalls and manual pages. \
-         [not-covered.md](not-covered.md) says what is left out.\n",
+        "{} of {}, as the program declares them: written by `cargo xtask docs`, tested by the conformance suite. \
+         `ipcperf describe NAME` has all facts, knobs, pitfalls and manual pages. [At the end](#what-is-left-out): what is \
+         left out.\n",
         text::counted(rows.len() as u64, "variant"),
         text::counted(names.len() as u64, "mechanism")
     )?;
@@ -127,7 +127,7 @@ pub(crate) fn reference(rows: &[ListRow], out: &mut dyn io::Write) -> io::Result
         variants.iter().try_for_each(|rows| mechanism(rows, out))?;
         writeln!(out)?;
     }
-    Ok(())
+    out.write_all(include_bytes!("left_out.md"))
 }
 
 /// Which mechanisms connect two processes that do not share a namespace.

@@ -2,7 +2,7 @@
 
 use crate::{COMMANDS, builtin};
 use ipcperf_kit::command::command_line;
-use ipcperf_kit::{hint, shell_words};
+use ipcperf_kit::{documentation, hint, shell_words};
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -51,6 +51,13 @@ fn every_command_has_examples_and_each_of_them_can_be_typed() {
         assert!(!lines.is_empty(), "{name}: {text}");
         lines.iter().for_each(|line| assert_can_be_typed(line, name));
     }
+}
+
+#[test]
+fn no_document_has_the_name_of_a_command() {
+    let all = command_line(&COMMANDS.concat());
+    let is_document = |name: &str| documentation::NAMES.contains(&name);
+    assert!(!all.get_subcommands().any(|one| is_document(one.get_name())));
 }
 
 #[test]

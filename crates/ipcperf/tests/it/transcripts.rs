@@ -31,6 +31,25 @@ fn the_readme_shows_what_the_program_says() {
 }
 
 #[test]
+fn help_prints_every_document_by_its_name() {
+    let sandbox = Sandbox::new();
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
+    let files = std::fs::read_dir(folder).expect("docs").map(|file| file.expect("a file").path());
+    let mut names = Vec::new();
+    for file in files.filter(|file| file.extension().is_some_and(|end| end == "md")) {
+        let name = file.file_stem().expect("a name").to_string_lossy().to_lowercase();
+        let text = std::fs::read_to_string(&file).expect("a document");
+        assert!(sandbox.run(&["help", &name]).stdout == text, "ipcperf help {name}");
+        names.push(name);
+    }
+    let mut known = ipcperf_kit::documentation::NAMES;
+    (names.sort(), known.sort_unstable());
+    assert_eq!(names, known);
+    let help = sandbox.run(&["help"]).stdout;
+    assert!(known.iter().all(|name| help.contains(name)), "{help}");
+}
+
+#[test]
 fn the_documents_that_the_program_prints_are_what_it_prints() {
     let sandbox = Sandbox::new();
     let printed =

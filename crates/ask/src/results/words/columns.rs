@@ -189,7 +189,7 @@ pub(super) const OTHERS: &[Entry] = &[
     (
         "family",
         "a group of mechanisms for which the kernel does similar work",
-        "see docs/MECHANISMS.md",
+        "see 'ipcperf help mechanisms'",
     ),
     (
         "here",
@@ -284,7 +284,11 @@ pub(super) const OTHERS: &[Entry] = &[
         "list the arms with 'ipcperf replicate STUDY --dry-run'",
     ),
     ("published", "what the original printed", "compare it with here"),
-    ("accepted", "what would count as reproduced", "see docs/STUDIES.md for how it is chosen"),
+    (
+        "accepted",
+        "what would count as reproduced",
+        "see 'ipcperf help studies' for how it is chosen",
+    ),
     ("subject", "what 'ipcperf doctor' checks", "explain it by its code"),
     ("found", "what the check found", "read the consequence next to it"),
     ("consequence", "what this means for measurements", "read the remedy next to it"),

@@ -81,6 +81,6 @@ pub(super) const TERMS: &[Entry] = &[
     (
         "study",
         "a published benchmark with its arms, tables and claims, run again by 'ipcperf replicate'",
-        "write your own: docs/STUDIES.md",
+        "write your own: 'ipcperf help studies'",
     ),
 ];
