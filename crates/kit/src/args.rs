@@ -144,7 +144,8 @@ pub struct LookArgs {
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub color: ColorChoice,
-    /// Show all findings instead of the worst five, all cells of a comparison or trend, and all columns in Markdown
+    /// Show everything: all findings with their remedies, how to read the columns, all cells of a comparison or trend, and
+    /// all columns in Markdown
     #[arg(short, long)]
     pub verbose: bool,
     /// Draw bars next to the figures of a table; a pipe or a file gets none
