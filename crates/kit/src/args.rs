@@ -17,6 +17,9 @@ pub struct OutputArgs {
     /// Result file; '-' prints the document to standard output [default: ipcperf-UTC.json here]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write no result file, only show the result
+    #[arg(long, conflicts_with_all = ["output", "if_done"])]
+    pub no_file: bool,
     /// What to do if FILE of -o already holds a whole result of the same work on this host, for jobs that may be started again
     /// [default: measure again]
     #[arg(long, value_name = "WHAT")]

@@ -255,7 +255,7 @@ pub fn vocabulary(commands: &[Command]) -> Vocabulary {
 /// The whole command line. Without a command its arguments are those of the first.
 pub fn command_line(commands: &[Command]) -> clap::Command {
     let all = clap::Command::new("ipcperf")
-        .version(crate::build::VERSION)
+        .version(crate::build::VERSION.as_str())
         .term_width(width())
         .args_conflicts_with_subcommands(true)
         .after_help(EXIT_CODES)
