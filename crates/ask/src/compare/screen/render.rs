@@ -139,6 +139,14 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
     let [a, b] = [&document.a, &document.b].map(|side| side.names.join(", "));
     let command = if document.programs.is_some() { "predict" } else { "compare" };
     doc.title = format!("ipcperf {command}: {b} vs {a}");
+    let is_empty = document.comparisons.is_empty() && document.not_confirmed.is_empty();
+    if is_empty && !style.is_whole() && doc.stopped.is_none() {
+        let cells = |only: &[String]| counted(only.len() as u64, "cell");
+        let [a_only, b_only] = [&document.only_a, &document.only_b].map(|only| cells(only));
+        doc.headline =
+            format!("Nothing to compare: no cell of {a} ({a_only}) is in {b} ({b_only}): -v");
+        return doc;
+    }
     let body = &mut doc.body;
     body.lines(first.map(Line::from));
     let (basis, hidden) = match style.is_whole() {

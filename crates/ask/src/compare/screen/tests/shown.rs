@@ -26,7 +26,7 @@ fn a_screen_shows_four_cells_claims_first_and_counts_the_rest() {
     assert!(shown.contains("SLOWER         pipe ping-pong 22B"), "{shown}");
     assert!(shown.contains("19 more cells: 19 CAN'T TELL (-v shows them)"), "{shown}");
     assert!(shown.lines().count() <= 24, "{shown}");
-    let last = shown.lines().last().unwrap();
+    let last = shown.rsplit("\n\n").next().unwrap();
     assert!(last.starts_with("Largest difference: "), "the answer comes last: {shown}");
     for shown in [whole(&document), text(&document, Format::Markdown)] {
         assert!(cells(&shown) == 23 && !shown.contains("more cells"), "{shown}");
@@ -45,6 +45,17 @@ fn what_a_verdict_rests_on_is_in_documents_and_behind_v() {
     {
         assert!(shown.contains("margin 1 %") && !shown.contains(": -v"), "{shown}");
     }
+}
+
+/// What two documents have instead of common cells is left to `-v`.
+#[test]
+fn documents_without_a_common_cell_take_one_line() {
+    let side = |name: &str, cell| [recorded(name, vec![around(cell, 10_000.0, 0.01)])];
+    let document = files(&side("old.json", "pipe"), &side("new.json", "fifo"));
+    let shown = text(&document, Format::Table);
+    let expected = "Nothing to compare: no cell of old.json (1 cell) is in new.json (1 cell): -v\n";
+    assert_eq!(shown, expected);
+    assert!(whole(&document).contains("Only in A: 1"), "{}", whole(&document));
 }
 
 #[test]
