@@ -25,17 +25,17 @@ mod ceiling {
     pub(super) const CODE_LINES: [(&str, usize); 19] = [
         ("crates/core", 5_908),
         ("crates/ring", 674),
-        ("crates/sys", 11_070),
+        ("crates/sys", 11_076),
         ("crates/mech", 7_668),
-        ("crates/engine", 17_015),
+        ("crates/engine", 17_033),
         ("crates/stats", 1_437),
-        ("crates/judge", 2_625),
+        ("crates/judge", 2_630),
         ("crates/render", 2_655),
         ("crates/packed", 49),
-        ("crates/kit", 2_755),
-        ("crates/ask", 17_854),
-        ("crates/programs", 11_310),
-        ("crates/studies", 6_490),
+        ("crates/kit", 2_799),
+        ("crates/ask", 18_121),
+        ("crates/programs", 11_349),
+        ("crates/studies", 6_491),
         ("crates/ipcperf", 56),
         ("crates/testing", 0),
         ("crates/builtin", 8),
@@ -43,9 +43,9 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 45_223;
-    pub(super) const TOKENS: usize = 1_006_700;
-    pub(super) const TOKENS_PER_LINE: f64 = 10.42;
+    pub(super) const TEST_LINES: usize = 45_400;
+    pub(super) const TOKENS: usize = 1_011_700;
+    pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
     /// Names that three types or more have.

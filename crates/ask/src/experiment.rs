@@ -225,6 +225,12 @@ impl Experiment {
 
     /// How much is measured where every round has all cells.
     fn amount(&self) -> String {
+        if self.runnable() == 0 {
+            return format!(
+                "Nothing to measure: none of {} can run",
+                counted(self.cells.len() as u64, "cell")
+            );
+        }
         format!(
             "{} x {} x ({} + {} warm-up): about {:.0} s, seed {}",
             counted(self.runnable(), "cell"),
@@ -429,7 +435,7 @@ pub(crate) fn record(
     }
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
-    let target = Target::choose(args.output.as_deref(), &started)?;
+    let target = Target::typed(args, &started)?;
     let interrupts = measure::interrupts()?;
     let expected = Duration::try_from_secs_f64(plan.expected_s).unwrap_or_default();
     let line = ProgressLine::new(expected, args.progress.is_silent());
@@ -441,7 +447,7 @@ pub(crate) fn record(
         Ok(found)
     })?;
     amend(&mut set);
-    let target = target.of(set.interrupted);
+    let target = target.map(|target| target.of(set.interrupted));
     // The lines are in the place of the screen where they are printed.
     let shows = !raw.is_some_and(Raw::is_stdout);
     let style = output::table_style(&args.look, &args.tables, false);
@@ -451,7 +457,7 @@ pub(crate) fn record(
     let publication = Publication {
         name: "Result",
         document: &document,
-        target: Some(&target),
+        target: target.as_ref(),
         quiet: args.progress.quiet,
         screen: shows.then(|| Show {
             specs: &specs,

@@ -7,7 +7,7 @@ use ipcperf_engine::shim;
 use ipcperf_kit::args::ProgressArgs;
 use ipcperf_kit::error::{Stop, note};
 use ipcperf_kit::{external, shell_words};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 /// Bytes of a command at the most.
@@ -58,7 +58,7 @@ pub(crate) fn programs(
         let refused = |why: String| Stop::usage(format!("--follow '{command}': {why}"));
         let words = shell_words::split(command).map_err(refused)?;
         let program = words.first().ok_or_else(|| refused("no program".into()))?;
-        if let Some(why) = external::objection(program) {
+        if let Some(why) = external::objection(program).or_else(|| script_objection(&words)) {
             return Err(refused(why));
         }
         // It travels twice in a message of at most 64 KiB, and some of its signs take six bytes there.
@@ -71,6 +71,18 @@ pub(crate) fn programs(
         programs.push(words);
     }
     Ok(programs)
+}
+
+/// Endings of scripts, which programs that run scripts are given.
+const SCRIPTS: [&str; 7] = ["py", "js", "mjs", "rb", "pl", "sh", "lua"];
+
+/// Why a program could only fail: the script that it is to run is not there.
+fn script_objection(words: &[String]) -> Option<String> {
+    let script = words.get(1).filter(|word| !word.starts_with('-'))?;
+    let path = Path::new(script);
+    let ending = path.extension().and_then(OsStr::to_str)?;
+    let is_missing = SCRIPTS.contains(&ending) && !path.is_file();
+    is_missing.then(|| format!("no file '{script}'"))
 }
 
 /// Refuses patterns and touches in which no program can be an end.
@@ -157,7 +169,9 @@ pub(crate) fn is_quoted(args: &RunArgs) -> Result<(), Stop> {
     };
     let is_program = |word: &&OsString| {
         let path = Path::new(word);
-        path.is_file() && path.extension().is_none_or(|extension| extension != "toml")
+        let ending = path.extension().and_then(OsStr::to_str);
+        SCRIPTS.iter().any(|script| ending == Some(script))
+            || path.is_file() && ending != Some("toml")
     };
     match args.mechanisms.iter().find(is_program) {
         Some(file) => Err(Stop::usage(format!(

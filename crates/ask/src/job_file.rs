@@ -24,6 +24,7 @@ const NOT_IN_A_JOB: &[&str] = &[
     "dry-run",
     "full",
     "if-done",
+    "no-file",
     "no-progress",
     "quiet",
     "verbose",

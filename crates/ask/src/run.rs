@@ -29,6 +29,18 @@ impl CommandArgs for RunArgs {
   ipcperf run -m pipe --transform lz4 --payload app.log   what lz4 costs with your own data
   ipcperf run pipe --samples 100000 --raw pipe.tsv        every round trip in a file, one per line
   ipcperf run -m pipe --fail-if 'p99 > 50us' --max-noise C";
+    const COMMON: &'static [(&'static str, &'static str)] = &[
+        ("mechanism", "Mechanisms: pipe,tcp; 'pipe/*'; all; 'pipe size=1M'"),
+        ("pattern", "ping-pong (default), stream, rate, serve, ..."),
+        ("size", "Message sizes: 64 (default), 1,64,4K, 64..64K:*4"),
+        ("place", "CPUs: 0,1, or same-cpu, same-llc, free, ..."),
+        ("rounds", "Rounds, an interval needs 6 [default: 12]"),
+        ("slice", "Time of each cell in a round [default: 100ms]"),
+        ("dry_run", "Print the plan and its duration; measure nothing"),
+        ("output", "Result file [default: ipcperf-UTC.json]"),
+        ("format", "table (default), markdown, csv, json, ndjson, html"),
+        ("verbose", "Show all findings, tables and legends"),
+    ];
     const DOCUMENTS: &'static [DocumentKind] = &[documents::RESULT];
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {

@@ -78,6 +78,8 @@ pub enum Progress<'a> {
         total: u64,
         /// Which cell.
         id: &'a str,
+        /// The median of its figures so far, in words.
+        so_far: Option<&'a str>,
     },
     /// A round has ended.
     Round {

@@ -17,10 +17,11 @@ pub use bounds::Bounded;
 pub use peak::TRIALS;
 pub use stages::{FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, conditions, in_stages};
 
+use crate::assemble::figures_of;
 use crate::plan::CellPlan;
 use ipcperf_core::Idle;
 use ipcperf_core::result::CellKey;
-use ipcperf_stats::Rng;
+use ipcperf_stats::{Rng, median};
 use ipcperf_sys::random;
 use ipcperf_sys::signals::Interrupts;
 use std::borrow::Cow;
@@ -56,6 +57,11 @@ pub trait Measure {
     /// # Errors
     /// Nothing can be measured any more.
     fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Self::Error>;
+
+    /// The median of the figures of an arm so far, in words, for those who watch.
+    fn so_far(&self, _arm: usize) -> Option<String> {
+        None
+    }
 
     /// Which of these arms have a slice of this round that does not count and are to be measured once more.
     fn rejected(&self, _arms: &[usize], _round: u64) -> Vec<usize> {
@@ -100,6 +106,17 @@ impl<'a> From<&'a CellRun> for Arm<'a> {
         let is_open = objection.is_none() && cell.ended.is_none();
         Self { name: id.into(), is_open, idle: Some(key.idle), block: cell.block }
     }
+}
+
+/// Rounds of which the median so far is taken: reading all of a long run again and again would take longer than its slices.
+const WATCHED: usize = 100;
+
+/// `30.1 us`: the median of the figures of a cell so far, where `ns` is the length of a tick.
+fn so_far(cell: &CellRun, ns: f64) -> Option<String> {
+    let is_short = cell.slices.len() <= WATCHED;
+    let figures = is_short.then(|| figures_of(cell, ns))?;
+    let value = median(&figures.into_values().collect::<Vec<_>>())?;
+    Some(cell.plan.key.pattern.facts().figure.words(value, cell.plan.key.size_bytes))
 }
 
 /// How the rounds went.
@@ -147,8 +164,8 @@ pub fn rounds<M: Measure>(
             let (first, round_began) = (pace.round, Instant::now());
             let mut position = 0;
             for block in blocks(measure, turn, order) {
-                let mut show = |id: &str| {
-                    progress(Progress::Slice { done, total, id });
+                let mut show = |id: &str, so_far: Option<&str>| {
+                    progress(Progress::Slice { done, total, id, so_far });
                     done += 1;
                 };
                 if pace.block(measure, block, (first, &mut position), order, &mut show)? {
@@ -190,11 +207,11 @@ impl RoundPace {
         block: Vec<usize>,
         (round, position): (u64, &mut u64),
         order: &mut Rng,
-        show: &mut dyn FnMut(&str),
+        show: &mut dyn FnMut(&str, Option<&str>),
     ) -> Result<bool, M::Error> {
         let began = Instant::now();
         for arm in &block {
-            show(&measure.arms()[*arm].name);
+            show(&measure.arms()[*arm].name, measure.so_far(*arm).as_deref());
             self.measured += 1;
             if measure.measure(*arm, round, *position)? {
                 return Ok(true);
@@ -357,6 +374,10 @@ impl Measure for CellsRun<'_, '_> {
         Ok(self.bench.measure(&mut self.cells[arm], lengths, round, position))
     }
 
+    fn so_far(&self, arm: usize) -> Option<String> {
+        so_far(&self.cells[arm], self.bench.ns_per_tick())
+    }
+
     fn rejected(&self, arms: &[usize], round: u64) -> Vec<usize> {
         let cells = arms.iter().map(|arm| (*arm, &self.cells[*arm]));
         self.bench.rejected(cells, round, self.settings.rounds)
@@ -405,6 +426,11 @@ mod tests {
                 block: self.blocks.get(at).copied().unwrap_or_default(),
             };
             self.idle.iter().enumerate().map(arm).collect()
+        }
+
+        fn so_far(&self, arm: usize) -> Option<String> {
+            let count = self.slices.iter().filter(|(_, other)| *other == arm).count();
+            (count > 0).then(|| count.to_string())
         }
 
         fn measure(&mut self, arm: usize, round: u64, position: u64) -> Result<bool, Infallible> {
@@ -474,6 +500,20 @@ mod tests {
             first.iter().all(|count| *count > 10),
             "either block comes first at times: {first:?}"
         );
+    }
+
+    #[test]
+    fn progress_has_the_figure_that_an_arm_has_so_far() {
+        let mut fake = Fake::of(1);
+        let mut seen = Vec::new();
+        let mut progress = |progress: Progress<'_>| {
+            if let Progress::Slice { so_far, .. } = progress {
+                seen.push(so_far.map(str::to_owned));
+            }
+        };
+        let order = &mut Rng::stream(1, "order");
+        let Ok(_) = rounds(&mut fake, 3, None, order, &mut progress);
+        assert_eq!(seen, [None, Some("1".to_owned()), Some("2".to_owned())]);
     }
 
     #[test]

@@ -17,6 +17,9 @@ pub struct OutputArgs {
     /// Result file; '-' prints the document to standard output [default: ipcperf-UTC.json here]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Write no result file, only show the result
+    #[arg(long, conflicts_with_all = ["output", "if_done"])]
+    pub no_file: bool,
     /// What to do if FILE of -o already holds a whole result of the same work on this host, for jobs that may be started again
     /// [default: measure again]
     #[arg(long, value_name = "WHAT")]
@@ -144,7 +147,8 @@ pub struct LookArgs {
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub color: ColorChoice,
-    /// Show all findings instead of the worst five, all cells of a comparison or trend, and all columns in Markdown
+    /// Show everything: all findings with their remedies, how to read the columns, all cells of a comparison or trend, and
+    /// all columns in Markdown
     #[arg(short, long)]
     pub verbose: bool,
     /// Draw bars next to the figures of a table; a pipe or a file gets none

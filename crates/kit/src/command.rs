@@ -9,7 +9,7 @@ use crate::error::Stop;
 use crate::hint::Subject;
 use crate::word::{Vocabulary, Word};
 use crate::{documentation, hint, output};
-use clap::builder::{StyledStr, Styles};
+use clap::builder::{PossibleValue, StyledStr, Styles};
 use clap::{ArgMatches, Args};
 use ipcperf_core::findings;
 use ipcperf_engine::registry::Registry;
@@ -58,6 +58,9 @@ pub trait CommandArgs: Args {
     const ABOUT: &'static str;
     /// What stands below the help of the command. Every line that begins with `ipcperf` can be typed.
     const EXAMPLES: &'static str;
+    /// The flags that most people need, each with a line of help: all that `-h` shows, and a section of `--help`. Without
+    /// one, `-h` shows all flags.
+    const COMMON: &'static [(&'static str, &'static str)] = &[];
     /// Whether the help leaves it out.
     const IS_HIDDEN: bool = false;
     /// What its workers can be sent to do, beyond the tasks of the instrument.
@@ -111,6 +114,7 @@ pub struct Command {
     group: CommandGroup,
     about: &'static str,
     examples: &'static str,
+    common: &'static [(&'static str, &'static str)],
     is_hidden: bool,
     tasks: &'static [TaskRow],
     documents: &'static [DocumentKind],
@@ -131,6 +135,7 @@ impl Command {
             group: A::GROUP,
             about: A::ABOUT,
             examples: A::EXAMPLES,
+            common: A::COMMON,
             is_hidden: A::IS_HIDDEN,
             tasks: A::TASKS,
             documents: A::DOCUMENTS,
@@ -150,11 +155,50 @@ impl Command {
         let command = command.about(self.about).long_about(None::<&str>).hide(self.is_hidden);
         let command = match self.examples {
             "" => command,
-            examples => command.after_help(examples),
+            examples if self.common.is_empty() => command.after_help(examples),
+            examples => command.after_help(first(examples)).after_long_help(examples),
         };
-        (self.declare)(command, commands)
+        let command = (self.declare)(command, commands);
+        match self.common {
+            [] => command,
+            common => command.mut_args(|arg| in_order_of_need(arg, common)),
+        }
     }
 }
+
+/// A flag with its short help under one heading, or one that only `--help` shows.
+fn in_order_of_need(arg: clap::Arg, common: &[(&'static str, &'static str)]) -> clap::Arg {
+    let is_this = |(name, _): &&(&str, &str)| arg.get_id() == *name;
+    let Some((_, short)) = common.iter().find(is_this) else {
+        return arg.hide_short_help(true);
+    };
+    let mut long = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let values = arg.get_possible_values();
+    let values: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
+    let takes_values = arg.get_action().takes_values();
+    if takes_values && !values.is_empty() {
+        long += &format!(" [possible values: {}]", values.join(", "));
+    }
+    let arg = if takes_values { arg.hide_possible_values(true) } else { arg };
+    arg.help_heading(COMMON).help(*short).long_help(long)
+}
+
+/// The first examples, which a short help has room for, without what they are for.
+fn first(examples: &'static str) -> String {
+    let typed = |line: &'static str| line.split_once("   ").map_or(line, |(typed, _)| typed);
+    let mut lines: Vec<&str> = examples.lines().take(1 + EXAMPLES).map(typed).collect();
+    lines.push(MORE);
+    lines.join("\n")
+}
+
+/// The section of flags that most people need.
+const COMMON: &str = "Common options";
+
+/// Examples of a short help.
+const EXAMPLES: usize = 3;
+
+/// Where the others are.
+const MORE: &str = "More options by pattern, gates, output: --help";
 
 fn run<A: CommandArgs>(context: &Context<'_>) -> Result<ExitCode, Stop> {
     let read = A::from_arg_matches(context.typed);
@@ -211,7 +255,7 @@ pub fn vocabulary(commands: &[Command]) -> Vocabulary {
 /// The whole command line. Without a command its arguments are those of the first.
 pub fn command_line(commands: &[Command]) -> clap::Command {
     let all = clap::Command::new("ipcperf")
-        .version(crate::build::VERSION)
+        .version(crate::build::VERSION.as_str())
         .term_width(width())
         .args_conflicts_with_subcommands(true)
         .after_help(format!("{}\n\n{EXIT_CODES}", documentation::line()))

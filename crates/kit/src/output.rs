@@ -1,6 +1,6 @@
 //! Where bytes go: standard output, and files that appear whole or not at all.
 
-use crate::args::{ColorChoice, LookArgs, TableArgs};
+use crate::args::{ColorChoice, LookArgs, OutputArgs, TableArgs};
 use crate::document::{Document, Show};
 use crate::error::{Stop, note, unknown_name};
 use clap::builder::StyledStr;
@@ -200,9 +200,18 @@ impl Target {
         }
     }
 
+    /// The same of what was typed; none with `--no-file`.
+    pub fn typed(args: &OutputArgs, started: &jiff::Timestamp) -> Result<Option<Self>, Stop> {
+        match args.no_file {
+            true => stdout_is_open().map(|()| None),
+            false => Self::choose(args.output.as_deref(), started).map(Some),
+        }
+    }
+
     /// Where it will go, for a plan. Nothing is tried there.
-    pub fn planned(output: Option<&Path>) -> Result<String, Stop> {
-        Ok(match output {
+    pub fn planned(args: &OutputArgs) -> Result<String, Stop> {
+        Ok(match args.output.as_deref() {
+            _ if args.no_file => "no file".into(),
             None => "ipcperf-UTC.json".into(),
             Some(path) if path.as_os_str() == "-" => place(path),
             Some(path) => {

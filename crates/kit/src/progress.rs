@@ -47,6 +47,11 @@ fn left_words(left: Duration) -> String {
     }
 }
 
+/// `pipe ping-pong 64B same-cpu: 5.70 us so far`.
+fn named(id: &str, so_far: Option<&str>) -> String {
+    so_far.map_or_else(|| id.to_owned(), |figure| format!("{id}: {figure} so far"))
+}
+
 impl ProgressLine {
     /// A line that counts slices, which take so long in all by the plan. Where it cannot be drawn that much is said once.
     pub fn new(expected: Duration, hidden: bool) -> Self {
@@ -93,17 +98,18 @@ impl ProgressLine {
                 self.began.get_or_init(Instant::now);
                 self.begin(&ipcperf_render::text::clean(id, true));
             }
-            Progress::Slice { done, total, id } => {
+            Progress::Slice { done, total, id, so_far } => {
                 let took = self.began.get_or_init(Instant::now).elapsed();
                 let left = left(self.expected, done, total, took);
                 self.bar.set_prefix(left.map(left_words).unwrap_or_default());
                 self.bar.set_length(total);
                 self.bar.set_position(done);
-                self.bar.set_message(ipcperf_render::text::clean(id, true));
+                self.bar.set_message(ipcperf_render::text::clean(&named(id, so_far), true));
                 // Last: what is drawn meanwhile has nothing to count.
                 let what = self.what;
+                // The name has a line of its own, so that 80 columns do not cut it.
                 self.template(&format!(
-                    "{{bar:20}} {{pos}}/{{len}} {what}{{prefix}}  {{wide_msg}}"
+                    "{{bar:20}} {{pos}}/{{len}} {what}{{prefix}}\n{{wide_msg}}"
                 ));
                 if self.bar.elapsed() > Duration::from_millis(100) {
                     self.bar.tick();
@@ -118,6 +124,12 @@ impl ProgressLine {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_is_named_with_its_figure_as_soon_as_it_has_one() {
+        assert_eq!(named("pipe 64B", None), "pipe 64B");
+        assert_eq!(named("pipe 64B", Some("5.70 us")), "pipe 64B: 5.70 us so far");
+    }
 
     #[test]
     fn at_first_the_plan_says_how_long_it_takes_and_then_what_was_done() {

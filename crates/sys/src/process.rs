@@ -230,6 +230,9 @@ pub fn null_syscall() {
     let _ = std::hint::black_box(unsafe { crate::io::raw::call3(libc::SYS_getppid, 0, 0, 0) });
 }
 
+/// How this crate was optimised, and with it all crates that are timed: the profile has no settings of their own for them.
+pub const OPT_LEVEL: &str = env!("IPCPERF_TIMED_OPT_LEVEL");
+
 /// How system calls of the measured path enter the kernel: by a function that returns. Builds up to 1.0 had the instruction
 /// in the timed loop, `inline assembly`.
 pub const SYSCALL_ROUTE: &str = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {

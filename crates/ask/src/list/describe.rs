@@ -2,8 +2,8 @@
 
 use crate::list::table::ListRow;
 use ipcperf_core::{
-    BackPressure, Direction, Limit, Memory, Namespace, Namespaces, OnClose, OnRestart, Payload,
-    Peers, Reach, Spec, Syscalls, Transfers, Wait,
+    BackPressure, Capability, Direction, Limit, Memory, Namespace, Namespaces, OnClose, OnRestart,
+    Payload, Peers, Reach, Spec, Syscalls, Transfers, Wait,
 };
 use ipcperf_judge::figures;
 use ipcperf_render::doc::{Blocks, Doc, Tone};
@@ -60,6 +60,7 @@ pub(crate) fn facts(spec: &Spec, limit: Option<&Limit>) -> Vec<(&'static str, St
         ("shares", shares(spec)),
         ("direction", direction(spec.direction).to_owned()),
         ("peers", peers(spec)),
+        ("clients", clients(spec).to_owned()),
     ];
     if spec.descriptors {
         facts.push(("passes", "open descriptors beside the bytes".to_owned()));
@@ -182,6 +183,17 @@ fn peers(spec: &Spec) -> String {
     )
 }
 
+/// Whether it has a listener, the word of the survey, and how many clients it takes.
+fn clients(spec: &Spec) -> &'static str {
+    if spec.can(Capability::Listener) {
+        "has a listener: takes many clients, each over a connection of its own"
+    } else if spec.can(Capability::ManyProducers) {
+        "has no listener; many clients may send over one channel"
+    } else {
+        "has no listener: each client needs a channel that is set up for it"
+    }
+}
+
 const fn back_pressure(pressure: BackPressure) -> &'static str {
     match pressure {
         BackPressure::Blocks => "the sender waits",
@@ -259,6 +271,7 @@ mod tests {
           shares      no namespace: its descriptors are handed over
           direction   one way; a round trip takes two of them
           peers       any number of producers, any number of consumers
+          clients     has no listener; many clients may send over one channel
           when full   the sender waits
           at the end  a peer that finishes: the other side reads what was sent and then
                       notices the end
@@ -301,6 +314,7 @@ mod tests {
           shares      no namespace: its descriptors are handed over
           direction   one way; a round trip takes two of them
           peers       any number of producers, any number of consumers
+          clients     has no listener; many clients may send over one channel
           when full   the sender waits
           at the end  a peer that finishes: the other side reads what was sent and then
                       notices the end

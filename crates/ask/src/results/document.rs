@@ -118,9 +118,16 @@ pub(crate) fn doc(set: &ResultSet, show: &Show<'_>) -> Doc {
     }
     let mut chapters = chapters(set, specs);
     keep_top(&mut chapters, style.top);
-    let body = &mut doc.body;
     if !is_answered {
         doc.conclusion = sentences(set, specs).into_iter().map(Line::from).collect();
+    }
+    let body = &mut doc.body;
+    if !is_answered && !style.is_whole() {
+        body.say(Tone::Quiet, table::masthead_in_short(set));
+        on_one_screen(body, set, &chapters, style, &anchors);
+        return doc;
+    }
+    if !is_answered {
         body.lines(table::masthead(set).into_iter().map(|line| Line::new(Tone::Quiet, line)));
         body.lines(limits(set).map(|words| Line::new(Tone::Doubt, words)));
         if style.pictures && has_places(set) {
@@ -143,6 +150,43 @@ pub(crate) fn doc(set: &ResultSet, show: &Show<'_>) -> Doc {
         body.section("All cells", |body| body.table(cells::table(set, &anchors)));
     }
     doc
+}
+
+/// The tables of what was asked for, what doubts them in a line each, and what `-v` adds.
+fn on_one_screen(
+    body: &mut Blocks,
+    set: &ResultSet,
+    chapters: &[Chapter],
+    style: &Style,
+    anchors: &Anchors,
+) {
+    // CPU time is a column of the other tables, too.
+    let is_cost = |chapter: &&Chapter| chapter.kind == MetricKind::Cpu;
+    let is_all_cost = chapters.iter().all(|chapter| is_cost(&chapter));
+    let (costs, shown): (Vec<_>, Vec<_>) =
+        chapters.iter().partition(|chapter| is_cost(chapter) && !is_all_cost);
+    for chapter in shown {
+        body.section(chapter.title(), |body| body.table(table::of(chapter, style, anchors)));
+    }
+    if chapters.is_empty() && (set.pipelines.is_empty() || !set.cells.is_empty()) {
+        body.space();
+        body.say(Tone::Plain, "No cell was measured.");
+    }
+    body.append(pipelines::blocks(set, style.verbose));
+    body.section(calls::TITLE, |body| body.list(calls::lines(set)));
+    body.section("Not measured", |body| body.list(table::reasons(set)));
+    body.space();
+    body.say(Tone::Doubt, limits(set).unwrap_or_else(|| table::grade_words(&set.noise)));
+    let (findings, more) = table::findings_in_short(set);
+    let remedies = (!findings.is_empty()).then(|| "remedies".to_owned());
+    body.list(findings);
+    let more = (more > 0).then(|| text::counted(more, "more finding"));
+    let costs = costs.first().map(|chapter| format!("CPU per {}", chapter.pattern.facts().cost_of));
+    let legend = (!chapters.is_empty()).then(|| "how to read the columns".to_owned());
+    let hidden: Vec<String> = more.into_iter().chain(remedies).chain(costs).chain(legend).collect();
+    if !hidden.is_empty() {
+        body.say(Tone::Quiet, format!("{}: -v", text::join(&hidden)));
+    }
 }
 
 fn title(set: &ResultSet) -> String {

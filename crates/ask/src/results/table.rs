@@ -19,21 +19,37 @@ mod tests;
 /// Findings that are shown at once.
 const FINDINGS: usize = 5;
 
+/// Findings that a screen has a line for.
+pub const ON_A_SCREEN: usize = 3;
+
 /// Cells that a finding names.
 const NAMED: usize = 8;
 
 /// What ran, when and on what.
 pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
     let plan = &set.invocation.plan;
-    let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).count();
     let command = if plan.command.is_empty() { "result" } else { &plan.command };
-    let what = if set.cells.is_empty() && !set.pipelines.is_empty() {
+    let first =
+        format!("ipcperf {} {command}, {}: {}", set.tool.version, set.started_utc, amount(set));
+    vec![first, machine(&set.host, &set.kernel)]
+}
+
+/// What ran and on what, in the line that a screen has for it.
+pub(crate) fn masthead_in_short(set: &ResultSet) -> String {
+    let cpus = text::counted(set.host.cpus_allowed.len() as u64, "CPU");
+    format!("{}; {}, {cpus}", amount(set), set.host.cpu_model)
+}
+
+/// How many cells were measured, and in how many rounds.
+fn amount(set: &ResultSet) -> String {
+    let plan = &set.invocation.plan;
+    let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).count();
+    let mut first = if set.cells.is_empty() && !set.pipelines.is_empty() {
         pipelines::tally(set)
     } else {
         let all = text::counted(set.cells.len() as u64, "cell");
         format!("{measured} of {all} measured")
     };
-    let mut first = format!("ipcperf {} {command}, {}: {what}", set.tool.version, set.started_utc);
     // Those that were measured: a budget or an interruption may have ended the run before its plan.
     let rounds = set.cells.iter().map(|cell| cell.by_round().count()).max().unwrap_or(0);
     let runs = set.pipelines.iter().map(|one| one.rounds.len()).max().unwrap_or(0);
@@ -54,7 +70,7 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
         };
         first.push_str(&format!(", {rounds} of {slice}{each}, {all} s"));
     }
-    vec![first, machine(&set.host, &set.kernel)]
+    first
 }
 
 /// A machine by its facts.
@@ -262,13 +278,47 @@ pub(crate) fn findings(set: &ResultSet, style: &Style, anchors: &Anchors) -> Sec
     })
 }
 
-/// A finding with its cells, and those of all that are alike where it stands for them.
-fn finding(set: &ResultSet, one: &Finding, count: usize, is_each: bool, anchors: &Anchors) -> Row {
-    let tone = match one.severity {
+/// The worst findings in a line each, and how many more there are.
+pub(crate) fn findings_in_short(set: &ResultSet) -> (Vec<Line>, u64) {
+    let all = counted_findings(&set.noise, false, false);
+    let (shown, rest) = all.split_at(all.len().min(ON_A_SCREEN));
+    let line =
+        |(one, count): &(&Finding, usize)| Line::new(tone_of(one), finding_in_short(one, *count));
+    (shown.iter().map(line).collect(), rest.len() as u64)
+}
+
+/// `W-STEAL: text (3 more like it).`: the first clause of the text, without a remedy.
+#[must_use]
+pub fn finding_in_short(finding: &Finding, count: usize) -> String {
+    let short = Finding { text: clause(&finding.text).to_owned(), ..finding.clone() };
+    format!("{}: {}", short.code, said(&short, count))
+}
+
+/// What was found: what follows a colon or a semicolon outside of brackets explains it.
+fn clause(text: &str) -> &str {
+    let mut depth = 0_usize;
+    let end = text.char_indices().find(|(at, sign)| {
+        match sign {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && matches!(sign, ':' | ';') && text[at + 1..].starts_with(' ')
+    });
+    end.map_or(text, |(at, _)| &text[..at])
+}
+
+fn tone_of(finding: &Finding) -> Tone {
+    match finding.severity {
         Severity::Error => Tone::Bad,
         Severity::Warning => Tone::Doubt,
         Severity::Info => Tone::Plain,
-    };
+    }
+}
+
+/// A finding with its cells, and those of all that are alike where it stands for them.
+fn finding(set: &ResultSet, one: &Finding, count: usize, is_each: bool, anchors: &Anchors) -> Row {
+    let tone = tone_of(one);
     let alike = set.noise.findings.iter().filter(|other| match is_each {
         true => std::ptr::eq(*other, one),
         false => other.code == one.code,

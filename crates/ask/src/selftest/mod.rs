@@ -159,7 +159,12 @@ fn run(registry: &Registry, args: &SelftestArgs) -> Result<ExitCode, Stop> {
     let line = ProgressLine::counting("checks", args.progress.is_silent());
     let mut done = Vec::new();
     for check in &checks {
-        line.show(Progress::Slice { done: done.len() as u64, total, id: &check.name });
+        line.show(Progress::Slice {
+            done: done.len() as u64,
+            total,
+            id: &check.name,
+            so_far: None,
+        });
         let (outcome, found) = match (check.run)(&stage) {
             Ok(found) => found,
             Err(Halt::Interrupted) => {

@@ -10,6 +10,7 @@ use crate::results::pictures::{Anchors, Mechanism, mechanisms};
 use crate::results::table::{grade_words, masthead};
 use crate::results::{columns, marks};
 use ipcperf_core::result::{Cell, CellKey, ResultSet, Status};
+use ipcperf_core::units::format_bytes;
 use ipcperf_core::{Capability, OnClose, PatternKind, Placement, Spec, Wait};
 use ipcperf_judge::figures::{NONE, or_none};
 use ipcperf_judge::{
@@ -486,13 +487,33 @@ impl<'a> Overview<'a> {
         lines
     }
 
+    /// Requirements that the first of the ranking meets here: its size, or 4 KiB where that was measured, at a rate that leaves
+    /// it half of its time.
+    fn case(&self, first: &Cell) -> Option<String> {
+        let is_larger = |cell: &&Cell| {
+            let key =
+                CellKey { size_bytes: LARGER, cpus: cell.key.cpus.clone(), ..first.key.clone() };
+            cell.key == key && cell.status == Status::Ok
+        };
+        let cell = self.set.cells.iter().find(is_larger).unwrap_or(first);
+        let times = cell.rtt_ns.as_ref()?;
+        let longest = ["p50", "mean"].iter().filter_map(|name| times.get(*name)?.value);
+        let modes = ROUND_TRIP.of_cell(cell).into_iter().flat_map(|metric| &metric.modes);
+        let longest = longest.chain(modes.map(|mode| mode.value)).fold(0.0, f64::max);
+        let rate = round_down(MOST_RATE.min(0.5e9 / longest.max(1.0)));
+        let size = cell.key.size_bytes;
+        (size > 0).then(|| format!("ipcperf choose -s {} --rate {rate}", format_bytes(size)))
+    }
+
     /// What to type next, and what is not on this screen.
     fn next(&self, style: &Style) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         let mut say = |name, words: String| lines.push((name, words));
         if let Some(contest) = &self.contest {
-            say("Your case", "ipcperf choose -s 4K --rate 20k".to_owned());
             let first = contest.first();
+            if let Some(words) = self.case(first.cell) {
+                say("Your case", words);
+            }
             let others = || {
                 let measured = self.rows.iter().filter_map(|row| row.cell);
                 measured.filter(|cell| !std::ptr::eq(*cell, first.cell))
@@ -567,6 +588,20 @@ fn some(names: &[&str]) -> String {
         named.push(format!("{} more", names.len() - NAMED));
     }
     text::join(&named)
+}
+
+/// The size of the case that is suggested where it was measured, bytes, and the highest rate of it, per second.
+const LARGER: u64 = 4096;
+const MOST_RATE: f64 = 20_000.0;
+
+/// 1, 2 or 5 times a power of ten, as it is typed: `5k`.
+fn round_down(rate: f64) -> String {
+    let power = 10_f64.powf(rate.max(1.0).log10().floor());
+    let digit = [5.0, 2.0, 1.0].into_iter().find(|digit| digit * power <= rate).unwrap_or(1.0);
+    match digit * power {
+        rate if rate >= 1000.0 => format!("{:.0}k", rate / 1000.0),
+        rate => format!("{rate:.0}"),
+    }
 }
 
 /// `two-way, listener`: what a mechanism can do of what programs come to need.

@@ -339,7 +339,7 @@ impl<'a> Bench<'a> {
         let measured = |cell: &&mut CellRun| !cell.slices.is_empty() && cell.ended.is_none();
         let total = cells.len() as u64;
         for (done, cell) in (0..).zip(cells.iter_mut().filter(measured)) {
-            progress(Progress::Slice { done, total, id: &cell.plan.id });
+            progress(Progress::Slice { done, total, id: &cell.plan.id, so_far: None });
             let mut timed = CellRun::new(cell.plan.clone());
             let lengths = settings.timing_calls(cell.plan.key.size_bytes);
             if self.measure(&mut timed, lengths, 0, 0) {

@@ -590,6 +590,10 @@ impl Measure for StagedRun<'_, '_> {
         arms.map(|(arm, (own, _))| Arm { is_open: arm.is_open && *own > 0, ..arm }).collect()
     }
 
+    fn so_far(&self, arm: usize) -> Option<String> {
+        super::so_far(&self.cells[arm], self.bench.ns_per_tick())
+    }
+
     fn pause(&mut self) -> io::Result<bool> {
         self.begun += 1;
         self.bench.pause(pause(self.settings))

@@ -46,10 +46,35 @@ fn every_command_has_examples_and_each_of_them_can_be_typed() {
     let commands = all.get_subcommands().filter(|one| !one.is_hide_set());
     for one in commands.filter(|one| !["clean", "help"].contains(&one.get_name())) {
         let name = one.get_name();
-        let text = one.get_after_help().unwrap_or_else(|| panic!("{name}")).to_string();
+        let text = one
+            .get_after_long_help()
+            .or(one.get_after_help())
+            .unwrap_or_else(|| panic!("{name}"))
+            .to_string();
         let lines: Vec<&str> = text.lines().filter_map(command).collect();
         assert!(!lines.is_empty(), "{name}: {text}");
         lines.iter().for_each(|line| assert_can_be_typed(line, name));
+    }
+}
+
+/// At 80 columns, as on a terminal of 24 lines; `--help` has all flags.
+#[test]
+fn the_short_help_of_run_fits_on_a_screen_and_the_long_one_has_every_flag_once() {
+    let all = command_line(&COMMANDS.concat()).term_width(80);
+    let mut run = all.get_subcommands().find(|one| one.get_name() == "run").expect("run").clone();
+    run = run.term_width(80);
+    let short = run.render_help().to_string();
+    assert!(short.lines().count() <= 24, "{short}");
+    assert!(short.contains("--pattern") && !short.contains("--closes"), "{short}");
+    let long = run.render_long_help().to_string();
+    assert!(long.contains("Common options:"), "{long}");
+    for arg in run.get_arguments().filter_map(|arg| arg.get_long()) {
+        // Help stands further to the right, and may name other flags.
+        let flag = |line: &&str| {
+            let is_head = line.trim_start().starts_with('-') && !line.starts_with("        ");
+            is_head && line.split([' ', ',']).any(|word| word == format!("--{arg}"))
+        };
+        assert_eq!(long.lines().filter(flag).count(), 1, "--{arg}: {long}");
     }
 }
 

@@ -152,7 +152,7 @@ fn an_exchange_is_held_against_a_configuration_by_hand() {
     let Some(sandbox) = Sandbox::of_pair() else { return };
     let words = ["predict", "--server", "./server server", "--client", "./client client 2 400"];
     let by_hand = ["--client-b", "nice -n 0 ./client client 2 400", "--with-truth"];
-    let plan = ["--no-verdict", "--rounds", "2", "--no-progress", "-o", "p.json"];
+    let plan = ["--no-verdict", "--rounds", "2", "--no-progress", "-v", "-o", "p.json"];
     let ended = sandbox.run(&[&words[..], &by_hand, &plan].concat());
     assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
     let found = valid("comparison", &sandbox.read("p.json").expect("written"));

@@ -69,7 +69,12 @@ impl FromStr for Limit {
         })?;
         let value = match kind {
             ConditionOn::Time | ConditionOn::Cpu => {
-                duration(value).map_err(|error| error.to_string())?.as_secs_f64() * 1e9
+                let hint = match value.parse::<f64>() {
+                    Ok(_) => format!("; did you mean '{word} {} {value}us'?", &rest[..1]),
+                    Err(_) => String::new(),
+                };
+                let time = duration(value).map_err(|error| format!("{error}{hint}"))?;
+                time.as_secs_f64() * 1e9
             }
             ConditionOn::Rate => match value.parse() {
                 Ok(Offered::PerSecond(rate)) => rate,

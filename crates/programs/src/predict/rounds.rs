@@ -173,7 +173,7 @@ fn wait(
             settings.sessions,
             left.as_secs() + 1
         );
-        progress(Progress::Slice { done: 0, total: settings.rounds, id: &next });
+        progress(Progress::Slice { done: 0, total: settings.rounds, id: &next, so_far: None });
         std::thread::sleep(left.min(Duration::from_millis(200)));
     }
 }

@@ -83,7 +83,14 @@ pub(crate) fn profile(
         format,
         style,
         out,
-        |_| doc(document),
+        |style| {
+            let mut doc = doc(document, &style.whole(format));
+            if format == Format::Table {
+                let answer = std::mem::take(&mut doc.headline);
+                doc.conclusion.push(Line::new(Tone::Title, answer));
+            }
+            doc
+        },
     )
 }
 
@@ -94,7 +101,10 @@ const SIZES: usize = 3;
 /// Calls that a row has room for.
 const CALLS: usize = 6;
 
-fn doc(document: &Profile) -> Doc {
+/// Channels that a screen has room for.
+const ON_A_SCREEN: usize = 3;
+
+fn doc(document: &Profile, style: &Style) -> Doc {
     let audit = document.audit.as_ref();
     let mut doc = Doc::new(audit.map_or_else(|| headline(document), audit::headline));
     doc.title = audit.map_or("ipcperf record", |_| "ipcperf audit").to_owned();
@@ -102,15 +112,31 @@ fn doc(document: &Profile) -> Doc {
     let body = &mut doc.body;
     let timed = audit.into_iter().flat_map(audit::timed);
     body.list(about(document).into_iter().chain(timed).collect::<Vec<_>>());
+    let mut hidden = Vec::new();
     match audit {
-        Some(audit) => audit::findings(audit, body),
+        Some(audit) => hidden.extend(audit::findings(audit, style, body)),
         None => body.list(delays(document).collect::<Vec<_>>()),
     }
     if let Some(chart) = picture(document) {
         body.chart(chart);
     }
-    body.table(channels(document));
+    let mut channels = channels(document, style);
+    if !style.is_whole() {
+        let more = channels.rows.len().saturating_sub(ON_A_SCREEN) as u64;
+        channels.rows.truncate(ON_A_SCREEN);
+        channels.columns.iter_mut().for_each(|column| column.legend.clear());
+        hidden.extend((more > 0).then(|| counted(more, "more channel")));
+        hidden.push("system calls".to_owned());
+        hidden.push("how to read the columns".to_owned());
+    }
+    body.space();
+    body.table(channels);
     not_seen(document, body);
+    if !style.is_whole() {
+        body.space();
+        body.say(Tone::Quiet, format!("{}: -v", join(&hidden)));
+        return doc;
+    }
     body.fold(counted(document.programs.len() as u64, "program"), |body| {
         let columns = [
             Column::text("program"),
@@ -234,7 +260,7 @@ fn picture(document: &Profile) -> Option<Chart> {
     })
 }
 
-fn channels(document: &Profile) -> Table {
+fn channels(document: &Profile, style: &Style) -> Table {
     let times = if document.by == RecordedBy::Ptrace { " (stretched)" } else { "" };
     let head = |head: &str| format!("{head}{times}");
     let columns = [
@@ -277,7 +303,7 @@ fn channels(document: &Profile) -> Table {
             figures::or_none(channel.service, |time| figures::nanos(time.p50_ns as f64)),
             figures::or_none(channel.think, |time| figures::nanos(time.p50_ns as f64)),
             channel.pushed.as_ref().map_or_else(String::new, pushed),
-            calls(channel),
+            if style.is_whole() { calls(channel) } else { String::new() },
             needs(&channel.needs),
         ])
     });
@@ -521,7 +547,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn an_audit_begins_with_what_was_found_and_says_what_was_looked_for() {
+    fn an_audit_ends_in_what_was_found_and_says_what_was_looked_for_with_v() {
         let mut one =
             Profile { by: RecordedBy::Ptrace, price_ns: None, own_cpu_ns: None, ..sample() };
         let channel = "client > server over tcp 6379".to_owned();
@@ -555,23 +581,31 @@ pub(crate) mod tests {
             }],
         });
         insta::assert_snapshot!(shown(&one, Format::Table));
+        let whole = Style { verbose: true, ..Style::default() };
+        let whole = to_text(|out| profile(&one, Format::Table, &whole, out));
+        for shown in [whole, shown(&one, Format::Markdown)] {
+            for kept in ["E-UNREAD", "--size was not given", "taskset", "epoll_wait 0.178"] {
+                assert!(shown.contains(kept), "{kept}: {shown}");
+            }
+            assert!(!shown.contains(": -v"), "{shown}");
+        }
         let document = serde_json::from_str(&shown(&one, Format::Json)).expect("JSON");
         is_described("profile", &document);
-        let mut begins = |findings: &[Finding], messages| {
+        let mut ends = |findings: &[Finding], messages| {
             let audit = one.audit.as_mut().expect("it is one");
             (audit.findings, audit.messages) = (findings.to_vec(), messages);
-            shown(&one, Format::Table).lines().next().map(str::to_owned)
+            shown(&one, Format::Table).lines().last().map(str::to_owned)
         };
-        assert_eq!(begins(&all, 20).as_deref(), Some("1 fault and 1 doubt in 20 messages"));
-        assert_eq!(begins(&all[..1], 20).as_deref(), Some("1 fault in 20 messages"));
-        assert_eq!(begins(&all[1..], 1).as_deref(), Some("No fault, but 1 doubt in 1 message"));
-        assert_eq!(begins(&[], 20).as_deref(), Some("No fault found in 20 messages"));
+        assert_eq!(ends(&all, 20).as_deref(), Some("1 fault and 1 doubt in 20 messages"));
+        assert_eq!(ends(&all[..1], 20).as_deref(), Some("1 fault in 20 messages"));
+        assert_eq!(ends(&all[1..], 1).as_deref(), Some("No fault, but 1 doubt in 1 message"));
+        assert_eq!(ends(&[], 20).as_deref(), Some("No fault found in 20 messages"));
         let nothing = "Nothing to audit: saw no two ends exchange 10 messages";
-        assert_eq!(begins(&[], 0).as_deref(), Some(nothing));
+        assert_eq!(ends(&[], 0).as_deref(), Some(nothing));
     }
 
     #[test]
-    fn what_may_not_be_believed_is_said_first() {
+    fn a_doubtful_recording_says_so() {
         let mut one = sample();
         one.lost = 2;
         let claim = "2 events were lost: every count is too low";
@@ -580,7 +614,7 @@ pub(crate) mod tests {
         assert!(shown(&one, Format::Table).contains("(stretched)"));
         one.channels.clear();
         let nothing = "Saw no data between processes";
-        assert!(shown(&one, Format::Table).starts_with(nothing));
+        assert!(shown(&one, Format::Table).trim_end().ends_with(nothing));
         one.interrupted = true;
         assert!(shown(&one, Format::Table).contains("INTERRUPTED"));
     }

@@ -201,7 +201,7 @@ fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode,
     }
     let started = jiff::Timestamp::now();
     let began = Instant::now();
-    let target = Target::choose(args.output.output.as_deref(), &started)?;
+    let target = Target::typed(&args.output, &started)?;
     let seed = args.plan.seed();
     let interrupts = measure::interrupts()?;
     let line = ProgressLine::counting("slices", args.output.progress.is_silent());
@@ -243,10 +243,11 @@ fn run(command: &command::Context<'_>, args: &ReplicateArgs) -> Result<ExitCode,
     let document = reading::shareable(document, |text| Replication::load(text).ok());
     let style = output::table_style(&args.output.look, &args.output.tables, false);
     let plots = args.plots.as_ref().map(|folder| folder.to_string_lossy());
+    let target = target.map(|target| target.of(document.interrupted));
     let publication = Publication {
         name: "Result",
         document: &document,
-        target: Some(&target.of(document.interrupted)),
+        target: target.as_ref(),
         quiet: args.output.progress.quiet,
         screen: Some(Show { pictures: plots.as_deref(), ..Show::new(format, &style) }),
     };

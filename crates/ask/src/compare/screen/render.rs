@@ -2,11 +2,12 @@
 
 use super::in_a_sentence;
 use super::words::{
-    alone, at_least, basis, beside, briefly, cells, differing, figure, heads, moved, own_reason,
-    paired, ratio, ratio_head, rests_on, shared_reason, tally, verdict,
+    Weight, alone, at_least, basis, beside, briefly, cells, differing, figure, heads, moved,
+    own_reason, paired, ratio, ratio_head, rests_on, shared_reason, tally, verdict,
 };
 use crate::results::csv;
 use crate::results::document::put_below;
+use crate::results::table::ON_A_SCREEN;
 use ipcperf_core::result::ResultSet;
 use ipcperf_core::result::{
     COMPARISON_SCHEMA, CellComparison, Comparison, Difference, FigureComparison, Origin, Side,
@@ -90,7 +91,7 @@ pub fn comparison(
         format,
         style,
         out,
-        |style| doc(document, style),
+        |style| doc(document, &style.whole(format)),
     )
 }
 
@@ -138,9 +139,21 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
     let [a, b] = [&document.a, &document.b].map(|side| side.names.join(", "));
     let command = if document.programs.is_some() { "predict" } else { "compare" };
     doc.title = format!("ipcperf {command}: {b} vs {a}");
+    let is_empty = document.comparisons.is_empty() && document.not_confirmed.is_empty();
+    if is_empty && !style.is_whole() && doc.stopped.is_none() {
+        let cells = |only: &[String]| counted(only.len() as u64, "cell");
+        let [a_only, b_only] = [&document.only_a, &document.only_b].map(|only| cells(only));
+        doc.headline =
+            format!("Nothing to compare: no cell of {a} ({a_only}) is in {b} ({b_only}): -v");
+        return doc;
+    }
     let body = &mut doc.body;
     body.lines(first.map(Line::from));
-    body.list(rests_on(document));
+    let (basis, hidden) = match style.is_whole() {
+        true => (rests_on(document).into_iter().map(|(_, words)| words).collect(), 0),
+        false => in_short(rests_on(document)),
+    };
+    body.list(basis);
     if let Some(chart) = ratios(document) {
         body.chart(chart);
     }
@@ -157,7 +170,12 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
         Column::text(cpu),
         Column::text("rests on"),
     ];
-    let rows = shown.into_iter().map(|cell| row(document, cell, shared));
+    let detail = match shown.len() {
+        _ if style.is_whole() => Detail::All,
+        ..=CLOSE => Detail::Figures,
+        _ => Detail::Ratio,
+    };
+    let rows = shown.into_iter().map(|cell| row(document, cell, shared, detail));
     body.table(Table::new(columns, rows).layout(Layout::Cards));
     if let Some(left) = left {
         body.space();
@@ -172,12 +190,53 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
         body.space();
         body.say(Tone::Quiet, words);
     }
+    if !style.is_whole() && !document.comparisons.is_empty() {
+        let more = (hidden > 0).then(|| format!("{} on A and B", counted(hidden, "more line")));
+        let parts: Vec<String> =
+            more.into_iter().chain(["the basis of each verdict".to_owned()]).collect();
+        body.space();
+        body.say(Tone::Quiet, format!("{}: -v", join(&parts)));
+    }
     if let Some(words) = last {
         body.space();
         body.say(Tone::Title, words);
     }
     doc
 }
+
+/// The lines that a screen has room for, and how many it leaves to `-v`.
+fn in_short(lines: Vec<(Weight, String)>) -> (Vec<String>, u64) {
+    let all = lines.len();
+    let mut findings = 0;
+    let shown: Vec<String> = lines
+        .into_iter()
+        .filter(|(weight, _)| {
+            findings += usize::from(*weight == Weight::Finding);
+            match weight {
+                Weight::Basis => true,
+                Weight::Finding => findings <= ON_A_SCREEN,
+                Weight::Detail => false,
+            }
+        })
+        .map(|(_, words)| words)
+        .collect();
+    let hidden = (all - shown.len()) as u64;
+    (shown, hidden)
+}
+
+/// How much is shown of each cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Its ratio.
+    Ratio,
+    /// All figures of it.
+    Figures,
+    /// What they rest on as well.
+    All,
+}
+
+/// So many cells have room for all of their figures on a screen.
+const CLOSE: usize = 2;
 
 /// How many cells are not compared, since A and B have rounds of the screen alone.
 fn not_confirmed(document: &Comparison) -> Option<String> {
@@ -245,7 +304,7 @@ fn factor(value: f64) -> String {
 }
 
 /// A cell of B against that of A; `shared` is the reason that holds for all cells.
-fn row(document: &Comparison, cell: &CellComparison, shared: Option<&str>) -> Row {
+fn row(document: &Comparison, cell: &CellComparison, shared: Option<&str>, detail: Detail) -> Row {
     let one = &cell.primary;
     let [a, b] = [one.a_value, one.b_value].map(|value| figure(one, value));
     let least = at_least(one).unwrap_or_default();
@@ -286,50 +345,62 @@ fn row(document: &Comparison, cell: &CellComparison, shared: Option<&str>) -> Ro
         let why = if is_own { format!(": {}", other.reason) } else { String::new() };
         Some((Tone::Plain, format!("{name} {words}{why}")))
     });
-    let lines = [
-        (Tone::Doubt, confounded),
-        (Tone::Plain, format!("{a} -> {b} ({}), medians over rounds", moved(one))),
-        (Tone::Plain, format!("B/A {} {}", ratio(one), paired(document))),
-        (Tone::Plain, least),
-        (Tone::Plain, reason.to_owned()),
-        (Tone::Quiet, basis(one)),
+    let figures = format!("{a} -> {b} ({})", moved(one));
+    let figures = match detail {
+        Detail::Ratio => vec![format!("{figures}, B/A {}", ratio(one))],
+        Detail::Figures | Detail::All => vec![
+            format!("{figures}, medians over rounds"),
+            format!("B/A {} {}", ratio(one), paired(document)),
+        ],
+    };
+    let figures = figures.into_iter().map(|words| (Tone::Plain, words));
+    let at =
+        |least: Detail, tone, words| (detail as usize >= least as usize).then_some((tone, words));
+    let lines = [Some((Tone::Doubt, confounded))].into_iter().flatten().chain(figures);
+    // What doubts a claim is said next to it.
+    let of_reason = match one.verdict {
+        Difference::Faster | Difference::Slower => Detail::Ratio,
+        Difference::None | Difference::CannotTell => Detail::Figures,
+    };
+    let rest = [
+        at(Detail::All, Tone::Plain, least),
+        at(of_reason, Tone::Plain, reason.to_owned()),
+        at(Detail::All, Tone::Quiet, basis(one)),
     ];
-    let lines = lines.into_iter().chain(beside).chain([(Tone::Quiet, differs)]);
+    let beside = beside.filter(|_| detail != Detail::Ratio);
+    let lines = lines.chain(rest.into_iter().flatten()).chain(beside);
+    let lines = lines.chain(at(Detail::All, Tone::Quiet, differs));
     let lines = lines.filter(|(_, words)| !words.is_empty());
     let lines = lines.map(|(tone, words)| Line::new(tone, words).after(" ".repeat(TEXT)));
     let first = Line::new(tone(one.verdict), cells(cell)).after(format!("{:TEXT$}", one.verdict));
     Row::new(row).card([first].into_iter().chain(lines))
 }
 
-/// So many cells are shown where nothing is claimed of more.
-const CELLS: usize = 20;
+/// Cells that a screen has room for.
+const CELLS: usize = 4;
 
-/// The cells that are shown unless all are asked for: those of which something is claimed and the first others, in their
-/// order. And what is to be said of the rest.
+/// The cells that are shown unless all are asked for: the first of those with a claim, and then others, in their order. And
+/// what is to be said of the rest.
 fn shown<'a>(document: &'a Comparison, style: &Style) -> (Vec<&'a CellComparison>, Option<String>) {
+    let all = &document.comparisons;
+    if style.is_whole() {
+        return (all.iter().collect(), None);
+    }
     let is_claim =
         |one: &FigureComparison| matches!(one.verdict, Difference::Faster | Difference::Slower);
     let is_claimed =
-        |one: &&CellComparison| [&one.primary].into_iter().chain(&one.secondary).any(is_claim);
-    let all = &document.comparisons;
-    let mut others = if style.is_whole() {
-        all.len()
-    } else {
-        CELLS.saturating_sub(all.iter().filter(is_claimed).count())
-    };
-    let is_shown = |one: &&CellComparison| {
-        let is_other = !is_claimed(one);
-        let is_shown = !is_other || others > 0;
-        others = others.saturating_sub(usize::from(is_other));
-        is_shown
-    };
-    let (shown, left): (Vec<_>, Vec<_>) = all.iter().partition(is_shown);
+        |one: &CellComparison| [&one.primary].into_iter().chain(&one.secondary).any(is_claim);
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|at| (!is_claim(&all[*at].primary), !is_claimed(&all[*at])));
+    let mut left = order.split_off(order.len().min(CELLS));
+    order.sort_unstable();
+    left.sort_unstable();
     let words = || {
         let more = counted(left.len() as u64, "more cell");
-        format!("{more} without a claim: {} (-v shows them)", tally(left.iter().copied()))
+        format!("{more}: {} (-v shows them)", tally(left.iter().map(|at| &all[*at])))
     };
     let words = (!left.is_empty()).then(words);
-    (shown, words)
+    (order.into_iter().map(|at| &all[at]).collect(), words)
 }
 
 /// One line for each figure of each cell.

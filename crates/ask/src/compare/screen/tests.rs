@@ -119,6 +119,11 @@ fn text(document: &Comparison, format: Format) -> String {
     in_style(document, format, &Style::default())
 }
 
+/// With everything that a screen leaves to `-v`.
+fn whole(document: &Comparison) -> String {
+    in_style(document, Format::Table, &Style { verbose: true, ..Style::default() })
+}
+
 fn in_style(document: &Comparison, format: Format, style: &Style) -> String {
     to_text(|out| comparison(document, format, style, out))
 }
@@ -571,7 +576,7 @@ fn of_many_cells_a_claim_must_survive_its_number() {
     };
     let document = files(&side(1.0), &side(1.5));
     assert!((p(&document) - 4.0 / 924.0).abs() < 1e-9, "{}", p(&document));
-    let shown = text(&document, Format::Table);
+    let shown = whole(&document);
     assert!(shown.contains("Claims are adjusted for 2 cells."), "{shown}");
 }
 

@@ -37,10 +37,23 @@ pub(super) fn side(letter: char, side: &Side, design: Design) -> String {
     format!("{letter}: {} ({tool}{sessions}, noise grade {grades})", side.names.join(", "))
 }
 
+/// How much a line on the basis of a comparison matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Weight {
+    /// Without it the verdicts cannot be read.
+    Basis,
+    /// It may change what they mean.
+    Finding,
+    /// It is there for those who look for it.
+    Detail,
+}
+
 /// What the comparison rests on, in lines.
-pub(super) fn rests_on(document: &Comparison) -> Vec<String> {
-    let mut lines =
-        vec![side('A', &document.a, document.design), side('B', &document.b, document.design)];
+pub(super) fn rests_on(document: &Comparison) -> Vec<(Weight, String)> {
+    use Weight::{Basis, Detail, Finding};
+    let sides = [('A', &document.a), ('B', &document.b)];
+    let mut lines: Vec<(Weight, String)> =
+        sides.map(|(letter, one)| (Basis, side(letter, one, document.design))).into();
     if let Some(plan) = &document.plan {
         let rounds = counted(plan.rounds, "round");
         let found = plan.smallest_effect.map_or_else(String::new, |effect| {
@@ -52,31 +65,33 @@ pub(super) fn rests_on(document: &Comparison) -> Vec<String> {
                 format!("intervals include what {} sessions differ by", several.len())
             }
         };
-        lines.push(format!(
+        let words = format!(
             "{rounds} of A, A again and B in random order, {:.0} s{found}; {holds}",
             plan.duration_s
-        ));
+        );
+        lines.push((Basis, words));
     }
     lines.extend(document.programs.iter().flat_map(|programs| of_programs(document, programs)));
     // What is doubted claims nothing, and takes nothing from the others.
     let is_judged = |cell: &&CellComparison| cell.primary.p_adjusted.is_some();
     let judged = document.comparisons.iter().filter(is_judged).count() as u64;
     if document.adjustment == Adjustment::BenjaminiHochberg {
-        lines.push(
-            "Explored: of what is claimed 1 in 20 may be false (Benjamini-Hochberg), which decides nothing.".to_owned(),
-        );
+        let words = "Explored: of what is claimed 1 in 20 may be false (Benjamini-Hochberg), which decides nothing.";
+        lines.push((Basis, words.to_owned()));
     } else if judged > 1 {
-        lines.push(format!("Claims are adjusted for {}.", counted(judged, "cell")));
+        lines.push((Detail, format!("Claims are adjusted for {}.", counted(judged, "cell"))));
     }
     if let Some(attempt) = document.attempt {
-        lines.push(format!(
+        let words = format!(
             "Attempt {attempt} of this comparison in this file: what is measured until it turns out so is not shown."
-        ));
+        );
+        lines.push((Finding, words));
     }
-    lines.extend(shared_reason(document).map(|reason| format!("Of every cell: {reason}.")));
-    lines
-        .extend(differing(&document.incomparable).map(|words| format!("Must not differ: {words}")));
-    lines.extend(differing(&document.factors).map(|words| format!("Differs: {words}")));
+    let shared = shared_reason(document).map(|reason| format!("Of every cell: {reason}."));
+    let unlike = differing(&document.incomparable).map(|words| format!("Must not differ: {words}"));
+    lines.extend(shared.into_iter().chain(unlike).map(|words| (Basis, words)));
+    let factors = differing(&document.factors).map(|words| (Finding, format!("Differs: {words}")));
+    lines.extend(factors);
     lines
 }
 
@@ -149,7 +164,7 @@ fn by_cpu_time(document: &Comparison, programs: &ExchangedPrograms) -> Option<f6
 }
 
 /// How much both did, and in what that differs.
-fn work(programs: &ExchangedPrograms) -> Vec<String> {
+fn work(programs: &ExchangedPrograms) -> Vec<(Weight, String)> {
     let amount = |name: &str, amount: u64| match name.strip_prefix("bytes ") {
         Some(way) => format!("{} B {way}", grouped(amount)),
         None => counted(amount, name.trim_end_matches('s')),
@@ -161,12 +176,14 @@ fn work(programs: &ExchangedPrograms) -> Vec<String> {
     let mut lines = Vec::new();
     match (done(0), done(1)) {
         (a, _) if a.is_empty() => {}
-        (a, b) if a == b => lines.push(format!("Both did the same: {a}")),
-        (a, b) => lines.push(format!("A did {a}; B did {b}")),
+        (a, b) if a == b => lines.push((Weight::Detail, format!("Both did the same: {a}"))),
+        (a, b) => lines.push((Weight::Finding, format!("A did {a}; B did {b}"))),
     }
-    lines.extend(programs.different.iter().map(|what| format!("Different work: {what}")));
+    let different = programs.different.iter().map(|what| format!("Different work: {what}"));
+    lines.extend(different.map(|words| (Weight::Finding, words)));
     if let Some(why) = &programs.different_because {
-        lines.push(format!("The user allows a difference, because: {why}"));
+        let words = format!("The user allows a difference, because: {why}");
+        lines.push((Weight::Finding, words));
     }
     lines
 }
@@ -177,7 +194,10 @@ fn found(finding: &Finding) -> String {
 }
 
 /// What ran, who limits, and what was exchanged.
-fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<String> {
+fn of_programs(
+    document: &Comparison,
+    programs: &ExchangedPrograms,
+) -> impl Iterator<Item = (Weight, String)> {
     let ExchangedPrograms { server_cpus, client_cpus, .. } = programs;
     let used = |at: usize| {
         let (server, client) = (server_cpus[at], client_cpus[at]);
@@ -189,25 +209,22 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
         (None, Some(_)) => "CPU time is per unit of the figure",
         (None, None) => "CPU time is of a whole run of the client",
     };
-    let mut lines = vec![
-        format!("Server: {}", programs.server),
-        format!("Client: {}; {per}", programs.client),
-        format!("CPUs used by A: {}; by B: {}", used(0), used(1)),
-    ];
+    let mut details =
+        vec![format!("Server: {}", programs.server), format!("Client: {}; {per}", programs.client)];
     let of_b = [("Server", &programs.server_b), ("Client", &programs.client_b)];
     let of_b = of_b.into_iter().filter_map(|(what, command)| Some((what, command.as_ref()?)));
     let is_exchanged = programs.is_exchanged();
     let which = if is_exchanged { "by hand" } else { "of B" };
-    let of_b: Vec<String> =
-        of_b.map(|(what, command)| format!("{what} {which}: {command}")).collect();
-    lines.splice(2..2, of_b);
-    if let Some(ratio) = by_cpu_time(document, programs) {
-        lines.push(format!("CPU time alone would make B {} as fast as A", times(ratio)));
-    }
+    details.extend(of_b.map(|(what, command)| format!("{what} {which}: {command}")));
+    let cpus = format!("CPUs used by A: {}; by B: {}", used(0), used(1));
+    let by_cpu = by_cpu_time(document, programs);
+    details.extend(
+        by_cpu.map(|ratio| format!("CPU time alone would make B {} as fast as A", times(ratio))),
+    );
     let connections = counted(programs.connections, "connection");
     if is_exchanged {
         let [a, b] = programs.answering.map(|share| 100.0 * share);
-        lines.push(format!(
+        details.push(format!(
             "Each run of B exchanged {connections}; the filter adds {:.0} ns to every other system call of A and of B, and \
              answers to calls take {a:.1} % of a run of A and {b:.1} % of B",
             programs.filter_ns.max(0.0)
@@ -217,28 +234,29 @@ fn of_programs(document: &Comparison, programs: &ExchangedPrograms) -> Vec<Strin
         let options = programs.options.iter();
         let set: Vec<String> =
             options.map(|(name, count)| format!("{name} {}", counted(*count, "time"))).collect();
-        lines.push(format!("Options that the new sockets do not have: {}", join(&set)));
+        details.push(format!("Options that the new sockets do not have: {}", join(&set)));
     }
-    for (why, count) in &programs.left {
-        lines.push(format!("Not exchanged, {}: {why}", counted(*count, "time")));
-    }
-    lines.extend(programs.findings.iter().map(found));
-    lines.extend(work(programs));
-    lines.extend(by_hand(programs));
-    lines.extend(shortness(programs));
-    lines.extend(
-        programs.setting.iter().map(|setting| format!("To listen at a UNIX socket: {setting}")),
-    );
+    let left = programs.left.iter();
+    let left =
+        left.map(|(why, count)| format!("Not exchanged, {}: {why}", counted(*count, "time")));
+    let mut doubts: Vec<String> = left.collect();
+    doubts.extend(programs.findings.iter().map(found));
     if programs.repeated > 0 {
-        let runs = counted(programs.repeated, "run");
-        lines.push(format!("Failed and repeated: {runs}"));
+        doubts.push(format!("Failed and repeated: {}", counted(programs.repeated, "run")));
     }
     if programs.cpu_is_incomplete {
-        lines.push(
+        doubts.push(
             "CPU time of some processes is missing: their parents did not wait for them".to_owned(),
         );
     }
-    lines
+    doubts.extend(shortness(programs));
+    details.extend(
+        programs.setting.iter().map(|setting| format!("To listen at a UNIX socket: {setting}")),
+    );
+    let basis = [cpus].into_iter().chain(by_hand(programs)).map(|words| (Weight::Basis, words));
+    let doubts = doubts.into_iter().map(|words| (Weight::Finding, words));
+    let details = details.into_iter().map(|words| (Weight::Detail, words));
+    details.chain(basis).chain(work(programs)).chain(doubts)
 }
 
 /// The cells that only one side has, by its letter.

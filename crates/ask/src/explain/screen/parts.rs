@@ -258,6 +258,14 @@ impl<'a> Trip<'a> {
         parts.chain(rest).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
+    /// What no arm has, and by how much the arms overlap, which take more than the whole then.
+    pub(crate) fn rest_and_overlap(&self) -> (Rounds, Option<Rounds>) {
+        match figure(&self.rest).value {
+            Some(rest) if rest < 0.0 => (times(0.0, &self.rest), Some(times(-1.0, &self.rest))),
+            _ => (self.rest.clone(), None),
+        }
+    }
+
     /// The share that arms of their own have.
     pub(crate) fn covered(&self) -> Option<f64> {
         Some(1.0 - figure(&self.rest).value? / figure(&self.whole).value?)

@@ -199,8 +199,9 @@ fn chart(title: &str, parts: &[&str], series: Vec<(String, Vec<Option<Metric>>)>
     }
 }
 
-/// What no arm has, and all of it.
+/// What no arm has, what several arms have, and all of it.
 const REST: &str = "unexplained";
+const OVERLAP: &str = "overlap, counted twice above";
 const WHOLE: &str = "round trip";
 
 #[cfg(test)]
@@ -243,7 +244,7 @@ fn single(set: &ResultSet, trips: &[Trip]) -> Option<Section> {
     let taken = |trip: &Trip| {
         let of = |part: &PartOf| trip.parts.iter().find(|(other, _)| other == part)?.1.clone().ok();
         let parts: Vec<Option<Rounds>> = own.iter().map(of).collect();
-        [parts, vec![Some(trip.rest.clone())]].concat()
+        [parts, vec![Some(trip.rest_and_overlap().0)]].concat()
     };
     let names: Vec<&str> = own.iter().map(|part| part.name()).chain([REST]).collect();
     let taken: Vec<Vec<Option<Rounds>>> = trips.iter().map(taken).collect();
@@ -253,6 +254,13 @@ fn single(set: &ResultSet, trips: &[Trip]) -> Option<Section> {
         let each = taken.iter().zip(&whole);
         let each = each.flat_map(|(parts, whole)| cells(parts[at].as_ref(), whole, scale));
         rows.push(std::iter::once((*name).to_owned()).chain(each).collect());
+    }
+    let overlaps: Vec<Option<Rounds>> =
+        trips.iter().map(|trip| trip.rest_and_overlap().1).collect();
+    if overlaps.iter().any(Option::is_some) {
+        let each = overlaps.iter().zip(&whole);
+        let each = each.flat_map(|(overlap, all)| cells(overlap.as_ref(), all, scale));
+        rows.push(std::iter::once(OVERLAP.to_owned()).chain(each).collect());
     }
     let each =
         trips.iter().zip(&whole).flat_map(|(trip, all)| cells(Some(&trip.whole), all, scale));
@@ -353,12 +361,19 @@ fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Section {
     heads.extend(["second - first", "95 %", "share"].map(str::to_owned).into_iter().take(columns));
     let has = |part: &PartOf| [a, b].iter().any(|trip| !trip.lacks(*part));
     let own: Vec<PartOf> = PartOf::ALL.into_iter().filter(has).collect();
+    let overlaps = [a, b].iter().any(|trip| trip.rest_and_overlap().1.is_some());
     let taken = |trip: &Trip| -> Vec<Option<Rounds>> {
         let parts = own.iter().map(|part| trip.taken(*part));
-        parts.chain([Some(trip.rest.clone()), Some(trip.whole.clone())]).collect()
+        let (rest, overlap) = trip.rest_and_overlap();
+        let ends = [Some(rest), overlap, Some(trip.whole.clone())].into_iter();
+        parts
+            .chain(ends.enumerate().filter(|(at, _)| *at != 1 || overlaps).map(|(_, one)| one))
+            .collect()
     };
     let [of_a, of_b] = [a, b].map(taken);
-    let mut parts: Vec<&str> = own.iter().map(|part| part.name()).chain([REST, WHOLE]).collect();
+    let ends = [Some(REST), overlaps.then_some(OVERLAP), Some(WHOLE)];
+    let names_of = own.iter().map(|part| part.name()).chain(ends.into_iter().flatten());
+    let mut parts: Vec<&str> = names_of.collect();
     let row = |((name, a), b): ((&&str, &Option<Rounds>), &Option<Rounds>)| {
         let each = [a, b]
             .map(|one| one.as_ref().map_or(NONE.to_owned(), |rounds| scale.shown(&figure(rounds))));
@@ -369,7 +384,7 @@ fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Section {
     };
     let rows: Vec<Vec<String>> = parts.iter().zip(&of_a).zip(&of_b).map(row).collect();
     // A bar of the whole would make those of its parts small.
-    parts.pop();
+    parts.truncate(own.len() + 1);
     let series = names.iter().zip([&of_a, &of_b]).map(|(name, taken)| {
         let taken = taken.iter().take(parts.len());
         (name.clone(), taken.map(|part| part.as_ref().map(figure)).collect())

@@ -36,6 +36,29 @@ const TRUTH: Truth = Truth {
     rest: 600.0,
 };
 
+#[test]
+fn arms_that_take_more_than_the_whole_are_marked_and_nothing_is_below_zero() {
+    let set = Truth { rest: -1500.0, ..TRUTH }.document(&["a"], 3);
+    let rendered = |set: &ResultSet, format, style: &Style| {
+        to_text(|out| render(set, &specs, format, style, out))
+    };
+    let shown = rendered(&set, Format::Table, &Style { width: 120, ..Style::default() });
+    let row = |name: &str| shown.lines().find(|line| line.trim_start().starts_with(name));
+    let rest = row("unexplained").unwrap_or_else(|| panic!("{shown}"));
+    assert!(rest.contains("0.0") && !rest.contains("-0") && !rest.contains("-1"), "{rest}");
+    assert!(
+        row("overlap, counted twice above").is_some_and(|line| line.contains("1.5")),
+        "{shown}"
+    );
+    assert!(!shown.contains("-1.") && !shown.contains("-12 %"), "{shown}");
+    let page = rendered(&set, Format::Html, &Style::default());
+    let chart =
+        page.split_once(">What each part takes</h3>").unwrap().1.split_once("</svg>").unwrap().0;
+    assert!(!chart.contains(">-"), "an axis below zero: {chart}");
+    let without = rendered(&document(&["a"]), Format::Table, &Style::default());
+    assert!(!without.contains("overlap, counted"), "{without}");
+}
+
 /// A delay by its name, and where it is.
 type Planted = (&'static str, fn(&mut Truth));
 

@@ -5,7 +5,8 @@ use crate::compare::screen::comparison;
 use crate::testing::sample::{self, Build, TWO};
 use crate::testing::screens::sets;
 use crate::testing::{rendered, to_text};
-use ipcperf_core::result::{ResultSet, Stage};
+use ipcperf_core::Placement;
+use ipcperf_core::result::{Finding, ResultSet, Severity, Stage};
 use ipcperf_render::{Format, Style};
 use ipcperf_testing::screens::says_that_it_was_stopped;
 
@@ -82,4 +83,39 @@ fn of_a_run_with_stages_the_stage_that_it_reached_is_said() {
     assert!(words.contains("confirm stage") && words.contains("of 1 of 2 questions"), "{words}");
     set.interrupted = false;
     assert_eq!(stopped(&set), None);
+}
+
+#[test]
+fn a_run_is_one_screen_that_ends_in_the_answer_and_counts_what_it_leaves_to_v() {
+    let cell = |name| sample::cell(name, 64, Placement::SameCpu).rtt(10_000.0, 10.0);
+    let mut set = sample::set(vec![cell("pipe")]);
+    set.invocation.plan.command = "run".to_owned();
+    let finding = |code: &str| Finding {
+        code: code.to_owned(),
+        severity: Severity::Warning,
+        text: format!("{code} was seen (worst: 8 %): it stretches times"),
+        remedy: "rest".to_owned(),
+        cells: Vec::new(),
+        value: None,
+        limit: None,
+    };
+    set.noise.findings = ["W-1", "W-2", "W-3", "W-4"].map(finding).to_vec();
+    let shown = rendered(&set, Format::Table, &Style::default());
+    assert!(shown.lines().count() <= 24, "{shown}");
+    assert_eq!(shown.lines().last(), Some("pipe: 10.0 us (64 B, one CPU)."), "{shown}");
+    assert!(
+        shown.contains("- W-3: W-3 was seen (worst: 8 %).\n1 more finding, remedies"),
+        "{shown}"
+    );
+    for hidden in ["How to read", "W-4", "stretches", "Remedy", "CPU per"] {
+        assert!(!shown.contains(hidden), "{hidden}: {shown}");
+    }
+    let verbose = Style { verbose: true, ..Style::default() };
+    let markdown = rendered(&set, Format::Markdown, &Style::default());
+    for shown in [rendered(&set, Format::Table, &verbose), markdown] {
+        for kept in ["How to read", "W-4", "stretches", "Remedy"] {
+            assert!(shown.contains(kept), "{kept}: {shown}");
+        }
+        assert!(!shown.contains(": -v"), "{shown}");
+    }
 }

@@ -445,6 +445,8 @@ fn one_cell() {
     Findings
       Noise grade B: steal 0.4 % (A is quiet, at F only ratios hold).
       - warning W-STEAL: 0.4 % of the time was stolen. Remedy: use a quiet machine.
+
+    pipe: 5.00 ms (64 B, one CPU).
     ");
 }
 

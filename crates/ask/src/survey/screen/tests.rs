@@ -59,7 +59,7 @@ fn a_survey_on_one_screen() {
     chosen as reference by the same rounds
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case   ipcperf choose -s 4K --rate 20k
+    Your case   ipcperf choose -s 64 --rate 5k
     A or B      ipcperf compare fifo tcp
     Everything  ipcperf report FILE --full (3 more mechanisms, 1 finding)
     Failed      2 cells gave no accepted figure
@@ -95,7 +95,7 @@ fn wide_screens_have_more_columns() {
     shm-ring spins before it sleeps: fast only if the peer answers at once; shm-ring in two modes: its ratio comes from the rounds, not from the figures; fifo was chosen as reference by the same rounds
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case   ipcperf choose -s 4K --rate 20k
+    Your case   ipcperf choose -s 64 --rate 5k
     A or B      ipcperf compare fifo tcp
     Everything  ipcperf report FILE --full (3 more mechanisms, 1 finding)
     Failed      2 cells gave no accepted figure
@@ -154,8 +154,8 @@ fn narrow_screens_say_what_they_hide() {
     CPUs 0 and 1 (same-llc), idle as-is,
     touch cacheline
 
-    Your case   ipcperf choose -s 4K --rate
-                20k
+    Your case   ipcperf choose -s 64 --rate
+                5k
     A or B      ipcperf compare fifo tcp
     Everything  ipcperf report FILE --full
                 (3 more mechanisms, 1
@@ -207,7 +207,7 @@ fn a_real_survey_on_one_screen() {
     p99 of 3 of 4 needs 2,000 samples (had 1,099): use --budget 1m
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case   ipcperf choose -s 4K --rate 20k
+    Your case   ipcperf choose -s 64 --rate 5k
     A or B      ipcperf compare unix-stream posix-mq
     Everything  ipcperf report FILE --full (1 more mechanism, 9 findings)
     Missing     vsock
@@ -250,7 +250,7 @@ fn at_grade_f_ratios_hold_and_nothing_is_as_fast() {
     chosen as reference by the same rounds
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case   ipcperf choose -s 4K --rate 20k
+    Your case   ipcperf choose -s 64 --rate 5k
     A or B      ipcperf compare fifo tcp
     Fix first   ipcperf doctor
     Everything  ipcperf report FILE --full (3 more mechanisms, 1 finding)

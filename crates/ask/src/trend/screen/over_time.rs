@@ -214,9 +214,9 @@ impl Trend {
             Column::text("document"),
             Column::text("started (UTC)").rank(2),
             Column::number(self.named()),
-            Column::number("95 % interval").rank(1),
+            Column::number("95 % interval").rank(4),
             Column::text("noise").rank(3),
-            Column::text(scale).rank(4).place(Place::Characters),
+            Column::text(scale).rank(1).place(Place::Characters),
             Column::text("changed").place(Place::Above),
         ];
         Table::new(columns, shown.iter().map(row))

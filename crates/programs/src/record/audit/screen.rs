@@ -1,9 +1,11 @@
 //! What `audit` found in a benchmark, for people: before the channels that it looked at.
 
 use crate::profile::{Audit, TimedMessages, TimedShares};
-use ipcperf_ask::results::table::finding_text;
+use ipcperf_ask::results::table::{ON_A_SCREEN, finding_in_short, finding_text};
+
 use ipcperf_core::result::{Finding, Severity};
 use ipcperf_core::units::{grouped, percent};
+use ipcperf_render::Style;
 use ipcperf_render::doc::{Blocks, Line, Tone};
 use ipcperf_render::text::counted;
 
@@ -64,10 +66,11 @@ pub(crate) fn timed(audit: &Audit) -> impl Iterator<Item = Line> + '_ {
     })
 }
 
-/// Findings, then what was looked for in vain, then what could not be looked for.
-pub(crate) fn findings(audit: &Audit, body: &mut Blocks) {
+/// Findings, then what was looked for and not found, then what could not be looked for; the worst findings in a line each
+/// where there is one screen, and what that hides.
+pub(crate) fn findings(audit: &Audit, style: &Style, body: &mut Blocks) -> Vec<String> {
     if audit.messages == 0 {
-        return;
+        return Vec::new();
     }
     let line = |finding: &Finding| {
         let (tone, kind) = match finding.severity {
@@ -75,9 +78,22 @@ pub(crate) fn findings(audit: &Audit, body: &mut Blocks) {
             Severity::Warning => (Tone::Doubt, "doubt"),
             Severity::Info => (Tone::Plain, "note"),
         };
-        Line::new(tone, format!("{kind} {}", finding_text(finding, 1)))
+        let text = match style.is_whole() {
+            true => finding_text(finding, 1),
+            false => finding_in_short(finding, 1),
+        };
+        Line::new(tone, format!("{kind} {text}"))
     };
-    body.list(audit.findings.iter().map(line).collect::<Vec<_>>());
+    let most = if style.is_whole() { usize::MAX } else { ON_A_SCREEN };
+    body.list(audit.findings.iter().take(most).map(line).collect::<Vec<_>>());
+    if !style.is_whole() {
+        let count = |all: usize, what| (all > 0).then(|| counted(all as u64, what));
+        let more = count(audit.findings.len().saturating_sub(most), "more finding");
+        let remedies = (!audit.findings.is_empty()).then(|| "remedies".to_owned());
+        let passed = count(audit.passed.len(), "passed check");
+        let unchecked = count(audit.unchecked.len(), "skipped check");
+        return [more, remedies, passed, unchecked].into_iter().flatten().collect();
+    }
     if !audit.passed.is_empty() {
         body.say(Tone::Plain, format!("Looked for and not found: {}.", audit.passed.join(", ")));
     }
@@ -85,4 +101,5 @@ pub(crate) fn findings(audit: &Audit, body: &mut Blocks) {
         let unchecked = audit.unchecked.iter().map(|(code, why)| format!("{code}: {why}"));
         body.section("Not looked for", |body| body.list(unchecked.collect::<Vec<_>>()));
     }
+    Vec::new()
 }

@@ -58,7 +58,7 @@ fn a_wrong_condition_is_one_clear_line() {
             "zebra > 5us",
             "unknown metric 'zebra'; known: min, mean, p50, p90, p99, p99.9, p99.99, p99.999, max, rate, throughput, cpu",
         ),
-        ("p99 > 5", "'5' is not a time (like 100ms, 10s, 1m30s)"),
+        ("p99 > 5", "'5' is not a time (like 100ms, 10s, 1m30s); did you mean 'p99 > 5us'?"),
         ("rate < 5%", "'5%' is not a rate (like 100k/s)"),
         ("throughput < 5", "'5' is not a throughput (like 1.5GB/s)"),
     ] {

@@ -27,7 +27,7 @@ fn too_few_rounds_are_said_with_the_number_that_is_enough() {
         assert!(said(24)[0].starts_with("m1 is 1.30x slower ["), "{:?}", said(24));
         assert!(said(24)[0].contains("] than m0 (64 B, one CPU)"), "{:?}", said(24));
     }
-    assert!(sentences(&run(apart(1, 3))).is_empty());
+    assert_eq!(sentences(&run(apart(1, 3))), ["m0: 10.0 us (64 B, one CPU)."]);
 }
 
 #[test]
@@ -145,7 +145,8 @@ fn a_run_says_nothing_where_there_is_nothing_to_say() {
         cell
     };
     silent(pair().into_iter().map(tenth).collect());
-    silent(vec![around("pipe", 10_000.0, 0.01)]);
+    let one = vec![around("pipe", 10_000.0, 0.01)];
+    assert_eq!(sentences(&run(one)), ["pipe: 10.0 us (64 B, one CPU)."]);
     // Spinning beside blocking, other sizes, unproved.
     silent(vec![around("pipe", 10_000.0, 0.01), around("pipe/spin", 1_000.0, 0.01)]);
     let mut large = around("fifo", 12_000.0, 0.01);

@@ -3,9 +3,9 @@
 use super::*;
 use ipcperf_testing::sound::{is_sound, spoiled};
 
-/// Of a survey beside another one every claim is shown, however late it comes, and of the rest the first cells.
+/// Of two surveys a screen shows the cells with a claim first, however late they come; documents and `-v` have all.
 #[test]
-fn of_many_cells_the_claims_are_shown_and_the_rest_is_counted() {
+fn a_screen_shows_four_cells_claims_first_and_counts_the_rest() {
     let side = |first: f64| {
         let nanos = |at: usize| if at == 22 { first } else { 10_000.0 };
         let cell = |at: usize| {
@@ -21,18 +21,41 @@ fn of_many_cells_the_claims_are_shown_and_the_rest_is_counted() {
         let (above, _) = shown.split_once("Largest difference").unwrap();
         above.matches("ping-pong").count()
     };
-    for format in [Format::Table, Format::Markdown] {
-        let shown = text(&document, format);
-        assert_eq!(cells(&shown), 20, "{shown}");
-        assert!(
-            shown.contains("SLOWER         pipe ping-pong 22B") || format == Format::Markdown,
-            "{shown}"
-        );
-        assert!(shown.contains("3 more cells without a claim: 3 CAN'T TELL"), "{shown}");
-        let style = Style { verbose: true, ..Style::default() };
-        let shown = in_style(&document, format, &style);
+    let shown = text(&document, Format::Table);
+    assert_eq!(cells(&shown), 4, "{shown}");
+    assert!(shown.contains("SLOWER         pipe ping-pong 22B"), "{shown}");
+    assert!(shown.contains("19 more cells: 19 CAN'T TELL (-v shows them)"), "{shown}");
+    assert!(shown.lines().count() <= 24, "{shown}");
+    let last = shown.rsplit("\n\n").next().unwrap();
+    assert!(last.starts_with("Largest difference: "), "the answer comes last: {shown}");
+    for shown in [whole(&document), text(&document, Format::Markdown)] {
         assert!(cells(&shown) == 23 && !shown.contains("more cells"), "{shown}");
     }
+}
+
+/// A screen has room for figures of one cell; what a verdict rests on is left to `-v` and to documents.
+#[test]
+fn what_a_verdict_rests_on_is_in_documents_and_behind_v() {
+    let document = mixed();
+    let brief = text(&document, Format::Table);
+    assert!(!brief.contains("control") && !brief.contains("at least"), "{brief}");
+    assert!(brief.contains("the basis of each verdict: -v"), "{brief}");
+    for shown in
+        [whole(&document), text(&document, Format::Markdown), text(&document, Format::Html)]
+    {
+        assert!(shown.contains("margin 1 %") && !shown.contains(": -v"), "{shown}");
+    }
+}
+
+/// What two documents have instead of common cells is left to `-v`.
+#[test]
+fn documents_without_a_common_cell_take_one_line() {
+    let side = |name: &str, cell| [recorded(name, vec![around(cell, 10_000.0, 0.01)])];
+    let document = files(&side("old.json", "pipe"), &side("new.json", "fifo"));
+    let shown = text(&document, Format::Table);
+    let expected = "Nothing to compare: no cell of old.json (1 cell) is in new.json (1 cell): -v\n";
+    assert_eq!(shown, expected);
+    assert!(whole(&document).contains("Only in A: 1"), "{}", whole(&document));
 }
 
 #[test]

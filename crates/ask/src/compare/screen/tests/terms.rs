@@ -43,7 +43,7 @@ fn exploring_claims_more_of_many_cells_and_says_so() {
         let terms = Terms { adjustment, ..terms() };
         let document = compare_files(&side(1.0), &side(1.5), &terms).unwrap();
         let found = document.comparisons.iter().filter(|one| one.primary.at_least.is_some());
-        (found.count(), text(&document, Format::Table))
+        (found.count(), super::whole(&document))
     };
     let (holm, adjusted) = claims(Adjustment::Holm);
     let (explored, told) = claims(Adjustment::BenjaminiHochberg);
