@@ -55,7 +55,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 153_551;
+    pub(super) const MARKDOWN_BYTES: usize = 154_700;
 }
 
 /// Folders of Rust that are counted.

@@ -324,7 +324,17 @@ fn two_configurations_are_compared_without_an_exchange() {
     let Some(sandbox) = Sandbox::of_pair() else { return };
     let words = ["predict", "--server", "./server server", "--client", "./client client 2 400"];
     let b = |client| {
-        ["--client-b", client, "--no-verdict", "--rounds", "2", "--no-progress", "-o", "p.json"]
+        [
+            "--client-b",
+            client,
+            "--no-verdict",
+            "--rounds",
+            "2",
+            "--no-progress",
+            "-v",
+            "-o",
+            "p.json",
+        ]
     };
     let client = "nice -n 0 ./client client 2 400";
     let ended = sandbox.run(&[&words[..], &b(client)].concat());
