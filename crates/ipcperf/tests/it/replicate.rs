@@ -101,8 +101,8 @@ fn replicate(sandbox: &Sandbox, name: &str, rounds: u64) -> Vec<Value> {
     assert!(outcomes.iter().any(|outcome| top.contains(outcome)), "{}", ended.stdout);
     let is_theirs = |claim: &&Value| claim["kind"] == "claim";
     for claim in list(study, "claims").iter().filter(is_theirs) {
-        let id = format!("{} ", text(claim, "id"));
-        let is_there = ended.stdout.lines().any(|line| line.trim_start().starts_with(&id));
+        let id = text(claim, "id");
+        let is_there = ended.stdout.split_whitespace().any(|word| word == id);
         assert!(is_there, "{id}: {}", ended.stdout);
     }
     sandbox.leaves_nothing();

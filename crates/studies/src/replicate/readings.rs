@@ -4,7 +4,7 @@ use super::bounds;
 use super::cell::ArmKeys;
 use super::kinds::CELL;
 use super::{after_kill, emsgsize, exec, pipeline};
-use crate::claims::{QUANTILES, Study};
+use crate::claims::{Arm, QUANTILES, Study};
 use crate::replication::Scale;
 use ipcperf_core::{Ends, PatternKind, Seat};
 use std::collections::HashSet;
@@ -154,8 +154,11 @@ pub(super) fn check(study: &Study) -> Result<(), String> {
             ));
         }
     }
+    // A value that was added to an arm whose other values are shown; arms without any table are for the document.
     let shown: HashSet<&str> = study.readings().map(|(_, _, id)| id).collect();
-    match study.arms.iter().find(|arm| !shown.contains(arm.id.as_str())) {
+    let is_shown = |arm: &Arm| shown.contains(arm.id.as_str());
+    let has_shown = |base: &str| study.arms.iter().any(|one| one.base == base && is_shown(one));
+    match study.arms.iter().find(|arm| !is_shown(arm) && has_shown(&arm.base)) {
         Some(arm) => {
             Err(format!("arm {}: no table, claim or csv file has a reading of it", arm.id))
         }
