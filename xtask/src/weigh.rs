@@ -43,7 +43,7 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 45_111;
+    pub(super) const TEST_LINES: usize = 45_112;
     pub(super) const TOKENS: usize = 1_003_900;
     pub(super) const TOKENS_PER_LINE: f64 = 10.42;
     /// Imports that close a circle between folders of a crate.
