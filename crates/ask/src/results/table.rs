@@ -291,7 +291,9 @@ pub(crate) fn findings_in_short(set: &ResultSet) -> (Vec<Line>, u64) {
 #[must_use]
 pub fn finding_in_short(finding: &Finding, count: usize) -> String {
     let short = Finding { text: clause(&finding.text).to_owned(), ..finding.clone() };
-    format!("{}: {}", short.code, said(&short, count))
+    // What invalidates a figure keeps its remedy.
+    let remedy = if finding.severity == Severity::Error { remedy(finding) } else { String::new() };
+    format!("{}: {}{remedy}", short.code, said(&short, count))
 }
 
 /// What was found: what follows a colon or a semicolon outside of brackets explains it.

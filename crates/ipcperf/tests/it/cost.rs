@@ -70,7 +70,8 @@ fn cost_is_a_column_of_every_table_and_a_table_of_its_own() {
     let sandbox = Sandbox::new();
     let small =
         ["--rounds", "2", "--slice", "5ms", "--warmup", "2ms", "--place", "free", "-o", "r.json"];
-    let words = ["run", "-m", "pipe,unix-stream,tcp", "-p", "ping-pong,stream", "-s", "64,4K"];
+    let words =
+        ["run", "-m", "pipe,unix-stream,tcp", "-p", "ping-pong,stream", "-s", "64,4K", "-v"];
     let ended = sandbox.done(&[&words[..], &small].concat());
     let heads: Vec<&str> =
         ended.stdout.lines().filter(|line| line.trim_start().starts_with("size ")).collect();

@@ -68,7 +68,7 @@ fn what_a_compressor_makes_of_messages_depends_on_what_is_in_them() {
     let ended = run(&sandbox, &[&all[..], &["--dry-run"]].concat());
     let told = "Messages are cut in turn from log.txt, 40000 B (SHA-256 ";
     assert!(ended.stdout.contains(told), "{}", ended.stdout);
-    let ended = sandbox.done(&[&["run"], &all[..], &["-o", "r.json"]].concat());
+    let ended = sandbox.done(&[&["run", "-v"], &all[..], &["-o", "r.json"]].concat());
     assert!(ended.stdout.contains(told) && ended.stdout.contains("from noise.bin, 40000 B"));
     assert!(!ended.stdout.contains("are random"), "{}", ended.stdout);
     let document = sandbox.result("r.json");
@@ -102,7 +102,7 @@ fn a_result_is_repeated_with_the_same_content_or_not_at_all() {
     fs::write(&file, &text).expect("ours");
     let other = document(&sandbox, &[&words[..], &SHORT].concat(), "c.json");
     assert_ne!(other["cells"][0]["id"], first["cells"][0]["id"]);
-    let compared = sandbox.run(&["compare", "a.json", "c.json"]);
+    let compared = sandbox.run(&["compare", "a.json", "c.json", "-v"]);
     let told = compared.stdout + &compared.stderr;
     assert!(!told.contains("NO DIFFERENCE") && !told.contains("CAN'T TELL"), "{told}");
     assert!(told.contains("payload=log.txt#"), "the cells that are in one only: {told}");

@@ -273,7 +273,7 @@ situations! {
     a_sandbox_that_refuses_io_uring_is_told_by_doctor: NO_IO_URING, "doctor"
         => 0, ["io_uring: refused"];
     pipes_that_are_smaller_than_usual: NO_PAGES_FOR_PIPES,
-        "run -m pipe,fifo -p stream -s 64K --place free --rounds 1 --slice 5ms"
+        "run -v -m pipe,fifo -p stream -s 64K --place free --rounds 1 --slice 5ms"
         => 0, ["pipe size=", "fifo size=", "(got ", "W-QUOTA", "fs.pipe-user-pages-soft"];
     larger_pipes_than_a_quota_allows: NO_PAGES_FOR_PIPES,
         "run -m pipe --set pipe.size=1M --place free --rounds 1 --slice 5ms"
