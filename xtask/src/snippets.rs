@@ -36,7 +36,7 @@ while [ $# -gt 0 ]; do
     esac
 done
 case " ${line[*]} " in
-    *" --from "* | " repeat "* | " replicate --across "* | *" --export "* | *" explain W-"*) ;;
+    *" --from "* | " repeat "* | " replicate --across "* | *" --export "* | *" --export-script "* | *" explain W-"*) ;;
     "  " | " survey "* | " choose "* | " explain "* | " replicate "*) [ "${#line[@]}" -gt 0 ] || line=(survey); line+=(--budget 5s) ;;
     " exec "*) line+=(--rounds 2) ;;
     " crossover "*) line+=(--rounds 10 --slice 2ms --warmup 1ms) ;;
