@@ -73,10 +73,10 @@ pub(crate) fn programs(
     Ok(programs)
 }
 
-/// Endings of scripts, which programs that run scripts are given.
+/// File name extensions of scripts.
 const SCRIPTS: [&str; 7] = ["py", "js", "mjs", "rb", "pl", "sh", "lua"];
 
-/// Why a program could only fail: the script that it is to run is not there.
+/// Why the program would fail: the script that it is to run does not exist.
 fn script_objection(words: &[String]) -> Option<String> {
     let script = words.get(1).filter(|word| !word.starts_with('-'))?;
     let path = Path::new(script);

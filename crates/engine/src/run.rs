@@ -108,7 +108,8 @@ impl<'a> From<&'a CellRun> for Arm<'a> {
     }
 }
 
-/// Rounds of which the median so far is taken: reading all of a long run again and again would take longer than its slices.
+/// A cell with more slices than this shows no median so far, because reading all of them after each slice would take longer than
+/// the slices.
 const WATCHED: usize = 100;
 
 /// `30.1 us`: the median of the figures of a cell so far, where `ns` is the length of a tick.

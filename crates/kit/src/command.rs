@@ -183,7 +183,7 @@ fn in_order_of_need(arg: clap::Arg, common: &[(&'static str, &'static str)]) -> 
     arg.help_heading(COMMON).help(*short).long_help(long)
 }
 
-/// The first examples, which a short help has room for, without what they are for.
+/// The first examples, for the short help, without their descriptions.
 fn first(examples: &'static str) -> String {
     let typed = |line: &'static str| line.split_once("   ").map_or(line, |(typed, _)| typed);
     let mut lines: Vec<&str> = examples.lines().take(1 + EXAMPLES).map(typed).collect();

@@ -165,7 +165,7 @@ fn meant(
     }
     if words.first().is_some_and(|first| first == "help") {
         if request::is_mechanism(registry, OsStr::new(word)) {
-            return Some(format!("'ipcperf describe {word}' has what it can do"));
+            return Some(format!("'ipcperf describe {word}' shows what it can do"));
         }
         let names = all.get_subcommands().map(Command::get_name).chain(documentation::NAMES);
         let near = ipcperf_core::nearest(&word.to_lowercase(), names)?;

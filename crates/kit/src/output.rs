@@ -200,7 +200,7 @@ impl Target {
         }
     }
 
-    /// The same of what was typed; none with `--no-file`.
+    /// The target that the arguments name; `None` with `--no-file`.
     pub fn typed(args: &OutputArgs, started: &jiff::Timestamp) -> Result<Option<Self>, Stop> {
         match args.no_file {
             true => stdout_is_open().map(|()| None),

@@ -116,7 +116,7 @@ fn of_library(registry: &Registry, word: &str) -> Option<Stop> {
     let is_own = registry.entries().iter().any(|entry| entry.spec.name == word);
     (LIBRARIES.contains(&word) && !is_own).then(|| {
         Stop::usage(format!(
-            "unknown mechanism '{word}': 'ipcperf help libraries' has those that ipcperf-extras measures; 'ipcperf predict \
+            "unknown mechanism '{word}': ipcperf-extras measures libraries ('ipcperf help libraries'), and 'ipcperf predict \
              --server PROGRAM --client PROGRAM' measures programs"
         ))
     })

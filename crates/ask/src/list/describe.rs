@@ -183,7 +183,7 @@ fn peers(spec: &Spec) -> String {
     )
 }
 
-/// Whether it has a listener, the word of the survey, and how many clients it takes.
+/// Whether the mechanism has a listener, in the words of the survey, and how many clients it takes.
 fn clients(spec: &Spec) -> &'static str {
     if spec.can(Capability::Listener) {
         "has a listener: takes many clients, each over a connection of its own"

@@ -19,7 +19,7 @@ mod tests;
 /// Findings that are shown at once.
 const FINDINGS: usize = 5;
 
-/// Findings that a screen has a line for.
+/// A default screen shows at most this many findings.
 pub const ON_A_SCREEN: usize = 3;
 
 /// Cells that a finding names.
@@ -34,7 +34,7 @@ pub(crate) fn masthead(set: &ResultSet) -> Vec<String> {
     vec![first, machine(&set.host, &set.kernel)]
 }
 
-/// What ran and on what, in the line that a screen has for it.
+/// What ran and on which machine, in one line.
 pub(crate) fn masthead_in_short(set: &ResultSet) -> String {
     let cpus = text::counted(set.host.cpus_allowed.len() as u64, "CPU");
     format!("{}; {}, {cpus}", amount(set), set.host.cpu_model)
@@ -318,7 +318,7 @@ fn tone_of(finding: &Finding) -> Tone {
     }
 }
 
-/// A finding with its cells, and those of all that are alike where it stands for them.
+/// A finding with its cells. Where it stands for several like it, with the cells of all of them.
 fn finding(set: &ResultSet, one: &Finding, count: usize, is_each: bool, anchors: &Anchors) -> Row {
     let tone = tone_of(one);
     let alike = set.noise.findings.iter().filter(|other| match is_each {

@@ -487,8 +487,8 @@ impl<'a> Overview<'a> {
         lines
     }
 
-    /// Requirements that the first of the ranking meets here: its size, or 4 KiB where that was measured, at a rate that leaves
-    /// it half of its time.
+    /// A command whose requirements the first mechanism of the ranking meets on this machine: 4 KiB if that was measured, else
+    /// the size of its cell, at a rate that takes at most half of its time.
     fn case(&self, first: &Cell) -> Option<String> {
         let is_larger = |cell: &&Cell| {
             let key =

@@ -456,7 +456,7 @@ fn a_kill_while_something_is_tried_leaves_nothing() {
 
 /// A name that can be guessed can be taken by any other user, and what is tried under it would seem to be missing.
 #[test]
-fn nobody_can_take_the_names_under_which_something_is_tried() {
+fn another_user_cannot_take_the_names_that_a_probe_uses() {
     if let Err(error) = fs::metadata("/dev/shm") {
         return skipped("/dev/shm", error);
     }

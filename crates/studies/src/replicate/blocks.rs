@@ -1,15 +1,15 @@
-//! More sizes for the arms of a study that go over sizes (`--blocks`), with a column for each in the tables of these arms.
+//! More sizes for the arms that a study measures at several sizes (`--blocks`). Their tables get a column for each new size.
 
 use ipcperf_kit::error::Stop;
 use toml::{Table, Value};
 
-/// The keys of such arms.
+/// The keys that hold the size of an arm.
 const SIZES: [&str; 2] = ["block", "size"];
 
-/// The study with arms of these sizes, in bytes, in addition to its own.
+/// The study with arms of these sizes, in bytes, added to its own arms.
 ///
 /// # Errors
-/// The file cannot be read, or none of its arms goes over sizes.
+/// The file cannot be read, or none of its arms is measured at several sizes.
 pub(super) fn widened(text: &str, sizes: &[u64]) -> Result<String, Stop> {
     let wrong = |why: String| Stop::usage(format!("--blocks: {why}"));
     let mut study: Table = text.parse().map_err(|error| wrong(format!("{error}")))?;
@@ -39,7 +39,7 @@ pub(super) fn widened(text: &str, sizes: &[u64]) -> Result<String, Stop> {
     }
     if known.is_empty() {
         return Err(wrong(
-            "no arm of this study goes over sizes; baeldung and wisconsin do".into(),
+            "no arm of this study is measured at several sizes; baeldung and wisconsin have such arms".into(),
         ));
     }
     for table in tables(&mut study, "table") {
@@ -102,6 +102,6 @@ mod tests {
         }
         let marhubi = packed::study("marhubi").expect("ours");
         let error = widened(&marhubi, &[4096]).expect_err("no sizes").to_string();
-        assert!(error.contains("baeldung and wisconsin do"), "{error}");
+        assert!(error.contains("baeldung and wisconsin have such arms"), "{error}");
     }
 }

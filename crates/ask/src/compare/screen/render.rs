@@ -204,7 +204,7 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
     doc
 }
 
-/// The lines that a screen has room for, and how many it leaves to `-v`.
+/// The lines of a default screen, and how many more `-v` shows.
 fn in_short(lines: Vec<(Weight, String)>) -> (Vec<String>, u64) {
     let all = lines.len();
     let mut findings = 0;
@@ -231,11 +231,11 @@ enum Detail {
     Ratio,
     /// All figures of it.
     Figures,
-    /// What they rest on as well.
+    /// The figures, and what they are based on.
     All,
 }
 
-/// So many cells have room for all of their figures on a screen.
+/// Up to this many cells are shown with all figures on a default screen.
 const CLOSE: usize = 2;
 
 /// How many cells are not compared, since A and B have rounds of the screen alone.
@@ -376,7 +376,7 @@ fn row(document: &Comparison, cell: &CellComparison, shared: Option<&str>, detai
     Row::new(row).card([first].into_iter().chain(lines))
 }
 
-/// Cells that a screen has room for.
+/// A default screen shows at most this many cells.
 const CELLS: usize = 4;
 
 /// The cells that are shown unless all are asked for: the first of those with a claim, and then others, in their order. And

@@ -37,7 +37,7 @@ pub(super) fn side(letter: char, side: &Side, design: Design) -> String {
     format!("{letter}: {} ({tool}{sessions}, noise grade {grades})", side.names.join(", "))
 }
 
-/// How much a line on the basis of a comparison matters.
+/// How important a line about the basis of a comparison is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Weight {
     /// Without it the verdicts cannot be read.

@@ -258,7 +258,7 @@ impl<'a> Trip<'a> {
         parts.chain(rest).max_by(|a, b| a.1.total_cmp(&b.1))
     }
 
-    /// What no arm has, and by how much the arms overlap, which take more than the whole then.
+    /// The time that no arm explains. If the arms take more than the whole, it is 0, and the second value is their overlap.
     pub(crate) fn rest_and_overlap(&self) -> (Rounds, Option<Rounds>) {
         match figure(&self.rest).value {
             Some(rest) if rest < 0.0 => (times(0.0, &self.rest), Some(times(-1.0, &self.rest))),

@@ -157,7 +157,7 @@ fn of_bounds(set: &ResultSet) -> Option<Answer> {
     Some(comparison.of(as_is.median, polled.median, doubt))
 }
 
-/// Figures this far apart differ, whether rounds or ranges show it or not.
+/// From this ratio on the sentence gives both figures and says that the run does not confirm the difference.
 const FAR: f64 = 2.0;
 
 /// The same thing measured under both idle policies, in words.

@@ -12,11 +12,11 @@ use std::collections::{HashMap, HashSet};
 /// (`net/tcp.h`).
 const DELAY: std::ops::Range<u64> = 36_000_000..260_000_000;
 
-/// Fewer such delays come by chance, as do those of less than this share of the writes that may have one.
+/// Fewer delays than this are taken for chance, and so is a smaller share than this of the writes that follow another write.
 const SOME: u64 = 3;
 const SHARE: f64 = 0.2;
 
-/// Of this share of the delay the reader waits in its calls.
+/// The reader must wait in its calls for this share of the delay: otherwise it was late itself.
 const MOSTLY: f64 = 0.8;
 
 /// What the calls of a recording say of TCP connections: when each thread waits in a call, and which sockets have TCP_NODELAY.
@@ -30,7 +30,7 @@ pub(in crate::record) struct TcpDelays {
 struct HeldWrites {
     count: u64,
     time_ns: u64,
-    /// How many might have been.
+    /// Writes that follow another write.
     of: u64,
 }
 
@@ -59,7 +59,7 @@ impl TcpDelays {
         Some(Self { waits, without_delay })
     }
 
-    /// Writes of these connections that were held back, if that is no chance.
+    /// Writes of these connections that were held back, if they are too many for chance.
     pub(in crate::record) fn writes(&self, connections: &[Connection]) -> Option<DelayedWrites> {
         let mut held = HeldWrites::default();
         for Connection { asker, answerer } in connections {

@@ -60,7 +60,7 @@ fn a_script_ends_whichever_end_fails() {
     }
 }
 
-/// The source of a UNIX socket whose path was not there yet ended at once, and its sink waited for ever.
+/// If the path of the UNIX socket did not exist yet, the source ended at once, and the sink waited until its timeout.
 #[test]
 fn a_script_moves_all_bytes_even_if_the_sink_is_late() {
     if let Err(why) = socat::installed() {
