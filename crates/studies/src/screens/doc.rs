@@ -213,14 +213,14 @@ impl<'a> ShownStudy<'a> {
     /// The claims of some groups, beside what their author says.
     fn table(&self, groups: &[Group<'_>], has_words: bool) -> Table {
         let row = |claim: &ClaimResult| {
-            let words = ClaimWords::of(claim, self.study);
-            let is_long = words.author.starts_with('\'') && !has_words;
-            let author = if is_long { "stated" } else { &words.author };
+            let words = ClaimWords::with_few(claim, self.study);
+            let is_long = !has_words && words.author.iter().any(|words| words.starts_with('\''));
+            let author = if is_long { &["stated".to_owned()] } else { words.author.as_slice() };
             let text = Line::from(words.claim.as_str()).after(format!("{} ", claim.id));
             Row::new([
                 Cell::from(text.to(self.address(claim))).below(Tone::Quiet, &words.figure),
-                Cell::from(author),
-                Cell::from(words.here.as_str()).below(tone(claim.verdict), &words.verdict),
+                lines(author),
+                lines(&words.here).below(tone(claim.verdict), &words.verdict),
                 Cell::from(words.why()),
             ])
             .tone(tone(claim.verdict))
@@ -332,10 +332,17 @@ impl<'a> ShownStudy<'a> {
     }
 }
 
+/// A cell with these lines.
+fn lines(all: &[String]) -> Cell {
+    let (first, rest) = all.split_first().map_or(("", all), |(first, rest)| (first, rest));
+    rest.iter().fold(Cell::from(first), |cell, line| cell.below(Tone::Plain, line))
+}
+
 /// A claim without a table.
 fn card(claim: &ClaimResult, words: ClaimWords) -> Line {
     let why = words.why();
-    let ClaimWords { claim: text, figure, author, here, verdict, .. } = words;
+    let [author, here] = [words.published(), words.measured()];
+    let ClaimWords { claim: text, figure, verdict, .. } = words;
     let parts = [("", figure), ("author: ", author), ("here: ", here), ("", verdict), ("", why)];
     let parts = parts.into_iter().filter(|(_, words)| !words.is_empty());
     let parts: Vec<String> = parts.map(|(first, words)| format!("{first}{words}")).collect();
@@ -344,13 +351,14 @@ fn card(claim: &ClaimResult, words: ClaimWords) -> Line {
 
 /// A claim in a line or two: `s2.c2 UDP / pipe, 4 (1 of 30): 1.28 [0.98, 1.63]; UDP has the highest latency`.
 fn brief_words(claim: &ClaimResult, study: &StudyResult) -> String {
-    let words = ClaimWords::of(claim, study);
-    let is_number = !words.author.is_empty() && !words.author.starts_with('\'');
-    let published = if is_number { format!(", published {}", words.author) } else { String::new() };
+    let words = ClaimWords::with_few(claim, study);
+    let [author, here] = [words.published(), words.measured()];
+    let is_number = !author.is_empty() && !author.starts_with('\'');
+    let published = if is_number { format!(", published {author}") } else { String::new() };
     let found = match (claim.verdict, words.figure.as_str()) {
         (Verdict::Untestable, _) => words.why(),
-        (_, "") => format!("{}{published}", words.here),
-        (_, figure) => format!("{figure}: {}{published}", words.here),
+        (_, "") => format!("{here}{published}"),
+        (_, figure) => format!("{figure}: {here}{published}"),
     };
     let why =
         if claim.verdict == Verdict::Untestable { String::new() } else { words.why_briefly() };

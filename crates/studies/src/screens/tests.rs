@@ -228,15 +228,63 @@ fn of_many_figures_the_one_that_decided_is_shown_and_all_of_them_in_the_details(
         })
         .collect();
     let told = words::ClaimWords::of(&many, &document().studies[0]);
-    let [figure, author, here] = [told.figure, told.author, told.here];
+    let [author, here] = [told.published(), told.measured()];
     assert_eq!(
-        [figure.as_str(), &author, &here],
+        [told.figure.as_str(), &author, &here],
         ["one / another (4 of 9)", "2", "4.00 [3.60, 4.40]"]
     );
     let words = detail::test_words(&many.tests[8]);
     let expected =
         "one / another = a(b) / c(d): 9.00 [8.10, 9.90]; published 2; accepted > 1; REPRODUCED";
     assert_eq!(words, expected);
+}
+
+/// A claim about 1, 5 and 10 clients showed 1 client only, where the author's case is 10.
+#[test]
+fn of_at_most_three_figures_all_are_shown_each_with_what_was_published() {
+    let mut few = claim(Verdict::Reproduced, metric(0.5));
+    let figure = |label: &str, value: f64, published: Option<f64>| TestResult {
+        label: label.into(),
+        measured: metric(value),
+        published,
+        ..few.tests[0].clone()
+    };
+    few.tests = vec![
+        figure("tcp / unix, time, 1", 2.0, Some(1.5)),
+        figure("tcp / unix, time, 5", 3.0, Some(4.5)),
+        figure("tcp / unix, time, 10", 4.0, None),
+    ];
+    let study = &document().studies[0];
+    let shown = words::ClaimWords::with_few(&few, study);
+    assert_eq!(shown.figure, "tcp / unix, time, 1; 5; 10");
+    assert_eq!(shown.author, ["1.5", "4.5", "-"]);
+    assert_eq!(shown.here, ["2.00 [1.80, 2.20]", "3.00 [2.70, 3.30]", "4.00 [3.60, 4.40]"]);
+    let named = |labels: [&str; 2]| {
+        let mut two = few.clone();
+        two.tests.truncate(2);
+        for (test, label) in two.tests.iter_mut().zip(labels) {
+            test.label = label.into();
+        }
+        words::ClaimWords::with_few(&two, study).figure
+    };
+    assert_eq!(
+        named(["pipes / sockets, p50", "events / sockets, p50"]),
+        "pipes; events / sockets, p50"
+    );
+    assert_eq!(named(["a / b, 64, p50", "a / b, 4K, p50"]), "a / b, 64; 4K, p50");
+    assert_eq!(named(["a / b", "a / c"]), "a / b; a / c");
+    assert_eq!(named(["a, x", "a"]), "a, x; a");
+    assert_eq!(named(["a", ""]), "a (1 of 2)");
+    // Names that begin alike within a word are whole.
+    few.tests[2].label = "tcp, share".into();
+    let shown = words::ClaimWords::with_few(&few, study);
+    assert_eq!(shown.figure, "tcp / unix, time, 1; tcp / unix, time, 5; tcp, share");
+    // One that is missing is said with its reason, and of four the one that decided is shown.
+    few.tests[1].measured = Metric::missing("no such CPU");
+    assert_eq!(words::ClaimWords::with_few(&few, study).here.len(), 1);
+    few.tests[1].measured = metric(3.0);
+    few.tests.push(few.tests[0].clone());
+    assert_eq!(words::ClaimWords::with_few(&few, study).here.len(), 1);
 }
 
 /// The second of two figures that are missing is the one that no larger scale fixes, and the claim gives its reason.
@@ -254,7 +302,7 @@ fn of_figures_that_are_missing_the_one_is_shown_whose_reason_the_claim_gives() {
     ];
     missing.reason = missing.tests[1].measured.reason.clone().expect("it is missing");
     let told = words::ClaimWords::of(&missing, &document().studies[0]);
-    let [figure, here, why] = [told.figure.clone(), told.here.clone(), told.why()];
+    let [figure, here, why] = [told.figure.clone(), told.measured(), told.why()];
     let expected = ["one / three (2 of 2)", "-", "no core has two hardware threads; erratum 1"];
     assert_eq!([figure.as_str(), &here, &why], expected);
 }
@@ -299,7 +347,7 @@ fn an_answer_is_shown_as_the_rounds_that_gave_it_and_is_no_mixture_of_two_modes(
     assert_eq!(words::with_interval(&without), "1");
     let told =
         words::ClaimWords::of(&claim(Verdict::Reproduced, answers(1, 11)), &document().studies[0]);
-    assert_eq!(told.here, "11 of 12");
+    assert_eq!(told.measured(), "11 of 12");
     let mut table = document().studies[0].tables[0].clone();
     assert_eq!(words::modes(&table).len(), 1);
     table.rows[0].measured = vec![answers(1, 11)];

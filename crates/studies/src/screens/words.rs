@@ -238,8 +238,9 @@ pub(super) fn modes(table: &TableResult) -> Vec<String> {
 pub(super) const MARKED: &str =
     "* Rounds of an arm fall into two modes: the interval of the claim covers both.";
 
-/// What numbers in parentheses mean, in one line of 80 columns.
-const ONE_OF: &str = "(2 of 3): the second of three figures decided. [low, high]: 95 % interval.";
+/// What the signs of a claim mean, in one line of 80 columns each.
+const ONE_OF: &str = "(2 of 6): the second of six figures decided. [low, high]: 95 % interval.";
+const INTERVAL: &str = "[low, high]: 95 % interval.";
 
 /// The mark behind the verdict of a claim with a figure of an arm whose rounds fall into two modes; of others none.
 /// A formula has an arm as `metric(arm)`, and no id has parentheses.
@@ -256,9 +257,17 @@ pub(super) fn mark(claim: &ClaimResult, study: &StudyResult) -> &'static str {
 pub(super) fn legend(study: &StudyResult) -> Vec<&'static str> {
     let any = |is: &dyn Fn(&ClaimResult) -> bool| study.claims.iter().any(is);
     let is_one_of = |claim: &ClaimResult| {
-        claim.kind.is_published() && claim.tests.len() > 1 && deciding(claim).is_some()
+        let words = ClaimWords::with_few(claim, study);
+        claim.kind.is_published() && claim.tests.len() > 1 && words.here.len() == 1
     };
-    let lines = [(any(&is_one_of), ONE_OF), (any(&|claim| !mark(claim, study).is_empty()), MARKED)];
+    let has_interval =
+        |claim: &ClaimResult| claim.tests.iter().any(|test| test.measured.ci95.is_some());
+    let has_one_of = any(&is_one_of);
+    let lines = [
+        (has_one_of, ONE_OF),
+        (!has_one_of && any(&has_interval), INTERVAL),
+        (any(&|claim| !mark(claim, study).is_empty()), MARKED),
+    ];
     lines.into_iter().filter(|(is_needed, _)| *is_needed).map(|(_, line)| line).collect()
 }
 
@@ -367,10 +376,12 @@ pub(super) const TOLD: [&str; 4] = ["claim", "author", "here", "why different"];
 /// A claim of an author beside what became of it.
 pub(super) struct ClaimWords {
     pub(super) claim: String,
-    /// What the figure is that decided, and which of several; empty where there is nothing to say.
+    /// What the figures are that are shown; empty where there is nothing to say.
     pub(super) figure: String,
-    pub(super) author: String,
-    pub(super) here: String,
+    /// What was published of them: a number for each figure, or the author's words.
+    pub(super) author: Vec<String>,
+    /// What was measured, for each figure.
+    pub(super) here: Vec<String>,
     pub(super) verdict: String,
     pub(super) cause: String,
     /// Those of the original that concern it.
@@ -378,6 +389,7 @@ pub(super) struct ClaimWords {
 }
 
 impl ClaimWords {
+    /// With the figure that decided.
     pub(super) fn of(claim: &ClaimResult, study: &StudyResult) -> Self {
         let test = deciding(claim);
         let author = match (test.and_then(|test| test.published), &claim.published) {
@@ -388,8 +400,8 @@ impl ClaimWords {
         Self {
             claim: claim.text.trim().to_owned(),
             figure: test.map(|test| which(claim, test)).unwrap_or_default(),
-            author,
-            here: test.map_or_else(|| "-".into(), |test| with_interval(&test.measured)),
+            author: vec![author],
+            here: vec![test.map_or_else(|| "-".into(), |test| with_interval(&test.measured))],
             verdict: format!("{}{}", claim.verdict, mark(claim, study)),
             cause: cause(claim, study),
             errata: match claim.verdict {
@@ -397,6 +409,37 @@ impl ClaimWords {
                 _ => errata_words(&errata(claim, study)),
             },
         }
+    }
+
+    /// With all figures, where there are few enough of them to be read.
+    pub(super) fn with_few(claim: &ClaimResult, study: &StudyResult) -> Self {
+        let words = Self::of(claim, study);
+        let tests = claim.tests.as_slice();
+        let is_whole = tests.iter().all(|test| test.measured.value.is_some());
+        if !is_whole || !(2..=FIGURES).contains(&tests.len()) {
+            return words;
+        }
+        let labels: Vec<&str> = tests.iter().map(|test| test.label.trim()).collect();
+        let Some(figure) = names(&labels) else { return words };
+        let published = tests.iter().map(|test| test.published);
+        let author = match published.clone().any(|number| number.is_some()) {
+            true => published
+                .map(|number| number.map_or_else(|| "-".into(), |number| number.to_string()))
+                .collect(),
+            false => words.author,
+        };
+        let here = tests.iter().map(|test| with_interval(&test.measured)).collect();
+        Self { figure, author, here, ..words }
+    }
+
+    /// What the author says, in one line.
+    pub(super) fn published(&self) -> String {
+        self.author.join(", ")
+    }
+
+    /// What was measured, in one line.
+    pub(super) fn measured(&self) -> String {
+        self.here.join(", ")
     }
 
     /// Why it is different here, of an artefact without its cause, which the conclusion has.
@@ -409,6 +452,48 @@ impl ClaimWords {
     pub(super) fn why(&self) -> String {
         all_of([&self.cause, &self.errata])
     }
+}
+
+/// The names of several figures as one, with the parts with which all begin or end only once: "tcp / unix, time, 1; 5; 10",
+/// "pipes; eventfd / sockets, p50". None where one of them has no name.
+fn names(labels: &[&str]) -> Option<String> {
+    if labels.iter().any(|label| label.is_empty()) {
+        return None;
+    }
+    Some(shared_names(labels).unwrap_or_else(|| labels.join("; ")))
+}
+
+/// The same, where what is left of each name says what it is.
+fn shared_names(labels: &[&str]) -> Option<String> {
+    let parts: Vec<Vec<&str>> = labels.iter().map(|label| name_parts(label)).collect();
+    let first = parts.first()?;
+    let least = parts.iter().map(Vec::len).min()?;
+    let begins = |count: usize| parts.iter().all(|parts| parts.get(..count) == first.get(..count));
+    let begin = (0..=least).rev().find(|count| begins(*count))?;
+    let ending = |parts: &Vec<&str>, count: usize| parts.split_at(parts.len() - count).1.concat();
+    let ends =
+        |count: usize| parts.iter().all(|parts| ending(parts, count) == ending(first, count));
+    let end = (0..=least - begin).rev().find(|count| ends(*count))?;
+    let rests = parts.iter().map(|parts| parts.get(begin..parts.len() - end).unwrap_or_default());
+    let rests: Vec<String> = rests.map(<[&str]>::concat).collect();
+    let rest = match begin {
+        0 => rests.join("; "),
+        _ => {
+            let short = rests.iter().map(|rest| rest.strip_prefix(", "));
+            format!(", {}", short.collect::<Option<Vec<_>>>()?.join("; "))
+        }
+    };
+    let is_whole = rests.iter().all(|rest| !rest.is_empty());
+    is_whole.then(|| format!("{}{rest}{}", first.split_at(begin).0.concat(), ending(first, end)))
+}
+
+/// The parts of a name, each with the sign before it: "tcp", " / unix", ", 64".
+fn name_parts(label: &str) -> Vec<&str> {
+    let signs = label.match_indices(", ").chain(label.match_indices(" / "));
+    let mut at: Vec<usize> = signs.map(|(at, _)| at).chain([0, label.len()]).collect();
+    at.sort_unstable();
+    at.dedup();
+    at.windows(2).filter_map(|pair| label.get(*pair.first()?..*pair.last()?)).collect()
 }
 
 /// What a figure of a claim is, and which of several: "UDP / TCP, 64 (2 of 9)".
@@ -478,11 +563,12 @@ pub(super) fn outcome(claim: &ClaimResult, study: &StudyResult) -> String {
     let told = ClaimWords::of(claim, study);
     let text = text::clip(told.claim.trim_end_matches('.'), ROOM, false);
     let figure = match told.figure.as_str() {
-        "" => told.here,
-        figure => format!("{figure}: {}", told.here),
+        "" => told.measured(),
+        figure => format!("{figure}: {}", told.measured()),
     };
     let has_figure = deciding(claim).is_some_and(|test| test.published.is_some());
-    let published = if has_figure { format!(", published {}", told.author) } else { String::new() };
+    let published =
+        if has_figure { format!(", published {}", told.published()) } else { String::new() };
     let figure = figure + &published;
     let (cause, errata) = (told.cause.as_str(), told.errata.as_str());
     let in_all = all_of([&figure, cause, errata]);
@@ -528,7 +614,7 @@ pub(super) fn tested(test: &TestResult) -> [String; 6] {
     ]
 }
 
-/// Figures of an extension that are all told; of more, how far they go.
+/// Figures of a claim that are all shown. Of more, an extension has how far they go, and a claim the one that decided.
 const FIGURES: usize = 3;
 
 /// What was found for a claim of ours, in one line.
