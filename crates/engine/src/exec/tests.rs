@@ -54,6 +54,18 @@ fn every_byte_is_counted_at_every_joint() {
     }
 }
 
+/// Reasons had the whole source of a script, 72 times in one document.
+#[test]
+fn a_reason_names_a_program_of_several_lines_by_its_first() {
+    let commands = ["yes", "head\n-c\n1000"];
+    assert_eq!(plan(&commands).name(), "yes | head ...");
+    let ran = ran(&["yes", "head -c 1000"], LONG).expect("yes is cut off");
+    if counts() {
+        let reason = ran.proof(&plan(&commands).commands).reason.expect("a reason");
+        assert!(reason.starts_with("'head ...' left"), "{reason}");
+    }
+}
+
 #[test]
 fn what_is_left_unread_is_no_proof_and_no_fault() {
     let commands = ["yes", "head -c 100000"];

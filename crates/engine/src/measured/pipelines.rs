@@ -24,6 +24,19 @@ impl PipelinePlan {
     pub fn id(&self) -> String {
         self.commands.join(" | ")
     }
+
+    /// The same as a sentence has it: of a program of several lines only the first.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.commands.iter().map(|command| short(command)).collect::<Vec<_>>().join(" | ")
+    }
+}
+
+/// A command as a sentence names it: of a program of several lines only the first, so that no reason has its source.
+fn short(command: &str) -> String {
+    let mut lines = command.trim().lines();
+    let first = lines.next().unwrap_or_default();
+    if lines.next().is_some() { format!("{first} ...") } else { first.to_owned() }
 }
 
 /// All runs of one pipeline.
@@ -94,7 +107,7 @@ impl Ran {
     }
 
     fn doubt(&self, commands: &[String]) -> Option<String> {
-        let name = |at: usize| commands.get(at).map_or("", String::as_str);
+        let name = |at: usize| commands.get(at).map_or_else(String::new, |command| short(command));
         for (at, pair) in self.programs.windows(2).enumerate() {
             let [before, after] = pair else { continue };
             let (from, to) = (name(at), name(at + 1));
