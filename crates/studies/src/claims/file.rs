@@ -51,6 +51,8 @@ struct FileTable {
     columns: Vec<String>,
     /// How it is drawn.
     plot: Option<FilePlot>,
+    /// With `--csv`: a file that has it as Ruby's Benchmark prints its times.
+    benchmark: Option<String>,
     row: Vec<FileRow>,
 }
 
@@ -343,7 +345,18 @@ fn check_table(table: &FileTable, expression: &Read<'_>) -> Result<Table, String
         Ok(StudyRow { label: row.label.clone(), cells, published })
     });
     let plot = table.plot.as_ref().map(|plot| plot.check(&table.columns)).transpose();
+    if let Some(file) = &table.benchmark {
+        let what = format!("table '{}', benchmark '{file}'", table.title);
+        if !is_file_name(file) || !file.ends_with(".txt") {
+            return Err(format!("{what}: must be {FILE_NAME}, and '.txt' last"));
+        }
+        if table.columns != BENCHMARK || table.unit != "s" {
+            let columns = BENCHMARK.join(", ");
+            return Err(format!("{what}: the columns must be {columns}, and the unit s"));
+        }
+    }
     Ok(Table {
+        benchmark: table.benchmark.clone(),
         plot: plot.map_err(|error| format!("table '{}', plot: {error}", table.title))?,
         title: table.title.clone(),
         unit: table.unit.clone(),
@@ -374,6 +387,9 @@ impl FilePlot {
         })
     }
 }
+
+/// The columns of Ruby's Benchmark.
+const BENCHMARK: [&str; 4] = ["user", "system", "total", "real"];
 
 /// A value as a text has it.
 fn shown(value: &toml::Value) -> String {

@@ -17,7 +17,7 @@ mod study;
 #[cfg(test)]
 mod tests;
 
-pub use csv::files as csv_files;
+pub use csv::{benchmarks, files as csv_files};
 pub(crate) use measured::QUANTILES;
 pub use measured::{Measured, Readings};
 pub use outcome::Findings;

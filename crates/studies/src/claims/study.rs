@@ -98,6 +98,8 @@ pub(crate) struct Table {
     pub(crate) columns: Vec<String>,
     pub(crate) rows: Vec<StudyRow>,
     pub(crate) plot: Option<Plot>,
+    /// The file in which it is written as Ruby's Benchmark prints its times.
+    pub(crate) benchmark: Option<String>,
 }
 
 #[derive(Debug)]

@@ -491,6 +491,16 @@ fn what_is_wrong_with_a_study_is_told_in_one_line_with_the_nearest_right_word() 
             "[[csv]]\nfile = \"x.sh\"\nheader = []\narms = []\nvalues = []\n[[claim]]",
             "'.csv' last",
         ),
+        (
+            "statistic = \"median\"",
+            "statistic = \"median\"\nbenchmark = \"x.csv\"",
+            "benchmark 'x.csv': must be 1 to 64 letters",
+        ),
+        (
+            "statistic = \"median\"",
+            "statistic = \"median\"\nbenchmark = \"x.txt\"",
+            "benchmark 'x.txt': the columns must be user, system, total, real",
+        ),
         ("prefix = \"x\"", "prefix = \"y\"", "claim x.reproduced: does not begin with 'y'"),
         ("scale.full.rounds = 8", "", "there is no [scale.full]"),
         ("scale.full.rounds = 8", "scale.full.rounds = 0", "[scale.full]: 0 rounds"),

@@ -1,7 +1,7 @@
 //! The file of a study, to be read or changed.
 
 use super::pipeline;
-use crate::claims::{Arm, Study, csv_files};
+use crate::claims::{Arm, Study, benchmarks, csv_files};
 use crate::packed::{self, STUDY_NAMES};
 use crate::replication::{Replication, Scale};
 use ipcperf_kit::error::{Stop, note, unknown};
@@ -102,6 +102,9 @@ pub(crate) fn write(folder: &Path, studies: &[Study], document: &Replication) ->
     for (study, result) in studies.iter().zip(&document.studies) {
         for (name, rows) in csv_files(study, result) {
             let text: String = rows.iter().map(|row| csv_row(row) + "\n").collect();
+            output::beside(&folder.join(name), text.as_bytes())?;
+        }
+        for (name, text) in benchmarks(study, result) {
             output::beside(&folder.join(name), text.as_bytes())?;
         }
     }
