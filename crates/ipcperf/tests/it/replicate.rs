@@ -435,7 +435,7 @@ fn of_one_claim_only_what_it_needs_is_measured_drawn_and_held_against_another_ru
     let ids: Vec<&str> = list(study, "arms").iter().map(|arm| text(arm, "id")).collect();
     assert_eq!(ids, ["pipes", "eventfd"]);
     let cuts: Vec<&str> = list(study, "cuts").iter().filter_map(Value::as_str).collect();
-    assert_eq!(cuts, ["Only s4.c2 was asked for.", "Not as its file says: samples=200."]);
+    assert_eq!(cuts, ["Limited to s4.c2 (--only).", "Not as its file says: samples=200."]);
     assert!(ended.stdout.contains("](<pictures/marhubi-tails.svg>)"), "{}", ended.stdout);
     let svg = sandbox.read("pictures/marhubi-tails.svg").expect("drawn");
     assert!(svg.starts_with("<svg") && svg.contains(">eventfd</text>"), "{svg}");

@@ -32,7 +32,8 @@ impl Study {
                              differs = [\"{factor}\"]"
                         ));
                     }
-                    None if is_told => {
+                    // What programs do is not known, those of the user among them.
+                    None if is_told && !self.has_programs(claim) => {
                         return Err(format!("claim {id}: differs: its arms have the same {factor}"));
                     }
                     _ => {}
@@ -40,6 +41,12 @@ impl Study {
             }
             Ok(())
         })
+    }
+
+    fn has_programs(&self, claim: &Claim) -> bool {
+        let runs =
+            |(_, id): (&str, &str)| self.arms.iter().any(|arm| arm.id == id && arm.work == "exec");
+        claim.readings().any(runs)
     }
 
     /// What stands above and below a division of this claim, where that is not the same.

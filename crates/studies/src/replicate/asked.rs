@@ -36,7 +36,7 @@ pub(crate) fn only(studies: &mut Vec<Study>, given: &[String]) -> Result<Option<
         study.only(&ids);
     }
     studies.retain(|study| study.claim_ids().next().is_some());
-    Ok(Some(format!("Only {} was asked for.", ids.join(", "))))
+    Ok(Some(format!("Limited to {} (--only).", ids.join(", "))))
 }
 
 /// Sets parameters, each as `KEY=VALUE`, `WORK.KEY=VALUE` or `ARM.KEY=VALUE`, and says so.

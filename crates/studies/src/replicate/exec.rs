@@ -45,6 +45,8 @@ struct ExecKeys {
     files: Vec<String>,
     /// Their folder.
     folder: Option<String>,
+    /// How many messages the programs exchange: readings per message are then formed, as a cell has them.
+    messages: Option<u64>,
     /// What stands for a name in braces.
     #[serde(flatten)]
     words: BTreeMap<String, toml::Value>,
@@ -53,6 +55,14 @@ struct ExecKeys {
 impl ExecKeys {
     fn of(table: &toml::Table) -> Result<Self, String> {
         let mut keys: Self = table.clone().try_into().map_err(|error| format!("exec: {error}"))?;
+        if keys.messages == Some(0) {
+            return Err("exec: messages: at least 1 is needed".into());
+        }
+        for text in &mut keys.programs {
+            if let Some(count) = keys.messages {
+                *text = text.replace("{messages}", &count.to_string());
+            }
+        }
         for (name, value) in std::mem::take(&mut keys.words) {
             let word = request::word(&value)
                 .ok_or_else(|| format!("exec: {name}: {value} is not a word"))?;
@@ -60,7 +70,9 @@ impl ExecKeys {
             let texts = keys.programs.iter_mut().chain(&mut keys.needs);
             let texts: Vec<&mut String> = texts.filter(|text| text.contains(&place)).collect();
             if texts.is_empty() {
-                return Err(format!("exec: unknown key '{name}', and no program has a {place}"));
+                return Err(format!(
+                    "exec: unknown key '{name}', and no program has a {place} (a [scale] table may set it)"
+                ));
             }
             for text in texts {
                 *text = text.replace(&place, &word);
@@ -75,6 +87,7 @@ struct Exec {
     needs: Option<PipelinePlan>,
     figures: bool,
     folder: Option<String>,
+    messages: Option<u64>,
 }
 
 /// The files of the original's author that an arm runs.
@@ -90,8 +103,19 @@ pub(crate) fn commands(table: &toml::Table) -> Result<Vec<String>, String> {
 }
 
 /// What it finds out of programs that print no figures.
-pub(super) const READINGS: &[&str] =
+const READINGS: &[&str] =
     &["bytes", "bits_per_second", "wall_s", "user_s", "system_s", "cpu_s", "cpu_s.*", "proof"];
+
+/// What it finds out of programs whose messages are counted, as a cell does.
+const PER_MESSAGE: &[&str] = &["cpu_ns", "user_ns", "system_ns", "messages_per_second"];
+
+/// What it finds out of programs with these keys that print no figures.
+pub(super) fn readings(table: &toml::Table) -> Vec<&'static str> {
+    let keys = ExecKeys::of(table);
+    let per_message =
+        if keys.is_ok_and(|keys| keys.messages.is_some()) { PER_MESSAGE } else { &[] };
+    [READINGS, per_message].concat()
+}
 
 /// Whether what the programs print are readings.
 pub(super) fn has_figures(table: &toml::Table) -> bool {
@@ -100,10 +124,10 @@ pub(super) fn has_figures(table: &toml::Table) -> bool {
 
 /// Makes the work.
 pub(crate) fn make(table: &toml::Table) -> Result<Box<dyn Work>, String> {
-    let ExecKeys { programs, needs, figures, folder, .. } = ExecKeys::of(table)?;
+    let ExecKeys { programs, needs, figures, folder, messages, .. } = ExecKeys::of(table)?;
     let plan = |commands: &[String]| external::plan(commands).map_err(|stop| stop.to_string());
     let needs = needs.map(|needs| plan(&[needs])).transpose()?;
-    Ok(Box::new(Exec { plan: plan(&programs)?, needs, figures, folder }))
+    Ok(Box::new(Exec { plan: plan(&programs)?, needs, figures, folder, messages }))
 }
 
 /// Whether a program finds what is needed, or what it says.
@@ -184,12 +208,19 @@ impl Work for Exec {
         ] {
             readings.set(name, value);
         }
+        if let Some(count) = self.messages {
+            let each = |seconds: f64| seconds * 1e9 / count as f64;
+            readings.set("cpu_ns", each(user_s + system_s));
+            readings.set("user_ns", each(user_s));
+            readings.set("system_ns", each(system_s));
+            readings.set("messages_per_second", count as f64 / wall_s);
+        }
         if self.figures {
             for (name, value) in figures(&ran.start)? {
                 readings.set(name, value);
             }
         }
-        readings.facts.insert("programs".into(), self.plan.id());
+        readings.facts.insert("programs".into(), self.plan.name());
         if let Some(reason) = proof.reason {
             readings.facts.insert("proof".into(), reason);
         }
@@ -216,6 +247,21 @@ mod tests {
             let error = told(wrong).expect_err(part);
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn programs_whose_messages_are_counted_have_the_readings_of_a_cell() {
+        let table: toml::Table =
+            "programs = ['head -c {messages}00 /dev/zero', 'wc -c']\nmessages = 1000"
+                .parse()
+                .expect("a table");
+        assert_eq!(commands(&table).expect("well formed")[0], "head -c 100000 /dev/zero");
+        assert!(PER_MESSAGE.iter().all(|name| readings(&table).contains(name)));
+        let uncounted: toml::Table = "programs = ['x']".parse().expect("a table");
+        assert!(PER_MESSAGE.iter().all(|name| !readings(&uncounted).contains(name)));
+        let none: toml::Table = "programs = ['x']\nmessages = 0".parse().expect("a table");
+        let error = commands(&none).expect_err("nothing can be divided by none");
+        assert!(error.contains("at least 1"), "{error}");
     }
 
     #[test]

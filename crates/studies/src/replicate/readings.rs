@@ -120,7 +120,7 @@ fn known(work: &str, keys: &toml::Table) -> Option<Vec<&'static str>> {
         "after-kill" => after_kill::READINGS.to_vec(),
         "probe-emsgsize" => emsgsize::READINGS.to_vec(),
         pipeline::KIND => pipeline::READINGS.to_vec(),
-        exec::KIND if !exec::has_figures(keys) => exec::READINGS.to_vec(),
+        exec::KIND if !exec::has_figures(keys) => exec::readings(keys),
         _ => return None,
     })
 }

@@ -40,6 +40,10 @@ align = "page"
 id = "other"
 work = "self-loop"
 samples = 10
+[[arm]]
+id = "own"
+work = "exec"
+programs = ["true"]
 "#;
 
 fn told(test: &str, differs: &str) -> Result<Study, String> {
@@ -77,6 +81,8 @@ fn arms_that_do_not_do_the_same_work_are_divided_only_by_a_claim_that_says_so() 
         let error = told(test, "\"touch\"").expect_err(test);
         assert_eq!(error, "claim c: differs: its arms have the same touch");
     }
+    // A user's own programs stand in place of an arm, and the claim stays as it was.
+    told("cpu_s(own) / p50_ns(read)", "\"touch\"").unwrap_or_else(|error| panic!("{error}"));
     let error = told("p50_ns(a[64]) / p50_ns(read)", "\"tuch\"").expect_err("no such word");
     assert!(
         error.contains("unknown factor 'tuch'") && error.ends_with("did you mean 'touch'?"),
