@@ -382,5 +382,5 @@ fn more_to_read(study: &StudyResult) -> String {
     };
     let mut parts: Vec<String> = parts.into_iter().filter_map(counted).collect();
     parts.push("every figure with its formula".to_owned());
-    format!("Also {}: -v, or --format markdown.", text::join(&parts))
+    format!("-v or --format markdown also shows {}.", text::join(&parts))
 }

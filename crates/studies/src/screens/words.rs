@@ -120,11 +120,14 @@ pub(super) fn how_measured(study: &StudyResult) -> Vec<String> {
     let arms = text::counted(study.arms.len() as u64, "arm");
     let lacking = match missing {
         0 => String::new(),
-        count => format!(", {count} of them without figures"),
+        1 => "; 1 has no figures".to_owned(),
+        count => format!("; {count} have no figures"),
     };
     let rounds = text::counted(study.rounds, "round");
-    let first =
-        format!("Scale {}: {arms}{lacking}, {rounds}, {:.0} s.", study.scale, study.duration_s);
+    let first = format!(
+        "At scale {}, {arms} ran in {rounds} and {:.0} s{lacking}.",
+        study.scale, study.duration_s
+    );
     [first].into_iter().chain(study.cuts.iter().cloned()).collect()
 }
 
