@@ -127,7 +127,8 @@ fn no_file_in(folder: &Path) -> String {
 
 /// Whether a folder stands for this file; not for the folders in it.
 fn is_json(path: &Path) -> bool {
-    !path.is_dir() && path.extension().is_some_and(|extension| extension == "json")
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    !path.is_dir() && [".json", ".json.gz"].iter().any(|ending| name.ends_with(ending))
 }
 
 /// How many files that are not results are named at most.

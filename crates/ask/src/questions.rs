@@ -4,7 +4,9 @@ use ipcperf_core::result::{CellKey, ResultSet, Status};
 use ipcperf_core::{Ends, Load, OptionSet, PatternKind, Wait};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
-use ipcperf_engine::run::{FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, conditions};
+use ipcperf_engine::run::{
+    FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, Tail, conditions,
+};
 use ipcperf_kit::request;
 use ipcperf_render::text::counted;
 use ipcperf_stats::{FEWEST_CONFIRMED, FIRST_CONFIRMED, PRACTICAL_MARGIN};
@@ -74,7 +76,7 @@ pub(crate) fn of(
             named,
             by_fitness: by_fitness.into_iter().map(|at| of[at]).filter(may_be_reference).collect(),
             cells: of,
-            has_tail: false,
+            tail: Tail::None,
         }
     };
     questions.into_iter().map(question).collect()

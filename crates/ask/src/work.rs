@@ -65,12 +65,14 @@ fn amount(plan: &Plan) -> Vec<String> {
 fn requirements(asked: &Requirements) -> Vec<String> {
     let list = |names: Vec<String>| names.join(", ");
     let capabilities = list(asked.can.iter().map(ToString::to_string).collect());
+    let limit = |(name, limit)| format!("a {name} of at most {}", format_duration(limit as u64));
+    let limits: Vec<String> = asked.limits().map(limit).collect();
     let namespaces = list(asked.across.iter().map(ToString::to_string).collect());
     vec![
         format!("the goal {}", asked.by),
-        match asked.p99_ns {
-            Some(limit) => format!("a p99 of at most {}", format_duration(limit as u64)),
-            None => "any p99".to_owned(),
+        match limits.is_empty() {
+            true => "any tail".to_owned(),
+            false => list(limits),
         },
         match asked.no_spin {
             true => "ends that never spin".to_owned(),

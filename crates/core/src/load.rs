@@ -136,7 +136,7 @@ load_options! {
         values: "ARRIVALS",
         words: Arrivals::NAMES,
         default: Some("poisson"),
-        help: "Rate: how messages are spaced in time [default: poisson]",
+        help: "Rate: how messages are spaced in time: poisson or constant [default: poisson]",
     }
     /// Rate and ping-pong: the follow is stopped (SIGSTOP) for so long once in each slice, ns: in its middle, early where
     /// no message has a time. To show what a load model hides. Serve: the first connection's client reads nothing.
@@ -144,8 +144,8 @@ load_options! {
         stall_ns: u64, parse: nanos, show: time,
         takers: |pattern| matches!(pattern, PingPong | Rate | Serve),
         values: "TIMES",
-        help: "Rate and ping-pong: freeze the responding process for this long once per slice, to test how the load model \
-               shows it: 100ms; serve: the client reads nothing from its first connection meanwhile",
+        help: "Rate and ping-pong: freeze the responding process this long once per slice, to test the load model: 100ms; \
+               serve: the client reads nothing from its first connection for so long",
     }
     /// Burst: messages sent back to back before the lead waits.
     Burst = "burst" {
@@ -168,8 +168,8 @@ load_options! {
         takers: |pattern| matches!(pattern, Stream),
         values: "SIZES",
         changes_figures: true,
-        help: "Stream: send this many bytes over a new channel, without any warm-up; TCP is slower until its receive window has \
-               grown: 64M; 0,64M for both [default: 0, a warm-up and then a slice by time]",
+        help: "Stream: send this many bytes over a new channel without warm-up; TCP is slower until its window has grown: 64M; \
+               0,64M for both [default: 0, a warm-up and a slice by time]",
     }
     /// Ping-pong, stream and burst: messages go in packets of so many bytes; 0: as they are.
     Packet = "packet" {
@@ -199,7 +199,7 @@ load_options! {
     Nonblocking = "nonblocking" {
         nonblocking: bool, parse: on, show: switch,
         takers: |pattern| matches!(pattern, Connect),
-        help: "Connect: clients connect and read without blocking, and count what was not done at once (EINPROGRESS, EAGAIN)",
+        help: "Connect: clients connect and read without blocking, and count EINPROGRESS and EAGAIN",
     }
     /// Serve: client processes; 0: as many as the placement has CPUs for.
     Clients = "clients" {
@@ -230,7 +230,7 @@ load_options! {
         mix: Option<Mix>, parse: given, show: word,
         takers: |pattern| matches!(pattern, Serve),
         values: "MIX",
-        help: "Serve: requests of several sizes, each with its answer and its share: '36:5@90%,120:4K@10%'",
+        help: "Serve: requests of several sizes, with answers and shares: '36:5@90%,120:4K@10%'",
     }
     /// Fan-in, fan-out, broadcast: producers or consumers.
     Peers = "peers" {
@@ -247,7 +247,7 @@ load_options! {
         values: "NAMES",
         words: Transform::NAMES,
         changes_figures: true,
-        help: "Transform each message before sending and undo it on arrival [default: none]",
+        help: "Ping-pong, stream: transform each message before sending, undo it on arrival [default: none]",
     }
     /// Ping-pong: the way from lead to follow is timed by itself, too.
     OneWay = "one-way" {
@@ -269,7 +269,7 @@ load_options! {
         takers: |pattern| matches!(pattern, Request | Serve),
         values: "COUNTS",
         default: Some("1"),
-        help: "Request and serve: requests in flight (serve: on each connection), each timed separately: 1,8,64 [default: 1]",
+        help: "Request, serve: requests in flight on each connection, each timed: 1,8,64 [default: 1]",
     }
     /// The file that messages are cut from; absent where they are made from their size.
     Payload = "payload" {
@@ -308,8 +308,8 @@ load_options! {
         values: "NETWORKS",
         words: Network::NAMES,
         changes_figures: true,
-        help: "Mechanisms with addresses (tcp, udp): what connects both sides: loopback; veth, a pair of virtual Ethernet \
-               devices between two network namespaces; bridge, the same through a bridge: loopback,veth [default: loopback]",
+        help: "Mechanisms with addresses (tcp, udp): the network between both sides: loopback,veth. veth: a pair of virtual \
+               Ethernet devices, two network namespaces; bridge: the same through a bridge [default: loopback]",
     }
 }
 

@@ -15,7 +15,9 @@ pub use crate::measured::{
 pub use bench::{Bench, HANG, Lengths, timed_calls};
 pub use bounds::Bounded;
 pub use peak::TRIALS;
-pub use stages::{FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, conditions, in_stages};
+pub use stages::{
+    FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, Tail, conditions, in_stages,
+};
 
 use crate::assemble::figures_of;
 use crate::plan::CellPlan;

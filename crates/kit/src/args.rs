@@ -48,8 +48,8 @@ pub enum IfDone {
 /// What its user says of a result; shared by all commands that write a document.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct LabelArgs {
-    /// Label the result (repeatable): host=n1. IPCPERF_LABELS=host=n1,job=17 labels every run. If a key
-    /// is given twice, the last value counts, and --label wins over IPCPERF_LABELS
+    /// Label the result (repeatable): host=n1. IPCPERF_LABELS=host=n1,job=17 labels every run. Of one key the last value
+    /// counts, and --label wins
     #[arg(long, value_name = "KEY=VALUE")]
     pub label: Vec<String>,
 }
@@ -147,8 +147,8 @@ pub struct LookArgs {
     /// When to use colours
     #[arg(long, value_enum, default_value_t)]
     pub color: ColorChoice,
-    /// Show everything: all findings with their remedies, how to read the columns, all cells of a comparison or trend, and
-    /// all columns in Markdown
+    /// Show everything: all findings with remedies, how to read the columns, all cells of a comparison or trend, all
+    /// columns in Markdown
     #[arg(short, long)]
     pub verbose: bool,
     /// Draw bars next to the figures of a table; a pipe or a file gets none

@@ -169,18 +169,43 @@ impl Command {
 /// A flag with its short help under one heading, or one that only `--help` shows.
 fn in_order_of_need(arg: clap::Arg, common: &[(&'static str, &'static str)]) -> clap::Arg {
     let is_this = |(name, _): &&(&str, &str)| arg.get_id() == *name;
-    let Some((_, short)) = common.iter().find(is_this) else {
-        return arg.hide_short_help(true);
-    };
-    let mut long = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let short = common.iter().find(is_this);
+    let arg = with_values(arg);
+    match short {
+        Some((_, short)) => arg.help_heading(COMMON).help(*short),
+        None => arg.hide_short_help(true),
+    }
+}
+
+/// A flag with its values and its default in the sentences of its long help, where they would be paragraphs of their own.
+fn with_values(arg: clap::Arg) -> clap::Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    if !arg.get_action().takes_values() {
+        return arg.long_help(help);
+    }
     let values = arg.get_possible_values();
-    let values: Vec<&str> = values.iter().map(PossibleValue::get_name).collect();
-    let takes_values = arg.get_action().takes_values();
-    if takes_values && !values.is_empty() {
+    let is_named = |value: &PossibleValue| {
+        help.split(|sign: char| !sign.is_alphanumeric() && sign != '-')
+            .any(|word| word == value.get_name())
+    };
+    let words = |value: &PossibleValue| {
+        let (name, help) = (value.get_name(), value.get_help().map(ToString::to_string));
+        match help.filter(|help| !help.eq_ignore_ascii_case(name)) {
+            Some(help) => format!("{name} ({}{})", help[..1].to_lowercase(), &help[1..]),
+            None => name.to_owned(),
+        }
+    };
+    let mut long = help.clone();
+    if !values.iter().all(is_named) {
+        let values: Vec<String> = values.iter().map(words).collect();
         long += &format!(" [possible values: {}]", values.join(", "));
     }
-    let arg = if takes_values { arg.hide_possible_values(true) } else { arg };
-    arg.help_heading(COMMON).help(*short).long_help(long)
+    let defaults = arg.get_default_values().iter().map(|value| value.to_string_lossy());
+    let defaults = defaults.collect::<Vec<_>>().join(",");
+    if !defaults.is_empty() {
+        long += &format!(" [default: {defaults}]");
+    }
+    arg.hide_possible_values(true).hide_default_value(true).long_help(long)
 }
 
 /// The first examples, for the short help, without their descriptions.

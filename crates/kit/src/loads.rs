@@ -49,21 +49,22 @@ impl Args for LoadArgs {
     }
 }
 
-/// The section of the help for options that these patterns take.
+/// The section of the help for options that these patterns take; the help of an option names its own.
 fn heading(takers: fn(PatternKind) -> bool) -> &'static str {
-    let names: Vec<&str> =
-        PatternKind::ALL.iter().filter(|one| takers(**one)).map(|one| one.name()).collect();
-    match names.as_slice() {
-        // clap keeps a heading for as long as the program runs.
-        [one] => format!("Pattern {one}").leak(),
-        [others @ .., last] if names.len() <= FEW_PATTERNS => {
-            format!("Patterns {} and {last}", others.join(", ")).leak()
+    use PatternKind::{Burst, Connect, PingPong, Rate, Request, Serve, Stream};
+    let takes = |some: &[PatternKind]| some.iter().filter(|one| takers(**one)).count();
+    match () {
+        () if takes(PatternKind::ALL) > FEW_PATTERNS => "Most patterns",
+        () if takes(&[PingPong, Stream, Rate, Burst]) > 0 => {
+            "Patterns ping-pong, stream, rate and burst"
         }
-        _ => "Most patterns",
+        () if takes(&[Request]) > 0 => "Patterns request and serve",
+        () if takes(&[Connect, Serve]) > 0 => "Patterns connect and serve",
+        () => "Patterns fan-in, fan-out and broadcast",
     }
 }
 
-/// So many patterns the heading of a section names.
+/// An option of more patterns than this is one of most patterns.
 const FEW_PATTERNS: usize = 3;
 
 impl FromArgMatches for LoadArgs {

@@ -4,6 +4,8 @@ use crate::args::{ColorChoice, LookArgs, OutputArgs, TableArgs};
 use crate::document::{Document, Show};
 use crate::error::{Stop, note, unknown_name};
 use clap::builder::StyledStr;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use ipcperf_render::{Format, Style};
 use ipcperf_sys::file::WholeFile;
 use ipcperf_sys::{directory, signals, terminal};
@@ -11,7 +13,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A survey's result takes 2 MiB; what is larger than this is no result.
+/// A survey's result takes 2 MiB unpacked; what is larger than this is no result.
 pub const MOST: u64 = 256 << 20;
 
 /// What people write takes less; what is larger than this is no job and no study: `/dev/zero`, a result file.
@@ -87,11 +89,17 @@ pub fn format_of(look: &LookArgs, file: Option<&Path>) -> Result<Format, Stop> {
     }
 }
 
-/// What a file's name ends in, if it is a word: not the day of `result.2026-11-22`.
+/// What a file's name ends in, if it is a word: not the day of `result.2026-11-22`. Of `result.json.gz` it is `json`.
 fn ending(path: &Path) -> Option<&str> {
-    path.extension()?
+    let name = if is_packed(path) { Path::new(path.file_stem()?) } else { path };
+    name.extension()?
         .to_str()
         .filter(|ending| ending.starts_with(|sign: char| sign.is_alphabetic()))
+}
+
+/// Whether what is written to this file is packed as gzip does.
+fn is_packed(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "gz")
 }
 
 /// What measures writes documents, and they are JSON whatever the file is called.
@@ -170,8 +178,13 @@ pub enum Target {
     Stdout,
     /// To a file, replacing what is there.
     File(PathBuf),
-    /// To `STEM.json` in the current directory, or the first `STEM-N.json` that nobody has.
-    Fresh(String),
+    /// To `STEM.json` in the current directory, or the first `STEM-N.json` that does not exist; packed, to `STEM.json.gz`.
+    Fresh {
+        /// What the name begins with.
+        stem: String,
+        /// Whether it is packed.
+        packed: bool,
+    },
 }
 
 impl Target {
@@ -185,7 +198,10 @@ impl Target {
                 is_for_a_document(path)?;
                 Self::File(path.to_owned())
             }
-            None => Self::Fresh(format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ"))),
+            None => Self::Fresh {
+                stem: format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ")),
+                packed: false,
+            },
         };
         let path = target.first_name();
         check(&path, "-o")?;
@@ -195,7 +211,17 @@ impl Target {
     /// The same for a document that was interrupted: unless a name was typed, its name says so, and nobody takes it for whole.
     pub fn of(self, interrupted: bool) -> Self {
         match self {
-            Self::Fresh(stem) if interrupted => Self::Fresh(stem + ".interrupted"),
+            Self::Fresh { stem, packed } if interrupted => {
+                Self::Fresh { stem: stem + ".interrupted", packed }
+            }
+            other => other,
+        }
+    }
+
+    /// The same for a document with hundreds of cells, which takes a megabyte: unless a name was typed, it is packed.
+    pub fn of_many(self) -> Self {
+        match self {
+            Self::Fresh { stem, .. } => Self::Fresh { stem, packed: true },
             other => other,
         }
     }
@@ -209,10 +235,10 @@ impl Target {
     }
 
     /// Where it will go, for a plan. Nothing is tried there.
-    pub fn planned(args: &OutputArgs) -> Result<String, Stop> {
+    pub fn planned(args: &OutputArgs, packed: bool) -> Result<String, Stop> {
         Ok(match args.output.as_deref() {
             _ if args.no_file => "no file".into(),
-            None => "ipcperf-UTC.json".into(),
+            None => format!("ipcperf-UTC.{}", ending_of(packed)),
             Some(path) if path.as_os_str() == "-" => place(path),
             Some(path) => {
                 is_for_a_document(path)?;
@@ -225,7 +251,7 @@ impl Target {
         match self {
             Self::Stdout => PathBuf::from("-"),
             Self::File(path) => path.clone(),
-            Self::Fresh(stem) => PathBuf::from(format!("{stem}.json")),
+            Self::Fresh { stem, packed } => PathBuf::from(format!("{stem}.{}", ending_of(*packed))),
         }
     }
 
@@ -233,12 +259,12 @@ impl Target {
     pub fn write(&self, fill: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<PathBuf, Stop> {
         let first = self.first_name();
         let written = match self {
-            Self::Fresh(stem) => fresh(Path::new(""), stem, &fill),
+            Self::Fresh { stem, packed } => fresh(Path::new(""), stem, ending_of(*packed), &fill),
             _ => filled(&first, &fill).and_then(WholeFile::publish).map(|()| first.clone()),
         };
         written.map_err(|error| {
             let folders = [PathBuf::from("."), std::env::temp_dir()];
-            let kept = |folder: PathBuf| fresh(&folder, "ipcperf-result", &fill).ok();
+            let kept = |folder: PathBuf| fresh(&folder, "ipcperf-result", "json", &fill).ok();
             let error = words(&error);
             Stop::internal(match folders.into_iter().find_map(kept) {
                 Some(path) => format!(
@@ -296,15 +322,20 @@ impl Publication<'_> {
     }
 }
 
-/// Writes `STEM.json` in a folder, or the first `STEM-N.json` that nobody has.
+const fn ending_of(packed: bool) -> &'static str {
+    if packed { "json.gz" } else { "json" }
+}
+
+/// Writes `STEM.ENDING` in a folder, or the first `STEM-N.ENDING` that does not exist.
 fn fresh(
     folder: &Path,
     stem: &str,
+    ending: &str,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<PathBuf> {
-    let first = format!("{stem}.json");
+    let first = format!("{stem}.{ending}");
     let file = filled(&folder.join(&first), fill)?;
-    let more = (2..10_000).map(|number| format!("{stem}-{number}.json"));
+    let more = (2..10_000).map(|number| format!("{stem}-{number}.{ending}"));
     Ok(folder.join(file.publish_new(std::iter::once(first).chain(more))?))
 }
 
@@ -352,7 +383,13 @@ fn filled(
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<WholeFile> {
     let mut file = io::BufWriter::new(WholeFile::start(path)?);
-    fill(&mut file)?;
+    if is_packed(path) {
+        let mut packed = GzEncoder::new(&mut file, Compression::default());
+        fill(&mut packed)?;
+        packed.finish()?;
+    } else {
+        fill(&mut file)?;
+    }
     file.into_inner().map_err(io::IntoInnerError::into_error)
 }
 

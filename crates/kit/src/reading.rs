@@ -7,15 +7,16 @@ use crate::error::{Stop, note};
 use crate::output;
 use crate::paths_in_text;
 use crate::work::MeasuredWork;
+use flate2::read::MultiGzDecoder;
 use ipcperf_core::result::ResultSet;
 use ipcperf_judge::{LoadError, Recorded, Repeatable, beside, is_of};
 use serde::Serialize;
 use serde_json::Value;
 use std::any::Any;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
-/// Reads the text of a document; '-' is standard input.
+/// Reads the text of a document, also of one that gzip packed; '-' is standard input.
 pub fn text_of(path: &Path) -> Result<String, Stop> {
     let text = beginning_of(path, output::MOST + 1)?;
     if text.len() as u64 > output::MOST {
@@ -32,9 +33,15 @@ pub fn beginning_of(path: &Path, most: u64) -> Result<String, Stop> {
         Stop::usage(format!("cannot read '{shown}': {}", output::words(&error)))
     };
     let mut bytes = Vec::new();
-    let source: Box<dyn Read> = match is_stdin(path) {
+    let mut source: Box<dyn BufRead> = match is_stdin(path) {
         true => Box::new(io::stdin().lock()),
-        false => Box::new(std::fs::File::open(path).map_err(failed)?),
+        false => Box::new(BufReader::new(std::fs::File::open(path).map_err(failed)?)),
+    };
+    // What gzip wrote begins with two bytes that no text begins with.
+    let is_packed = source.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+    let source: Box<dyn Read> = match is_packed {
+        true => Box::new(MultiGzDecoder::new(source)),
+        false => Box::new(source),
     };
     source.take(most).read_to_end(&mut bytes).map_err(failed)?;
     Ok(String::from_utf8(bytes)

@@ -61,7 +61,9 @@ pub fn looks_like_a_file(word: &str) -> bool {
 }
 
 fn is_named_as_a_file(word: &str) -> bool {
-    word == "-" || word.starts_with('@') || [".toml", ".json"].iter().any(|end| word.ends_with(end))
+    word == "-"
+        || word.starts_with('@')
+        || [".toml", ".json", ".json.gz"].iter().any(|end| word.ends_with(end))
 }
 
 fn other_name(word: &str, names: &[(&str, &'static str)]) -> Option<&'static str> {

@@ -1,5 +1,6 @@
 //! `choose`: which mechanism to use for given requirements.
 
+mod attempts;
 pub(crate) mod screen;
 
 use crate::args::{places, typed};
@@ -18,7 +19,7 @@ use ipcperf_core::{
 };
 use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{QuestionPlan, Settings, Staging, TRIALS};
+use ipcperf_engine::run::{QuestionPlan, Settings, Staging, TRIALS, Tail};
 use ipcperf_kit::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs};
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
 use ipcperf_kit::document::{Screen, Show};
@@ -33,7 +34,7 @@ use ipcperf_stats::{FEWEST_ROUNDS, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The requirements, and how much time there is to measure.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -51,7 +52,7 @@ pub(crate) struct ChooseArgs {
     #[arg(long, value_name = "COUNT")]
     pub(crate) conns: Option<String>,
     /// Consumers that each get every message of one producer, 1 to 64: 4 [default: one end and one other]
-    #[arg(long, value_name = "COUNT", conflicts_with_all = ["conns", "rate", "think", "p99"])]
+    #[arg(long, value_name = "COUNT", conflicts_with_all = ["conns", "rate", "think", "p99", "p999"])]
     pub(crate) consumers: Option<String>,
     /// Capabilities that the mechanism must have
     #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
@@ -65,6 +66,9 @@ pub(crate) struct ChooseArgs {
     /// Highest acceptable p99: 50us
     #[arg(long, value_name = "TIME")]
     pub(crate) p99: Option<String>,
+    /// Highest acceptable p99.9: 1ms. It takes ten times the time of a p99
+    #[arg(long = "p99.9", value_name = "TIME")]
+    pub(crate) p999: Option<String>,
     /// Metric that ranks the mechanisms which meet all requirements [default: p50]
     #[arg(long, value_name = "METRIC", value_parser = Words::of(Goal::ALL, Goal::name))]
     pub(crate) by: Option<String>,
@@ -95,8 +99,11 @@ pub(crate) struct ChooseArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Operations that a slice should have at the least: a median needs 40, and a p99 2,000 in all rounds (docs/METHOD.md).
-const OPERATIONS: [f64; 2] = [40.0, 200.0];
+/// Operations that a slice should have at the least: a median needs 40, a p99 2,000 in all rounds, and a p99.9 20,000
+/// (docs/METHOD.md).
+const OF_MEDIAN: f64 = 40.0;
+const OF_P99: f64 = 200.0;
+const OF_P999: f64 = 2000.0;
 
 /// What only explains a choice has no room where it would leave shorter slices than this to what decides.
 const EXPLAINING: Duration = Duration::from_millis(40);
@@ -218,22 +225,48 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         return Err(Stop::usage("--place: a choice is made for one placement"));
     }
     let (short, long) = (Duration::from_nanos(1), Duration::from_secs(10));
-    let p99 = args.p99.as_deref().map(|given| request::time("--p99", given, short, long));
-    Ok(Requirements {
+    let limit = |flag: &str, given: &Option<String>| {
+        let time =
+            given.as_deref().map(|given| request::time(flag, given, short, long)).transpose()?;
+        Ok::<_, Stop>(time.map(|time| time.as_secs_f64() * 1e9))
+    };
+    let wanted = Requirements {
         sizes: sizes.into_iter().map(|size| size as u64).collect(),
         rate_per_second,
         think_ns: load.think_ns,
         conns: load.conns,
+        inflight: 0,
+        attempts: Vec::new(),
         consumers: load.peers,
         placement: places.pop(),
         can: list::words(&args.can, "'ipcperf choose -h' shows the capabilities")?,
         across: list::words(&args.across, "known: net, ipc, mnt, pid, user")?,
         no_spin: args.no_spin,
-        p99_ns: p99.transpose()?.map(|time| time.as_secs_f64() * 1e9),
+        p99_ns: limit("--p99", &args.p99)?,
+        p999_ns: limit("--p99.9", &args.p999)?,
         by,
         among: Vec::new(),
         left_out: Vec::new(),
-    })
+    };
+    has_time_for_p999(&wanted)?;
+    Ok(wanted)
+}
+
+/// Refuses a p99.9 at a pace at which the slices of a choice are too short for it.
+fn has_time_for_p999(wanted: &Requirements) -> Result<(), Stop> {
+    let longest = LONGEST.as_secs_f64();
+    let is_slow = wanted.p999_ns.is_some() && paced(wanted, OF_P999) > longest;
+    if !is_slow {
+        return Ok(());
+    }
+    let pace = load_words(wanted);
+    let most = format_duration((longest / OF_P999 * 1e9) as u64);
+    let least = format_per_second(OF_P999 / longest);
+    Err(Stop::usage(format!(
+        "--p99.9:{pace} its 20,000 operations take {:.0} s for each mechanism: --p99, a rate of at least {least}, or pauses \
+         of at most {most}",
+        paced(wanted, 20_000.0)
+    )))
 }
 
 /// The choice by what a document has.
@@ -251,6 +284,16 @@ fn from(
     }
     let mut set = reading::read_result(path)?;
     let mut wanted = wanted;
+    let before = set.invocation.plan.requirements.take();
+    if let Some(before) = &before
+        && before.inflight > 0
+        && crate::choose::screen::lacking(&set, &wanted).is_some()
+    {
+        // What the rate took, where it is the same: of another rate there are no cells.
+        wanted.inflight = before.inflight;
+        wanted.conns = wanted.conns.max(before.conns);
+        wanted.attempts.clone_from(&before.attempts);
+    }
     if !args.mechanism.is_empty() {
         only::keep_mechanisms(registry, &mut set, &args.mechanism)
             .map_err(|stop| Stop::usage(format!("'{shown}': {stop}")))?;
@@ -261,7 +304,6 @@ fn from(
         return Err(Stop::usage(format!("'{shown}': {what}")));
     }
     set.invocation.plan.margin = args.margin.share()?.or(set.invocation.plan.margin);
-    let before = set.invocation.plan.requirements.take();
     let left_out = before.map(|before| before.left_out).unwrap_or_default();
     set.invocation.plan.requirements = Some(Requirements { left_out, ..wanted });
     let specs = request::specs(registry);
@@ -296,9 +338,19 @@ fn measure(
     if !args.mechanism.is_empty() {
         wanted.among = candidates.iter().map(|entry| entry.spec.full_name()).collect();
     }
+    let seed = args.plan.seed();
+    let mut budget = budget;
+    if attempts::are_made(&wanted) {
+        if args.plan.dry_run {
+            note(&attempts::words(&wanted));
+        } else {
+            let began = Instant::now();
+            wanted = attempts::made((&candidates, &options), &host, &wanted, (budget, seed, args))?;
+            budget = budget.saturating_sub(began.elapsed());
+        }
+    }
     let slice = shortest(&wanted).max(EXPLAINING);
     let cells = cells((&candidates, &options), &host, &wanted, slice, budget)?;
-    let seed = args.plan.seed();
     let mut experiment = within(budget, cells, &wanted, seed)?;
     let is_measured = |entry: &Entry| {
         experiment.cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name())
@@ -335,14 +387,17 @@ fn staging(
     is_named: impl Fn(&CellPlan) -> bool,
 ) -> Staging {
     let mut questions = questions::of(registry, cells, is_named);
-    let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
-    let patterns = joined(wanted.deciding(), &limited);
+    let patterns = joined(wanted.deciding(), &limited(wanted));
     let decides =
         |question: &QuestionPlan| patterns.contains(&cells[question.cells[0]].key.pattern);
     questions.sort_by_key(|question| !decides(question));
     let deciding = questions.iter().filter(|question| decides(question)).count();
-    let has_tail = wanted.p99_ns.is_some() || wanted.by == Goal::P99;
-    questions[..deciding].iter_mut().for_each(|question| question.has_tail = has_tail);
+    let tail = match (wanted.p999_ns, wanted.p99_ns, wanted.by) {
+        (Some(_), ..) => Tail::P999,
+        (None, Some(_), _) | (.., Goal::P99) => Tail::P99,
+        _ => Tail::None,
+    };
+    questions[..deciding].iter_mut().for_each(|question| question.tail = tail);
     let mut staging = questions::staging(questions, cells, deciding, PRACTICAL_MARGIN);
     staging.is_united = true;
     // Rates and pauses ask for longer slices than a median does.
@@ -376,7 +431,7 @@ fn within(
         let fits = plan.keep_budget();
         (plan, fits)
     };
-    let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
+    let limited = limited(wanted);
     let decides = |cell: &CellPlan| {
         let patterns = joined(wanted.deciding(), &limited);
         wanted.unmet(cell.entry.spec).is_empty() && patterns.contains(&cell.key.pattern)
@@ -412,10 +467,18 @@ fn load_words(wanted: &Requirements) -> String {
 
 /// How long a slice has to be for what is asked of it.
 fn shortest(wanted: &Requirements) -> Duration {
-    let operations = OPERATIONS[usize::from(wanted.p99_ns.is_some() || wanted.by == Goal::P99)];
+    let operations = match (wanted.p999_ns, wanted.p99_ns, wanted.by) {
+        (Some(_), ..) => OF_P999,
+        (None, Some(_), _) | (.., Goal::P99) => OF_P99,
+        _ => OF_MEDIAN,
+    };
+    Duration::from_secs_f64(paced(wanted, operations).min(LONGEST.as_secs_f64())).max(SHORTEST)
+}
+
+/// How long so many operations take by the rate or the pauses that were asked for, s.
+fn paced(wanted: &Requirements, operations: f64) -> f64 {
     let rate = wanted.rate_per_second.map_or(0.0, |rate| operations / rate);
-    let pauses = operations * wanted.think_ns as f64 / 1e9;
-    Duration::from_secs_f64(rate.max(pauses).min(LONGEST.as_secs_f64())).max(SHORTEST)
+    rate.max(operations * wanted.think_ns as f64 / 1e9)
 }
 
 /// The cells of those that meet the needs, and, as far as there is room for slices of this length, of those that miss one
@@ -429,7 +492,7 @@ fn cells(
 ) -> Result<Vec<CellPlan>, Stop> {
     let missing = |count: usize| -> Vec<Entry> {
         // A server waits in its own way.
-        let is_served = |entry: &Entry| wanted.conns == 0 || entry.spec.variant.is_none();
+        let is_served = |entry: &Entry| !wanted.is_served() || entry.spec.variant.is_none();
         let is_it = |entry: &&Entry| {
             let unmet = wanted.unmet(entry.spec).len();
             !entry.spec.is_floor() && unmet == count && is_served(entry)
@@ -450,7 +513,7 @@ fn cells(
         false => options.clone(),
     };
     // What times are of, what CPU time is of, what throughput is of.
-    let is_of_two = wanted.conns == 0 && wanted.consumers == 0;
+    let is_of_two = !wanted.is_served() && wanted.consumers == 0;
     let explaining: &[PatternKind] = match is_of_two {
         true => &[PatternKind::PingPong, PatternKind::Stream],
         false => &[],
@@ -471,7 +534,7 @@ fn cells(
         // Who misses a need has no connections, and a server that has some takes no knobs; consumers are compared as they are.
         return Ok(all);
     }
-    let limited = wanted.p99_ns.map(|_| wanted.timed()).unwrap_or_default();
+    let limited = limited(wanted);
     let of_near = joined(wanted.deciding(), &limited);
     for entry in near {
         let more = planned(&[entry], &of_near, given, host, wanted)?;
@@ -502,6 +565,11 @@ fn cells(
         }
     }
     Ok(all)
+}
+
+/// The patterns whose tail has a limit.
+fn limited(wanted: &Requirements) -> Vec<PatternKind> {
+    if wanted.has_limit() { wanted.timed() } else { Vec::new() }
 }
 
 /// These patterns and more, each once.
@@ -583,103 +651,4 @@ fn uncarried(cells: &[CellPlan], wanted: &Requirements) -> Option<Stop> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ipcperf_core::Capability;
-
-    #[test]
-    fn what_meets_the_needs_comes_first_and_the_rest_as_far_as_there_is_room() {
-        let (registry, host) = (ipcperf_builtin::builtin(), Host::read().expect("affinity"));
-        let all: Vec<Entry> = registry.entries().to_vec();
-        let wanted = Requirements {
-            sizes: vec![64, 4096],
-            rate_per_second: Some(1000.0),
-            can: vec![Capability::Unrelated, Capability::Boundaries],
-            no_spin: true,
-            ..Requirements::default()
-        };
-        let of = |seconds| {
-            cells(
-                (&all, &OptionSet::default()),
-                &host,
-                &wanted,
-                EXPLAINING,
-                Duration::from_secs(seconds),
-            )
-            .expect("some")
-        };
-        let unmet = |cell: &CellPlan| wanted.unmet(cell.entry.spec).len();
-        let (short, long) = (of(1), of(24 * 3600));
-        assert!(short.iter().all(|cell| unmet(cell) == 0), "no room for any other");
-        let is_same = |(a, b): (&CellPlan, &CellPlan)| a.id == b.id;
-        assert!(short.iter().zip(&long).all(is_same), "what decides is the same");
-        assert!(long.iter().all(|cell| unmet(cell) <= 1));
-        assert!(long.iter().any(|cell| unmet(cell) == 1));
-        assert!(long.iter().any(|cell| cell.options.0.contains_key("unix-seqpacket.sndbuf")));
-        let ids: BTreeSet<_> = long.iter().map(|cell| &cell.id).collect();
-        assert_eq!(ids.len(), long.len(), "a cell stands in the plan twice");
-        let of_packets = short.iter().filter(|cell| cell.key.mechanism == "unix-seqpacket");
-        let planned: BTreeSet<_> =
-            of_packets.clone().map(|cell| (cell.key.pattern, cell.key.size_bytes)).collect();
-        assert_eq!(planned.len(), 6, "open and closed loop and stream, at both sizes");
-        for cell in of_packets {
-            assert_eq!(cell.options.0["unix-seqpacket.bind"], "path", "{}", cell.id);
-        }
-    }
-
-    #[test]
-    fn slow_rates_and_long_pauses_have_longer_slices() {
-        let of = |rate: Option<f64>, think_ns, p99_ns| {
-            shortest(&Requirements {
-                rate_per_second: rate,
-                think_ns,
-                p99_ns,
-                ..Requirements::default()
-            })
-        };
-        assert_eq!(of(None, 0, None), SHORTEST);
-        assert_eq!(of(Some(100.0), 0, None), Duration::from_millis(400));
-        assert_eq!(of(Some(100_000.0), 1_000_000, Some(1e6)), Duration::from_millis(200));
-        assert_eq!(of(Some(1.0), 0, None), LONGEST);
-    }
-
-    #[test]
-    fn a_budget_holds_and_one_that_is_too_short_names_one_that_is_not() {
-        let (registry, host) = (ipcperf_builtin::builtin(), Host::read().expect("affinity"));
-        let all = request::block(standing(&registry)).expect("no knobs");
-        let planned = |wanted: &Requirements, budget: Duration| {
-            let slice = shortest(wanted).max(EXPLAINING);
-            let cells = cells((&all.0, &all.1), &host, wanted, slice, budget).expect("some");
-            within(budget, cells, wanted, 1)
-        };
-        let mut refused = 0;
-        for rate in [None, Some(30.0), Some(1000.0), Some(20_000.0)] {
-            let wanted =
-                Requirements { sizes: vec![64], rate_per_second: rate, ..Requirements::default() };
-            for seconds in [1, 3, 20, 60, 600] {
-                let budget = Duration::from_secs(seconds);
-                let text = match planned(&wanted, budget) {
-                    Ok(plan) => {
-                        let expected = plan.expected();
-                        assert!(expected <= budget, "{rate:?} in {seconds} s: {expected:?}");
-                        let is_short = plan.settings.rounds < FEWEST_ROUNDS as u64;
-                        let said = plan.short("an order");
-                        assert_eq!(said.is_some(), is_short, "{said:?}");
-                        said
-                    }
-                    Err(stop) => {
-                        refused += 1;
-                        Some(stop.to_string())
-                    }
-                };
-                let Some(text) = text else { continue };
-                assert!(text.contains("an order takes 6: --budget "), "{text}");
-                let enough = text.rsplit("--budget ").next().expect("one");
-                let enough: u64 = enough.split('s').next().expect("seconds").parse().expect(&text);
-                let plan = planned(&wanted, Duration::from_secs(enough)).expect("enough");
-                assert!(plan.settings.rounds >= FEWEST_ROUNDS as u64, "{rate:?}: {text}");
-            }
-        }
-        assert!(refused >= 2, "a second is too short for whatever is asked");
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Which mechanism to take, for what somebody said is needed: the choice, why not another, and what would change it.
 
 mod contest;
-mod field;
+pub(in crate::choose) mod field;
 mod front;
 mod pace;
 mod said;
@@ -17,16 +17,16 @@ use crate::results::fittest::{FAMILIAR, fitness};
 use crate::results::table::{grade_words, masthead};
 use contest::Contest;
 use field::{Entrant, Field, LeftOut, Standing};
-use ipcperf_core::result::{Cell, Goal, Need, Requirements, ResultSet, Status};
-use ipcperf_core::units::format_per_second;
-use ipcperf_core::{BackPressure, KnobValue, PatternKind, Spec};
+use ipcperf_core::result::{Attempt, Cell, Goal, Need, Requirements, ResultSet, Status};
+use ipcperf_core::units::{format_bytes, format_per_second};
+use ipcperf_core::{BackPressure, KnobValue, LoadKey, PatternKind, Spec};
 use ipcperf_judge::{MetricKind, Reading, Relation, Relations, figures, percent};
 use ipcperf_kit::document::Screen;
 use ipcperf_kit::document::Specs;
 use ipcperf_render::doc::{Doc, Line, Section, Tone};
 use ipcperf_render::{Style, text};
 use pace::Pace;
-use trial::{Workload, load_words};
+use trial::{Workload, in_flight, load_words};
 use views::{cores, cores_words};
 
 /// Most rows of the tables of all sizes together: with all that stands around them a screen of 40 lines.
@@ -152,7 +152,7 @@ impl<'a> Choice<'a> {
     /// The one that is chosen; `None` where nothing may be said of any two. Noise of grade F leaves it open who keeps a limit
     /// of the p99.
     fn chosen(&self) -> Option<&'a Standing> {
-        let is_open = !has_places(self.set) && self.wanted().p99_ns.is_some();
+        let is_open = !has_places(self.set) && self.wanted().has_limit();
         self.field.standings.first().filter(|_| self.field.is_decided && !is_open)
     }
 
@@ -179,6 +179,7 @@ impl<'a> Choice<'a> {
             if loads.is_empty() { String::new() } else { format!(" {}", text::join(&loads)) };
         let basis = self.field.basis.as_ref().map(|basis| format!(" {}", basis.words()));
         let basis = basis.unwrap_or_default();
+        let flight = in_flight(wanted);
         let what = format!("{}{load}{basis}", text::join(&sizes));
         let mut needs: Vec<&str> = wanted
             .needs()
@@ -186,8 +187,9 @@ impl<'a> Choice<'a> {
             .filter(|need| *need != Need::Messages)
             .map(Need::words)
             .collect();
-        let limit = wanted.p99_ns.map(|limit| format!("p99 of at most {}", figures::nanos(limit)));
-        needs.extend(limit.as_deref());
+        let limit = |(name, limit)| format!("{name} of at most {}", figures::nanos(limit));
+        let limits: Vec<String> = wanted.limits().map(limit).collect();
+        needs.extend(limits.iter().map(String::as_str));
         let needs = match needs.as_slice() {
             [] => String::new(),
             needs => format!("Needed: {}. ", needs.join(", ")),
@@ -204,15 +206,19 @@ impl<'a> Choice<'a> {
         let words = format!("{needs}Ranked by {by} (--by has {}, too).{same}", text::join(&others));
         let winner = self.winner();
         let headline = match (&winner, self.field.standings.as_slice()) {
-            (Some([name, figure, _]), _) if figure.is_empty() => format!("USE {name} for {what}"),
-            (Some([name, figure, _]), _) => format!("USE {name}: {figure} for {what}"),
-            (None, _) if !has_places(self.set) && wanted.p99_ns.is_some() => {
-                format!("UNDECIDED for {what}: at noise grade F no p99 can be judged")
+            (Some([name, figure, _]), _) if figure.is_empty() => {
+                format!("USE {name}{flight} for {what}")
             }
-            (None, []) => format!("No mechanism meets all of this for {what}"),
+            (Some([name, figure, _]), _) => format!("USE {name}{flight}: {figure} for {what}"),
+            (None, _) if !has_places(self.set) && wanted.has_limit() => {
+                let limits: Vec<&str> = wanted.limits().map(|(name, _)| name).collect();
+                let limits = limits.join(" or ");
+                format!("UNDECIDED for {what}{flight}: at noise grade F no {limits} can be judged")
+            }
+            (None, []) => format!("No mechanism meets all of this for {what}{flight}"),
             (None, _) => {
                 let [between, tell] = self.undecided();
-                format!("UNDECIDED{between} for {what}{tell}")
+                format!("UNDECIDED{between} for {what}{flight}{tell}")
             }
         };
         let mut doc = Doc::new(headline);
@@ -228,6 +234,7 @@ impl<'a> Choice<'a> {
             let pace = Pace::of(self.set, self.wanted(), self.specs);
             body.lines(pace.map(|pace| Line::from(pace.achieved())));
         }
+        body.lines(attempts(wanted).map(Line::from));
         body.say(Tone::Quiet, words);
         body.lines(masthead(self.set).into_iter().map(|words| Line::new(Tone::Quiet, words)));
         if has_places(self.set) {
@@ -351,9 +358,8 @@ impl<'a> Choice<'a> {
                 _ => self.other(&wanted.without(need), &without),
             });
         }
-        if wanted.p99_ns.is_some() {
-            let without = Requirements { p99_ns: None, ..wanted.clone() };
-            changes.extend(self.other(&without, "without --p99"));
+        for (name, _) in wanted.limits() {
+            changes.extend(self.other(&without_limit(wanted, name), &format!("without --{name}")));
         }
         for by in wanted.goals().iter().filter(|by| **by != wanted.by) {
             let other = Requirements { by: *by, ..wanted.clone() };
@@ -375,7 +381,7 @@ impl<'a> Choice<'a> {
     /// Where nothing meets all of it: what would be chosen with one requirement less.
     fn nearest(&self) -> Vec<Line> {
         let is_measured = self.set.cells.iter().any(|cell| cell.status == Status::Ok);
-        let is_open = !has_places(self.set) && self.wanted().p99_ns.is_some();
+        let is_open = !has_places(self.set) && self.wanted().has_limit();
         if !self.field.standings.is_empty() || is_open || !is_measured {
             return Vec::new();
         }
@@ -383,10 +389,10 @@ impl<'a> Choice<'a> {
         let needs = wanted.needs().into_iter().filter(|need| *need != Need::Messages);
         let mut less: Vec<(String, Requirements)> =
             needs.map(|need| (need.words().to_owned(), wanted.without(need))).collect();
-        if wanted.p99_ns.is_some() {
-            less.push(("--p99".to_owned(), Requirements { p99_ns: None, ..wanted.clone() }));
-        }
-        if wanted.rate_per_second.is_some() {
+        less.extend(
+            wanted.limits().map(|(name, _)| (format!("--{name}"), without_limit(wanted, name))),
+        );
+        if wanted.rate_per_second.is_some() && wanted.attempts.is_empty() {
             let slower = Requirements { rate_per_second: None, ..wanted.clone() };
             less.push(("--rate".to_owned(), slower));
         }
@@ -528,8 +534,55 @@ impl<'a> Choice<'a> {
         let next = self.chosen().map(|chosen| {
             format!("Next: ipcperf describe {}", self.entrant(chosen).spec.full_name())
         });
-        [all].into_iter().chain(next).map(Line::from).collect()
+        [all].into_iter().chain(self.with_several()).chain(next).map(Line::from).collect()
     }
+
+    /// The command that measures several requests in flight, where the choice has them.
+    fn with_several(&self) -> Option<String> {
+        let wanted = self.wanted();
+        let name = self.entrant(self.chosen()?).spec.full_name();
+        let load = wanted.load(PatternKind::Serve);
+        let keys = [LoadKey::Rate, LoadKey::Conns, LoadKey::Inflight].into_iter();
+        let keys = keys.filter(|key| *key != LoadKey::Conns || wanted.conns > 0);
+        let words: Vec<String> =
+            keys.filter_map(|key| Some(format!("--{key} {}", load.value(key)?))).collect();
+        let size = wanted.sizes.first().map(|size| format_bytes(*size)).unwrap_or_default();
+        let words = words.join(" ");
+        (wanted.inflight > 0)
+            .then(|| format!("The same load: ipcperf run -m {name} -p serve -s {size} {words}"))
+    }
+}
+
+/// The same with any p99, or with any p99.9.
+fn without_limit(wanted: &Requirements, name: &str) -> Requirements {
+    match name {
+        "p99" => Requirements { p99_ns: None, ..wanted.clone() },
+        _ => Requirements { p999_ns: None, ..wanted.clone() },
+    }
+}
+
+/// What did not reach the rate before: `With 1 request in flight unix-stream comes nearest, and answers 15.0 k/s`.
+fn attempts(wanted: &Requirements) -> Option<String> {
+    let answered = |one: &Attempt| {
+        let of = in_flight(&Requirements {
+            inflight: one.inflight,
+            conns: if one.conns > 1 { one.conns } else { 0 },
+            ..wanted.clone()
+        });
+        let over = match one.conns {
+            0 | 1 => String::new(),
+            conns => format!(" over {conns} connections"),
+        };
+        let rate = figures::per_second(one.achieved_per_second);
+        format!("{}{of}{over} {rate}", one.mechanism)
+    };
+    let (first, last) = (wanted.attempts.first()?, wanted.attempts.last()?);
+    let rate = figures::per_second(wanted.rate_per_second?);
+    let more = match wanted.attempts.len() {
+        1 => String::new(),
+        _ => format!(", {}", answered(last)),
+    };
+    Some(format!("Not enough for {rate}: {}{more}.", answered(first)))
 }
 
 /// Whether it was measured as a pair of sockets, which only relatives share.

@@ -7,6 +7,7 @@ use crate::documents;
 use crate::experiment::Experiment;
 use crate::explain::screen::{BURSTS, Needed, explain_word, needed};
 use crate::results::document::render;
+use crate::results::words::term_of;
 use ipcperf_core::options::KnobKind;
 use ipcperf_core::{Idle, Load, LoadKey, OptionSet, Placement};
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
@@ -109,6 +110,7 @@ fn run(context: &Context<'_>, args: &ExplainArgs) -> Result<ExitCode, Stop> {
     let word = match args.names.as_slice() {
         [] => None,
         [name] if is_only_word(&vocabulary, registry, name) => Some(name.as_str()),
+        [name] if term_of(name).is_some() && request::one(registry, name).is_err() => term_of(name),
         names => return round_trips(context, &vocabulary, names, args),
     };
     let format = output::format(&args.output.look)?;

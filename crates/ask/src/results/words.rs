@@ -163,6 +163,12 @@ pub(crate) fn all() -> &'static [Word] {
     &ALL
 }
 
+/// The term that another word stands for: `lead` for `initiator`.
+pub(crate) fn term_of(given: &str) -> Option<&'static str> {
+    let mut all = terms::SYNONYMS.iter().chain(terms::OTHER_WORDS);
+    all.find(|(word, _)| word.eq_ignore_ascii_case(given)).map(|(_, term)| *term)
+}
+
 /// A mark with its meaning, for a legend.
 pub(crate) fn legend(mark: &str) -> Option<String> {
     let word = all().iter().find(|word| word.name == mark);

@@ -11,7 +11,7 @@ use ipcperf_core::{
 };
 use ipcperf_engine::plan::{self, CellPlan, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
-use ipcperf_engine::run::{QuestionPlan, SCREENED, Settings, conditions};
+use ipcperf_engine::run::{QuestionPlan, SCREENED, Settings, Tail, conditions};
 use ipcperf_kit::args::{GateArgs, MarginArgs, OutputArgs, PlanArgs};
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
 use ipcperf_kit::document::Screen;
@@ -149,7 +149,7 @@ fn in_stages(
         questions = questions::of(registry, &cells, is_asked);
     }
     if let Some(first) = questions.first_mut() {
-        first.has_tail = true;
+        first.tail = Tail::P99;
     }
     let staging = questions::staging(questions, &cells, questions::SHOWN, PRACTICAL_MARGIN);
     let settings = Settings {

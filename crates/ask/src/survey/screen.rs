@@ -487,19 +487,26 @@ impl<'a> Overview<'a> {
         lines
     }
 
-    /// A command whose requirements the first mechanism of the ranking meets on this machine: 4 KiB if that was measured, else
-    /// the size of its cell, at a rate that takes at most half of its time.
+    /// A command whose requirements a measured mechanism meets on this machine: 4 KiB if that was measured under the conditions
+    /// of the ranking, of its first mechanism or else of the fastest, otherwise the size of its cell. The rate takes at most
+    /// half of the time of that cell.
     fn case(&self, first: &Cell) -> Option<String> {
         let is_larger = |cell: &&Cell| {
-            let key =
-                CellKey { size_bytes: LARGER, cpus: cell.key.cpus.clone(), ..first.key.clone() };
-            cell.key == key && cell.status == Status::Ok
+            let CellKey { pattern, placement, idle, touch, load, .. } = &first.key;
+            let key = &cell.key;
+            (&key.pattern, &key.placement, &key.idle, &key.touch, &key.load)
+                == (pattern, placement, idle, touch, load)
+                && key.size_bytes == LARGER
+                && !key.wait.burns_cpu()
+                && cell.status == Status::Ok
         };
-        let cell = self.set.cells.iter().find(is_larger).unwrap_or(first);
-        let times = cell.rtt_ns.as_ref()?;
-        let longest = ["p50", "mean"].iter().filter_map(|name| times.get(*name)?.value);
-        let modes = ROUND_TRIP.of_cell(cell).into_iter().flat_map(|metric| &metric.modes);
-        let longest = longest.chain(modes.map(|mode| mode.value)).fold(0.0, f64::max);
+        let larger = self.set.cells.iter().filter(is_larger);
+        let larger = larger.filter_map(|cell| Some((cell, longest(cell)?)));
+        let larger = larger.min_by(|(a, a_longest), (b, b_longest)| {
+            let is_other = |cell: &Cell| cell.key.mechanism != first.key.mechanism;
+            is_other(a).cmp(&is_other(b)).then(a_longest.total_cmp(b_longest))
+        });
+        let (cell, longest) = larger.or_else(|| Some((first, longest(first)?)))?;
         let rate = round_down(MOST_RATE.min(0.5e9 / longest.max(1.0)));
         let size = cell.key.size_bytes;
         (size > 0).then(|| format!("ipcperf choose -s {} --rate {rate}", format_bytes(size)))
@@ -593,6 +600,14 @@ fn some(names: &[&str]) -> String {
 /// The size of the case that is suggested where it was measured, bytes, and the highest rate of it, per second.
 const LARGER: u64 = 4096;
 const MOST_RATE: f64 = 20_000.0;
+
+/// The longest of median, mean and modes of a round trip, ns.
+fn longest(cell: &Cell) -> Option<f64> {
+    let times = cell.rtt_ns.as_ref()?;
+    let known = ["p50", "mean"].iter().filter_map(|name| times.get(*name)?.value);
+    let modes = ROUND_TRIP.of_cell(cell).into_iter().flat_map(|metric| &metric.modes);
+    known.chain(modes.map(|mode| mode.value)).reduce(f64::max)
+}
 
 /// 1, 2 or 5 times a power of ten, as it is typed: `5k`.
 fn round_down(rate: f64) -> String {

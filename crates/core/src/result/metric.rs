@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub struct Metric {
     /// The value; `null` if the data do not support one.
     pub value: Option<f64>,
-    /// 95 % confidence interval over rounds, low and high.
+    /// 95 % interval over rounds, low and high.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
     /// Why a value or interval is missing, or that the value is a median of batch means. `saturated`: messages came faster

@@ -49,7 +49,7 @@ pub use pipeline::{
 pub use question::Question;
 pub use reading::{read, read_cells};
 pub use rejection::Rejection;
-pub use requirements::{Goal, Need, Requirements};
+pub use requirements::{Attempt, Goal, Need, Requirements};
 
 use serde::{Deserialize, Serialize};
 

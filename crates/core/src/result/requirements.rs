@@ -25,6 +25,12 @@ pub struct Requirements {
     /// Connections of clients that stay connected to one server; 0 where one end talks to one other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub conns: u64,
+    /// Requests in flight on each connection, where one does not reach the rate; 0 for one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub inflight: u64,
+    /// What was tried before with fewer requests in flight or fewer connections, and did not reach the rate.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attempts: Vec<Attempt>,
     /// Consumers that each get every message of one producer; 0 where one end talks to one other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub consumers: u64,
@@ -43,6 +49,9 @@ pub struct Requirements {
     /// The longest p99 that is allowed, ns; absent where any is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99_ns: Option<f64>,
+    /// The longest p99.9 that is allowed, ns; absent where any is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999_ns: Option<f64>,
     /// What decides among those that meet all of this.
     pub by: Goal,
     /// The mechanisms that it is a choice among, where some were named.
@@ -51,6 +60,20 @@ pub struct Requirements {
     /// Mechanisms that could run and were not measured, since their facts rule them out.
     #[serde(default)]
     pub left_out: Vec<String>,
+}
+
+/// What came nearest to a rate with so many requests in flight and connections.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Attempt {
+    /// Requests in flight on each connection.
+    pub inflight: u64,
+    /// Connections.
+    pub conns: u64,
+    /// The mechanism that answered the most requests, with its knobs.
+    pub mechanism: String,
+    /// Requests that it answered per second.
+    pub achieved_per_second: f64,
 }
 
 names! {
@@ -147,6 +170,30 @@ impl Requirements {
             .collect()
     }
 
+    /// Whether requests go to a server that has several connections, or several requests in flight on one.
+    #[must_use]
+    pub const fn is_served(&self) -> bool {
+        self.conns > 0 || self.inflight > 0
+    }
+
+    /// The highest p99 and p99.9 that are allowed, with the name of each, ns.
+    pub fn limits(&self) -> impl Iterator<Item = (&'static str, f64)> + use<> {
+        let named = [("p99", self.p99_ns), ("p99.9", self.p999_ns)];
+        named.into_iter().filter_map(|(name, limit)| Some((name, limit?)))
+    }
+
+    /// Whether a tail has a limit.
+    #[must_use]
+    pub fn has_limit(&self) -> bool {
+        self.limits().next().is_some()
+    }
+
+    /// The same with any tail.
+    #[must_use]
+    pub fn without_limits(&self) -> Self {
+        Self { p99_ns: None, p999_ns: None, ..self.clone() }
+    }
+
     /// The needs that these facts do not meet.
     #[must_use]
     pub fn unmet(&self, spec: &Spec) -> Vec<Need> {
@@ -158,7 +205,7 @@ impl Requirements {
     /// and round trips wherever pauses were asked for or no rate was.
     #[must_use]
     pub fn timed(&self) -> Vec<PatternKind> {
-        if self.conns > 0 {
+        if self.is_served() {
             return vec![PatternKind::Serve];
         }
         if self.consumers > 0 {
@@ -179,7 +226,7 @@ impl Requirements {
     #[must_use]
     pub fn deciding(&self) -> Vec<PatternKind> {
         match self.by {
-            _ if self.conns > 0 || self.consumers > 0 => self.timed(),
+            _ if self.is_served() || self.consumers > 0 => self.timed(),
             Goal::P50 | Goal::P99 => self.timed(),
             // Who sends at a rate watches the clock in between, and burns a CPU with it.
             Goal::Cpu => vec![PatternKind::PingPong],
@@ -195,6 +242,7 @@ impl Requirements {
             arrivals: Some(Arrivals::Poisson),
             think_ns: self.think_ns,
             conns: self.conns,
+            inflight: self.inflight,
             peers: self.consumers,
             ..Load::default()
         };

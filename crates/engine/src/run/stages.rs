@@ -50,14 +50,36 @@ const PLANNED: f64 = 0.93;
 /// What ends a run after its last round: the clock of each CPU once more.
 const ENDING: Duration = Duration::from_millis(500);
 
-/// Operations that all rounds of a cell should have together for its p99, with a tenth to spare.
-const OPERATIONS: f64 = 2200.0;
-
 /// Operations that lead in the segments of a slice and are dropped.
 const DROPPED: f64 = 16.0;
 
-/// The longest slice that a p99 may ask for.
+/// The longest slice that a p99, and that a p99.9 may ask for.
 const LONGEST: Duration = Duration::from_millis(30);
+const LONGEST_OF_P999: Duration = Duration::from_millis(300);
+
+/// The tail that all rounds of a cell together must have enough operations for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tail {
+    /// None is shown.
+    #[default]
+    None,
+    /// The p99, which needs 2,000 operations.
+    P99,
+    /// The p99.9, which needs 20,000.
+    P999,
+}
+
+impl Tail {
+    /// How many operations all rounds of a cell should have together, with a tenth to spare, and the longest slice that
+    /// they may ask for; `None` without a tail.
+    const fn needs(self) -> Option<(f64, Duration)> {
+        match self {
+            Self::None => None,
+            Self::P99 => Some((2200.0, LONGEST)),
+            Self::P999 => Some((22_000.0, LONGEST_OF_P999)),
+        }
+    }
+}
 
 /// Cells that are compared with each other.
 #[derive(Clone, Debug)]
@@ -72,8 +94,8 @@ pub struct QuestionPlan {
     /// the margin is the reference. What spins before
     /// it sleeps is measured with the others and never chosen.
     pub by_fitness: Vec<usize>,
-    /// Whether the p99 of its cells is shown.
-    pub has_tail: bool,
+    /// The tail of its cells that is shown.
+    pub tail: Tail,
 }
 
 /// How the cells of a run are measured in stages.
@@ -522,9 +544,8 @@ impl<'a, 'b> StagedRun<'a, 'b> {
     fn slice_of(&self, question: usize, cell: usize, rounds: u64) -> Duration {
         let own = self.slices[cell];
         let is_time = self.cells[cell].plan.key.pattern.facts().figure == Figure::Time;
-        if !self.staging.questions[question].has_tail || !is_time {
-            return own;
-        }
+        let needs = self.staging.questions[question].tail.needs();
+        let Some((operations, longest)) = needs.filter(|_| is_time) else { return own };
         let figures = counting(
             &self.cells[cell],
             &usual(&self.bench.bounds),
@@ -533,8 +554,8 @@ impl<'a, 'b> StagedRun<'a, 'b> {
         let Some(operation) = median(&figures.into_values().collect::<Vec<_>>()) else {
             return own;
         };
-        let operations = OPERATIONS / rounds as f64 + DROPPED;
-        Duration::from_secs_f64(operations * operation / 1e9).clamp(own, own.max(LONGEST))
+        let operations = operations / rounds as f64 + DROPPED;
+        Duration::from_secs_f64(operations * operation / 1e9).clamp(own, own.max(longest))
     }
 
     /// Which question an arm belongs to that confirms one, and its place in the plan.

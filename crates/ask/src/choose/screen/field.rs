@@ -8,7 +8,7 @@ use crate::results::columns::SATURATED;
 use crate::results::fittest::fitness;
 use ipcperf_core::result::{Cell, ClockFacts, Need, Requirements, ResultSet, Status};
 use ipcperf_core::{Idle, Namespace, Spec, Touch};
-use ipcperf_judge::{figures, lost_its_rounds, lost_too_much, margin};
+use ipcperf_judge::{ROUND_TRIP, figures, lost_its_rounds, lost_too_much, margin};
 use ipcperf_kit::document::Specs;
 use ipcperf_render::text;
 use std::cmp::Reverse;
@@ -189,19 +189,22 @@ impl<'a> Field<'a> {
                 });
             }
         }
-        let Some(limit) = wanted.p99_ns else { return Ok(entrant) };
-        let mut longest = 0.0_f64;
-        for trial in Workload::all(wanted, &wanted.timed()) {
-            let cell = self.measured(&entrant, trial)?;
-            let Some(p99) = p99(cell) else { return Err(Reason::of("no p99 known")) };
-            longest = longest.max(p99);
-        }
-        if longest > limit {
-            let figure = format!(" {}", figures::nanos(longest));
-            return Err(Reason {
-                figure,
-                ..Reason::of(format!("p99 above {}", figures::nanos(limit)))
-            });
+        for (name, limit) in wanted.limits() {
+            let mut longest = 0.0_f64;
+            for trial in Workload::all(wanted, &wanted.timed()) {
+                let cell = self.measured(&entrant, trial)?;
+                let Some(time) = quantile(cell, name) else {
+                    return Err(Reason::of(format!("no {name} known")));
+                };
+                longest = longest.max(time);
+            }
+            if longest > limit {
+                let figure = format!(" {}", figures::nanos(longest));
+                return Err(Reason {
+                    figure,
+                    ..Reason::of(format!("{name} above {}", figures::nanos(limit)))
+                });
+            }
         }
         Ok(entrant)
     }
@@ -213,13 +216,10 @@ impl<'a> Field<'a> {
         };
         match (cell.status, &cell.reason) {
             (Status::Ok, _) if lost_too_much(cell) => Err(Reason::of("lost too many messages")),
-            (Status::Ok, _) if lost_its_rounds(cell) => {
-                let is_saturated = cell.figure().and_then(|one| one.reason.as_deref());
-                Err(match is_saturated {
-                    Some(SATURATED) => behind(cell),
-                    _ => Reason::of("too many rounds rejected to compare it"),
-                })
-            }
+            (Status::Ok, _) if lost_its_rounds(cell) => Err(match is_saturated(cell) {
+                true => behind(cell),
+                false => Reason::of("too many rounds rejected to compare it"),
+            }),
             (Status::Ok, _) => Ok(cell),
             (Status::Unavailable, Some(reason)) => {
                 Err(Reason::of(reason.split("; ").next().unwrap_or_default()))
@@ -329,18 +329,18 @@ fn behind(cell: &Cell) -> Reason {
 }
 
 /// Requests that were answered in a second.
-pub(super) fn achieved(cell: &Cell) -> Option<f64> {
+pub(in crate::choose) fn achieved(cell: &Cell) -> Option<f64> {
     cell.achieved_per_second.as_ref()?.value.filter(|rate| *rate > 0.0)
 }
 
 /// Whether messages came faster than they were answered.
-pub(super) fn is_saturated(cell: &Cell) -> bool {
-    cell.figure().is_some_and(|figure| figure.reason.as_deref() == Some(SATURATED))
+pub(in crate::choose) fn is_saturated(cell: &Cell) -> bool {
+    ROUND_TRIP.of_cell(cell).is_some_and(|time| time.reason.as_deref() == Some(SATURATED))
 }
 
-/// The p99 of single operations, ns.
-pub(super) fn p99(cell: &Cell) -> Option<f64> {
-    cell.times()?.get("p99")?.value
+/// A quantile of single operations, ns.
+pub(super) fn quantile(cell: &Cell, name: &str) -> Option<f64> {
+    cell.times()?.get(name)?.value
 }
 
 /// Whether a cell ran as it is where nobody asks for anything else, and at the place that was asked for.
@@ -363,8 +363,8 @@ fn basis(set: &ResultSet, wanted: &Requirements) -> Option<Basis> {
 pub(super) fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> {
     let usual = || set.cells.iter().filter(move |cell| is_usual(wanted, cell));
     let trials = Workload::all(wanted, &wanted.deciding()).into_iter();
-    let limited = wanted.p99_ns.map(|_| Workload::all(wanted, &wanted.timed()));
-    let mut trials = trials.chain(limited.into_iter().flatten());
+    let limited = if wanted.has_limit() { wanted.timed() } else { Vec::new() };
+    let mut trials = trials.chain(Workload::all(wanted, &limited));
     let missing = trials.find(|trial| !usual().any(|cell| trial.is_of(wanted, cell)))?;
     let load = wanted.load(missing.pattern);
     let is_alike = |cell: &&Cell| cell.key.pattern == missing.pattern && cell.key.load == load;

@@ -1,5 +1,6 @@
 //! Who is chosen, why not others, and that it is one screen.
 
+mod attempts;
 mod rule;
 
 use super::*;
@@ -642,7 +643,7 @@ fn a_rate_that_nobody_keeps_up_with_is_told_with_what_was_achieved_and_what_woul
     for words in [
         "No mechanism meets all of this for ",
         "None keeps up with 20.0 k/s: fifo comes nearest, and answers 5.00 k/s of 1 KiB and 4.00 k/s of 8 KiB.",
-        "The limit is that a connection has one request under way, which takes it 250 us here.",
+        "The limit is that a connection has one request in flight, which takes it 250 us here.",
         "does not keep up with the rate: tcp 9.00 k/s, fifo 5.00 k/s",
         "  7 connections over fifo, with 2.86 k/s each (about 0.8 of 2 CPUs busy)",
         "  a lower rate: --rate 3200",

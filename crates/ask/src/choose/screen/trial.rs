@@ -40,7 +40,10 @@ impl Workload {
         let size = figures::size(self.size);
         match self.pattern {
             PatternKind::Stream => format!("streams of {size}"),
-            PatternKind::Serve => format!("requests of {size}{}", load_words(wanted, self.pattern)),
+            PatternKind::Serve => {
+                let (flight, load) = (in_flight(wanted), load_words(wanted, self.pattern));
+                format!("requests of {size}{flight}{load}")
+            }
             PatternKind::Broadcast => {
                 format!("messages of {size}{}", load_words(wanted, self.pattern))
             }
@@ -49,12 +52,24 @@ impl Workload {
     }
 }
 
+/// ` with 4 requests in flight`, on each connection where there are several; nothing where there is one.
+pub(super) fn in_flight(wanted: &Requirements) -> String {
+    let each = if wanted.conns > 1 { " on each connection" } else { "" };
+    match wanted.inflight {
+        0 => String::new(),
+        count => format!(" with {} in flight{each}", text::counted(count, "request")),
+    }
+}
+
 /// ` over 16 connections at 20 k/s`, ` at 20 k/s`, ` after pauses of 100us`; nothing where each message follows at once.
 pub(super) fn load_words(wanted: &Requirements, pattern: PatternKind) -> String {
     if pattern == PatternKind::Serve {
-        let conns = text::counted(wanted.conns, "connection");
+        let conns = match wanted.conns {
+            0 => String::new(),
+            conns => format!(" over {}", text::counted(conns, "connection")),
+        };
         let rate = wanted.rate_per_second.map(|rate| format!(" at {}", format_per_second(rate)));
-        return format!(" over {conns}{}", rate.unwrap_or_default());
+        return conns + &rate.unwrap_or_default();
     }
     if pattern == PatternKind::Broadcast {
         return format!(" to {}", text::counted(wanted.consumers, "consumer"));

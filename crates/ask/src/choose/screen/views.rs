@@ -1,6 +1,6 @@
 //! The columns of a choice: times, costs and rates of a mechanism at one size.
 
-use super::field::p99;
+use super::field::quantile;
 use ipcperf_core::result::{Cell, Requirements};
 use ipcperf_core::{PatternKind, Wait};
 use ipcperf_judge::{MetricKind, ROUND_TRIP, figures};
@@ -56,7 +56,7 @@ pub(super) fn views(wanted: &Requirements) -> Vec<View> {
         [What::P50, What::P99, What::P999].map(|what| View { pattern: *pattern, what })
     };
     let mut views: Vec<View> = timed.iter().take(1).flat_map(of).collect();
-    if wanted.conns > 0 {
+    if wanted.is_served() {
         // One run of a server says all of it.
         views
             .extend([What::Cpu, What::Rate].map(|what| View { pattern: PatternKind::Serve, what }));
@@ -92,8 +92,8 @@ impl View {
 
     pub(super) fn read(&self, cell: &Cell, wanted: &Requirements) -> Option<f64> {
         match self.what {
-            What::P99 => p99(cell),
-            What::P999 => cell.times()?.get("p99.9")?.value,
+            What::P99 => quantile(cell, "p99"),
+            What::P999 => quantile(cell, "p99.9"),
             What::Cores => cores(cell, wanted.rate_per_second?),
             What::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value,
             What::P50 => ROUND_TRIP.of_cell(cell)?.value,

@@ -81,3 +81,53 @@ fn words_are_found_in_any_case_and_the_machine_with_its_severity() {
     names.dedup();
     assert_eq!(names.len(), vocabulary.words().count());
 }
+
+#[test]
+fn every_term_and_every_other_word_for_it_is_explained() {
+    let terms = names(WordKind::Term);
+    assert!(terms.len() <= 40 && terms.len() == terms::TERMS.len(), "{}", terms.len());
+    let vocabulary = vocabulary(crate::COMMANDS);
+    for term in &terms {
+        assert!(vocabulary.find(term).iter().any(|word| word.kind == WordKind::Term), "{term}");
+    }
+    for (word, term) in terms::SYNONYMS.iter().chain(terms::OTHER_WORDS) {
+        assert!(terms.contains(*term) && !terms.contains(*word), "{word}");
+        assert_eq!(term_of(word), Some(*term));
+        assert!(!vocabulary.has(word), "{word} has a meaning of its own");
+    }
+}
+
+/// The sentences of the documents, without what they quote.
+fn sentences(text: &str) -> String {
+    let no_blocks: String = text.split("```").step_by(2).collect();
+    no_blocks.split('`').step_by(2).collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+#[test]
+fn documents_use_the_term_and_no_other_word_for_it() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let documents = [root.clone(), root.join("docs")].into_iter().flat_map(|folder| {
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files
+            .filter(|path| path.extension().is_some_and(|ending| ending == "md"))
+            .collect::<Vec<_>>()
+    });
+    let mut count = 0;
+    for path in documents {
+        let text = sentences(&std::fs::read_to_string(&path).unwrap());
+        let words: Vec<&str> = text
+            .split(|sign: char| !sign.is_alphanumeric() && sign != '-')
+            .filter(|word| !word.is_empty())
+            .collect();
+        let text = format!(" {} ", words.join(" "));
+        count += words.len();
+        for (other, term) in terms::SYNONYMS {
+            assert!(
+                !text.contains(&format!(" {other} ")),
+                "{}: {other}, which is {term}",
+                path.display()
+            );
+        }
+    }
+    assert!(count > 10_000, "{count} words were read");
+}

@@ -59,7 +59,7 @@ fn a_survey_on_one_screen() {
     chosen as reference by the same rounds
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case   ipcperf choose -s 64 --rate 5k
+    Your case   ipcperf choose -s 4K --rate 5k
     A or B      ipcperf compare fifo tcp
     Everything  ipcperf report FILE --full (3 more mechanisms, 1 finding)
     Failed      2 cells gave no accepted figure
@@ -95,7 +95,7 @@ fn wide_screens_have_more_columns() {
     shm-ring spins before it sleeps: fast only if the peer answers at once; shm-ring in two modes: its ratio comes from the rounds, not from the figures; fifo was chosen as reference by the same rounds
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case   ipcperf choose -s 64 --rate 5k
+    Your case   ipcperf choose -s 4K --rate 5k
     A or B      ipcperf compare fifo tcp
     Everything  ipcperf report FILE --full (3 more mechanisms, 1 finding)
     Failed      2 cells gave no accepted figure
@@ -154,7 +154,7 @@ fn narrow_screens_say_what_they_hide() {
     CPUs 0 and 1 (same-llc), idle as-is,
     touch cacheline
 
-    Your case   ipcperf choose -s 64 --rate
+    Your case   ipcperf choose -s 4K --rate
                 5k
     A or B      ipcperf compare fifo tcp
     Everything  ipcperf report FILE --full
@@ -250,7 +250,7 @@ fn at_grade_f_ratios_hold_and_nothing_is_as_fast() {
     chosen as reference by the same rounds
     CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
 
-    Your case   ipcperf choose -s 64 --rate 5k
+    Your case   ipcperf choose -s 4K --rate 5k
     A or B      ipcperf compare fifo tcp
     Fix first   ipcperf doctor
     Everything  ipcperf report FILE --full (3 more mechanisms, 1 finding)
@@ -634,4 +634,44 @@ fn the_page_begins_with_the_answer_and_a_chart_in_which_the_reference_is_marked(
 
 fn written_as(set: &ResultSet, format: Format) -> String {
     rendered(set, format, &Style::default())
+}
+
+/// The size and the rate of the suggested command, where there is one.
+fn suggested(set: &ResultSet) -> Option<(u64, f64)> {
+    let shown = flat(set);
+    let (_, words) = shown.split_once("ipcperf choose -s ")?;
+    let mut words = words.split(' ');
+    let size = *ipcperf_core::units::sizes(words.next()?).ok()?.first()?;
+    let rate = words.nth(1)?;
+    let rate = match rate.strip_suffix('k') {
+        Some(thousands) => 1000.0 * thousands.parse::<f64>().ok()?,
+        None => rate.parse().ok()?,
+    };
+    Some((size as u64, rate))
+}
+
+#[test]
+fn the_suggested_command_has_a_rate_that_a_figure_of_the_survey_meets() {
+    let mut without_larger = sample::survey();
+    without_larger.cells.retain(|cell| cell.key.size_bytes != LARGER);
+    let mut slow = sample::survey();
+    for cell in &mut slow.cells {
+        for time in cell.rtt_ns.iter_mut().flat_map(|times| times.values_mut()) {
+            time.value = time.value.map(|nanos| 40.0 * nanos);
+        }
+    }
+    let sets =
+        [(sample::survey(), LARGER), (crowded(), LARGER), (slow, LARGER), (without_larger, 64)];
+    for (set, size) in sets {
+        let (suggested, rate) = suggested(&set).expect("a command");
+        assert_eq!(suggested, size);
+        let is_met = |cell: &Cell| {
+            let is_alike = (cell.key.size_bytes, cell.key.pattern, cell.key.placement)
+                == (size, PatternKind::PingPong, TWO);
+            is_alike
+                && !cell.key.wait.burns_cpu()
+                && longest(cell).is_some_and(|time| rate * time <= 1e9)
+        };
+        assert!(set.cells.iter().any(is_met), "{rate} of {size} B");
+    }
 }

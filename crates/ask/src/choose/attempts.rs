@@ -1,0 +1,242 @@
+//! More requests in flight and more connections, where one request in flight does not reach the rate that was asked for.
+
+use super::{ChooseArgs, planned};
+use crate::choose::screen::field::{achieved, is_saturated};
+use crate::experiment::{Experiment, plan};
+use crate::results::chapters::name;
+use ipcperf_core::OptionSet;
+use ipcperf_core::result::{Attempt, Cell, Goal, Origin, Requirements, ResultSet, Status};
+use ipcperf_core::units::format_per_second;
+use ipcperf_engine::plan::Host;
+use ipcperf_engine::registry::Entry;
+use ipcperf_engine::run::{self, Settings};
+use ipcperf_kit::error::Stop;
+use ipcperf_kit::measure;
+use ipcperf_kit::progress::ProgressLine;
+use std::time::{Duration, Instant};
+
+/// Requests in flight on each connection, and connections where none were asked for, in the order in which they are tried.
+const WAYS: [(u64, u64); 5] = [(2, 1), (4, 1), (16, 1), (16, 4), (16, 16)];
+
+/// A rate that leaves a request this long is reached with one in flight, per second: the slowest round trips of the
+/// mechanisms take some 100 us.
+const EASY: f64 = 1000.0;
+
+/// Shares of the budget that one attempt and all attempts may take. The rest is for the choice.
+const ONE: f64 = 0.2;
+const ALL: f64 = 0.5;
+
+/// Rounds of an attempt: a mechanism must keep up in each of them.
+const ROUNDS: u64 = 2;
+
+/// Requests of a slice, and the shortest and longest slice of an attempt.
+const REQUESTS: f64 = 400.0;
+const SHORTEST: Duration = Duration::from_millis(20);
+const LONGEST: Duration = Duration::from_millis(200);
+
+/// Whether more than one request in flight is tried: for times at a rate, where nothing else says when a request is sent.
+pub(super) fn are_made(wanted: &Requirements) -> bool {
+    let is_of_times = matches!(wanted.by, Goal::P50 | Goal::P99);
+    let is_fast = wanted.rate_per_second.is_some_and(|rate| rate > EASY);
+    is_fast && is_of_times && wanted.think_ns == 0 && wanted.consumers == 0
+}
+
+/// The requirements with as few requests in flight and connections as the rate takes, by short measurements; unchanged
+/// where one request in flight is enough.
+pub(super) fn made(
+    (candidates, options): (&[Entry], &OptionSet),
+    host: &Host,
+    wanted: &Requirements,
+    (budget, seed, args): (Duration, u64, &ChooseArgs),
+) -> Result<Requirements, Stop> {
+    let began = Instant::now();
+    fewest(wanted, |way| {
+        let planned = planned_for((candidates, options), host, way, (budget, seed))?;
+        let Some(experiment) = planned else { return Ok(None) };
+        let expected = experiment.expected();
+        let is_within =
+            expected <= budget.mul_f64(ONE) && began.elapsed() + expected <= budget.mul_f64(ALL);
+        is_within.then(|| measured(experiment, way, args)).transpose()
+    })
+}
+
+/// The first way in which a mechanism keeps up. Where none does, the one that came nearest. `measured` has nothing where no
+/// mechanism can have so many requests in flight, or no time is left.
+fn fewest(
+    wanted: &Requirements,
+    mut measured: impl FnMut(&Requirements) -> Result<Option<ResultSet>, Stop>,
+) -> Result<Requirements, Stop> {
+    let ways = WAYS.into_iter().map(|(inflight, conns)| Requirements {
+        inflight,
+        conns: if conns == 1 { wanted.conns } else { conns },
+        ..wanted.clone()
+    });
+    // A number of connections that was asked for is kept.
+    let ways = ways.filter(|way| wanted.conns == 0 || way.conns == wanted.conns);
+    let mut attempts: Vec<Attempt> = Vec::new();
+    let mut best = (f64::NEG_INFINITY, wanted.clone());
+    for way in std::iter::once(wanted.clone()).chain(ways) {
+        let Some(set) = measured(&way)? else { break };
+        if set.interrupted {
+            return Err(Stop::interrupted("interrupted before the choice was measured"));
+        }
+        let Some(attempt) = nearest(&set, &way) else {
+            return Ok(Requirements { attempts, ..way });
+        };
+        if attempt.achieved_per_second > best.0 {
+            best = (attempt.achieved_per_second, way);
+        }
+        attempts.push(attempt);
+    }
+    Ok(Requirements { attempts, ..best.1 })
+}
+
+/// What is tried, for a dry run.
+pub(super) fn words(wanted: &Requirements) -> String {
+    let conns = if wanted.conns == 0 { ", then 4 and 16 connections" } else { "" };
+    let rate = wanted.rate_per_second.map_or_else(String::new, format_per_second);
+    format!(
+        "Where no mechanism keeps up with {rate}, 2, 4 and 16 requests in flight are tried first{conns}"
+    )
+}
+
+/// A short measurement of what can have so many requests in flight; `None` where nothing can.
+fn planned_for(
+    (candidates, options): (&[Entry], &OptionSet),
+    host: &Host,
+    way: &Requirements,
+    (budget, seed): (Duration, u64),
+) -> Result<Option<Experiment>, Stop> {
+    let can = |entry: &&Entry| {
+        // A server waits in its own way.
+        let is_plain = !way.is_served() || entry.spec.variant.is_none();
+        !entry.spec.is_floor() && is_plain && way.unmet(entry.spec).is_empty()
+    };
+    let eligible: Vec<Entry> = candidates.iter().filter(can).copied().collect();
+    let mut cells = planned(&eligible, &way.timed(), options, host, way)?;
+    cells.retain(|cell| cell.objection.is_none());
+    if cells.is_empty() {
+        return Ok(None);
+    }
+    let rate = way.rate_per_second.unwrap_or(EASY);
+    let slice = Duration::from_secs_f64(REQUESTS / rate).clamp(SHORTEST, LONGEST);
+    let settings = Settings {
+        rounds: ROUNDS,
+        slice,
+        warmup: slice / 5,
+        seed,
+        budget: Some(budget),
+        ..Settings::default()
+    };
+    Ok(Some(Experiment::new("choose", cells, settings)))
+}
+
+fn measured(
+    experiment: Experiment,
+    way: &Requirements,
+    args: &ChooseArgs,
+) -> Result<ResultSet, Stop> {
+    let (cells, settings) = (experiment.runnable(), &experiment.settings);
+    let plan = ipcperf_core::result::Plan {
+        requirements: Some(way.clone()),
+        ..plan("choose", cells, settings, experiment.expected())
+    };
+    let interrupts = measure::interrupts()?;
+    let line = ProgressLine::counting("slices", args.output.progress.is_silent());
+    let mut show = |progress: run::Progress<'_>| line.show(progress);
+    let Experiment { cells, settings, .. } = experiment;
+    measure::take(plan, settings.seed, Origin::default(), &jiff::Timestamp::now(), || {
+        run::run(cells, &settings, Some(&interrupts), &mut show)
+    })
+}
+
+/// What came nearest to the rate; `None` where a mechanism keeps up with it at all sizes, or where nothing was measured.
+fn nearest(set: &ResultSet, way: &Requirements) -> Option<Attempt> {
+    let ok = || set.cells.iter().filter(|cell| cell.status == Status::Ok);
+    let of = |one: &Cell| -> Vec<&Cell> {
+        let key = &one.key;
+        ok().filter(|cell| cell.key.mechanism == key.mechanism).collect()
+    };
+    let mut best: Option<(f64, &Cell)> = None;
+    for cell in ok() {
+        let sizes = of(cell);
+        if sizes.len() == way.sizes.len() && !sizes.iter().any(|cell| is_saturated(cell)) {
+            return None;
+        }
+        let least = sizes.iter().filter_map(|cell| achieved(cell)).fold(f64::INFINITY, f64::min);
+        if least.is_finite() && best.is_none_or(|(most, _)| least > most) {
+            best = Some((least, cell));
+        }
+    }
+    let (achieved_per_second, cell) = best?;
+    Some(Attempt {
+        inflight: way.inflight.max(1),
+        conns: way.conns.max(1),
+        mechanism: name(cell),
+        achieved_per_second,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sample::{self, Build, TWO, cell, set};
+    use ipcperf_core::PatternKind;
+    use ipcperf_core::result::Metric;
+
+    /// What a mechanism with round trips of 50 us answers in this way.
+    fn measured(way: &Requirements, most: f64) -> ResultSet {
+        let rate = way.rate_per_second.expect("a rate");
+        let together = way.inflight.max(1) * way.conns.max(1);
+        let answered = (together as f64 * 20_000.0).min(most);
+        let mut cell = cell("unix-stream", 64, TWO).rtt(50_000.0, 90.0).open_loop(rate);
+        let pattern = way.timed()[0];
+        (cell.key.pattern, cell.key.load) = (pattern, way.load(pattern));
+        if answered < rate {
+            let times = cell.rtt_ns.as_mut().expect("times");
+            times.values_mut().for_each(|time| *time = Metric::missing("saturated"));
+        }
+        cell.achieved_per_second = Some(sample::metric(answered.min(rate), 1.0));
+        set(vec![cell])
+    }
+
+    fn of(rate: f64, conns: u64, most: f64) -> (u64, u64, usize) {
+        let sizes = vec![64];
+        let wanted =
+            Requirements { sizes, rate_per_second: Some(rate), conns, ..Requirements::default() };
+        let found = fewest(&wanted, |way| Ok(Some(measured(way, most)))).expect("measured");
+        (found.inflight, found.conns, found.attempts.len())
+    }
+
+    #[test]
+    fn as_few_requests_are_in_flight_as_the_rate_takes() {
+        let enough = 1e9;
+        assert_eq!(of(15_000.0, 0, enough), (0, 0, 0));
+        assert_eq!(of(30_000.0, 0, enough), (2, 0, 1));
+        assert_eq!(of(60_000.0, 0, enough), (4, 0, 2));
+        assert_eq!(of(300_000.0, 0, enough), (16, 0, 3));
+        assert_eq!(of(1_000_000.0, 0, enough), (16, 4, 4));
+        assert_eq!(of(3_000_000.0, 0, enough), (16, 16, 5));
+        assert_eq!(of(30_000.0, 3, enough), (0, 3, 0), "the connections are enough");
+        assert_eq!(of(100_000.0, 3, enough), (2, 3, 1));
+    }
+
+    #[test]
+    fn where_no_way_is_enough_the_one_that_came_nearest_is_measured() {
+        assert_eq!(of(9_000_000.0, 0, 1e9), (16, 16, 6));
+        assert_eq!(of(9_000_000.0, 0, 70_000.0), (4, 0, 6), "more in flight add nothing");
+        assert_eq!(of(9_000_000.0, 2, 1e9), (16, 2, 4));
+    }
+
+    #[test]
+    fn a_choice_for_times_at_a_high_rate_makes_attempts() {
+        let fast = Requirements { rate_per_second: Some(20_000.0), ..Requirements::default() };
+        assert!(are_made(&fast));
+        let slow = Requirements { rate_per_second: Some(500.0), ..fast.clone() };
+        assert!(!are_made(&slow) && !are_made(&Requirements { think_ns: 1, ..fast.clone() }));
+        assert!(!are_made(&Requirements { by: Goal::Cpu, ..fast.clone() }));
+        let served = Requirements { inflight: 4, ..fast };
+        let load = served.load(PatternKind::Serve);
+        assert_eq!((served.timed(), load.inflight, load.conns), (vec![PatternKind::Serve], 4, 1));
+    }
+}

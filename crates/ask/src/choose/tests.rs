@@ -1,0 +1,100 @@
+//! What is measured for a choice: which cells, and how long.
+
+use super::*;
+use ipcperf_core::Capability;
+
+#[test]
+fn what_meets_the_needs_comes_first_and_the_rest_as_far_as_there_is_room() {
+    let (registry, host) = (ipcperf_builtin::builtin(), Host::read().expect("affinity"));
+    let all: Vec<Entry> = registry.entries().to_vec();
+    let wanted = Requirements {
+        sizes: vec![64, 4096],
+        rate_per_second: Some(1000.0),
+        can: vec![Capability::Unrelated, Capability::Boundaries],
+        no_spin: true,
+        ..Requirements::default()
+    };
+    let of = |seconds| {
+        cells(
+            (&all, &OptionSet::default()),
+            &host,
+            &wanted,
+            EXPLAINING,
+            Duration::from_secs(seconds),
+        )
+        .expect("some")
+    };
+    let unmet = |cell: &CellPlan| wanted.unmet(cell.entry.spec).len();
+    let (short, long) = (of(1), of(24 * 3600));
+    assert!(short.iter().all(|cell| unmet(cell) == 0), "no room for any other");
+    let is_same = |(a, b): (&CellPlan, &CellPlan)| a.id == b.id;
+    assert!(short.iter().zip(&long).all(is_same), "what decides is the same");
+    assert!(long.iter().all(|cell| unmet(cell) <= 1));
+    assert!(long.iter().any(|cell| unmet(cell) == 1));
+    assert!(long.iter().any(|cell| cell.options.0.contains_key("unix-seqpacket.sndbuf")));
+    let ids: BTreeSet<_> = long.iter().map(|cell| &cell.id).collect();
+    assert_eq!(ids.len(), long.len(), "a cell stands in the plan twice");
+    let of_packets = short.iter().filter(|cell| cell.key.mechanism == "unix-seqpacket");
+    let planned: BTreeSet<_> =
+        of_packets.clone().map(|cell| (cell.key.pattern, cell.key.size_bytes)).collect();
+    assert_eq!(planned.len(), 6, "open and closed loop and stream, at both sizes");
+    for cell in of_packets {
+        assert_eq!(cell.options.0["unix-seqpacket.bind"], "path", "{}", cell.id);
+    }
+}
+
+#[test]
+fn slow_rates_and_long_pauses_have_longer_slices() {
+    let of = |rate: Option<f64>, think_ns, p99_ns| {
+        shortest(&Requirements {
+            rate_per_second: rate,
+            think_ns,
+            p99_ns,
+            ..Requirements::default()
+        })
+    };
+    assert_eq!(of(None, 0, None), SHORTEST);
+    assert_eq!(of(Some(100.0), 0, None), Duration::from_millis(400));
+    assert_eq!(of(Some(100_000.0), 1_000_000, Some(1e6)), Duration::from_millis(200));
+    assert_eq!(of(Some(1.0), 0, None), LONGEST);
+}
+
+#[test]
+fn a_budget_holds_and_one_that_is_too_short_names_one_that_is_not() {
+    let (registry, host) = (ipcperf_builtin::builtin(), Host::read().expect("affinity"));
+    let all = request::block(standing(&registry)).expect("no knobs");
+    let planned = |wanted: &Requirements, budget: Duration| {
+        let slice = shortest(wanted).max(EXPLAINING);
+        let cells = cells((&all.0, &all.1), &host, wanted, slice, budget).expect("some");
+        within(budget, cells, wanted, 1)
+    };
+    let mut refused = 0;
+    for rate in [None, Some(30.0), Some(1000.0), Some(20_000.0)] {
+        let wanted =
+            Requirements { sizes: vec![64], rate_per_second: rate, ..Requirements::default() };
+        for seconds in [1, 3, 20, 60, 600] {
+            let budget = Duration::from_secs(seconds);
+            let text = match planned(&wanted, budget) {
+                Ok(plan) => {
+                    let expected = plan.expected();
+                    assert!(expected <= budget, "{rate:?} in {seconds} s: {expected:?}");
+                    let is_short = plan.settings.rounds < FEWEST_ROUNDS as u64;
+                    let said = plan.short("an order");
+                    assert_eq!(said.is_some(), is_short, "{said:?}");
+                    said
+                }
+                Err(stop) => {
+                    refused += 1;
+                    Some(stop.to_string())
+                }
+            };
+            let Some(text) = text else { continue };
+            assert!(text.contains("an order takes 6: --budget "), "{text}");
+            let enough = text.rsplit("--budget ").next().expect("one");
+            let enough: u64 = enough.split('s').next().expect("seconds").parse().expect(&text);
+            let plan = planned(&wanted, Duration::from_secs(enough)).expect("enough");
+            assert!(plan.settings.rounds >= FEWEST_ROUNDS as u64, "{rate:?}: {text}");
+        }
+    }
+    assert!(refused >= 2, "a second is too short for whatever is asked");
+}
