@@ -59,7 +59,7 @@ for name in old new a b a1 a2 b1 b2 RUN OLD NEW; do run $name.json; done
 for host in n1 n2; do run results/$host.json --label host=$host; done
 for name in laptop server; do ipcperf replicate marhubi -q -o $name.json >/dev/null; done
 ipcperf replicate --export marhubi -o mine.toml >/dev/null
-mkdir -p ../before base; ln -s "$IPCPERF" ../before/ipcperf; ln -s "$IPCPERF" base/ipcperf
+mkdir -p ../after new; ln -s "$IPCPERF" ../after/ipcperf; ln -s "$IPCPERF" new/ipcperf
 head -c 300000 /dev/urandom >photo.jpg
 for i in $(seq 3000); do echo "$i GET /index.html 200 $((i * 37 % 9000))"; done >access.log
 cp access.log app.log
@@ -116,7 +116,7 @@ pub(crate) fn run(options: &Options) -> Result<bool> {
             .env("PATH", format!("{}:{path}", bin.display()))
             .env("IPCPERF", &program)
             .env("HOME", &home)
-            .env("BASE", &program)
+            .env("CHANGED", &program)
             .env("SUMMARY", base.join("summary"))
             .env("MPLBACKEND", "Agg")
             .stdin(Stdio::null())

@@ -6,10 +6,11 @@ use crate::page::Page;
 use crate::task::SUBCOMMAND;
 use ipcperf_core::Missing;
 use ipcperf_sys::limits;
-use ipcperf_sys::process::{Worker, own_pid};
+use ipcperf_sys::process::{self, Worker, own_pid};
 use std::sync::OnceLock;
 
-/// Whether anything can be measured here: there are descriptors and memory, the page that workers share, and two workers.
+/// Whether anything can be measured here: there are descriptors and memory, the page that workers share, the files
+/// that workers need, and two workers.
 ///
 /// # Errors
 /// What is missing.
@@ -25,11 +26,14 @@ fn tried() -> Result<(), Missing> {
         let what = format!("no shared memory (memfd_create: {})", words(&error));
         Missing::new(what, "a kernel and a sandbox with memfd_create, and more memory")
     })?;
+    let no_worker = |missing: Missing| Missing {
+        what: format!("no worker process: {}", missing.what),
+        ..missing
+    };
+    process::files().map_err(no_worker)?;
     let worker = || {
-        Worker::start(&[SUBCOMMAND, &own_pid().to_string()], 0).map_err(|error| {
-            let missing = limits::not_started(&error);
-            Missing { what: format!("no worker process: {}", missing.what), ..missing }
-        })
+        Worker::start(&[SUBCOMMAND, &own_pid().to_string()], 0)
+            .map_err(|error| no_worker(limits::not_started(&error)))
     };
     // Both live at once: a limit may have room for one.
     let _one = worker()?;

@@ -5,14 +5,21 @@ mod spawn;
 use crate::control::Control;
 use crate::namespaces;
 use crate::signals::Interrupts;
+use ipcperf_core::{Missing, errno};
 use rustix::fs::Mode;
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, ExitStatus};
+
+/// The running program, whatever has become of its file.
+const PROGRAM: &CStr = c"/proc/self/exe";
+
+/// Where a worker's input comes from and its output goes to.
+const NOTHING: &str = "/dev/null";
 
 /// The variable that moves the stack of a worker.
 pub(crate) const PADDING: &str = "IPCPERF_PAD";
@@ -46,9 +53,8 @@ impl Worker {
     pub fn start(arguments: &[&str], pad: usize) -> io::Result<Self> {
         let (control, theirs) = Control::pair()?;
         let theirs = theirs.into_fd();
-        let null = std::fs::File::options().write(true).open("/dev/null")?;
-        let program = c"/proc/self/exe";
-        let mut words = vec![program.to_owned()];
+        let null = std::fs::File::options().write(true).open(NOTHING)?;
+        let mut words = vec![PROGRAM.to_owned()];
         for argument in arguments {
             words.push(CString::new(*argument)?);
         }
@@ -56,7 +62,7 @@ impl Worker {
         let padding = (pad > 0).then(|| variable(PADDING.as_ref(), "x".repeat(pad).as_ref()));
         let environment = environment.chain(padding).collect::<Result<Vec<_>, _>>()?;
         let streams = [theirs.as_fd(), null.as_fd()];
-        let pid = spawn::spawn(program, &words, &environment, streams)?;
+        let pid = spawn::spawn(PROGRAM, &words, &environment, streams)?;
         let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty()).inspect_err(|_| {
             let _ = rustix::process::kill_process(pid, Signal::KILL);
             let _ = spawn::reap(pid);
@@ -162,6 +168,21 @@ pub fn describe_end(status: ExitStatus) -> String {
     }
 }
 
+/// Whether this root has the files that every worker is started from and opens. A bare image or `chroot` may lack them.
+///
+/// # Errors
+/// The file that it lacks, and what makes it.
+pub fn files() -> Result<(), Missing> {
+    let lacking = |path: &str, error: &io::Error, how: &str| {
+        let why = error.raw_os_error().map_or_else(|| error.to_string(), errno::text);
+        Missing::new(format!("{path}: {why}"), how)
+    };
+    rustix::fs::readlink(PROGRAM, Vec::new())
+        .map_err(|error| lacking("/proc/self/exe", &error.into(), "mount -t proc proc /proc"))?;
+    let null = std::fs::File::options().read(true).write(true).open(NOTHING);
+    null.map(drop).map_err(|error| lacking(NOTHING, &error, "mknod -m 666 /dev/null c 1 3"))
+}
+
 /// In a worker, first thing: die with the coordinator, take the control channel from standard input.
 ///
 /// # Errors
@@ -177,7 +198,7 @@ pub fn enlist(parent: u32) -> io::Result<Control> {
     crate::signals::block_none()?;
     let control = rustix::io::fcntl_dupfd_cloexec(io::stdin(), 3)?;
     // Standard input keeps a copy of the channel otherwise, and the coordinator's end-of-file would never come.
-    let null = std::fs::File::open("/dev/null")?;
+    let null = std::fs::File::open(NOTHING)?;
     rustix::stdio::dup2_stdin(&null)?;
     Ok(Control::from_fd(control))
 }

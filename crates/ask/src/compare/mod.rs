@@ -44,7 +44,7 @@ impl CommandArgs for CompareArgs {
     const EXAMPLES: &'static str = "Examples:
   ipcperf compare pipe unix-stream              which is faster, measured side by side
   ipcperf compare 'pipe stream 64K' 'pipe stream 64K size=1M'
-  ipcperf compare 'pipe 64 same-cpu' --live-binary ../before/ipcperf --fail-on slower:5%
+  ipcperf compare 'pipe 64 same-cpu' --live-binary ../after/ipcperf --fail-on slower:5%
   ipcperf compare old.json new.json --factor kernel";
     const DOCUMENTS: &'static [DocumentKind] = &[DOCUMENT];
 

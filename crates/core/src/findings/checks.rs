@@ -7,7 +7,7 @@ use super::{Row, check};
 pub const NEEDS: Row = check(
     "W-NEEDS",
     "measuring",
-    "descriptors, memory, a shared page or two more processes are missing",
+    "descriptors, memory, a shared page, /proc, /dev/null or two more processes are missing",
     "nothing can be measured{}",
     "{raise the limit that the check names}",
 );

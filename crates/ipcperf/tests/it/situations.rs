@@ -137,6 +137,12 @@ const READ_ONLY: Situation = Situation::shell(
     r#"exec unshare --mount sh -c 'while read -r _ m _; do mount -o remount,bind,ro "$m"; done </proc/self/mounts 2>/dev/null
        if touch "$HOME/x" /dev/shm/x 2>/dev/null; then echo "something can be written"; exit 1; fi; exec "$@"' sh "$@""#,
 );
+const NO_DEVICES: Situation = Situation::shell(
+    r#"exec unshare --mount sh -c 'mount -t tmpfs tmpfs /dev && exec "$@"' sh "$@""#,
+);
+const NO_PROC: Situation = Situation::shell(
+    r#"exec unshare --mount sh -c 'mount -t tmpfs tmpfs /proc && exec "$@"' sh "$@""#,
+);
 const FEW_QUEUES: Situation = Situation::shell(
     r#"exec unshare --ipc sh -c 'echo 1 >/proc/sys/kernel/msgmni && exec "$@"' sh "$@""#,
 );
@@ -316,6 +322,12 @@ situations! {
         => 0, ["run directory: none", "Remedy: TMPDIR="];
     a_system_that_can_only_be_read: READ_ONLY, "run -m pipe,fifo --place free --rounds 1 --slice 1ms -o -"
         => 0, ["no run directory", "Read-only file system", "TMPDIR=DIRECTORY"];
+    a_root_without_devices: NO_DEVICES, "run -m pipe --place free -o run.json"
+        => 3, ["no worker process: /dev/null: No such file or directory; mknod -m 666 /dev/null c 1 3"];
+    a_root_without_devices_that_the_doctor_sees: NO_DEVICES, "doctor"
+        => 0, ["measuring: impossible", "/dev/null: No such file or directory", "Remedy: mknod -m 666 /dev/null c 1 3."];
+    a_root_without_proc: NO_PROC, "run -m pipe --place free -o run.json"
+        => 3, ["no worker process: /proc/self/exe: No such file or directory; mount -t proc proc /proc"];
     a_lower_limit_of_message_queues: FEW_QUEUES, "run -m sysv-mq,sysv-mq/spin --place free -o run.json"
         => 3, ["as many System V message queues exist as kernel.msgmni allows (1); sysctl kernel.msgmni=32000"];
     a_lower_limit_of_semaphores: FEW_SEMAPHORES, "run -m sysv-sem --place free -o run.json"

@@ -6,7 +6,7 @@
 use crate::io::failed;
 use crate::io::raw;
 use ipcperf_core::SetupError;
-use rustix::event::epoll;
+use rustix::event::{Timespec, epoll};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::Duration;
 
@@ -151,10 +151,8 @@ impl EpollSet {
         if let Some(limit) = limit
             && self.is_exact
         {
-            let limit = libc::timespec {
-                tv_sec: libc::time_t::try_from(limit.as_secs()).unwrap_or(libc::time_t::MAX),
-                tv_nsec: limit.subsec_nanos().into(),
-            };
+            let most = Timespec { tv_sec: i64::MAX, tv_nsec: 0 };
+            let limit = Timespec::try_from(limit).unwrap_or(most);
             let limit = (&raw const limit) as usize;
             let args = [fd, at, MOST_EVENTS, limit, 0, 8];
             // SAFETY: the events have room for so many; the limit lives until the call is over; the signal mask is null.

@@ -651,9 +651,10 @@ mod tests {
         let directory = tempfile::tempdir().expect("a directory");
         let path = |name: &str| Name::Path(directory.path().join(name));
         let unnamed = Name::Abstract(format!("ipcperf-restart-{}", std::process::id()));
+        let in_use = ipcperf_core::errno::text(libc::EADDRINUSE);
         for (site, told) in [
-            (Site::Unix(Kind::Stream, path("stream")), "Address already in use"),
-            (Site::Unix(Kind::SeqPacket, path("packets")), "Address already in use"),
+            (Site::Unix(Kind::Stream, path("stream")), in_use.as_str()),
+            (Site::Unix(Kind::SeqPacket, path("packets")), in_use.as_str()),
             (Site::Unix(Kind::Stream, unnamed), ""),
             (Site::Fifo(directory.path().join("f")), "File exists"),
         ] {
