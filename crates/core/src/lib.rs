@@ -50,6 +50,7 @@ pub mod result;
 mod seat;
 mod shape;
 mod spec;
+mod spec_builder;
 pub mod text;
 pub mod units;
 
