@@ -71,7 +71,7 @@ pub use namespace::{FollowIn, Namespace, Namespaces, Network, parted};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
 pub use placement::Placement;
-pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
+pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take, fault};
 pub use seat::Seat;
 pub use shape::Shape;
 pub use spec::{
