@@ -113,7 +113,7 @@ impl Experiment {
     }
 
     /// How long so many rounds take.
-    fn expected_of(&self, rounds: u64) -> Duration {
+    pub(crate) fn expected_of(&self, rounds: u64) -> Duration {
         let Counts { samples, warmup, batch } = self.settings.counts;
         let counted = |operations: u64| OPERATION.mul_f64(operations as f64);
         let slice = match samples {
@@ -338,16 +338,27 @@ impl Experiment {
         args: &OutputArgs,
         gates: &Gates,
     ) -> Result<(ExitCode, ResultSet), Stop> {
+        // In stages the reference is chosen before the rounds that count; otherwise it is the fittest, whatever its figures.
+        let is_compared = self.staging.is_none() && ["run", "survey"].contains(&self.command);
+        let planned = if is_compared { self.cells.clone() } else { Vec::new() };
+        self.carry_out_with(context, args, gates, |set| {
+            questions::mark_references(context.registry, &planned, set);
+        })
+    }
+
+    /// The same, where something else is added to the document before it is written.
+    pub(crate) fn carry_out_with(
+        self,
+        context: &Context<'_>,
+        args: &OutputArgs,
+        gates: &Gates,
+        amend: impl FnOnce(&mut ResultSet),
+    ) -> Result<(ExitCode, ResultSet), Stop> {
         let plan = self.plan();
         let asked = self.work(&plan);
         let Self { cells, settings, raw, staging, .. } = self;
         let raw = raw.as_deref();
         let shown = Shown { context, args, raw, gates, asked };
-        // In stages the reference is chosen before the rounds that count; otherwise it is the fittest, whatever its figures.
-        let is_compared = staging.is_none() && ["run", "survey"].contains(&self.command);
-        let planned = if is_compared { cells.clone() } else { Vec::new() };
-        let amend =
-            |set: &mut ResultSet| questions::mark_references(context.registry, &planned, set);
         record(
             plan,
             settings.seed,

@@ -4,6 +4,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, reason = "a test may stop at what it did not expect"))]
 
 mod args;
+mod bench_program;
 mod choose;
 mod clean;
 mod compare;
@@ -34,6 +35,7 @@ mod testing;
 mod trend;
 mod work;
 
+pub use bench_program::BenchProgram;
 pub use compare::screen::{ComparisonDocument, before_and_after, comparison};
 pub use manual::with_words;
 pub use run::read_job;

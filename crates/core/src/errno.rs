@@ -1,5 +1,18 @@
 //! The text of a kernel error number, the way the C library words it.
 
+// Numbers that mean something to a loop. They are the same on all that ipcperf runs on; a test of `mech` holds them against
+// those of the C library.
+pub(crate) const ESRCH: i32 = 3;
+pub(crate) const E2BIG: i32 = 7;
+pub(crate) const EAGAIN: i32 = 11;
+pub(crate) const EPIPE: i32 = 32;
+pub(crate) const EIDRM: i32 = 43;
+pub(crate) const EMSGSIZE: i32 = 90;
+pub(crate) const ECONNRESET: i32 = 104;
+pub(crate) const ENOTCONN: i32 = 107;
+pub(crate) const ECONNREFUSED: i32 = 111;
+pub(crate) const EOWNERDEAD: i32 = 130;
+
 /// Words for `code` (an `errno` value), for example `2` is "No such file or directory".
 #[must_use]
 pub fn text(code: i32) -> String {

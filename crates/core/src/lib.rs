@@ -50,6 +50,7 @@ pub mod result;
 mod seat;
 mod shape;
 mod spec;
+mod spec_builder;
 pub mod text;
 pub mod units;
 
@@ -70,7 +71,7 @@ pub use namespace::{FollowIn, Namespace, Namespaces, Network, parted};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
 pub use placement::Placement;
-pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
+pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take, fault};
 pub use seat::Seat;
 pub use shape::Shape;
 pub use spec::{

@@ -102,6 +102,7 @@ pub type AttachToEach<O> = fn(Attach<'_, O>, Option<u64>) -> Result<Box<dyn DynP
 
 /// In what memory a port shows a message to the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub enum Lends {
     /// A private buffer of the end, which begins at [`Shape::buffer_offset`] in a page.
     Buffer,
@@ -217,6 +218,13 @@ impl SetupError {
 impl From<Missing> for SetupError {
     fn from(missing: Missing) -> Self {
         Self::Unavailable(missing)
+    }
+}
+
+/// What it was about is not known: [`SetupError::io`] says it.
+impl From<io::Error> for SetupError {
+    fn from(error: io::Error) -> Self {
+        Self::io("open or attach")(error)
     }
 }
 

@@ -23,6 +23,7 @@ pub struct Knob {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum KnobKind {
     /// Bytes, inclusive range.
     Bytes {
@@ -84,6 +85,7 @@ impl fmt::Display for KnobKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum KnobValue {
     /// `on` or `off`.
     Flag(bool),

@@ -1,6 +1,8 @@
 //! One end of an open channel.
 
+use crate::errno;
 use std::fmt;
+use std::io::{self, ErrorKind};
 use std::os::fd::BorrowedFd;
 
 /// One end of an open channel: what the hot loop holds. Its closures are generic, so that a loop over a port has no
@@ -12,6 +14,7 @@ use std::os::fd::BorrowedFd;
 ///   leave it usable, and after [`Fault::Closed`], which every further `recv` returns again.
 ///
 /// What a port promises
+/// - A message longer than the channel was made for ([`Shape::size`](crate::Shape::size)) is [`Fault::TooLong`].
 /// - `send` calls `fill` at most once with exactly `len` bytes (the word of a wake-up mechanism) and returns when the
 ///   message is handed over; it blocks or spins when the channel is full.
 /// - `recv` calls `take` exactly once on success, with exactly the bytes of one message, which stay where the
@@ -250,6 +253,36 @@ pub enum Fault {
     Timeout,
     /// A system call failed with this `errno`.
     Sys(i32),
+}
+
+/// What an error of the standard library means to a loop.
+impl From<io::Error> for Fault {
+    fn from(error: io::Error) -> Self {
+        match (error.raw_os_error(), error.kind()) {
+            (Some(code), _) => fault(code),
+            (None, ErrorKind::UnexpectedEof | ErrorKind::WriteZero) => Self::Closed,
+            (None, ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Self::Closed,
+            (None, ErrorKind::TimedOut | ErrorKind::WouldBlock) => Self::Timeout,
+            (None, _) => Self::Corrupt,
+        }
+    }
+}
+
+/// What an `errno` means to a loop.
+#[cold]
+#[inline(never)]
+#[must_use]
+pub fn fault(code: i32) -> Fault {
+    match code {
+        errno::EPIPE | errno::ECONNRESET | errno::ECONNREFUSED | errno::EIDRM => Fault::Closed,
+        // A UNIX datagram socket whose peer is gone refuses once; the next send finds no connection any more.
+        errno::ENOTCONN => Fault::Closed,
+        errno::ESRCH | errno::EOWNERDEAD => Fault::PeerDied,
+        errno::EMSGSIZE => Fault::TooLong,
+        errno::E2BIG => Fault::Truncated,
+        errno::EAGAIN => Fault::Timeout,
+        code => Fault::Sys(code),
+    }
 }
 
 impl fmt::Display for Fault {

@@ -7,6 +7,22 @@ use serde::{Deserialize, Serialize};
 
 /// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
 /// one, so a wrong fact fails its case.
+///
+/// [`Spec::message`], [`Spec::stream`] and [`Spec::wake`] begin one, and a function with the name of a fact sets that fact:
+///
+/// ```
+/// use ipcperf_core::{Direction, OnClose, Spec};
+///
+/// const SPEC: Spec = Spec::message("mine")
+///     .summary("Messages over a UNIX stream socket, each behind its length; a receiver sleeps in read.")
+///     .over("unix-stream")
+///     .direction(Direction::TwoWay)
+///     .on_close(OnClose::Told)
+///     .copies(2);
+/// assert_eq!((SPEC.full_name().as_str(), SPEC.over), ("mine", Some("unix-stream")));
+/// ```
+///
+/// A fact that is added later has a value in [`Spec::NOTHING`], so that neither this nor `Spec { .., ..Spec::NOTHING }` breaks.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spec {
@@ -70,12 +86,18 @@ pub struct Spec {
     pub exchange: Transfers,
     /// Whether an end has threads of its own beside the one that sends and receives.
     pub threads: bool,
+    /// No fact: with it nobody writes out all fields, so that a new one breaks nobody. `non_exhaustive` would also refuse the
+    /// bases that families of mechanisms share.
+    #[doc(hidden)]
+    #[serde(skip)]
+    pub more: (),
 }
 
 /// What a user may require of a mechanism. Each follows from the facts of [`Spec`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Capability {
     /// Processes can meet that share no ancestor and were handed nothing.
     Unrelated,
@@ -160,6 +182,7 @@ impl Spec {
         over: None,
         exchange: Transfers::Messages,
         threads: false,
+        more: (),
     };
 
     /// Whether the facts say that it can do this.
@@ -216,6 +239,7 @@ impl Spec {
 
 names! {
     /// What kind of thing a mechanism is.
+    #[non_exhaustive]
     "family" Family {
         /// Measures the harness itself.
         Floor = "floor",
@@ -245,6 +269,7 @@ names! {
 names! {
     /// How an end waits. Rankings never mix waiting classes.
     #[derive(Default)]
+    #[non_exhaustive]
     "wait" Wait {
         /// Sleeps in the kernel, in the call that moves the data.
         #[default]
@@ -270,6 +295,7 @@ impl Wait {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Payload {
     /// A wake-up; the mechanism's own word (0, 4 or 8 bytes) carries the proof. The size of a cell is 0.
     Wake {
@@ -317,6 +343,7 @@ names! {
 
 names! {
     /// Which processes can meet over it without passing a descriptor first.
+    #[non_exhaustive]
     "reach" Reach {
         /// Only relatives, or a process that was passed a descriptor.
         Related = "related",
@@ -341,6 +368,7 @@ names! {
 
 names! {
     /// Whether each message goes its own way.
+    #[non_exhaustive]
     "exchange" Transfers {
         /// A message needs no answer: either end sends when it likes.
         Messages = "messages",
@@ -351,6 +379,7 @@ names! {
 
 names! {
     /// What a fast sender meets.
+    #[non_exhaustive]
     "back-pressure" BackPressure {
         /// It waits.
         Blocks = "blocks",
@@ -367,6 +396,7 @@ names! {
 
 names! {
     /// Where the bytes of a message live.
+    #[non_exhaustive]
     "memory" Memory {
         /// In buffers that serve again and again: the timed path asks for no memory.
         Reused = "reused",
@@ -377,6 +407,7 @@ names! {
 
 names! {
     /// What the survivor sees.
+    #[non_exhaustive]
     "end" OnClose {
         /// It drains what was sent and is then told.
         Told = "told",
@@ -389,6 +420,7 @@ names! {
 
 names! {
     /// What it takes to go on when one end was killed and started again.
+    #[non_exhaustive]
     "restart" OnRestart {
         /// Nothing: the survivor's end reaches the new process too.
         GoesOn = "goes-on",

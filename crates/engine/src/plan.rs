@@ -407,8 +407,8 @@ fn alignment_objection(
     }
     let is_own = |lends: &Lends| match lends {
         Lends::Buffer => true,
-        Lends::Place => false,
         Lends::Shared => key.touch == Touch::Copy,
+        _ => false,
     };
     if lends.iter().any(is_own) {
         return None;

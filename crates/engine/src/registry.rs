@@ -199,7 +199,7 @@ impl Entry {
         let serving = match self.spec.wait {
             Wait::Block => Some(Serving::Accept),
             Wait::Epoll => Some(Serving::Epoll),
-            Wait::Spin | Wait::SpinThenBlock => None,
+            _ => None,
         };
         Ok((self.listener)(options)?.zip(serving).ok_or_else(|| {
             Missing::new(

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    ipcperf::cli(ipcperf::builtin()).run()
+    ipcperf::Cli::new().run()
 }

@@ -34,7 +34,7 @@ impl MetricKind {
 
 /// Puts each cell beside its other, where there is one and the document does not say so already. `over`: on which mechanism
 /// another one is built.
-pub fn beside(set: &mut ResultSet, over: impl Fn(&str) -> Option<&'static str>) {
+pub fn beside<'a>(set: &mut ResultSet, over: impl Fn(&str) -> Option<&'a str>) {
     for at in 0..set.cells.len() {
         let cell = &set.cells[at];
         let ours = || ratio(cell, ours(&set.cells, cell)?);

@@ -1,12 +1,13 @@
 //! The command line over a list of mechanisms and lists of commands.
 
-use crate::command::{self, Command};
+use crate::command::{self, Command, Context};
 use crate::error::Stop;
 use crate::{documentation, hint, output};
+use clap::ArgMatches;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::{task, tasks};
 use ipcperf_sys::{limits, process, signals};
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 /// The command line. Workers are re-executions of the current program, so they know its mechanisms and tasks, too.
@@ -41,17 +42,26 @@ impl Cli {
     /// Does what the process's arguments say.
     #[must_use]
     pub fn run(self) -> ExitCode {
+        self.run_as(Self::does)
+    }
+
+    /// The same of a program with a command line of its own: its workers do their tasks, and `does` the rest.
+    #[must_use]
+    pub fn run_as(
+        self,
+        does: impl FnOnce(&Self, &[OsString]) -> Result<ExitCode, Stop>,
+    ) -> ExitCode {
         // First of all: what comes next may not fit it.
         if let Err(error) = limits::stack() {
             return Stop::nothing_ran(error).tell();
         }
         process::use_own_files();
         signals::outlive_large_files();
-        self.obey()
+        self.obey(does)
     }
 
     #[inline(never)]
-    fn obey(self) -> ExitCode {
+    fn obey(self, does: impl FnOnce(&Self, &[OsString]) -> Result<ExitCode, Stop>) -> ExitCode {
         let Self { registry, commands, .. } = &self;
         let mut words = std::env::args_os().skip(1);
         if words.next().is_some_and(|word| word == task::SUBCOMMAND) {
@@ -61,11 +71,26 @@ impl Cli {
         // Workers have what their coordinator has.
         limits::raise_open_files();
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-        self.does(&words).unwrap_or_else(|stop| stop.tell())
+        does(&self, &words).unwrap_or_else(|stop| stop.tell())
+    }
+
+    /// Whether there is a command of this name.
+    #[must_use]
+    pub fn has(&self, word: &OsStr) -> bool {
+        self.commands.iter().any(|command| command.is_named(word))
+    }
+
+    /// What a command can use, where this was typed of it.
+    #[must_use]
+    pub fn context<'a>(&'a self, typed: &'a ArgMatches) -> Context<'a> {
+        Context { registry: &self.registry, commands: &self.commands, typed }
     }
 
     /// Does what these words say. Mechanisms without a command are compared if they are two, else measured.
-    fn does(&self, words: &[OsString]) -> Result<ExitCode, Stop> {
+    ///
+    /// # Errors
+    /// Why it stopped, with its exit code.
+    pub fn does(&self, words: &[OsString]) -> Result<ExitCode, Stop> {
         let Self { registry, commands, documents } = self;
         if let Some(text) = documentation::asked(words).and_then(documents) {
             return output::to_stdout(text.as_bytes());

@@ -15,7 +15,7 @@ use ipcperf_core::findings;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::tasks::TaskRow;
 use ipcperf_render::text::wrap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
 
 /// What the commands that stand together in the help are for.
@@ -147,6 +147,11 @@ impl Command {
             declare: A::declare,
             run: run::<A>,
         }
+    }
+
+    /// Whether this is what is typed.
+    pub(crate) fn is_named(&self, word: &OsStr) -> bool {
+        word == self.name
     }
 
     fn declared(&self, commands: &[Self]) -> clap::Command {

@@ -192,9 +192,9 @@ pub(crate) const fn by_class(
     epoll: &'static str,
 ) -> &'static str {
     match class {
-        Class::Block | Class::SpinThenBlock => block,
         Class::Spin => spin,
         Class::Epoll => epoll,
+        _ => block,
     }
 }
 

@@ -120,12 +120,15 @@ fn attempt(document: &Comparison, path: &Path) -> Option<u64> {
     (question(&before) == question(document)).then(|| before.attempt.unwrap_or(1).saturating_add(1))
 }
 
+/// What the strictest of these gates allows, or what matters in practice.
+pub(crate) fn margin_of(gates: &[Slower]) -> f64 {
+    let allowed = gates.iter().filter_map(|gate| Some(gate.allowed()?.max(MARGIN)));
+    allowed.fold(PRACTICAL_MARGIN, f64::min)
+}
+
 /// Differences up to this do not matter: what was typed, or what the strictest gate allows, or what matters in practice.
 fn margin(args: &CompareArgs, live: &[String], gates: &[Slower]) -> Result<f64, Stop> {
-    let Some(text) = &args.margin else {
-        let allowed = gates.iter().filter_map(|gate| Some(gate.allowed()?.max(MARGIN)));
-        return Ok(allowed.fold(PRACTICAL_MARGIN, f64::min));
-    };
+    let Some(text) = &args.margin else { return Ok(margin_of(gates)) };
     let margin = units::share(text)
         .filter(|share| *share <= 1.0)
         .ok_or_else(|| Stop::usage(format!("--margin: '{text}' is not a share (like 1%)")))?;

@@ -358,13 +358,13 @@ fn settings(entry: &Entry) -> Vec<(&'static str, String)> {
             KnobKind::Choice { words } | KnobKind::Place { words } => {
                 words.iter().map(|word| (*word).to_owned()).collect()
             }
-            KnobKind::Text { .. } => Vec::new(),
             KnobKind::Bytes { min, max } => {
                 [4 << 10, 1 << 20].map(|bytes: u64| bytes.clamp(min, max).to_string()).to_vec()
             }
             KnobKind::Count { min, max } => {
                 [min, (8 * min).clamp(min, max)].map(|count| count.to_string()).to_vec()
             }
+            _ => Vec::new(),
         };
         values.dedup();
         let is_default = |value: &String| knob.default == value;

@@ -111,7 +111,7 @@ fn carries(payload: Payload) -> String {
             format!("wake-ups with a word of {}", text::counted(word as u64, "byte"))
         }
         Payload::Stream => "bytes without boundaries".to_owned(),
-        Payload::Message { .. } => "messages that keep their boundaries".to_owned(),
+        _ => "messages that keep their boundaries".to_owned(),
     }
 }
 
@@ -134,6 +134,7 @@ const fn waits(wait: Wait) -> &'static str {
         Wait::Epoll => "epoll: sleeps in epoll_wait, then moves the data without blocking",
         Wait::Spin => "spin: never sleeps, each end burns a CPU; refused with both ends on one CPU",
         Wait::SpinThenBlock => "spin-then-block: spins for a bounded time, then sleeps",
+        other => other.name(),
     }
 }
 
@@ -143,6 +144,7 @@ const fn meets(reach: Reach) -> &'static str {
         Reach::SameUser => "any process of the same user that knows the other's process number",
         Reach::Named => "any process that may open its name",
         Reach::Network => "any process in the same network namespace, and other hosts where routed",
+        other => other.name(),
     }
 }
 
@@ -201,6 +203,7 @@ const fn back_pressure(pressure: BackPressure) -> &'static str {
         BackPressure::Merges => "transfers merge into one",
         BackPressure::Overwrites => "a newer message replaces one that was not read yet",
         BackPressure::None => "it never fills",
+        other => other.name(),
     }
 }
 
@@ -209,6 +212,7 @@ const fn on_close(end: OnClose) -> &'static str {
         OnClose::Told => "the other side reads what was sent and then notices the end",
         OnClose::Late => "the other side notices, but it may take a minute",
         OnClose::Undetected => "nothing tells the other side",
+        other => other.name(),
     }
 }
 
@@ -221,6 +225,7 @@ const fn on_restart(restart: OnRestart) -> &'static str {
         OnRestart::HandedOver => {
             "a peer that is killed and started again: it must be passed an end, or be named to the other side"
         }
+        other => other.name(),
     }
 }
 

@@ -200,7 +200,7 @@ fn cells(spec: &Spec) -> Vec<String> {
         let word = match end {
             OnClose::Told => "yes",
             OnClose::Late => "late",
-            OnClose::Undetected => "no",
+            _ => "no",
         };
         word.to_owned()
     };
@@ -211,8 +211,8 @@ fn cells(spec: &Spec) -> Vec<String> {
         match (spec.payload, own_limit(spec)) {
             (Payload::Wake { word }, _) => format!("{word} B"),
             (Payload::Stream, _) => NONE.to_owned(),
-            (Payload::Message { .. }, Some(limit)) => figures::size(limit.bytes as u64),
-            (Payload::Message { .. }, None) => "host".to_owned(),
+            (_, Some(limit)) => figures::size(limit.bytes as u64),
+            (_, None) => "host".to_owned(),
         },
         meets(spec.reach).to_owned(),
         format!("{}-{}", spec.producers, spec.consumers),

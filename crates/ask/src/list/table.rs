@@ -150,7 +150,7 @@ pub(crate) const fn carries(payload: Payload) -> &'static str {
     match payload {
         Payload::Wake { .. } => "wake-ups",
         Payload::Stream => "bytes",
-        Payload::Message { .. } => "messages",
+        _ => "messages",
     }
 }
 
@@ -160,6 +160,7 @@ pub(crate) const fn meets(reach: Reach) -> &'static str {
         Reach::SameUser => "by pid",
         Reach::Named => "by name",
         Reach::Network => "by port",
+        other => other.name(),
     }
 }
 

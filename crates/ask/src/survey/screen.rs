@@ -314,7 +314,7 @@ impl<'a> Overview<'a> {
                 match spec.on_death {
                     OnClose::Told => "noticed",
                     OnClose::Late => "late",
-                    OnClose::Undetected => "unnoticed",
+                    _ => "unnoticed",
                 }
                 .to_owned()
             })

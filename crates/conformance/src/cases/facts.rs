@@ -63,9 +63,9 @@ pub(crate) fn declared_memory(scene: &Scene<'_>) -> Result<(), Trouble> {
             let found = lent(seen)?;
             for ((what, declared), found) in ["sends", "receives"].iter().zip(declared).zip(found) {
                 let fits = match declared {
-                    Lends::Shared | Lends::Buffer => found == declared,
                     // It may begin anywhere.
                     Lends::Place => found != Lends::Shared,
+                    _ => found == declared,
                 };
                 ensure(fits, || {
                     format!("lends: {declared:?}, but what the {seat:?} {what} is in {found:?}")

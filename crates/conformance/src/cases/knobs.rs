@@ -53,6 +53,7 @@ fn values(kind: &KnobKind) -> (Vec<String>, Vec<String>) {
             let text = |bytes| "t".repeat(usize::try_from(bytes).unwrap_or(usize::MAX));
             (vec![text(1), text(*max)], vec![String::new(), text(max + 1)])
         }
+        _ => (Vec::new(), Vec::new()),
     }
 }
 
@@ -117,25 +118,12 @@ fn fits(
     least: &mut Option<u64>,
 ) -> Result<(), Trouble> {
     let is_kept = match (kind, granted) {
-        (
-            KnobKind::Flag
-            | KnobKind::Choice { .. }
-            | KnobKind::Place { .. }
-            | KnobKind::Text { .. },
-            KnobValue::Number(_),
-        ) => false,
-        (
-            KnobKind::Flag
-            | KnobKind::Choice { .. }
-            | KnobKind::Place { .. }
-            | KnobKind::Text { .. },
-            value,
-        ) => value.to_string() == asked,
         (KnobKind::Bytes { min, .. } | KnobKind::Count { min, .. }, KnobValue::Number(number)) => {
             let floor = *least.get_or_insert(*number);
             *number >= *min && *number >= floor
         }
-        (KnobKind::Bytes { .. } | KnobKind::Count { .. }, _) => false,
+        (KnobKind::Bytes { .. } | KnobKind::Count { .. }, _) | (_, KnobValue::Number(_)) => false,
+        (_, value) => value.to_string() == asked,
     };
     ensure(is_kept, || format!("{name}={asked} became {granted}"))
 }

@@ -32,7 +32,10 @@ fn refused(scene: &Scene<'_>, size: usize, excess: usize) -> Result<(), Trouble>
         let attempt = attempt.unwrap_or_default();
         ensure(attempt.end == Some(SentFault::TooLong), || {
             let end = attempt.end.map_or("no fault".into(), |end| format!("{end:?}"));
-            format!("limit: {} bytes, but {excess} bytes met {end} in place of TooLong", excess - 1)
+            format!(
+                "limit: over a channel for {} bytes {excess} bytes met {end} in place of TooLong",
+                excess - 1
+            )
         })?;
         let mut seen = pair.done()?;
         seen[from.index()].remove(0);

@@ -7,9 +7,9 @@ pub mod outgoing;
 pub(crate) mod patience;
 pub(crate) mod reach;
 
+pub use ipcperf_core::fault;
 use ipcperf_core::{Fault, SetupError, Wiring};
 use ipcperf_sys::io::{errno, socket};
-use std::io::{self, ErrorKind};
 use std::os::fd::OwnedFd;
 
 /// The first number of a wiring: where the other end is.
@@ -77,45 +77,30 @@ pub(crate) fn whole(
     if step.map_err(fault)? == len { Ok(()) } else { Err(Fault::Truncated) }
 }
 
-/// What an error of the standard library means to a loop.
-#[must_use]
-pub fn io_fault(error: &io::Error) -> Fault {
-    match (error.raw_os_error(), error.kind()) {
-        (Some(code), _) => fault(code),
-        (None, ErrorKind::UnexpectedEof | ErrorKind::WriteZero) => Fault::Closed,
-        (None, ErrorKind::BrokenPipe | ErrorKind::ConnectionReset) => Fault::Closed,
-        (None, ErrorKind::TimedOut | ErrorKind::WouldBlock) => Fault::Timeout,
-        (None, _) => Fault::Corrupt,
-    }
-}
-
-/// What an `errno` means to a loop.
-#[cold]
-#[inline(never)]
-#[must_use]
-pub fn fault(code: i32) -> Fault {
-    match code {
-        errno::EPIPE | errno::ECONNRESET | errno::ECONNREFUSED | errno::EIDRM => Fault::Closed,
-        // A UNIX datagram socket whose peer is gone refuses once; the next send finds no connection any more.
-        errno::ENOTCONN => Fault::Closed,
-        errno::ESRCH | errno::EOWNERDEAD => Fault::PeerDied,
-        errno::EMSGSIZE => Fault::TooLong,
-        errno::E2BIG => Fault::Truncated,
-        errno::EAGAIN => Fault::Timeout,
-        code => Fault::Sys(code),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{self, ErrorKind};
 
     #[test]
     fn an_error_of_the_standard_library_means_what_its_number_means() {
-        for code in [errno::EPIPE, errno::EMSGSIZE, errno::EAGAIN, errno::ESRCH, errno::EINVAL] {
-            assert_eq!(io_fault(&io::Error::from_raw_os_error(code)), fault(code));
+        for (code, expected) in [
+            (errno::EPIPE, Fault::Closed),
+            (errno::ECONNRESET, Fault::Closed),
+            (errno::ECONNREFUSED, Fault::Closed),
+            (errno::EIDRM, Fault::Closed),
+            (errno::ENOTCONN, Fault::Closed),
+            (errno::ESRCH, Fault::PeerDied),
+            (errno::EOWNERDEAD, Fault::PeerDied),
+            (errno::EMSGSIZE, Fault::TooLong),
+            (errno::E2BIG, Fault::Truncated),
+            (errno::EAGAIN, Fault::Timeout),
+            (errno::EINVAL, Fault::Sys(errno::EINVAL)),
+        ] {
+            assert_eq!(Fault::from(io::Error::from_raw_os_error(code)), expected);
+            assert_eq!(fault(code), expected);
         }
-        assert_eq!(io_fault(&ErrorKind::UnexpectedEof.into()), Fault::Closed);
-        assert_eq!(io_fault(&ErrorKind::InvalidData.into()), Fault::Corrupt);
+        assert_eq!(Fault::from(io::Error::from(ErrorKind::UnexpectedEof)), Fault::Closed);
+        assert_eq!(Fault::from(io::Error::from(ErrorKind::InvalidData)), Fault::Corrupt);
     }
 }

@@ -37,9 +37,9 @@ pub(super) fn cores_words(cores: f64) -> String {
 /// The CPU time that both ends take while nothing happens, by their kind of waiting, and why.
 pub(super) const fn idle_words(wait: Wait) -> (&'static str, &'static str) {
     match wait {
-        Wait::Block | Wait::Epoll => ("none", "they sleep"),
         Wait::SpinThenBlock => ("brief", "they spin for a bounded time, then sleep"),
         Wait::Spin => ("2 CPUs", "both spin"),
+        _ => ("none", "they sleep"),
     }
 }
 

@@ -87,12 +87,12 @@ pub(crate) fn caveats(cell: &Cell, spec: Option<&Spec>) -> Vec<String> {
     let waits = match cell.key.wait {
         Wait::Spin => Some("100 % of both CPUs"),
         Wait::SpinThenBlock => Some("spins before it sleeps"),
-        Wait::Block | Wait::Epoll => None,
+        _ => None,
     };
     let death = spec.map(|spec| match spec.on_death {
         OnClose::Told => "notices a dead peer",
         OnClose::Late => "notices a dead peer late",
-        OnClose::Undetected => "peer death goes unnoticed",
+        _ => "peer death goes unnoticed",
     });
     waits.into_iter().chain(death).map(str::to_owned).collect()
 }

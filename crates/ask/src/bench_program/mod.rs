@@ -1,0 +1,344 @@
+//! A bench program: mechanisms of another package beside those that they are built on, with a document, and a comparison with
+//! the last one. What it measures is a `run`.
+
+mod args;
+mod folder;
+
+use crate::args::{CellArgs, rounds, typed};
+use crate::compare::margin_of;
+use crate::compare::screen::ComparisonDocument;
+use crate::experiment::{Experiment, verdict};
+use crate::run;
+use args::BenchArgs;
+use clap::error::ErrorKind;
+use ipcperf_core::result::{Adjustment, CellKey, Origin, ResultSet, Status};
+use ipcperf_engine::plan::CellPlan;
+use ipcperf_engine::registry::Registry;
+use ipcperf_engine::run::{Settings, conditions};
+use ipcperf_judge::{Recorded, Slower, Terms, beside, compare_files};
+use ipcperf_kit::cli::Cli;
+use ipcperf_kit::command::Context;
+use ipcperf_kit::document::Show;
+use ipcperf_kit::error::{Code, Stop, note};
+use ipcperf_kit::gates::{self, Gates};
+use ipcperf_kit::measure::{self, rounds_within};
+use ipcperf_kit::output::{self, Publication};
+use ipcperf_kit::paths_in_text::without_home;
+use ipcperf_kit::progress::ProgressLine;
+use ipcperf_kit::{reading, request};
+use ipcperf_render::Format;
+use ipcperf_render::text::counted;
+use ipcperf_stats::FEWEST_ROUNDS;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What a bench measures unless its command line says otherwise. Every list is as `ipcperf run` takes it.
+#[derive(Clone, Debug, Default)]
+pub struct BenchProgram {
+    /// Full names of the mechanisms that it brings.
+    pub mechanisms: Vec<String>,
+    /// Mechanisms that they are measured beside, the reference first. Without one it is what each is built on (`Spec::over`).
+    pub against: Vec<String>,
+    /// Sizes of messages.
+    pub sizes: Vec<String>,
+    /// Patterns.
+    pub patterns: Vec<String>,
+    /// Placements.
+    pub places: Vec<String>,
+    /// Knobs: `mine.size=1M`.
+    pub settings: Vec<String>,
+}
+
+impl BenchProgram {
+    /// Does what the words behind the name of the program say: measures, tries, lists, or, where the first of several words is a
+    /// command of ipcperf and cargo gave none, what that command does.
+    ///
+    /// # Errors
+    /// Why it stopped, with its exit code.
+    pub fn run(&self, cli: &Cli, words: &[OsString]) -> Result<ExitCode, Stop> {
+        if let [command, _, ..] = words
+            && cli.has(command)
+        {
+            return cli.does(words);
+        }
+        let program = std::env::current_exe().unwrap_or_default();
+        let name = folder::name(&program);
+        let (args, matches) = match BenchArgs::of(&name, words) {
+            Ok(read) => read,
+            Err(error) if error.kind() == ErrorKind::DisplayHelp => {
+                return output::styled(&error.render());
+            }
+            Err(error) => return Err(args::refused(&name, &error)),
+        };
+        let context = cli.context(&matches);
+        has_own_names(context.registry, &self.mechanisms)?;
+        let gates = Gates::of(&args.gates)?;
+        let slower = gates::slower(&args.fail_on)?;
+        let bench = Bench { program: self, args: &args, context };
+        let (experiment, against) = bench.experiment()?;
+        let own = |cell: &&CellPlan| self.mechanisms.contains(&cell.key.mechanism);
+        let ids: Vec<String> =
+            experiment.cells.iter().filter(own).map(|cell| cell.id.clone()).collect();
+        if args.cargo.list {
+            let listed = ids.iter().filter(|_| !args.cargo.ignored);
+            return output::lines(listed.map(|id| format!("{id}: benchmark")));
+        }
+        if ids.is_empty() || args.cargo.ignored {
+            let words = args.filter.join(" ");
+            note(&format!("{name}: no cell has '{words}' in its name; --list shows all"));
+            // What was to be gated was not measured.
+            let is_gated = !slower.is_empty() && !args.is_trial();
+            return Ok(if is_gated { Code::CannotTell.into() } else { ExitCode::SUCCESS });
+        }
+        if args.is_trial() {
+            return trial(experiment);
+        }
+        let results = folder::results(&program);
+        let earlier = args.baseline.clone().or_else(|| folder::last(&results, &name, &ids));
+        // Before a minute of measuring: whether it can be read.
+        let earlier = earlier.map(|path| part(&path, &ids)).transpose()?.flatten();
+        let mut into = args.output.clone();
+        if into.output.is_none() && !into.no_file && !args.plan.dry_run {
+            into.output = Some(folder::file(&results, &name, &jiff::Timestamp::now())?);
+        }
+        if args.plan.dry_run {
+            return experiment.print(&context, &into);
+        }
+        let amend = |set: &mut ResultSet| refer(set, &self.mechanisms, &against);
+        let (code, set) = experiment.carry_out_with(&context, &into, &gates, amend)?;
+        let file = into.output.as_deref();
+        let compared = bench.compare(earlier, (set, &ids), &slower, file)?;
+        Ok(if code == ExitCode::SUCCESS { compared.map_or(code, ExitCode::from) } else { code })
+    }
+}
+
+/// A bench program with what was typed.
+struct Bench<'a> {
+    program: &'a BenchProgram,
+    args: &'a BenchArgs,
+    context: Context<'a>,
+}
+
+impl Bench<'_> {
+    /// What is to be measured, and full names of what it is measured beside.
+    fn experiment(&self) -> Result<(Experiment, Vec<String>), Stop> {
+        let Self { program, args, context } = self;
+        let registry = context.registry;
+        let against = self.against()?;
+        let or = |typed: &[String], own: &[String]| match typed {
+            [] => own.to_vec(),
+            typed => typed.to_vec(),
+        };
+        let cells = CellArgs {
+            size: or(&args.cells.size, &program.sizes),
+            pattern: or(&args.cells.pattern, &program.patterns),
+            place: or(&args.cells.place, &program.places),
+            set: [&program.settings[..], &args.cells.set].concat(),
+            ..args.cells.clone()
+        };
+        let mut names = program.mechanisms.clone();
+        names.extend(against.iter().cloned());
+        let run_args = args.run(names, cells);
+        let mut experiment = run::plan(registry, &run_args, rounds(args.length.rounds)?)?;
+        self.choose(&mut experiment.cells);
+        if let Some(text) = &args.time {
+            self.fill(&mut experiment, request::budget("--time", text)?);
+        }
+        Ok((experiment, against))
+    }
+
+    /// What the mechanisms are measured beside: as typed, as the bench says, or what they are built on.
+    fn against(&self) -> Result<Vec<String>, Stop> {
+        let Self { program, args, context } = self;
+        let named = typed(&args.against).map_or_else(|| program.against.clone(), |list| vec![list]);
+        let bare = || {
+            let entries = program.mechanisms.iter().filter_map(|name| context.registry.find(name));
+            entries.filter_map(|entry| entry.spec.over).map(str::to_owned).collect()
+        };
+        let named: Vec<String> = if named.is_empty() { bare() } else { named };
+        let mut against: Vec<String> = Vec::new();
+        for one in request::asked(context.registry, &named, &[])? {
+            let name = one.entry.spec.full_name();
+            if !program.mechanisms.contains(&name) && !against.contains(&name) {
+                against.push(name);
+            }
+        }
+        if against.is_empty() {
+            note(
+                "Measured alone: name what it is built on in SPEC (over), or what it competes with (against)",
+            );
+        }
+        Ok(against)
+    }
+
+    /// Keeps the cells that the filter names, and what they are measured beside.
+    fn choose(&self, cells: &mut Vec<CellPlan>) {
+        let Self { program, args, .. } = self;
+        let is_hit = |cell: &CellPlan| match args.cargo.exact {
+            true => args.filter.is_empty() || args.filter.contains(&cell.id),
+            false => args.filter.iter().all(|word| cell.id.contains(word)),
+        };
+        let is_own = |cell: &CellPlan| program.mechanisms.contains(&cell.key.mechanism);
+        let kept: Vec<CellKey> = cells
+            .iter()
+            .filter(|cell| is_own(cell) && is_hit(cell))
+            .map(|cell| conditions(&cell.key))
+            .collect();
+        cells.retain(|cell| {
+            if is_own(cell) { is_hit(cell) } else { kept.contains(&conditions(&cell.key)) }
+        });
+    }
+
+    /// Plans as many rounds as fit into this time, and one at the least.
+    fn fill(&self, experiment: &mut Experiment, time: Duration) {
+        const MOST: u64 = 10_000;
+        let fixed = experiment.expected_of(0);
+        let each = experiment.expected_of(1).saturating_sub(fixed);
+        let fitting = rounds_within(time, Duration::ZERO, each);
+        experiment.settings.rounds = fitting.clamp(1, MOST);
+        if fitting < FEWEST_ROUNDS as u64 && !self.args.is_trial() {
+            let needed = (each * FEWEST_ROUNDS as u32).as_secs_f64().ceil();
+            let rounds = counted(experiment.settings.rounds, "round");
+            note(&format!(
+                "--time has room for {rounds}; an interval takes {FEWEST_ROUNDS}: --time {needed}s"
+            ));
+        }
+    }
+
+    /// Compares these cells with the earlier result, shows that, and says how the gates end.
+    fn compare(
+        &self,
+        earlier: Option<Recorded>,
+        (set, ids): (ResultSet, &[String]),
+        slower: &[Slower],
+        file: Option<&Path>,
+    ) -> Result<Option<Code>, Stop> {
+        let undecided = (!slower.is_empty()).then_some(Code::CannotTell);
+        if set.interrupted {
+            return Ok(None);
+        }
+        let Some(earlier) = earlier else {
+            if undecided.is_some() {
+                note(
+                    "--fail-on cannot tell: there is no earlier result of these cells (in target/ipcperf, or named by --baseline)",
+                );
+            }
+            return Ok(undecided);
+        };
+        let shown = file.map_or_else(|| "this run".to_owned(), |path| path.display().to_string());
+        let Some(new) = of_cells(&shown, set, ids)? else { return Ok(undecided) };
+        let terms =
+            Terms { margin: margin_of(slower), adjustment: Adjustment::Holm, ..Terms::default() };
+        let earlier = [earlier];
+        let found = match compare_files(&earlier, &[new], &terms) {
+            Ok(found) => found,
+            Err(why) if slower.is_empty() => {
+                note(&format!("Not compared with {}: {why}", earlier[0].name));
+                return Ok(None);
+            }
+            Err(why) => return Err(Stop::incomparable(why)),
+        };
+        let document = ComparisonDocument(found);
+        let format = output::format(&self.args.output.look)?;
+        let is_text = matches!(format, Format::Table | Format::Markdown);
+        if is_text && file.is_none_or(|file| !reading::is_stdin(file)) {
+            output::to_stdout(b"\n")?;
+            let style = output::style(&self.args.output.look, false);
+            let (quiet, screen) = (true, Some(Show::new(format, &style)));
+            let name = "Comparison";
+            Publication { name, document: &document, target: None, quiet, screen }
+                .publish(|| ())?;
+        }
+        Ok(gates::outcome(slower, &document.0))
+    }
+}
+
+/// These cells of an earlier result: a filter measures fewer, and what the mechanisms are measured beside is not judged.
+fn part(path: &Path, ids: &[String]) -> Result<Option<Recorded>, Stop> {
+    of_cells(&path.display().to_string(), reading::read_result(path)?, ids)
+}
+
+fn of_cells(name: &str, mut set: ResultSet, ids: &[String]) -> Result<Option<Recorded>, Stop> {
+    set.cells.retain(|cell| ids.contains(&cell.id));
+    if set.cells.is_empty() {
+        return Ok(None);
+    }
+    let text = serde_json::to_string(&set).map_err(Stop::internal)?;
+    let read = Recorded::read(without_home(name), &text);
+    read.map(Some).map_err(Stop::internal)
+}
+
+/// Marks what each cell was measured beside as the reference of its question, and sets the mechanisms of the bench beside it.
+fn refer(set: &mut ResultSet, own: &[String], against: &[String]) {
+    let Some(first) = against.first() else { return };
+    let key = |key: &CellKey| (conditions(key), key.wait.burns_cpu());
+    let mut marked = Vec::new();
+    for name in against {
+        for cell in &mut set.cells {
+            let is_one = cell.key.mechanism == *name && cell.status == Status::Ok;
+            if is_one && !marked.contains(&key(&cell.key)) {
+                marked.push(key(&cell.key));
+                cell.is_reference = true;
+            }
+        }
+    }
+    let is_own = |mechanism: &str| own.iter().any(|name| name == mechanism);
+    beside(set, |mechanism| is_own(mechanism).then_some(first.as_str()));
+}
+
+/// One short round of every cell, which shows that it works, and leaves no file.
+fn trial(experiment: Experiment) -> Result<ExitCode, Stop> {
+    let settings = Settings {
+        rounds: 1,
+        slice: crate::questions::SHORT,
+        warmup: Duration::from_millis(1),
+        ..experiment.settings.clone()
+    };
+    let plan = crate::experiment::plan("run", experiment.runnable(), &settings, Duration::ZERO);
+    let interrupts = measure::interrupts()?;
+    let line = ProgressLine::new(Duration::ZERO, true);
+    let cells = experiment.cells;
+    let started = jiff::Timestamp::now();
+    let set = measure::take(plan, settings.seed, Origin::default(), &started, || {
+        let mut show = |progress: ipcperf_engine::run::Progress<'_>| line.show(progress);
+        ipcperf_engine::run::run(cells, &settings, Some(&interrupts), &mut show)
+    })?;
+    output::lines(set.cells.iter().map(|cell| {
+        let outcome = match (cell.status, cell.reason.as_deref().unwrap_or_default()) {
+            (Status::Ok, _) => "ok".to_owned(),
+            (Status::Unavailable, why) => format!("ignored, {why}"),
+            (status, why) => format!("FAILED ({status}): {why}"),
+        };
+        format!("test {} ... {outcome}", cell.id)
+    }))?;
+    // What cannot run here is ignored, as a test would be.
+    let code = verdict(&set).filter(|code| *code != Code::NothingRan);
+    Ok(code.map_or(ExitCode::SUCCESS, ExitCode::from))
+}
+
+/// Refuses a mechanism that cannot be named, or whose name means another one.
+fn has_own_names(registry: &Registry, own: &[String]) -> Result<(), Stop> {
+    for name in own {
+        let is_word =
+            |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
+        let parts = name.split('/');
+        if parts.clone().count() > 2
+            || parts.clone().any(|part| part.is_empty() || !part.chars().all(is_word))
+        {
+            return Err(Stop::usage(format!(
+                "SPEC: '{name}' is no name of a mechanism: small letters, digits and '-', with one '/' before a variant"
+            )));
+        }
+        if registry.entries().iter().filter(|entry| entry.spec.full_name() == *name).count() > 1 {
+            return Err(Stop::usage(format!(
+                "SPEC: there is another mechanism '{name}' ('ipcperf describe {name}'): use a name of its own"
+            )));
+        }
+    }
+    if own.is_empty() {
+        return Err(Stop::usage("this bench has no mechanism: add .mechanism::<Mine>()"));
+    }
+    Ok(())
+}
