@@ -1,4 +1,4 @@
-//! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
+//! The list of mechanisms without their types.
 
 use crate::faulty;
 use crate::hot::AnyWork;
@@ -16,6 +16,7 @@ use ipcperf_core::{
     Mechanism, Missing, Namespaces, OptionError, OptionSet, Options, Payload, Port, Seat, Serving,
     SetupError, Shape, Spec, Usual, Visitor, Wait, Wiring,
 };
+use std::fmt::{self, Debug};
 use std::marker::PhantomData;
 
 /// One mechanism without its types.
@@ -25,16 +26,7 @@ pub struct Entry {
     pub spec: &'static Spec,
     /// Its knobs.
     pub knobs: &'static [Knob],
-    probe: fn(&OptionSet) -> Result<Result<(), Missing>, OptionError>,
-    limit: fn(&OptionSet) -> Result<Option<Limit>, OptionError>,
-    window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
-    lends: fn(&OptionSet) -> Result<[Lends; 2], OptionError>,
-    listener: fn(&OptionSet) -> Result<Option<ListenerKind>, OptionError>,
-    shares: fn(&OptionSet) -> Result<Namespaces, OptionError>,
-    usual: fn() -> Option<Usual>,
-    open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
-    attach: Attached,
-    drive: fn(Wiring, &Job, &Page, &mut WorkerContext<'_>) -> Result<SideReport, Failure>,
+    mechanism: &'static dyn AnyMechanism,
     /// The loops of a fan, where several processes can stand on one side of one object: nobody else pays for their code.
     pub(crate) fan: Option<AttachFan>,
     /// The object with which one send reaches all consumers of a broadcast, where there is one.
@@ -49,8 +41,6 @@ pub struct Entry {
 
 /// Files that a coordinator has open with one channel and its two ends, at the most: 22 were counted (`shm-ring/eventfd`).
 pub(crate) const OPEN_FILES: u64 = 24;
-
-type Attached = fn(Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError>;
 
 pub(crate) type AttachFan = fn(Attach<'_, OptionSet>) -> Result<Box<dyn FanLoops>, SetupError>;
 
@@ -98,6 +88,193 @@ impl<M: Mechanism> OptionalLoops<M> {
         if M::SHARES { Some(|end| Ok(Box::new(attach::<M>(end)?))) } else { None };
 }
 
+/// What a mechanism does, without its types: one call through a table for each slice, none for a message.
+pub trait AnyMechanism: Debug + Sync {
+    /// See [`Mechanism::probe`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn probe(&self, set: &OptionSet) -> Result<Result<(), Missing>, OptionError>;
+
+    /// See [`Mechanism::limit`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn limit(&self, set: &OptionSet) -> Result<Option<Limit>, OptionError>;
+
+    /// See [`Mechanism::window`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn window(&self, size: usize, set: &OptionSet) -> Result<Option<u32>, OptionError>;
+
+    /// See [`Mechanism::lends`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn lends(&self, set: &OptionSet) -> Result<[Lends; 2], OptionError>;
+
+    /// See [`Mechanism::shares`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn shares(&self, set: &OptionSet) -> Result<Namespaces, OptionError>;
+
+    /// See [`Mechanism::listener`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn listener(&self, _set: &OptionSet) -> Result<Option<ListenerKind>, OptionError> {
+        Ok(None)
+    }
+
+    /// See [`Mechanism::usual`].
+    fn usual(&self) -> Option<Usual> {
+        None
+    }
+
+    /// See [`Mechanism::open`].
+    ///
+    /// # Errors
+    /// What could not be created.
+    fn open(&self, shape: &Shape, set: &OptionSet) -> Result<Link, SetupError>;
+
+    /// See [`Mechanism::attach`].
+    ///
+    /// # Errors
+    /// What could not be attached.
+    fn attach(&self, end: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError>;
+
+    /// In a worker: attaches, and measures with the loops over its own type of port.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn drive(
+        &self,
+        wiring: Wiring,
+        job: &Job,
+        page: &Page,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<SideReport, Failure>;
+}
+
+/// A mechanism that is a type.
+struct Typed<M>(PhantomData<fn() -> M>);
+
+impl<M: Mechanism> Debug for Typed<M> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Typed")
+    }
+}
+
+impl<M: Mechanism> Typed<M> {
+    fn parse(set: &OptionSet) -> Result<M::Options, OptionError> {
+        M::Options::parse(M::SPEC.name, set)
+    }
+}
+
+impl<M: Mechanism> AnyMechanism for Typed<M> {
+    fn probe(&self, set: &OptionSet) -> Result<Result<(), Missing>, OptionError> {
+        Ok(M::probe(&Self::parse(set)?))
+    }
+
+    fn limit(&self, set: &OptionSet) -> Result<Option<Limit>, OptionError> {
+        Ok(M::limit(&Self::parse(set)?))
+    }
+
+    fn window(&self, size: usize, set: &OptionSet) -> Result<Option<u32>, OptionError> {
+        Ok(M::window(size, &Self::parse(set)?))
+    }
+
+    fn lends(&self, set: &OptionSet) -> Result<[Lends; 2], OptionError> {
+        Ok(M::lends(&Self::parse(set)?))
+    }
+
+    fn shares(&self, set: &OptionSet) -> Result<Namespaces, OptionError> {
+        Ok(M::shares(&Self::parse(set)?))
+    }
+
+    fn listener(&self, set: &OptionSet) -> Result<Option<ListenerKind>, OptionError> {
+        Ok(M::listener(&Self::parse(set)?))
+    }
+
+    fn usual(&self) -> Option<Usual> {
+        M::usual()
+    }
+
+    fn open(&self, shape: &Shape, set: &OptionSet) -> Result<Link, SetupError> {
+        M::open(shape, &options::<M>(set)?)
+    }
+
+    fn attach(&self, end: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError> {
+        Ok(Box::new(attach::<M>(end)?))
+    }
+
+    fn drive(
+        &self,
+        wiring: Wiring,
+        job: &Job,
+        page: &Page,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<SideReport, Failure> {
+        let mut port = attach::<M>(job.end(wiring, context))?;
+        let over = OptionalLoops::<M>::OVER;
+        let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
+        let lends = M::lends(&options::<M>(&job.options)?);
+        let report = measure(&mut loops, lends, job, page, context)?;
+        if job.program.is_some() {
+            shim::tell_the_end(&mut port, M::SPEC);
+        }
+        Ok(report)
+    }
+}
+
+/// A mechanism that is simulated has no channel.
+#[cfg(any(test, feature = "simulate"))]
+#[derive(Debug)]
+struct Simulated;
+
+#[cfg(any(test, feature = "simulate"))]
+impl AnyMechanism for Simulated {
+    fn probe(&self, _: &OptionSet) -> Result<Result<(), Missing>, OptionError> {
+        Ok(Ok(()))
+    }
+
+    fn limit(&self, _: &OptionSet) -> Result<Option<Limit>, OptionError> {
+        Ok(None)
+    }
+
+    fn window(&self, _: usize, _: &OptionSet) -> Result<Option<u32>, OptionError> {
+        Ok(None)
+    }
+
+    fn lends(&self, _: &OptionSet) -> Result<[Lends; 2], OptionError> {
+        Ok([Lends::Buffer; 2])
+    }
+
+    fn shares(&self, _: &OptionSet) -> Result<Namespaces, OptionError> {
+        Ok(Namespaces::NONE)
+    }
+
+    fn open(&self, _: &Shape, _: &OptionSet) -> Result<Link, SetupError> {
+        Err(SetupError::Protocol(SIMULATED.to_owned()))
+    }
+
+    fn attach(&self, _: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError> {
+        Err(SetupError::Protocol(SIMULATED.to_owned()))
+    }
+
+    fn drive(
+        &self,
+        _: Wiring,
+        _: &Job,
+        _: &Page,
+        _: &mut WorkerContext<'_>,
+    ) -> Result<SideReport, Failure> {
+        Err(SIMULATED.to_owned().into())
+    }
+}
+
 impl Entry {
     /// Erases `M`.
     #[must_use]
@@ -105,16 +282,7 @@ impl Entry {
         Self {
             spec: M::SPEC,
             knobs: <M::Options as Options>::KNOBS,
-            probe: |set| Ok(M::probe(&M::Options::parse(M::SPEC.name, set)?)),
-            limit: |set| Ok(M::limit(&M::Options::parse(M::SPEC.name, set)?)),
-            window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
-            lends: |set| Ok(M::lends(&M::Options::parse(M::SPEC.name, set)?)),
-            listener: |set| Ok(M::listener(&M::Options::parse(M::SPEC.name, set)?)),
-            shares: |set| Ok(M::shares(&M::Options::parse(M::SPEC.name, set)?)),
-            usual: M::usual,
-            open: |shape, set| M::open(shape, &options::<M>(set)?),
-            attach: |end| Ok(Box::new(attach::<M>(end)?)),
-            drive: drive::<M>,
+            mechanism: &Typed::<M>(PhantomData),
             fan: OptionalLoops::<M>::FAN,
             to_each: OptionalLoops::<M>::EACH,
             meets: M::MEETS,
@@ -129,16 +297,7 @@ impl Entry {
         Self {
             spec,
             knobs: &[],
-            probe: |_| Ok(Ok(())),
-            limit: |_| Ok(None),
-            window: |_, _| Ok(None),
-            lends: |_| Ok([Lends::Buffer; 2]),
-            listener: |_| Ok(None),
-            shares: |_| Ok(Namespaces::NONE),
-            usual: || None,
-            open: |_, _| Err(SetupError::Protocol(SIMULATED.to_owned())),
-            attach: |_| Err(SetupError::Protocol(SIMULATED.to_owned())),
-            drive: |_, _, _, _| Err(SIMULATED.to_owned().into()),
+            mechanism: &Simulated,
             fan: None,
             to_each: None,
             meets: false,
@@ -152,7 +311,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused. The inner error says what the host lacks.
     pub fn probe(&self, options: &OptionSet) -> Result<Result<(), Missing>, OptionError> {
-        let found = (self.probe)(options)?;
+        let found = self.mechanism.probe(options)?;
         Ok(needs::probe().and(found))
     }
 
@@ -161,7 +320,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused.
     pub fn limit(&self, options: &OptionSet) -> Result<Option<Limit>, OptionError> {
-        (self.limit)(options)
+        self.mechanism.limit(options)
     }
 
     /// Messages under way before a credit is needed.
@@ -169,7 +328,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused.
     pub fn window(&self, size: usize, options: &OptionSet) -> Result<Option<u32>, OptionError> {
-        (self.window)(size, options)
+        self.mechanism.window(size, options)
     }
 
     /// In what memory an end writes messages and looks at them.
@@ -177,7 +336,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused.
     pub fn lends(&self, options: &OptionSet) -> Result<[Lends; 2], OptionError> {
-        (self.lends)(options)
+        self.mechanism.lends(options)
     }
 
     /// The namespaces that both ends must share.
@@ -185,7 +344,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused.
     pub fn shares(&self, options: &OptionSet) -> Result<Namespaces, OptionError> {
-        (self.shares)(options)
+        self.mechanism.shares(options)
     }
 
     /// Where clients connect to for a single request, and how the server waits for them.
@@ -201,7 +360,7 @@ impl Entry {
             Wait::Epoll => Some(Serving::Epoll),
             Wait::Spin | Wait::SpinThenBlock => None,
         };
-        Ok((self.listener)(options)?.zip(serving).ok_or_else(|| {
+        Ok(self.mechanism.listener(options)?.zip(serving).ok_or_else(|| {
             Missing::new(
                 "has no listener that sleeps until a client connects",
                 "unix-stream, unix-seqpacket, tcp, tcp6, vsock and fifo have one, plain or /epoll",
@@ -211,7 +370,7 @@ impl Entry {
 
     /// The knob that the kernel sets lower where a quota of the user is used up.
     pub(crate) fn usual(&self) -> Option<Usual> {
-        (self.usual)()
+        self.mechanism.usual()
     }
 
     /// Creates the kernel objects of one channel.
@@ -219,7 +378,7 @@ impl Entry {
     /// # Errors
     /// What could not be created.
     pub fn open(&self, shape: &Shape, options: &OptionSet) -> Result<Link, SetupError> {
-        (self.open)(shape, options)
+        self.mechanism.open(shape, options)
     }
 
     /// In a worker: becomes one end behind a table, for tests and for messages in packets.
@@ -227,7 +386,7 @@ impl Entry {
     /// # Errors
     /// What could not be attached.
     pub fn attach(&self, end: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError> {
-        (self.attach)(end)
+        self.mechanism.attach(end)
     }
 
     /// In a worker: attaches and measures.
@@ -252,7 +411,7 @@ impl Entry {
         if job.key.load.packet > 0 || !job.injections.is_empty() {
             return self.drive_erased(wiring, job, page, context);
         }
-        (self.drive)(wiring, job, page, context)
+        self.mechanism.drive(wiring, job, page, context)
     }
 
     /// The same for messages in packets, and where something is to go wrong on purpose: one loop for all mechanisms, behind
@@ -349,22 +508,6 @@ fn options<M: Mechanism>(set: &OptionSet) -> Result<M::Options, SetupError> {
 fn attach<M: Mechanism>(end: Attach<'_, OptionSet>) -> Result<M::Port, SetupError> {
     let Attach { wiring, seat, shape, options: set, meet } = end;
     M::attach(Attach { wiring, seat, shape, options: &options::<M>(set)?, meet })
-}
-
-fn drive<M: Mechanism>(
-    wiring: Wiring,
-    job: &Job,
-    page: &Page,
-    context: &mut WorkerContext<'_>,
-) -> Result<SideReport, Failure> {
-    let mut port = attach::<M>(job.end(wiring, context))?;
-    let over = OptionalLoops::<M>::OVER;
-    let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
-    let report = measure(&mut loops, M::lends(&options::<M>(&job.options)?), job, page, context)?;
-    if job.program.is_some() {
-        shim::tell_the_end(&mut port, M::SPEC);
-    }
-    Ok(report)
 }
 
 /// All mechanisms a program knows, in the order of their list.
