@@ -17,6 +17,8 @@ pub(crate) struct WorkerPart {
     pub(crate) refused: Vec<i64>,
     /// Namespaces that it enters before it attaches to its first channel.
     pub(crate) enters: Option<FollowIn>,
+    /// Messages are sent from memory that is gone when the call returns.
+    pub(crate) is_fleeting: bool,
 }
 
 /// One channel: attach, play, drop the port.

@@ -6,6 +6,7 @@ use crate::job::{Failure, Job, SideReport};
 use crate::needs;
 use crate::packets::PacketPort;
 use crate::page::Page;
+use crate::plugins;
 use crate::shim;
 use crate::task::WorkerContext;
 use crate::worker::fans::FanLoops;
@@ -16,8 +17,11 @@ use ipcperf_core::{
     Mechanism, Missing, Namespaces, OptionError, OptionSet, Options, Payload, Port, Seat, Serving,
     SetupError, Shape, Spec, Usual, Visitor, Wait, Wiring,
 };
+use serde_json::Value;
 use std::fmt::{self, Debug};
 use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One mechanism without its types.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +41,8 @@ pub struct Entry {
     pub is_lossy: bool,
     /// A program that has its descriptors can be an end ([`Port::PLAIN`]).
     pub is_plain: bool,
+    /// It comes from a file, and what it does is not known: whatever it leaves behind is looked for.
+    pub is_plugin: bool,
 }
 
 /// Files that a coordinator has open with one channel and its two ends, at the most: 22 were counted (`shm-ring/eventfd`).
@@ -288,6 +294,7 @@ impl Entry {
             meets: M::MEETS,
             is_lossy: <M::Port as Port>::LOSSY,
             is_plain: <M::Port as Port>::PLAIN,
+            is_plugin: false,
         }
     }
 
@@ -303,6 +310,28 @@ impl Entry {
             meets: false,
             is_lossy: false,
             is_plain: false,
+            is_plugin: false,
+        }
+    }
+
+    /// What a plug-in declares, as a mechanism.
+    #[must_use]
+    pub fn of_plugin(
+        spec: &'static Spec,
+        knobs: &'static [Knob],
+        mechanism: &'static dyn AnyMechanism,
+        is_lossy: bool,
+    ) -> Self {
+        Self {
+            spec,
+            knobs,
+            mechanism,
+            fan: None,
+            to_each: None,
+            meets: true,
+            is_lossy,
+            is_plain: false,
+            is_plugin: true,
         }
     }
 
@@ -510,9 +539,34 @@ fn attach<M: Mechanism>(end: Attach<'_, OptionSet>) -> Result<M::Port, SetupErro
     M::attach(Attach { wiring, seat, shape, options: &options::<M>(set)?, meet })
 }
 
-/// All mechanisms a program knows, in the order of their list.
+/// Measures with the loops of a job over a port.
+///
+/// # Errors
+/// What went wrong.
+pub fn measure_over<P: Port>(
+    port: &mut P,
+    lends: [Lends; 2],
+    job: &Job,
+    page: &Page,
+    context: &mut WorkerContext<'_>,
+) -> Result<SideReport, Failure> {
+    let mut loops = |work: AnyWork<'_>, with: Measure<'_>| runner::over(port, job, work, with);
+    measure(&mut loops, lends, job, page, context)
+}
+
+/// All mechanisms a program knows, in the order of their list, and what makes more of them of files.
 #[derive(Clone, Debug, Default)]
-pub struct Registry(Vec<Entry>);
+pub struct Registry {
+    entries: Vec<Entry>,
+    loader: Option<&'static Loader>,
+}
+
+/// Mechanisms of plug-ins. Each is made once and lives as long as the process, as those of the tree do.
+static OF_PLUGINS: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
+
+fn of_plugins() -> MutexGuard<'static, Vec<&'static Entry>> {
+    OF_PLUGINS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Registry {
     /// An empty list.
@@ -523,7 +577,7 @@ impl Registry {
 
     /// Adds one mechanism.
     pub fn visit<M: Mechanism>(&mut self) {
-        self.0.push(Entry::of::<M>());
+        self.entries.push(Entry::of::<M>());
     }
 
     /// The same in a row: how an out-of-tree program brings its own.
@@ -533,17 +587,90 @@ impl Registry {
         self
     }
 
-    /// All of them.
+    /// With what makes mechanisms of files.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
-        &self.0
+    pub fn with_plugins(mut self, loader: &'static Loader) -> Self {
+        self.loader = Some(loader);
+        self
     }
 
-    /// By full name: `pipe`, `pipe/spin`.
+    /// All of them but plug-ins, which are measured only where they are named.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The plug-ins that were named so far.
+    #[must_use]
+    pub fn plugins(&self) -> Vec<&'static Entry> {
+        of_plugins().clone()
+    }
+
+    /// By full name: `pipe`, `pipe/spin`, or the name of a plug-in that this run has named.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Entry> {
-        self.0.iter().find(|entry| entry.spec.full_name() == name)
+        let is_it = |entry: &&Entry| entry.spec.full_name() == name;
+        self.entries.iter().find(is_it).or_else(|| {
+            let known = of_plugins().iter().copied().find(is_it);
+            known.or_else(|| self.made(&plugins::find("name", name)?).ok())
+        })
     }
+
+    /// The mechanism in this file.
+    ///
+    /// # Errors
+    /// It is no plug-in, or one that cannot be told from another mechanism.
+    pub fn plugin(&self, path: &Path) -> Result<&'static Entry, Missing> {
+        let loader = self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
+        let declared = (loader.declared)(path)?;
+        let name = declared["name"].as_str().unwrap_or_default();
+        let is_it = |entry: &&Entry| entry.spec.full_name() == name;
+        let base = name.split('/').next().unwrap_or(name);
+        if self.entries.iter().any(|entry| entry.spec.name == base) {
+            let what = format!("its facts name it '{name}', as a mechanism of ipcperf is named");
+            return Err(Missing::new(what, "give it a name of its own"));
+        }
+        match plugins::find("name", name) {
+            Some(known) if known != declared => {
+                let other = known["file"].as_str().unwrap_or_default();
+                let what = format!("its facts name it '{name}', as those of {other} do");
+                Err(Missing::new(what, "give each a name of its own"))
+            }
+            Some(_) if of_plugins().iter().any(is_it) => {
+                let known = of_plugins().iter().copied().find(is_it);
+                known.ok_or_else(|| Missing::new("it is not known any more", ""))
+            }
+            _ => self.made(&declared).inspect(|_| plugins::learn([declared])),
+        }
+    }
+
+    /// The mechanism that a plug-in declares.
+    fn made(&self, declared: &Value) -> Result<&'static Entry, Missing> {
+        let loader = self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
+        let entry: &'static Entry = Box::leak(Box::new((loader.entry)(declared)?));
+        of_plugins().push(entry);
+        Ok(entry)
+    }
+
+    /// The work of a process that loads a plug-in for its coordinator.
+    ///
+    /// # Errors
+    /// What went wrong there.
+    pub fn serve_plugin(&self, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+        let loader = self.loader.ok_or_else(|| "this program loads no plug-ins".to_owned())?;
+        (loader.serve)(context)
+    }
+}
+
+/// What makes mechanisms of files. It is a value, so that a program without plug-ins does without the code.
+#[derive(Clone, Copy, Debug)]
+pub struct Loader {
+    /// What the plug-in in a file declares, with its `name` and its `file`. The file is loaded in a process of its own.
+    pub declared: fn(&Path) -> Result<Value, Missing>,
+    /// The mechanism that it declares; nothing is loaded.
+    pub entry: fn(&Value) -> Result<Entry, Missing>,
+    /// The work of the process that loads it.
+    pub serve: fn(&mut WorkerContext<'_>) -> Result<Value, Failure>,
 }
 
 impl Visitor for Registry {

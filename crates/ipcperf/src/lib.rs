@@ -12,7 +12,6 @@
 #![forbid(unsafe_code)]
 
 pub use ipcperf_ask::read_job;
-pub use ipcperf_builtin::builtin;
 pub use ipcperf_engine::registry::Registry;
 pub use ipcperf_kit::cli::Cli;
 #[cfg(feature = "studies")]
@@ -23,6 +22,15 @@ use ipcperf_judge::LoadError;
 use ipcperf_kit::command::{self, Command};
 use ipcperf_kit::document::Document;
 use ipcperf_kit::reading;
+
+/// The mechanisms of this program, and what makes more of them of files that are named.
+#[must_use]
+pub fn builtin() -> Registry {
+    let registry = ipcperf_builtin::builtin();
+    #[cfg(feature = "plugins")]
+    let registry = registry.with_plugins(&ipcperf_plugin::LOADER);
+    registry
+}
 
 /// Lists of commands, in the order of the help within each group: those of the features of this build.
 pub const COMMANDS: &[&[Command]] = &[
