@@ -154,7 +154,8 @@ typedef struct ipcperf_wiring {
 typedef struct ipcperf_host {
   size_t size;
   /* A directory of the run, mode 0700, which is removed with all files in it,
-   * also after a kill. Empty if there is none. */
+   * also after a kill. Files whose names begin with prefix are removed with
+   * the channel. Empty if there is none. */
   const char *directory;
   /* No other channel has it. Memory in /dev/shm whose name begins with it is
    * removed, also after a kill. */

@@ -129,7 +129,8 @@ fn own_namespaces(entry: &Entry) -> Option<String> {
 }
 
 fn lent(entry: &Entry) -> Option<String> {
-    let is_lent = matches!(entry.base.lends(&OptionSet::default()), Ok([Lends::Shared | Lends::Place, _]));
+    let is_lent =
+        matches!(entry.base.lends(&OptionSet::default()), Ok([Lends::Shared | Lends::Place, _]));
     is_lent.then(|| "reserve: it writes no buffer of the caller's".into())
 }
 

@@ -5,7 +5,8 @@ use crate::scene::{Scene, Trouble, mirror};
 use crate::script::{Batch, Scenario, Script, Step, StepOutcome, Told, WorkerPart};
 use crate::worker;
 use ipcperf_core::{
-    FollowIn, Guard, KnobValue, Link, Network, OptionSet, PatternKind, Seat, SetupError, Shape, Trail,
+    FollowIn, Guard, KnobValue, Link, Network, OptionSet, PatternKind, Seat, SetupError, Shape,
+    Trail,
 };
 use ipcperf_engine::job::{Failure, FailureKind};
 use ipcperf_engine::page;

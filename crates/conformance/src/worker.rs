@@ -41,7 +41,7 @@ pub(crate) fn serve(list: &Registry, context: &mut WorkerContext<'_>) -> Result<
         told = match played {
             Ok(_) if left > 0 => {
                 program::end_children();
-                let reason = format!("{left} processes are left after detach");
+                let reason = format!("processes left after detach: {left}");
                 Told::Refused { unavailable: false, reason }
             }
             Ok(seen) => Told::Done(seen),

@@ -621,10 +621,17 @@ impl Registry {
     /// # Errors
     /// It is no plug-in, or one that cannot be told from another mechanism.
     pub fn plugin(&self, path: &Path) -> Result<&'static Entry, Missing> {
-        let loader = self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
+        let loader =
+            self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
+        if let Some(known) =
+            path.canonicalize().ok().and_then(|path| plugins::find("path", path.to_str()?))
+            && let Some(entry) =
+                of_plugins().iter().copied().find(|entry| known["name"] == *entry.spec.full_name())
+        {
+            return Ok(entry);
+        }
         let declared = (loader.declared)(path)?;
         let name = declared["name"].as_str().unwrap_or_default();
-        let is_it = |entry: &&Entry| entry.spec.full_name() == name;
         let base = name.split('/').next().unwrap_or(name);
         if self.entries.iter().any(|entry| entry.spec.name == base) {
             let what = format!("its facts name it '{name}', as a mechanism of ipcperf is named");
@@ -636,17 +643,14 @@ impl Registry {
                 let what = format!("its facts name it '{name}', as those of {other} do");
                 Err(Missing::new(what, "give each a name of its own"))
             }
-            Some(_) if of_plugins().iter().any(is_it) => {
-                let known = of_plugins().iter().copied().find(is_it);
-                known.ok_or_else(|| Missing::new("it is not known any more", ""))
-            }
             _ => self.made(&declared).inspect(|_| plugins::learn([declared])),
         }
     }
 
     /// The mechanism that a plug-in declares.
     fn made(&self, declared: &Value) -> Result<&'static Entry, Missing> {
-        let loader = self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
+        let loader =
+            self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
         let entry: &'static Entry = Box::leak(Box::new((loader.entry)(declared)?));
         of_plugins().push(entry);
         Ok(entry)

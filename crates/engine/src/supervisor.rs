@@ -19,6 +19,9 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+/// What is said of workers that are late; what is known of them may follow.
+pub(crate) const LATE: &str = "not done in time";
+
 /// How long what the others have to say is waited for after one has failed.
 const GRACE: Duration = Duration::from_millis(300);
 
@@ -343,7 +346,7 @@ impl<'a> Supervisor<'a> {
 
     fn late(&self, whom: &[usize]) -> Stop {
         let names: Vec<&str> = whom.iter().map(|who| self.workers[*who].name.as_str()).collect();
-        Stop::Deadline(format!("{}: not done in time", names.join(", ")))
+        Stop::Deadline(format!("{}: {LATE}", names.join(", ")))
     }
 
     /// Waits until a worker is ready; returns what it told.

@@ -124,16 +124,21 @@ impl<'a> WorkerContext<'a> {
     /// # Errors
     /// The coordinator is gone.
     pub fn ready<T: Serialize>(&mut self, told: &T) -> Result<Value, String> {
-        self.hand_over(told, &[])
+        self.hand_over(told, Vec::new())
     }
 
-    /// The same with descriptors.
+    /// The same with descriptors, of which no copy stays here.
     ///
     /// # Errors
     /// The coordinator is gone.
-    pub fn hand_over<T: Serialize>(&mut self, told: &T, fds: &[OwnedFd]) -> Result<Value, String> {
+    pub fn hand_over<T: Serialize>(
+        &mut self,
+        told: &T,
+        fds: Vec<OwnedFd>,
+    ) -> Result<Value, String> {
         let told = serde_json::to_value(told).map_err(|error| error.to_string())?;
-        say(self.control, &Word::Ready(told), fds).map_err(|error| error.to_string())?;
+        say(self.control, &Word::Ready(told), &fds).map_err(|error| error.to_string())?;
+        drop(fds);
         match hear(self.control) {
             Ok((Order::Go(told), _)) => Ok(told),
             Ok(_) => Err(unexpected().to_string()),

@@ -35,6 +35,8 @@ pub fn builtin() -> Registry {
 /// Lists of commands, in the order of the help within each group: those of the features of this build.
 pub const COMMANDS: &[&[Command]] = &[
     ipcperf_ask::COMMANDS,
+    #[cfg(feature = "plugins")]
+    ipcperf_plugin::COMMANDS,
     #[cfg(feature = "studies")]
     ipcperf_studies::COMMANDS,
     #[cfg(feature = "programs")]

@@ -69,7 +69,8 @@ fn is_word(text: &str) -> bool {
 /// One of a closed list of values.
 fn one<T: Copy>(member: &str, value: u32, all: &[T]) -> Result<T, Missing> {
     all.get(value as usize).copied().ok_or_else(|| {
-        let what = format!("its facts have {member} = {value}; the header has 0 to {}", all.len() - 1);
+        let what =
+            format!("its facts have {member} = {value}; the header has 0 to {}", all.len() - 1);
         Missing::new(what, "use the constants of the header")
     })
 }
@@ -84,15 +85,15 @@ impl Declared {
         if !is_word(name) || !variant.is_none_or(is_word) {
             let given: String = self.name.chars().filter(|one| !one.is_control()).collect();
             let what = format!("its facts name it '{given}'");
-            return Err(Missing::new(what, "a name has 1 to 32 of a-z, 0-9 and '-': mine, mine/spin"));
+            return Err(Missing::new(
+                what,
+                "a name has 1 to 32 of a-z, 0-9 and '-': mine, mine/spin",
+            ));
         }
         let peers = |many| if many { Peers::Many } else { Peers::One };
         let ends = [OnClose::Undetected, OnClose::Told, OnClose::Late];
-        let payload = one(
-            "payload",
-            self.payload,
-            &[Payload::Message { max: None }, Payload::Stream],
-        )?;
+        let payload =
+            one("payload", self.payload, &[Payload::Message { max: None }, Payload::Stream])?;
         let [sends, receives] = self.lends();
         let copies = match (sends == Lends::Shared, receives == Lends::Shared) {
             (true, true) => 0,
@@ -113,7 +114,11 @@ impl Declared {
             name: kept(name),
             variant: variant.map(kept),
             family: Family::Library,
-            wait: one("wait", self.wait, &[Wait::Block, Wait::Epoll, Wait::Spin, Wait::SpinThenBlock])?,
+            wait: one(
+                "wait",
+                self.wait,
+                &[Wait::Block, Wait::Epoll, Wait::Spin, Wait::SpinThenBlock],
+            )?,
             default: variant.is_none(),
             summary: kept(&self.summary),
             payload,

@@ -5,10 +5,13 @@
 //! loads nothing.
 
 mod calls;
+mod commands;
 mod declared;
 mod port;
 mod process;
 mod trail;
+
+pub use commands::COMMANDS;
 
 use calls::{Cables, End, Setup};
 use declared::{Declared, kept};
@@ -76,19 +79,22 @@ fn entry(declared: &Value) -> Result<Entry, Missing> {
     Ok(Entry::of_plugin(spec, knobs, Box::leak(Box::new(plugin)), is_lossy))
 }
 
+/// Knobs and their values, as they were typed.
+type Settings = Vec<(String, String)>;
+
 /// One plug-in.
 #[derive(Debug)]
 struct Plugin {
     declared: Declared,
     spec: &'static Spec,
     /// What it has answered, by its settings.
-    probed: Mutex<BTreeMap<Vec<(String, String)>, Probed>>,
-    windows: Mutex<BTreeMap<(Vec<(String, String)>, usize), u32>>,
+    probed: Mutex<BTreeMap<Settings, Probed>>,
+    windows: Mutex<BTreeMap<(Settings, usize), u32>>,
 }
 
 impl Plugin {
     /// Its own settings, which are in range.
-    fn settings(&self, set: &OptionSet) -> Result<Vec<(String, String)>, OptionError> {
+    fn settings(&self, set: &OptionSet) -> Result<Settings, OptionError> {
         let name = self.spec.name;
         let knobs = self.declared.knobs().unwrap_or_default();
         let own = set.of(name).map(|(knob, text)| {
@@ -162,12 +168,16 @@ impl Plugin {
         left.retain(|fd, _| !before.contains_key(fd));
         if let Some((_, example)) = left.first_key_value() {
             let (file, count) = (&self.declared.file, left.len());
-            return Err(format!("{file}: {count} descriptors are open after detach: {example}").into());
+            return Err(
+                format!("{file}: descriptors open after detach: {count} ({example})").into()
+            );
         }
         let children = procfs::children().len();
         if children > 0 {
             program::end_children();
-            return Err(format!("{}: {children} processes are left after detach", self.declared.file).into());
+            return Err(
+                format!("{}: processes left after detach: {children}", self.declared.file).into()
+            );
         }
         let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
         if threads > 1 {

@@ -17,15 +17,17 @@ const AGAIN: &str = "back-pressure";
 pub(crate) struct PluginPort<const LOSSY: bool> {
     end: End,
     buffer: Buffer,
-    /// Messages are written into memory that is gone when the call returns.
-    fleeting: Option<usize>,
+    /// Messages are sent from a copy that is gone when the call returns; the next copy is made before.
+    fleeting: Option<(usize, Buffer)>,
     again: u64,
 }
 
 impl<const LOSSY: bool> PluginPort<LOSSY> {
     pub(crate) fn new(end: End, shape: &Shape, is_fleeting: bool) -> Result<Self, SetupError> {
         let buffer = Buffer::new(shape.size + FENCE.len(), shape.buffer_offset)?;
-        Ok(Self { end, buffer, fleeting: is_fleeting.then_some(shape.buffer_offset), again: 0 })
+        let offset = shape.buffer_offset;
+        let copy = is_fleeting.then(|| Buffer::new(shape.size, offset)).transpose()?;
+        Ok(Self { end, buffer, fleeting: copy.map(|copy| (offset, copy)), again: 0 })
     }
 
     #[cold]
@@ -51,20 +53,26 @@ impl<const LOSSY: bool> PluginPort<LOSSY> {
         }
     }
 
-    /// Sends a copy in memory that is unmapped as soon as it is sent: a plug-in that looks at it later dies of it.
+    /// Sends a copy in memory that is unmapped as soon as it is sent. The next copy is mapped before that, so that the address
+    /// leads nowhere while the next message is sent: a plug-in that still looks there fails.
     #[cold]
     fn send_fleeting(&mut self, len: usize) -> Result<(), Fault> {
-        let mut copy = Buffer::new(len, self.fleeting.unwrap_or(0)).map_err(|_| Fault::Sys(libc::ENOMEM))?;
+        let no_memory = Fault::Sys(libc::ENOMEM);
+        let (offset, mut copy) = self.fleeting.take().ok_or(no_memory)?;
         if let (Some(to), Some(from)) = (copy.get_mut(len), self.buffer.get_mut(len)) {
             to.copy_from_slice(from);
         }
-        loop {
-            match self.end.send(copy.all_mut()) {
-                Answer::Done => return Ok(()),
+        let sent = loop {
+            let message = copy.get_mut(len).ok_or(Fault::TooLong)?;
+            match self.end.send(message) {
+                Answer::Done => break Ok(()),
                 Answer::Again => self.again(false),
-                Answer::Failed(fault) => return Err(fault),
+                Answer::Failed(fault) => break Err(fault),
             }
-        }
+        };
+        let next = Buffer::new(copy.all_mut().len(), offset).map_err(|_| no_memory)?;
+        self.fleeting = Some((offset, next));
+        sent
     }
 }
 
@@ -120,9 +128,8 @@ impl<const LOSSY: bool> Port for PluginPort<LOSSY> {
             loop {
                 match self.end.peek(len) {
                     (Answer::Done, at, received) => {
-                        let taken = of_length(received, len).and_then(|()| {
-                            take(self.end.peeked(at, len).ok_or(Fault::Corrupt)?)
-                        });
+                        let taken = of_length(received, len)
+                            .and_then(|()| take(self.end.peeked(at, len).ok_or(Fault::Corrupt)?));
                         self.end.release();
                         return taken;
                     }
@@ -190,7 +197,7 @@ impl<const LOSSY: bool> Port for PluginPort<LOSSY> {
 fn event_name(name: String) -> &'static str {
     static NAMES: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    *names.entry(name).or_insert_with_key(|name| {
+    names.entry(name).or_insert_with_key(|name| {
         kept(&name.chars().filter(|one| !one.is_control()).take(64).collect::<String>())
     })
 }

@@ -21,7 +21,7 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long each call may take.
@@ -91,32 +91,31 @@ impl Process {
     /// Waits for its next word.
     fn hear(&mut self, patience: Duration) -> Result<(Word, Vec<OwnedFd>), String> {
         let until = Instant::now() + patience;
-        loop {
-            match self.worker.control().receive(Some(until)) {
-                Ok(Parcel { text, fds }) => match serde_json::from_str(&text) {
-                    Ok(Word::Panicked(why)) => return Err(format!("{}: {why}", self.file)),
-                    Ok(word) => return Ok((word, fds)),
-                    Err(error) => return Err(format!("{}: {error}", self.file)),
-                },
-                Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                    self.worker.kill();
-                    let what = self.trail.call().unwrap_or("the process");
-                    let late = format!("{what} has not returned after {} s", patience.as_secs());
-                    return Err(self.explained(&late));
-                }
-                Err(_) => {
-                    let end = self.worker.wait().map_or_else(|error| error.to_string(), describe_end);
-                    let within = self.trail.call().map(|call| format!(" in {call}"));
-                    let ended = format!("its process ended{}: {end}", within.unwrap_or_default());
-                    return Err(self.explained(&ended));
-                }
+        match self.worker.control().receive(Some(until)) {
+            Ok(Parcel { text, fds }) => match serde_json::from_str(&text) {
+                Ok(Word::Panicked(why)) => Err(format!("{}: {why}", self.file)),
+                Ok(word) => Ok((word, fds)),
+                Err(error) => Err(format!("{}: {error}", self.file)),
+            },
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                self.worker.kill();
+                let what = self.trail.call().unwrap_or("the process");
+                let late = format!("{what} has not returned after {} s", patience.as_secs());
+                Err(self.explained(&late))
+            }
+            Err(_) => {
+                let end = self.worker.wait().map_or_else(|error| error.to_string(), describe_end);
+                let within = self.trail.call().map(|call| format!(" in {call}"));
+                let ended = format!("its process ended{}: {end}", within.unwrap_or_default());
+                Err(self.explained(&ended))
             }
         }
     }
 
     fn explained(&self, what: &str) -> String {
         let written = self.trail.written();
-        let more = if written.is_empty() { String::new() } else { format!("; it wrote: {written}") };
+        let more =
+            if written.is_empty() { String::new() } else { format!("; it wrote: {written}") };
         format!("{}: {what}{more}", self.file)
     }
 
@@ -133,7 +132,10 @@ impl Process {
 }
 
 /// Asks in a process that ends with the answer.
-pub(crate) fn ask<T: DeserializeOwned>(declared: &Declared, question: &Question) -> Result<T, String> {
+pub(crate) fn ask<T: DeserializeOwned>(
+    declared: &Declared,
+    question: &Question,
+) -> Result<T, String> {
     Process::start(declared, question).map_err(|error| error.to_string())?.done()
 }
 
@@ -141,8 +143,27 @@ pub(crate) fn ask<T: DeserializeOwned>(declared: &Declared, question: &Question)
 #[derive(Debug)]
 pub(crate) struct Held {
     process: Option<Process>,
-    // Dropped last: whatever the process has left by name.
+    // Dropped last: whatever the process and the ends have left by name.
     _memories: Option<PosixMemories>,
+    _files: Option<Files>,
+}
+
+/// Files of a channel in the directory of its run, by how their names begin. A killed run leaves them to the next one, with the
+/// whole directory.
+#[derive(Debug)]
+struct Files {
+    directory: PathBuf,
+    prefix: String,
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for entry in std::fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            if entry.file_name().as_bytes().starts_with(self.prefix.as_bytes()) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
 }
 
 /// What was opened: what each end gets, and values that were granted.
@@ -159,6 +180,8 @@ impl Held {
             Some(directory) => Some(PosixMemories::noted(directory, &shape.name(""))?),
             None => None,
         };
+        let files = shape.directory.clone();
+        let files = files.map(|directory| Files { directory, prefix: shape.name("") });
         let question = Question::Open(set.clone(), Box::new(shape.clone()));
         let mut process = Process::start(declared, &question)?;
         let opened = match process.hear(PATIENCE).map_err(SetupError::Protocol)? {
@@ -170,11 +193,17 @@ impl Held {
             (Word::Failed(Failure { kind, reason }), _) => {
                 let reason = process.explained(&reason);
                 return Err(match kind {
-                    ipcperf_engine::job::FailureKind::Unavailable => Missing::new(reason, "").into(),
+                    ipcperf_engine::job::FailureKind::Unavailable => {
+                        Missing::new(reason, "").into()
+                    }
                     _ => SetupError::Protocol(reason),
                 });
             }
-            _ => return Err(SetupError::Protocol("the process of a plug-in said something else".into())),
+            _ => {
+                return Err(SetupError::Protocol(
+                    "the process of a plug-in said something else".into(),
+                ));
+            }
         };
         let (Opened { lead_fds, words: [lead_words, follow_words], granted }, mut fds) = opened;
         let follow = Wiring {
@@ -183,7 +212,7 @@ impl Held {
             words: follow_words,
         };
         let lead = Wiring { fds, names: Vec::new(), words: lead_words };
-        let held = Self { process: Some(process), _memories: memories };
+        let held = Self { process: Some(process), _memories: memories, _files: files };
         Ok((held, ([lead, follow], granted)))
     }
 
@@ -231,10 +260,12 @@ pub(crate) fn version(path: &Path) -> io::Result<[i64; 5]> {
 pub(crate) fn load(declared: &Declared, trail: &Trail) -> Result<Library, SetupError> {
     let is_same = version(&declared.path).is_ok_and(|now| now == declared.version);
     if !is_same {
-        return Err(SetupError::Protocol(format!("{} has changed since the run began", declared.file)));
+        return Err(SetupError::Protocol(format!(
+            "{} has changed since the run began",
+            declared.file
+        )));
     }
-    let named = |missing: Missing| Missing::new(format!("{}: {}", declared.file, missing.what), missing.how);
-    Ok(Library::load(&declared.path, trail).map_err(named)?)
+    Ok(Library::load(&declared.path, trail)?)
 }
 
 /// The settings of a plug-in as it gets them: numbers in digits, flags as `on` and `off`.
@@ -282,7 +313,13 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     match question {
         Question::Declare => {
             let Declared { file, path, sha256, version, .. } = declared;
-            Ok(serde_json::to_value(Declared { file, path, sha256, version, ..library.declared()? })?)
+            Ok(serde_json::to_value(Declared {
+                file,
+                path,
+                sha256,
+                version,
+                ..library.declared()?
+            })?)
         }
         Question::Probe(set) => {
             let shape = Shape::default();
@@ -320,8 +357,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             let granted = host.granted.take();
             let opened = Opened { lead_fds, words: [lead.words, follow.words], granted };
             let fds: Vec<OwnedFd> = lead.fds.into_iter().chain(follow.fds).collect();
-            let told = context.hand_over(&opened, &fds);
-            drop(fds);
+            let told = context.hand_over(&opened, fds);
             channel.close(&trail);
             told?;
             Ok(Value::Null)

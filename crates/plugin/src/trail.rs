@@ -110,7 +110,8 @@ impl Trail {
         let bytes = words.iter().flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes());
         let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
         let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let lines: Vec<&str> =
+            text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = &lines[lines.len().saturating_sub(SHOWN)..];
         last.join(" / ").chars().filter(|one| !one.is_control()).collect()
     }
@@ -125,7 +126,8 @@ mod tests {
     fn every_call_has_its_name() {
         let trail = Trail::create().expect("memory");
         assert_eq!(trail.call(), None);
-        for (call, name) in [(Call::Load, "its constructors"), (Call::Send, "send"), (Call::Reason, "reason")]
+        for (call, name) in
+            [(Call::Load, "its constructors"), (Call::Send, "send"), (Call::Reason, "reason")]
         {
             trail.word().store(call as u32, Ordering::Relaxed);
             assert_eq!(trail.call(), Some(name));

@@ -121,8 +121,7 @@ pub(crate) struct Transport {
     pub(crate) window: Option<unsafe extern "C" fn(*const Setup) -> u32>,
     pub(crate) open: Option<unsafe extern "C" fn(*const Setup, *mut Own, *mut Wiring) -> c_int>,
     pub(crate) close: Option<unsafe extern "C" fn(Own)>,
-    pub(crate) attach:
-        Option<unsafe extern "C" fn(*const Setup, *const Wiring, *mut Own) -> c_int>,
+    pub(crate) attach: Option<unsafe extern "C" fn(*const Setup, *const Wiring, *mut Own) -> c_int>,
     pub(crate) detach: Option<unsafe extern "C" fn(Own)>,
     pub(crate) send: Option<unsafe extern "C" fn(Own, *const c_void, usize) -> c_int>,
     pub(crate) recv: Option<unsafe extern "C" fn(Own, *mut c_void, usize, *mut usize) -> c_int>,

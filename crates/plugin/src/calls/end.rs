@@ -35,7 +35,9 @@ pub(crate) type Received = (Answer, *const u8, usize);
 pub(super) fn code_text(code: c_int) -> String {
     match fault(code) {
         _ if code == abi::UNAVAILABLE => "UNAVAILABLE without a reason".into(),
-        _ if code == abi::BACK_PRESSURE => "BACK_PRESSURE, which only send and recv may return".into(),
+        _ if code == abi::BACK_PRESSURE => {
+            "BACK_PRESSURE, which only send and recv may return".into()
+        }
         Some(fault) => fault.to_string(),
         None => format!("it returned {code}, which is no code of the header"),
     }
@@ -124,11 +126,13 @@ impl End {
         self.answer("send", code)
     }
 
-    /// Receives into `memory`, of which a plug-in is told the first `len` bytes; how long the message was.
+    /// Receives into `memory`, of which a plug-in may write the first `len` bytes; how long the message was.
     #[inline(always)]
     pub(crate) fn recv(&mut self, memory: &mut [u8], len: usize) -> (Answer, usize) {
         debug_assert!(len <= memory.len());
-        let Some(recv) = self.library.table.recv else { return (Answer::Failed(Fault::Corrupt), 0) };
+        let Some(recv) = self.library.table.recv else {
+            return (Answer::Failed(Fault::Corrupt), 0);
+        };
         let mut received = 0;
         // SAFETY: as above.
         let code = self.called(Call::Recv, || unsafe {
@@ -267,7 +271,7 @@ impl End {
 impl Drop for End {
     fn drop(&mut self) {
         if let Some(detach) = self.library.table.detach {
-            // SAFETY: an end that is attached; nobody has it any more.
+            // SAFETY: an end that is attached, which goes with this.
             self.called(Call::Detach, || unsafe { detach(self.own) });
         }
     }

@@ -66,7 +66,7 @@ impl Cables {
     /// What a plug-in gives away, with its descriptors.
     ///
     /// # Safety
-    /// They are open, and nobody else closes them.
+    /// They are open, and no other owner closes them.
     pub(super) unsafe fn given(raw: &abi::Wiring) -> Result<Self, String> {
         let (fds, bytes) = (raw.fd_count as usize, raw.byte_count as usize);
         if fds > MAX_FDS || bytes > MAX_BYTES {

@@ -56,7 +56,8 @@ impl Library {
         let table = unsafe {
             let version = (&raw const (*table).abi).read();
             if version != ABI {
-                let what = format!("it has version {version} of the interface; this ipcperf has {ABI}");
+                let what =
+                    format!("it has version {version} of the interface; this ipcperf has {ABI}");
                 return Err(Missing::new(what, "compile it with the header of this ipcperf"));
             }
             whole(table, (&raw const (*table).size).read())
@@ -83,7 +84,8 @@ impl Library {
     /// What it says of itself.
     pub(crate) fn declared(&self) -> Result<Declared, String> {
         // SAFETY: not NULL (looked for when it was loaded), and static.
-        let facts: Facts = unsafe { whole(self.table.facts, (&raw const (*self.table.facts).size).read()) };
+        let facts: Facts =
+            unsafe { whole(self.table.facts, (&raw const (*self.table.facts).size).read()) };
         let mut knobs = Vec::new();
         if !facts.knobs.is_null() && facts.knob_stride as usize >= size_of::<usize>() {
             for index in 0..facts.knob_count as usize {
@@ -194,7 +196,8 @@ impl Library {
         let mut wirings = [Cables::default().raw(), Cables::default().raw()];
         trail.word().store(Call::Open as u32, Ordering::Relaxed);
         // SAFETY: all of it is valid during the call.
-        let code = unsafe { open(&raw const setup.setup, &raw mut channel.own, wirings.as_mut_ptr()) };
+        let code =
+            unsafe { open(&raw const setup.setup, &raw mut channel.own, wirings.as_mut_ptr()) };
         if code != abi::OK {
             return Err((code == abi::UNAVAILABLE, self.refused("open", code, trail)));
         }

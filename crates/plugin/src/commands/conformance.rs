@@ -26,8 +26,7 @@ pub(crate) struct ConformanceArgs {
 impl CommandArgs for ConformanceArgs {
     const NAME: &'static str = "conformance";
     const GROUP: CommandGroup = CommandGroup::Machine;
-    const ABOUT: &'static str =
-        "Try to refute what a plug-in or another mechanism promises: losses, order, closing, death, leaks";
+    const ABOUT: &'static str = "Try to refute what a plug-in or another mechanism promises: losses, order, closing, death, leaks";
     const EXAMPLES: &'static str = "Examples:
   ipcperf conformance ./libmine.so              every case, about a minute
   ipcperf conformance ./libmine.so C03 C09      order; the death of the peer
@@ -39,7 +38,7 @@ Exit codes: 0 all cases passed, 5 a promise is refuted, 3 nothing can run here";
         let deadline = units::duration(&self.deadline)
             .map_err(|error| Stop::usage(format!("--deadline: {error}")))?;
         let cases = wanted(&self.cases)?;
-        let asked = request::asked(context.registry, &[self.mechanism.clone()], &[])?;
+        let asked = request::asked(context.registry, std::slice::from_ref(&self.mechanism), &[])?;
         let suite = Suite::over(context.registry).with_deadline(deadline);
         let (mut passed, mut failed) = (0, 0);
         for one in &asked {
@@ -80,9 +79,8 @@ fn wanted(words: &[String]) -> Result<Vec<String>, Stop> {
             return Err(Stop::usage(format!("unknown case '{word}'{meant}")));
         }
     }
-    let is_wanted = |case: &String| {
-        words.is_empty() || words.iter().any(|word| case.contains(word.as_str()))
-    };
+    let is_wanted =
+        |case: &String| words.is_empty() || words.iter().any(|word| case.contains(word.as_str()));
     Ok(all.into_iter().filter(is_wanted).collect())
 }
 
