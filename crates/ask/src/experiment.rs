@@ -536,6 +536,7 @@ pub(crate) mod tests {
             bounds: Bounds::default(),
             noise: Noise::default(),
             cells: statuses.iter().map(cell).collect(),
+            plugins: Vec::new(),
             pipelines: Vec::new(),
             questions: Vec::new(),
         }

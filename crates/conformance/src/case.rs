@@ -9,7 +9,7 @@ use crate::scene::{Scene, Trouble};
 use crate::script::{Script, Step};
 use crate::task::Task;
 use ipcperf_core::{
-    BackPressure, Family, Memory, OnClose, OptionSet, Payload, Syscalls, Transfers,
+    BackPressure, Family, Lends, Memory, OnClose, OptionSet, Payload, Syscalls, Transfers,
 };
 use ipcperf_engine::job::Failure;
 use ipcperf_engine::registry::Registry;
@@ -29,6 +29,8 @@ pub(crate) struct Case {
     pub(crate) beside: Concurrency,
     /// The reason why it does not apply, naming the fact that says so.
     objection: fn(&Entry) -> Option<String>,
+    /// Of other mechanisms it is seen in their code.
+    pub(crate) is_of_plugins: bool,
     run: fn(&Scene<'_>) -> Result<(), Trouble>,
 }
 
@@ -77,7 +79,8 @@ pub(crate) const CASES: &[Case] = &[
     case("C22", "unavailable_is_polite", own_calls, refusal::unavailable_is_polite),
     // Largest values take much memory at once.
     case("C23", "options", any_knob, cases::knobs::options).beside(Concurrency::None),
-    case("C24", "declared_namespaces", floor, namespaces::declared_namespaces),
+    case("C24", "declared_namespaces", own_namespaces, namespaces::declared_namespaces),
+    case("C25", "returned_memory", lent, data::returned_memory).of_plugins(),
 ];
 
 const fn case(
@@ -86,13 +89,19 @@ const fn case(
     objection: fn(&Entry) -> Option<String>,
     run: fn(&Scene<'_>) -> Result<(), Trouble>,
 ) -> Case {
-    Case { id, title, beside: Concurrency::UnlessItSpins, objection, run }
+    let beside = Concurrency::UnlessItSpins;
+    Case { id, title, beside, objection, is_of_plugins: false, run }
 }
 
 impl Case {
     /// The same with something else beside it.
     const fn beside(self, beside: Concurrency) -> Self {
         Self { beside, ..self }
+    }
+
+    /// The same for plug-ins alone.
+    const fn of_plugins(self) -> Self {
+        Self { is_of_plugins: true, ..self }
     }
 
     /// Its name in a trial: `C08_end_of_stream`.
@@ -112,6 +121,17 @@ impl Case {
 
 fn floor(entry: &Entry) -> Option<String> {
     entry.spec().is_floor().then(|| "family: floor, moves nothing".into())
+}
+
+fn own_namespaces(entry: &Entry) -> Option<String> {
+    let text = "plug-in: it is measured where both ends share all namespaces";
+    floor(entry).or_else(|| entry.base.is_plugin.then(|| text.into()))
+}
+
+fn lent(entry: &Entry) -> Option<String> {
+    let is_lent =
+        matches!(entry.base.lends(&OptionSet::default()), Ok([Lends::Shared | Lends::Place, _]));
+    is_lent.then(|| "reserve: it writes no buffer of the caller's".into())
 }
 
 fn own_calls(entry: &Entry) -> Option<String> {

@@ -43,7 +43,7 @@ mod task;
 mod worker;
 
 pub use case::Outcome;
-pub use suite::Suite;
+pub use suite::{Suite, TASKS};
 
 use ipcperf_engine::registry::Registry;
 use std::process::ExitCode;

@@ -6,6 +6,7 @@ use crate::script::{Batch, Scenario, Script, Step, StepOutcome, Told, WorkerPart
 use crate::worker;
 use ipcperf_core::{
     FollowIn, Guard, KnobValue, Link, Network, OptionSet, PatternKind, Seat, SetupError, Shape,
+    Trail,
 };
 use ipcperf_engine::job::{Failure, FailureKind};
 use ipcperf_engine::page;
@@ -43,7 +44,10 @@ impl<'a> Scene<'a> {
         size: usize,
         script: Script,
     ) -> Result<[Vec<StepOutcome>; 2], Trouble> {
-        self.opened(options, size, script)?.done()
+        let mut pair = self.opened(options, size, script)?;
+        let seen = pair.done()?;
+        pair.close()?;
+        Ok(seen)
     }
 
     /// One batch, of which nothing is received before its sender has come to rest; what is found then.
@@ -81,6 +85,7 @@ pub(crate) struct WorkerPair<'a> {
     is_apart: bool,
     page: Page,
     guards: Vec<Guard>,
+    trail: Option<Box<dyn Trail>>,
     /// Values of knobs that opening has reported.
     pub(crate) effective: Vec<(String, KnobValue)>,
     /// What is known of each seat.
@@ -135,6 +140,7 @@ impl<'a> WorkerPair<'a> {
                 cpu: cpus[seat.index()],
                 refused: refused.to_vec(),
                 enters: follow_in.filter(|_| seat == Seat::Follow),
+                is_fleeting: scene.is_fleeting.get(),
             };
             workers.assign(who, worker::NAME, &part, &[page.0.fd()])?;
         }
@@ -145,6 +151,7 @@ impl<'a> WorkerPair<'a> {
             is_apart: follow_in.is_some(),
             page,
             guards: Vec::new(),
+            trail: None,
             effective: Vec::new(),
             ends: Default::default(),
         })
@@ -152,11 +159,11 @@ impl<'a> WorkerPair<'a> {
 
     /// Opens a channel for messages of `size` bytes and lets both workers play over it.
     pub(crate) fn open(&mut self, size: usize, script: Script) -> Result<(), Trouble> {
-        self.close();
+        self.close()?;
         let shape = Shape { is_apart: self.is_apart, ..self.scene.shape(size) };
-        let Link { lead, follow, guards, effective } =
+        let Link { lead, follow, guards, effective, trail } =
             self.scene.entry.base.open(&shape, &self.options)?;
-        (self.guards, self.effective) = (guards, effective);
+        (self.guards, self.effective, self.trail) = (guards, effective, trail);
         for ((seat, wiring), steps) in Seat::BOTH.into_iter().zip([lead, follow]).zip(script.0) {
             let who = seat.index();
             self.workers.go(who, &Scenario { shape: shape.clone(), steps })?;
@@ -166,10 +173,12 @@ impl<'a> WorkerPair<'a> {
     }
 
     /// Lets go of the channel; the workers must be done with it.
-    pub(crate) fn close(&mut self) {
+    pub(crate) fn close(&mut self) -> Result<(), Trouble> {
         self.guards.clear();
+        let closed = self.trail.take().map_or(Ok(()), |mut trail| trail.close());
         self.page.0.reset(2);
         self.ends = Default::default();
+        closed.map_err(Trouble::Failed)
     }
 
     /// Lets a holding worker go on.
@@ -297,6 +306,14 @@ impl<'a> WorkerPair<'a> {
             if end.done.is_none() && end.died.is_none() && end.refused.is_none() {
                 let (step, moved) = self.progress(seat);
                 told.push(format!("{seat:?}: still at step {step} after {moved} messages"));
+            }
+            let Some(trail) = &self.trail else { continue };
+            if let Some(call) = trail.call(seat) {
+                told.push(format!("{seat:?}: in {call}"));
+            }
+            let written = trail.written(seat);
+            if !written.is_empty() {
+                told.push(format!("{seat:?} wrote: {written}"));
             }
         }
         Trouble::Failed(told.join("; "))

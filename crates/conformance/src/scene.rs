@@ -7,7 +7,7 @@ use crate::script::{Batch, Script, Sizes, StepOutcome};
 use ipcperf_core::{OptionSet, Seat, Transfers};
 use ipcperf_sys::affinity;
 use ipcperf_sys::rundir::RunDirectory;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::path::Path;
 use std::time::Instant;
@@ -23,6 +23,8 @@ pub(crate) struct Scene<'a> {
     is_long: bool,
     /// What this process inherited from the parent of the test program; its workers inherit the same.
     pub(crate) inherited: Descriptors,
+    /// Messages are sent from memory that is gone when the call returns.
+    pub(crate) is_fleeting: Cell<bool>,
     random: RefCell<Random>,
 }
 
@@ -90,7 +92,16 @@ impl<'a> Scene<'a> {
         let mut inherited = Descriptors::take();
         inherited.fds.retain(|fd| !fd.is_close_on_exec);
         let run = RunDirectory::create_in(base, random.next())?;
-        Ok(Self { entry, base, run, deadline, is_long, inherited, random: RefCell::new(random) })
+        Ok(Self {
+            entry,
+            base,
+            run,
+            deadline,
+            is_long,
+            inherited,
+            is_fleeting: Cell::new(false),
+            random: RefCell::new(random),
+        })
     }
 
     /// How many messages, channels or round trips this run takes.

@@ -17,6 +17,8 @@ pub(crate) struct WorkerPart {
     pub(crate) refused: Vec<i64>,
     /// Namespaces that it enters before it attaches to its first channel.
     pub(crate) enters: Option<FollowIn>,
+    /// Messages are sent from memory that is gone when the call returns.
+    pub(crate) is_fleeting: bool,
 }
 
 /// One channel: attach, play, drop the port.
@@ -148,6 +150,7 @@ pub(crate) enum SentFault {
     PeerDied,
     TooLong,
     Truncated,
+    Overrun,
     Corrupt,
     Timeout,
     Other,
@@ -160,6 +163,7 @@ impl From<Fault> for SentFault {
             Fault::PeerDied => Self::PeerDied,
             Fault::TooLong => Self::TooLong,
             Fault::Truncated => Self::Truncated,
+            Fault::Overrun => Self::Overrun,
             Fault::Corrupt => Self::Corrupt,
             Fault::Timeout => Self::Timeout,
             _ => Self::Other,

@@ -11,7 +11,8 @@ use crate::worker;
 use ipcperf_core::{OptionSet, Wait};
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::supervisor::Supervisor;
-use ipcperf_engine::task::{self, NamedTask, SUBCOMMAND, TaskError};
+use ipcperf_engine::task::{SUBCOMMAND, TaskError};
+use ipcperf_engine::tasks::{self, TaskRow};
 use ipcperf_sys::{process, skipped};
 use libtest_mimic::{Completion, Trial};
 use std::collections::BTreeMap;
@@ -62,6 +63,18 @@ impl Suite {
             // The same choices each time, so that a change is what makes a difference.
             seed: seed.unwrap_or(0),
             is_long: std::env::var_os(LONG).is_some_and(|on| on == "1"),
+            exempt: None,
+        }
+    }
+
+    /// The suite over what a program has, which is an `ipcperf` with the tasks of [`TASKS`].
+    #[must_use]
+    pub fn over(list: &Registry) -> Self {
+        Self {
+            list: list.clone(),
+            deadline: Duration::from_secs(900),
+            seed: 0,
+            is_long: false,
             exempt: None,
         }
     }
@@ -118,7 +131,7 @@ impl Suite {
             let entry = Entry { base: *base };
             let mechanism = entry.spec().full_name();
             let missing = entry.missing();
-            for case in CASES {
+            for case in CASES.iter().filter(|case| base.is_plugin || !case.is_of_plugins) {
                 let name = format!("conformance::{mechanism}::{}", case.name());
                 if !filter.takes(&name) {
                     continue;
@@ -237,6 +250,13 @@ impl Suite {
     }
 }
 
+/// The processes of the suite, as tasks of a program whose workers play its roles.
+pub const TASKS: &[TaskRow] = &[
+    TaskRow { name: worker::NAME, run: worker::serve, messages: &[] },
+    TaskRow { name: CASE, run: case::serve, messages: &[] },
+    TaskRow { name: VICTIM, run: case::victim, messages: &[] },
+];
+
 /// Starts the process of a case and waits for its answer. It kills its own workers in time; this is for when it
 /// cannot.
 fn ask(task: &Task) -> Result<Outcome, TaskError> {
@@ -314,10 +334,5 @@ fn enter(list: &Registry) -> Option<ExitCode> {
         return None;
     }
     let parent = arguments.next()?.parse().ok()?;
-    let tasks = [
-        NamedTask { name: worker::NAME, run: &|context| worker::serve(list, context) },
-        NamedTask { name: CASE, run: &|context| case::serve(list, context) },
-        NamedTask { name: VICTIM, run: &|context| case::victim(list, context) },
-    ];
-    Some(task::main(&tasks, parent))
+    Some(tasks::main(list, TASKS, parent))
 }

@@ -6,9 +6,11 @@ use crate::script::{Scenario, Told, WorkerPart};
 use ipcperf_core::SetupError;
 use ipcperf_engine::apart;
 use ipcperf_engine::job::Failure;
+use ipcperf_engine::plugins;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::task::{WorkerContext, pin};
 use ipcperf_sys::seccomp::{self, Refusal};
+use ipcperf_sys::{procfs, program};
 use serde_json::Value;
 
 /// Its name as a task.
@@ -21,6 +23,7 @@ pub(crate) fn serve(list: &Registry, context: &mut WorkerContext<'_>) -> Result<
     let name = &part.mechanism;
     let entry = Entry::find(list, name).ok_or_else(|| format!("there is no {name}"))?;
     pin(part.cpu)?;
+    plugins::send_fleeting_memory(part.is_fleeting);
     if !part.refused.is_empty() {
         seccomp::refuse(&part.refused, Refusal::NotPermitted)?;
     }
@@ -34,7 +37,13 @@ pub(crate) fn serve(list: &Registry, context: &mut WorkerContext<'_>) -> Result<
         // What it lacks from here on, it lacks in there.
         let is_in = part.enters.is_some() && entered.is_ok();
         let played = entered.and_then(|()| entry.play(wiring, &part, &scenario, context, &page));
+        let left = if entry.base.is_plugin { procfs::children().len() } else { 0 };
         told = match played {
+            Ok(_) if left > 0 => {
+                program::end_children();
+                let reason = format!("processes left after detach: {left}");
+                Told::Refused { unavailable: false, reason }
+            }
             Ok(seen) => Told::Done(seen),
             Err(error) => Told::Refused {
                 unavailable: matches!(error, SetupError::Unavailable(_)) && !is_in,

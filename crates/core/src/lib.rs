@@ -54,7 +54,7 @@ mod spec_builder;
 pub mod text;
 pub mod units;
 
-pub use link::{Guard, Link, Wiring};
+pub use link::{Guard, Link, Trail, Wiring};
 pub use load::{Load, LoadFacts, LoadKey};
 pub use load_value::{
     Address, Align, Arrivals, LoadError, MOST_PEERS, Mix, MixPart, Offered, PACKET_HEAD,

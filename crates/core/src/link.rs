@@ -1,6 +1,7 @@
 //! The channel that a mechanism hands to the engine once it is open.
 
 use crate::options::KnobValue;
+use crate::seat::Seat;
 use std::any::Any;
 use std::fmt;
 use std::os::fd::OwnedFd;
@@ -18,6 +19,23 @@ pub struct Link {
     pub guards: Vec<Guard>,
     /// Knob values the kernel really granted, as read back in the coordinator, by the knob's own name (`size`).
     pub effective: Vec<(String, KnobValue)>,
+    /// What says more about an end that failed, where the mechanism has it.
+    pub trail: Option<Box<dyn Trail>>,
+}
+
+/// What an end leaves for whoever asks why it failed, also after it was killed.
+pub trait Trail: fmt::Debug {
+    /// The call that it has not returned from.
+    fn call(&self, seat: Seat) -> Option<&'static str>;
+
+    /// The last of what it wrote; empty if it wrote nothing.
+    fn written(&self, seat: Seat) -> String;
+
+    /// Lets go of the channel, where that can fail.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn close(&mut self) -> Result<(), String>;
 }
 
 impl Link {

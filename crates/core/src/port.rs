@@ -247,6 +247,8 @@ pub enum Fault {
     TooLong,
     /// Fewer bytes arrived than were sent.
     Truncated,
+    /// More bytes arrived than were asked for.
+    Overrun,
     /// The bytes are not those of the expected message.
     Corrupt,
     /// Nothing arrived in the time a lossy mechanism waits before it calls a message lost.
@@ -292,6 +294,7 @@ impl fmt::Display for Fault {
             Self::PeerDied => out.write_str("the peer process died"),
             Self::TooLong => out.write_str("the message is longer than the mechanism carries"),
             Self::Truncated => out.write_str("a message arrived shortened"),
+            Self::Overrun => out.write_str("more bytes arrived than were asked for"),
             Self::Corrupt => {
                 out.write_str("a message arrived with the wrong stamp or payload (lost, stale, reordered or damaged)")
             }

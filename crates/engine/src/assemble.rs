@@ -24,10 +24,11 @@ use crate::bounds::COPY_SIZES;
 use crate::measured::{BoundReadings, CellRun, Findings, Part};
 use crate::noise;
 use crate::plan::CellPlan;
+use crate::plugins;
 use crate::topology::leave_out;
 use ipcperf_core::result::{
-    Bounds, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Mode,
-    Noise, Origin, PairBounds, ResultSet, SCHEMA, Tool,
+    Bounds, Cell, ClockFacts, ClockReading, CopyBandwidth, Finding, Host, Invocation, Kernel, Mode,
+    Noise, Origin, PairBounds, PluginFile, ResultSet, SCHEMA, Tool,
 };
 use ipcperf_core::{Idle, KnobValue, Placement, Reach, findings, map_of};
 use ipcperf_stats::modes;
@@ -131,9 +132,19 @@ pub(crate) fn document(mut findings: Findings, facts: RunFacts, machine: Machine
         noise,
         bounds,
         questions: findings.questions,
+        plugins: plugin_files(&cells),
         cells,
         pipelines,
     }
+}
+
+/// The files of the plug-ins that cells are of.
+fn plugin_files(cells: &[Cell]) -> Vec<PluginFile> {
+    let all = plugins::all().into_iter();
+    let mut files: Vec<PluginFile> =
+        all.filter_map(|declared| serde_json::from_value(declared).ok()).collect();
+    files.retain(|file| cells.iter().any(|cell| cell.key.mechanism == file.name));
+    files
 }
 
 /// What grew by so much in this span, per nanosecond.

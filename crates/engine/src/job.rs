@@ -271,7 +271,7 @@ impl From<SetupError> for Failure {
 impl From<Fault> for Failure {
     fn from(fault: Fault) -> Self {
         let kind = match fault {
-            Fault::Corrupt => FailureKind::Invalid,
+            Fault::Corrupt | Fault::Overrun => FailureKind::Invalid,
             Fault::Truncated => FailureKind::Truncated,
             Fault::Closed | Fault::PeerDied => FailureKind::PeerGone,
             _ => FailureKind::Failed,

@@ -25,6 +25,7 @@ mod packets;
 pub mod page;
 mod panics;
 pub mod plan;
+pub mod plugins;
 pub mod protocol;
 pub mod registry;
 pub mod run;

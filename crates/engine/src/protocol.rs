@@ -56,6 +56,9 @@ pub enum Order {
         name: String,
         /// What it must know.
         params: Value,
+        /// What the plug-ins of this run declare.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        plugins: Vec<Value>,
     },
     /// A wiring: its own, or its peer's in answer to [`Word::Swap`]; the descriptors come with the message.
     Wiring(Names),

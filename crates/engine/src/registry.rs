@@ -1,4 +1,4 @@
-//! The list of mechanisms, erased to function pointers: one indirect call per slice, none per message.
+//! The list of mechanisms without their types.
 
 use crate::faulty;
 use crate::hot::AnyWork;
@@ -6,6 +6,7 @@ use crate::job::{Failure, Job, SideReport};
 use crate::needs;
 use crate::packets::PacketPort;
 use crate::page::Page;
+use crate::plugins;
 use crate::shim;
 use crate::task::WorkerContext;
 use crate::worker::fans::FanLoops;
@@ -16,7 +17,11 @@ use ipcperf_core::{
     Mechanism, Missing, Namespaces, OptionError, OptionSet, Options, Payload, Port, Seat, Serving,
     SetupError, Shape, Spec, Usual, Visitor, Wait, Wiring,
 };
+use serde_json::Value;
+use std::fmt::{self, Debug};
 use std::marker::PhantomData;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// One mechanism without its types.
 #[derive(Clone, Copy, Debug)]
@@ -25,16 +30,7 @@ pub struct Entry {
     pub spec: &'static Spec,
     /// Its knobs.
     pub knobs: &'static [Knob],
-    probe: fn(&OptionSet) -> Result<Result<(), Missing>, OptionError>,
-    limit: fn(&OptionSet) -> Result<Option<Limit>, OptionError>,
-    window: fn(usize, &OptionSet) -> Result<Option<u32>, OptionError>,
-    lends: fn(&OptionSet) -> Result<[Lends; 2], OptionError>,
-    listener: fn(&OptionSet) -> Result<Option<ListenerKind>, OptionError>,
-    shares: fn(&OptionSet) -> Result<Namespaces, OptionError>,
-    usual: fn() -> Option<Usual>,
-    open: fn(&Shape, &OptionSet) -> Result<Link, SetupError>,
-    attach: Attached,
-    drive: fn(Wiring, &Job, &Page, &mut WorkerContext<'_>) -> Result<SideReport, Failure>,
+    mechanism: &'static dyn AnyMechanism,
     /// The loops of a fan, where several processes can stand on one side of one object: nobody else pays for their code.
     pub(crate) fan: Option<AttachFan>,
     /// The object with which one send reaches all consumers of a broadcast, where there is one.
@@ -45,12 +41,12 @@ pub struct Entry {
     pub is_lossy: bool,
     /// A program that has its descriptors can be an end ([`Port::PLAIN`]).
     pub is_plain: bool,
+    /// It comes from a file, and what it does is not known: whatever it leaves behind is looked for.
+    pub is_plugin: bool,
 }
 
 /// Files that a coordinator has open with one channel and its two ends, at the most: 22 were counted (`shm-ring/eventfd`).
 pub(crate) const OPEN_FILES: u64 = 24;
-
-type Attached = fn(Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError>;
 
 pub(crate) type AttachFan = fn(Attach<'_, OptionSet>) -> Result<Box<dyn FanLoops>, SetupError>;
 
@@ -98,6 +94,193 @@ impl<M: Mechanism> OptionalLoops<M> {
         if M::SHARES { Some(|end| Ok(Box::new(attach::<M>(end)?))) } else { None };
 }
 
+/// What a mechanism does, without its types: one call through a table for each slice, none for a message.
+pub trait AnyMechanism: Debug + Sync {
+    /// See [`Mechanism::probe`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn probe(&self, set: &OptionSet) -> Result<Result<(), Missing>, OptionError>;
+
+    /// See [`Mechanism::limit`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn limit(&self, set: &OptionSet) -> Result<Option<Limit>, OptionError>;
+
+    /// See [`Mechanism::window`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn window(&self, size: usize, set: &OptionSet) -> Result<Option<u32>, OptionError>;
+
+    /// See [`Mechanism::lends`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn lends(&self, set: &OptionSet) -> Result<[Lends; 2], OptionError>;
+
+    /// See [`Mechanism::shares`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn shares(&self, set: &OptionSet) -> Result<Namespaces, OptionError>;
+
+    /// See [`Mechanism::listener`].
+    ///
+    /// # Errors
+    /// The knobs are refused.
+    fn listener(&self, _set: &OptionSet) -> Result<Option<ListenerKind>, OptionError> {
+        Ok(None)
+    }
+
+    /// See [`Mechanism::usual`].
+    fn usual(&self) -> Option<Usual> {
+        None
+    }
+
+    /// See [`Mechanism::open`].
+    ///
+    /// # Errors
+    /// What could not be created.
+    fn open(&self, shape: &Shape, set: &OptionSet) -> Result<Link, SetupError>;
+
+    /// See [`Mechanism::attach`].
+    ///
+    /// # Errors
+    /// What could not be attached.
+    fn attach(&self, end: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError>;
+
+    /// In a worker: attaches, and measures with the loops over its own type of port.
+    ///
+    /// # Errors
+    /// What went wrong.
+    fn drive(
+        &self,
+        wiring: Wiring,
+        job: &Job,
+        page: &Page,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<SideReport, Failure>;
+}
+
+/// A mechanism that is a type.
+struct Typed<M>(PhantomData<fn() -> M>);
+
+impl<M: Mechanism> Debug for Typed<M> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Typed")
+    }
+}
+
+impl<M: Mechanism> Typed<M> {
+    fn parse(set: &OptionSet) -> Result<M::Options, OptionError> {
+        M::Options::parse(M::SPEC.name, set)
+    }
+}
+
+impl<M: Mechanism> AnyMechanism for Typed<M> {
+    fn probe(&self, set: &OptionSet) -> Result<Result<(), Missing>, OptionError> {
+        Ok(M::probe(&Self::parse(set)?))
+    }
+
+    fn limit(&self, set: &OptionSet) -> Result<Option<Limit>, OptionError> {
+        Ok(M::limit(&Self::parse(set)?))
+    }
+
+    fn window(&self, size: usize, set: &OptionSet) -> Result<Option<u32>, OptionError> {
+        Ok(M::window(size, &Self::parse(set)?))
+    }
+
+    fn lends(&self, set: &OptionSet) -> Result<[Lends; 2], OptionError> {
+        Ok(M::lends(&Self::parse(set)?))
+    }
+
+    fn shares(&self, set: &OptionSet) -> Result<Namespaces, OptionError> {
+        Ok(M::shares(&Self::parse(set)?))
+    }
+
+    fn listener(&self, set: &OptionSet) -> Result<Option<ListenerKind>, OptionError> {
+        Ok(M::listener(&Self::parse(set)?))
+    }
+
+    fn usual(&self) -> Option<Usual> {
+        M::usual()
+    }
+
+    fn open(&self, shape: &Shape, set: &OptionSet) -> Result<Link, SetupError> {
+        M::open(shape, &options::<M>(set)?)
+    }
+
+    fn attach(&self, end: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError> {
+        Ok(Box::new(attach::<M>(end)?))
+    }
+
+    fn drive(
+        &self,
+        wiring: Wiring,
+        job: &Job,
+        page: &Page,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<SideReport, Failure> {
+        let mut port = attach::<M>(job.end(wiring, context))?;
+        let over = OptionalLoops::<M>::OVER;
+        let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
+        let lends = M::lends(&options::<M>(&job.options)?);
+        let report = measure(&mut loops, lends, job, page, context)?;
+        if job.program.is_some() {
+            shim::tell_the_end(&mut port, M::SPEC);
+        }
+        Ok(report)
+    }
+}
+
+/// A mechanism that is simulated has no channel.
+#[cfg(any(test, feature = "simulate"))]
+#[derive(Debug)]
+struct Simulated;
+
+#[cfg(any(test, feature = "simulate"))]
+impl AnyMechanism for Simulated {
+    fn probe(&self, _: &OptionSet) -> Result<Result<(), Missing>, OptionError> {
+        Ok(Ok(()))
+    }
+
+    fn limit(&self, _: &OptionSet) -> Result<Option<Limit>, OptionError> {
+        Ok(None)
+    }
+
+    fn window(&self, _: usize, _: &OptionSet) -> Result<Option<u32>, OptionError> {
+        Ok(None)
+    }
+
+    fn lends(&self, _: &OptionSet) -> Result<[Lends; 2], OptionError> {
+        Ok([Lends::Buffer; 2])
+    }
+
+    fn shares(&self, _: &OptionSet) -> Result<Namespaces, OptionError> {
+        Ok(Namespaces::NONE)
+    }
+
+    fn open(&self, _: &Shape, _: &OptionSet) -> Result<Link, SetupError> {
+        Err(SetupError::Protocol(SIMULATED.to_owned()))
+    }
+
+    fn attach(&self, _: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError> {
+        Err(SetupError::Protocol(SIMULATED.to_owned()))
+    }
+
+    fn drive(
+        &self,
+        _: Wiring,
+        _: &Job,
+        _: &Page,
+        _: &mut WorkerContext<'_>,
+    ) -> Result<SideReport, Failure> {
+        Err(SIMULATED.to_owned().into())
+    }
+}
+
 impl Entry {
     /// Erases `M`.
     #[must_use]
@@ -105,21 +288,13 @@ impl Entry {
         Self {
             spec: M::SPEC,
             knobs: <M::Options as Options>::KNOBS,
-            probe: |set| Ok(M::probe(&M::Options::parse(M::SPEC.name, set)?)),
-            limit: |set| Ok(M::limit(&M::Options::parse(M::SPEC.name, set)?)),
-            window: |size, set| Ok(M::window(size, &M::Options::parse(M::SPEC.name, set)?)),
-            lends: |set| Ok(M::lends(&M::Options::parse(M::SPEC.name, set)?)),
-            listener: |set| Ok(M::listener(&M::Options::parse(M::SPEC.name, set)?)),
-            shares: |set| Ok(M::shares(&M::Options::parse(M::SPEC.name, set)?)),
-            usual: M::usual,
-            open: |shape, set| M::open(shape, &options::<M>(set)?),
-            attach: |end| Ok(Box::new(attach::<M>(end)?)),
-            drive: drive::<M>,
+            mechanism: &Typed::<M>(PhantomData),
             fan: OptionalLoops::<M>::FAN,
             to_each: OptionalLoops::<M>::EACH,
             meets: M::MEETS,
             is_lossy: <M::Port as Port>::LOSSY,
             is_plain: <M::Port as Port>::PLAIN,
+            is_plugin: false,
         }
     }
 
@@ -129,21 +304,34 @@ impl Entry {
         Self {
             spec,
             knobs: &[],
-            probe: |_| Ok(Ok(())),
-            limit: |_| Ok(None),
-            window: |_, _| Ok(None),
-            lends: |_| Ok([Lends::Buffer; 2]),
-            listener: |_| Ok(None),
-            shares: |_| Ok(Namespaces::NONE),
-            usual: || None,
-            open: |_, _| Err(SetupError::Protocol(SIMULATED.to_owned())),
-            attach: |_| Err(SetupError::Protocol(SIMULATED.to_owned())),
-            drive: |_, _, _, _| Err(SIMULATED.to_owned().into()),
+            mechanism: &Simulated,
             fan: None,
             to_each: None,
             meets: false,
             is_lossy: false,
             is_plain: false,
+            is_plugin: false,
+        }
+    }
+
+    /// What a plug-in declares, as a mechanism.
+    #[must_use]
+    pub fn of_plugin(
+        spec: &'static Spec,
+        knobs: &'static [Knob],
+        mechanism: &'static dyn AnyMechanism,
+        is_lossy: bool,
+    ) -> Self {
+        Self {
+            spec,
+            knobs,
+            mechanism,
+            fan: None,
+            to_each: None,
+            meets: true,
+            is_lossy,
+            is_plain: false,
+            is_plugin: true,
         }
     }
 
@@ -152,7 +340,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused. The inner error says what the host lacks.
     pub fn probe(&self, options: &OptionSet) -> Result<Result<(), Missing>, OptionError> {
-        let found = (self.probe)(options)?;
+        let found = self.mechanism.probe(options)?;
         Ok(needs::probe().and(found))
     }
 
@@ -161,7 +349,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused.
     pub fn limit(&self, options: &OptionSet) -> Result<Option<Limit>, OptionError> {
-        (self.limit)(options)
+        self.mechanism.limit(options)
     }
 
     /// Messages under way before a credit is needed.
@@ -169,7 +357,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused.
     pub fn window(&self, size: usize, options: &OptionSet) -> Result<Option<u32>, OptionError> {
-        (self.window)(size, options)
+        self.mechanism.window(size, options)
     }
 
     /// In what memory an end writes messages and looks at them.
@@ -177,7 +365,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused.
     pub fn lends(&self, options: &OptionSet) -> Result<[Lends; 2], OptionError> {
-        (self.lends)(options)
+        self.mechanism.lends(options)
     }
 
     /// The namespaces that both ends must share.
@@ -185,7 +373,7 @@ impl Entry {
     /// # Errors
     /// The knobs are refused.
     pub fn shares(&self, options: &OptionSet) -> Result<Namespaces, OptionError> {
-        (self.shares)(options)
+        self.mechanism.shares(options)
     }
 
     /// Where clients connect to for a single request, and how the server waits for them.
@@ -201,7 +389,7 @@ impl Entry {
             Wait::Epoll => Some(Serving::Epoll),
             _ => None,
         };
-        Ok((self.listener)(options)?.zip(serving).ok_or_else(|| {
+        Ok(self.mechanism.listener(options)?.zip(serving).ok_or_else(|| {
             Missing::new(
                 "has no listener that sleeps until a client connects",
                 "unix-stream, unix-seqpacket, tcp, tcp6, vsock and fifo have one, plain or /epoll",
@@ -211,7 +399,7 @@ impl Entry {
 
     /// The knob that the kernel sets lower where a quota of the user is used up.
     pub(crate) fn usual(&self) -> Option<Usual> {
-        (self.usual)()
+        self.mechanism.usual()
     }
 
     /// Creates the kernel objects of one channel.
@@ -219,7 +407,7 @@ impl Entry {
     /// # Errors
     /// What could not be created.
     pub fn open(&self, shape: &Shape, options: &OptionSet) -> Result<Link, SetupError> {
-        (self.open)(shape, options)
+        self.mechanism.open(shape, options)
     }
 
     /// In a worker: becomes one end behind a table, for tests and for messages in packets.
@@ -227,7 +415,7 @@ impl Entry {
     /// # Errors
     /// What could not be attached.
     pub fn attach(&self, end: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError> {
-        (self.attach)(end)
+        self.mechanism.attach(end)
     }
 
     /// In a worker: attaches and measures.
@@ -252,7 +440,7 @@ impl Entry {
         if job.key.load.packet > 0 || !job.injections.is_empty() {
             return self.drive_erased(wiring, job, page, context);
         }
-        (self.drive)(wiring, job, page, context)
+        self.mechanism.drive(wiring, job, page, context)
     }
 
     /// The same for messages in packets, and where something is to go wrong on purpose: one loop for all mechanisms, behind
@@ -351,25 +539,34 @@ fn attach<M: Mechanism>(end: Attach<'_, OptionSet>) -> Result<M::Port, SetupErro
     M::attach(Attach { wiring, seat, shape, options: &options::<M>(set)?, meet })
 }
 
-fn drive<M: Mechanism>(
-    wiring: Wiring,
+/// Measures with the loops of a job over a port.
+///
+/// # Errors
+/// What went wrong.
+pub fn measure_over<P: Port>(
+    port: &mut P,
+    lends: [Lends; 2],
     job: &Job,
     page: &Page,
     context: &mut WorkerContext<'_>,
 ) -> Result<SideReport, Failure> {
-    let mut port = attach::<M>(job.end(wiring, context))?;
-    let over = OptionalLoops::<M>::OVER;
-    let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
-    let report = measure(&mut loops, M::lends(&options::<M>(&job.options)?), job, page, context)?;
-    if job.program.is_some() {
-        shim::tell_the_end(&mut port, M::SPEC);
-    }
-    Ok(report)
+    let mut loops = |work: AnyWork<'_>, with: Measure<'_>| runner::over(port, job, work, with);
+    measure(&mut loops, lends, job, page, context)
 }
 
-/// All mechanisms a program knows, in the order of their list.
+/// All mechanisms a program knows, in the order of their list, and what makes more of them of files.
 #[derive(Clone, Debug, Default)]
-pub struct Registry(Vec<Entry>);
+pub struct Registry {
+    entries: Vec<Entry>,
+    loader: Option<&'static Loader>,
+}
+
+/// Mechanisms of plug-ins. Each is made once and lives as long as the process, as those of the tree do.
+static OF_PLUGINS: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
+
+fn of_plugins() -> MutexGuard<'static, Vec<&'static Entry>> {
+    OF_PLUGINS.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 impl Registry {
     /// An empty list.
@@ -380,7 +577,7 @@ impl Registry {
 
     /// Adds one mechanism.
     pub fn visit<M: Mechanism>(&mut self) {
-        self.0.push(Entry::of::<M>());
+        self.entries.push(Entry::of::<M>());
     }
 
     /// The same in a row: how an out-of-tree program brings its own.
@@ -390,17 +587,94 @@ impl Registry {
         self
     }
 
-    /// All of them.
+    /// With what makes mechanisms of files.
     #[must_use]
-    pub fn entries(&self) -> &[Entry] {
-        &self.0
+    pub fn with_plugins(mut self, loader: &'static Loader) -> Self {
+        self.loader = Some(loader);
+        self
     }
 
-    /// By full name: `pipe`, `pipe/spin`.
+    /// All of them but plug-ins, which are measured only where they are named.
+    #[must_use]
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The plug-ins that were named so far.
+    #[must_use]
+    pub fn plugins(&self) -> Vec<&'static Entry> {
+        of_plugins().clone()
+    }
+
+    /// By full name: `pipe`, `pipe/spin`, or the name of a plug-in that this run has named.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Entry> {
-        self.0.iter().find(|entry| entry.spec.full_name() == name)
+        let is_it = |entry: &&Entry| entry.spec.full_name() == name;
+        self.entries.iter().find(is_it).or_else(|| {
+            let known = of_plugins().iter().copied().find(is_it);
+            known.or_else(|| self.made(&plugins::find("name", name)?).ok())
+        })
     }
+
+    /// The mechanism in this file.
+    ///
+    /// # Errors
+    /// It is no plug-in, or one that cannot be told from another mechanism.
+    pub fn plugin(&self, path: &Path) -> Result<&'static Entry, Missing> {
+        let loader =
+            self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
+        if let Some(known) =
+            path.canonicalize().ok().and_then(|path| plugins::find("path", path.to_str()?))
+            && let Some(entry) =
+                of_plugins().iter().copied().find(|entry| known["name"] == *entry.spec.full_name())
+        {
+            return Ok(entry);
+        }
+        let declared = (loader.declared)(path)?;
+        let name = declared["name"].as_str().unwrap_or_default();
+        let base = name.split('/').next().unwrap_or(name);
+        if self.entries.iter().any(|entry| entry.spec.name == base) {
+            let what = format!("its facts name it '{name}', as a mechanism of ipcperf is named");
+            return Err(Missing::new(what, "give it a name of its own"));
+        }
+        match plugins::find("name", name) {
+            Some(known) if known != declared => {
+                let other = known["file"].as_str().unwrap_or_default();
+                let what = format!("its facts name it '{name}', as those of {other} do");
+                Err(Missing::new(what, "give each a name of its own"))
+            }
+            _ => self.made(&declared).inspect(|_| plugins::learn([declared])),
+        }
+    }
+
+    /// The mechanism that a plug-in declares.
+    fn made(&self, declared: &Value) -> Result<&'static Entry, Missing> {
+        let loader =
+            self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
+        let entry: &'static Entry = Box::leak(Box::new((loader.entry)(declared)?));
+        of_plugins().push(entry);
+        Ok(entry)
+    }
+
+    /// The work of a process that loads a plug-in for its coordinator.
+    ///
+    /// # Errors
+    /// What went wrong there.
+    pub fn serve_plugin(&self, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+        let loader = self.loader.ok_or_else(|| "this program loads no plug-ins".to_owned())?;
+        (loader.serve)(context)
+    }
+}
+
+/// What makes mechanisms of files. It is a value, so that a program without plug-ins does without the code.
+#[derive(Clone, Copy, Debug)]
+pub struct Loader {
+    /// What the plug-in in a file declares, with its `name` and its `file`. The file is loaded in a process of its own.
+    pub declared: fn(&Path) -> Result<Value, Missing>,
+    /// The mechanism that it declares; nothing is loaded.
+    pub entry: fn(&Value) -> Result<Entry, Missing>,
+    /// The work of the process that loads it.
+    pub serve: fn(&mut WorkerContext<'_>) -> Result<Value, Failure>,
 }
 
 impl Visitor for Registry {

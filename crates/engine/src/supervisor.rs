@@ -3,10 +3,12 @@
 
 use crate::error::not_started;
 use crate::job::{Failure, FailureKind};
+use crate::plugins;
 use crate::protocol::{Names, Order, Word};
 use crate::task::{SUBCOMMAND, TaskError};
 use crate::waiting;
 use ipcperf_core::Wiring;
+use ipcperf_sys::control::wait_any;
 use ipcperf_sys::process::{Halt, Worker, describe_end, own_pid};
 use ipcperf_sys::signals::Interrupts;
 use serde::Serialize;
@@ -16,6 +18,9 @@ use std::io;
 use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
+
+/// What is said of workers that are late; what is known of them may follow.
+pub(crate) const LATE: &str = "not done in time";
 
 /// How long what the others have to say is waited for after one has failed.
 const GRACE: Duration = Duration::from_millis(300);
@@ -168,7 +173,8 @@ impl<'a> Supervisor<'a> {
         fds: &[BorrowedFd<'_>],
     ) -> io::Result<()> {
         let params = serde_json::to_value(params)?;
-        self.tell(who, &Order::Task { name: task.to_owned(), params }, fds)
+        let order = Order::Task { name: task.to_owned(), params, plugins: plugins::all() };
+        self.tell(who, &order, fds)
     }
 
     /// Gives these workers their wiring. The coordinator's copy of the descriptors is closed, so that end-of-file works.
@@ -213,6 +219,20 @@ impl<'a> Supervisor<'a> {
     /// From now on all must be over by then.
     pub fn allow(&mut self, deadline: Instant) {
         self.deadline = deadline;
+    }
+
+    /// A worker that has not ended within `grace` after its last word, if there is one.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn lingering(&self, grace: Duration) -> io::Result<Option<&str>> {
+        let until = Instant::now() + grace;
+        for member in &self.workers {
+            if !wait_any(&[member.process.pidfd()], until)?[0] {
+                return Ok(Some(&member.name));
+            }
+        }
+        Ok(None)
     }
 
     /// From now on only so much longer is waited.
@@ -326,7 +346,7 @@ impl<'a> Supervisor<'a> {
 
     fn late(&self, whom: &[usize]) -> Stop {
         let names: Vec<&str> = whom.iter().map(|who| self.workers[*who].name.as_str()).collect();
-        Stop::Deadline(format!("{}: not done in time", names.join(", ")))
+        Stop::Deadline(format!("{}: {LATE}", names.join(", ")))
     }
 
     /// Waits until a worker is ready; returns what it told.

@@ -4,6 +4,7 @@ use crate::error::words;
 use crate::job::Failure;
 use crate::page::Page;
 use crate::panics;
+use crate::plugins;
 use crate::protocol::{Names, Order, Word};
 use ipcperf_core::{KnobValue, Meet, Missing, SetupError, Wiring};
 use ipcperf_sys::control::Control;
@@ -47,9 +48,10 @@ pub fn main(tasks: &[NamedTask<'_>], parent: u32) -> ExitCode {
 }
 
 fn serve(tasks: &[NamedTask<'_>], control: &Control) -> Result<Value, Failure> {
-    let (Order::Task { name, params }, fds) = hear(control)? else {
+    let (Order::Task { name, params, plugins }, fds) = hear(control)? else {
         return Err(unexpected().into());
     };
+    plugins::learn(plugins);
     let task = tasks.iter().find(|task| task.name == name);
     let task = task.ok_or_else(|| format!("unknown task '{name}'"))?;
     (task.run)(&mut WorkerContext { control, params, fds, effective: Vec::new() })
@@ -122,8 +124,21 @@ impl<'a> WorkerContext<'a> {
     /// # Errors
     /// The coordinator is gone.
     pub fn ready<T: Serialize>(&mut self, told: &T) -> Result<Value, String> {
+        self.hand_over(told, Vec::new())
+    }
+
+    /// The same with descriptors, of which no copy stays here.
+    ///
+    /// # Errors
+    /// The coordinator is gone.
+    pub fn hand_over<T: Serialize>(
+        &mut self,
+        told: &T,
+        fds: Vec<OwnedFd>,
+    ) -> Result<Value, String> {
         let told = serde_json::to_value(told).map_err(|error| error.to_string())?;
-        say(self.control, &Word::Ready(told), &[]).map_err(|error| error.to_string())?;
+        say(self.control, &Word::Ready(told), &fds).map_err(|error| error.to_string())?;
+        drop(fds);
         match hear(self.control) {
             Ok((Order::Go(told), _)) => Ok(told),
             Ok(_) => Err(unexpected().to_string()),

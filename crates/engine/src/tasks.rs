@@ -3,6 +3,7 @@
 use crate::bounds::{BoundJob, BoundReport};
 use crate::job::{Failure, Job, Segment, SideReport};
 use crate::page::CAPACITY;
+use crate::plugins;
 use crate::protocol::Kind;
 use crate::registry::Registry;
 use crate::slice::crowd::serve::{channels, client, server};
@@ -58,6 +59,7 @@ const TASKS: &[TaskRow] = &[
     row(channels::CLIENTS, channels::ask, &[]),
     row(connect::SERVER, |_, context| connect::serve(context), &[]),
     row(connect::CLIENT, |_, context| connect::call(context), &[]),
+    row(plugins::TASK, Registry::serve_plugin, &[]),
 ];
 
 /// Does one task of the instrument or of these rows, and ends. Standard input is the control channel.

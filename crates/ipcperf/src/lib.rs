@@ -129,8 +129,6 @@ pub use ipcperf_core::{
 #[doc(hidden)]
 pub use ipcperf_ask::read_job;
 #[doc(hidden)]
-pub use ipcperf_builtin::builtin;
-#[doc(hidden)]
 pub use ipcperf_engine::registry::Registry;
 #[cfg(feature = "studies")]
 #[doc(hidden)]
@@ -142,10 +140,22 @@ use ipcperf_kit::command::{self, Command};
 use ipcperf_kit::document::Document;
 use ipcperf_kit::reading;
 
+/// The mechanisms of this program, and what makes more of them of files that are named.
+#[doc(hidden)]
+#[must_use]
+pub fn builtin() -> Registry {
+    let registry = ipcperf_builtin::builtin();
+    #[cfg(feature = "plugins")]
+    let registry = registry.with_plugins(&ipcperf_plugin::LOADER);
+    registry
+}
+
 /// Lists of commands, in the order of the help within each group: those of the features of this build.
 #[doc(hidden)]
 pub const COMMANDS: &[&[Command]] = &[
     ipcperf_ask::COMMANDS,
+    #[cfg(feature = "plugins")]
+    ipcperf_plugin::COMMANDS,
     #[cfg(feature = "studies")]
     ipcperf_studies::COMMANDS,
     #[cfg(feature = "programs")]

@@ -500,6 +500,7 @@ pub fn set(cells: Vec<Cell>) -> ResultSet {
             idle_watts: None,
         },
         cells,
+        plugins: Vec::new(),
         pipelines: Vec::new(),
         questions: Vec::new(),
     }

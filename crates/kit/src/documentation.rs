@@ -3,10 +3,11 @@
 use std::ffi::OsString;
 
 /// Their names as they are typed, the most useful first.
-pub const NAMES: [&str; 14] = [
+pub const NAMES: [&str; 15] = [
     "recipes",
     "reading",
     "ends",
+    "plugins",
     "programs",
     "fleet",
     "libraries",

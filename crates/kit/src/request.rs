@@ -10,6 +10,7 @@ use ipcperf_engine::needs;
 use ipcperf_engine::plan::{Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use std::ffi::OsStr;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -50,9 +51,53 @@ const PATTERNS: &[(&str, &str)] = &[
 /// one, or one with knobs behind it. What contains a slash is a variant if a mechanism stands before the slash.
 pub fn is_mechanism(registry: &Registry, word: &OsStr) -> bool {
     let Some(word) = word.to_str().filter(|word| !is_named_as_a_file(word)) else { return false };
+    if is_plugin(word.split([',', ' ']).next().unwrap_or(word)) {
+        return true;
+    }
     let first = word.split(['/', ',', ' ']).next().unwrap_or(word);
     let name = other_name(first, MECHANISMS).unwrap_or(first);
     name == "all" || registry.entries().iter().any(|entry| entry.spec.name == name)
+}
+
+/// Whether a word is the file of a plug-in: a path, so that no name of a mechanism is one.
+#[must_use]
+pub fn is_plugin(word: &str) -> bool {
+    let file = word.rsplit('/').next().unwrap_or_default();
+    let is_version = |text: &str| text.split('.').all(|part| part.parse::<u64>().is_ok());
+    let is_library =
+        |(_, rest): (&str, &str)| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_version);
+    word.contains('/') && file.rsplit_once(".so").is_some_and(is_library)
+}
+
+/// The files of plug-ins that lists of mechanisms name.
+#[must_use]
+pub fn plugins_in(lists: &[String]) -> Vec<String> {
+    let names = lists.iter().flat_map(|list| list.split(',')).map(str::trim);
+    let names = names.filter_map(|item| item.split_whitespace().next());
+    names.filter(|name| is_plugin(name)).map(ToOwned::to_owned).collect()
+}
+
+/// The mechanism in the file of a plug-in.
+fn plugin(registry: &Registry, word: &str) -> Result<&'static Entry, Stop> {
+    if !is_allowed(word, std::env::args()) {
+        return Err(Stop::usage(format!(
+            "plug-in {word}: it is code that would run as you, and a file names it; allow it with --allow-exec"
+        )));
+    }
+    registry.plugin(Path::new(word)).map_err(|missing| Stop::usage(missing.to_string()))
+}
+
+/// Whether the user has typed the file of a plug-in, or allows what files name.
+fn is_allowed(word: &str, mut typed: impl Iterator<Item = String>) -> bool {
+    typed.any(|argument| {
+        let mut words = argument.split([',', '=', ' ', '\t', '\n']);
+        argument == "--allow-exec" || words.any(|one| one == word)
+    })
+}
+
+/// The mechanisms of this program, and the plug-ins that were named.
+fn known(registry: &Registry) -> impl Iterator<Item = &Entry> + Clone {
+    registry.entries().iter().chain(registry.plugins())
 }
 
 /// Whether an argument can only mean a file.
@@ -73,6 +118,9 @@ fn other_name(word: &str, names: &[(&str, &'static str)]) -> Option<&'static str
 /// A mechanism by its full name, by another name that is in use for it, or, where each variant has a name of its own, by
 /// the name that they share: then it is the default variant.
 pub fn mechanism<'a>(registry: &'a Registry, word: &str) -> Result<&'a Entry, Stop> {
+    if is_plugin(word) {
+        return plugin(registry, word);
+    }
     let (own, variant) = word.split_once('/').unwrap_or((word, ""));
     let name = base(own);
     let full = if variant.is_empty() { name.to_owned() } else { format!("{name}/{variant}") };
@@ -463,13 +511,13 @@ pub fn options(
     }
     for key in set.0.keys() {
         let (owner, _) = key.split_once('.').unwrap_or((key, ""));
-        if !registry.entries().iter().any(|entry| entry.spec.name == owner) {
+        if !known(registry).any(|entry| entry.spec.name == owner) {
             let others = MECHANISMS.iter().map(|(name, _)| *name);
-            let names = registry.entries().iter().map(|entry| entry.spec.name).chain(others);
+            let names = known(registry).map(|entry| entry.spec.name).chain(others);
             return Err(unknown("mechanism", owner, names, "'ipcperf list' shows them all"));
         }
     }
-    for entry in registry.entries() {
+    for entry in known(registry) {
         for (knob, value) in set.of(entry.spec.name) {
             options::check(entry.spec.name, entry.knobs, knob, value).map_err(refused)?;
         }
@@ -480,7 +528,7 @@ pub fn options(
 /// A knob without a name where several mechanisms are asked for: with the name of one that has it.
 fn whose(registry: &Registry, setting: &str, key: &str, asked: &[&str]) -> Stop {
     let has_it = |entry: &&Entry| entry.knobs.iter().any(|knob| knob.name == key);
-    let mut owners = registry.entries().iter().filter(has_it).map(|entry| entry.spec.name);
+    let mut owners = known(registry).filter(has_it).map(|entry| entry.spec.name);
     let owner = owners.clone().find(|name| asked.contains(name)).or_else(|| owners.next());
     match owner {
         Some(owner) => Stop::usage(format!(
@@ -510,6 +558,31 @@ mod tests {
 
     fn texts<T: ToString>(all: &[T]) -> Vec<String> {
         all.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_file_of_a_plugin_is_a_path_to_a_shared_library() {
+        for word in ["./libmine.so", "/a/libmine.so.1", "a/b.so.1.2", "../x.so"] {
+            assert!(is_plugin(word), "{word}");
+        }
+        for word in
+            ["libmine.so", "./libmine.so.conf", "./libmine.a", "pipe/spin", "./so", "./x.so."]
+        {
+            assert!(!is_plugin(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_plugin_is_loaded_where_it_was_typed_or_is_allowed() {
+        let typed = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            is_allowed("./x.so", words.into_iter())
+        };
+        assert!(typed(&["ipcperf", "run", "-m", "pipe,./x.so depth=1"]));
+        assert!(typed(&["ipcperf", "run", "--mechanism=./x.so"]));
+        assert!(typed(&["ipcperf", "run", "job.toml", "--allow-exec"]));
+        assert!(!typed(&["ipcperf", "run", "job.toml", "-m", "../y/./x.so"]));
+        assert!(!typed(&["ipcperf", "run", "job.toml"]));
     }
 
     #[test]

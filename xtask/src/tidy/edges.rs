@@ -89,6 +89,17 @@ const TABLE: &[Allowed] = &[
         outside: None,
     },
     Allowed { package: "ipcperf-ask", inside: COMMANDS, outside: None },
+    Allowed {
+        package: "ipcperf-plugin",
+        inside: &[
+            "ipcperf-conformance",
+            "ipcperf-core",
+            "ipcperf-engine",
+            "ipcperf-kit",
+            "ipcperf-sys",
+        ],
+        outside: None,
+    },
     Allowed { package: "ipcperf-programs", inside: MORE_COMMANDS, outside: None },
     Allowed { package: "ipcperf-studies", inside: MORE_COMMANDS, outside: None },
     Allowed { package: "ipcperf-testing", inside: &["ipcperf-core"], outside: None },

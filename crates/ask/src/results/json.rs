@@ -2,8 +2,8 @@
 
 use crate::results::versus::Versus;
 use ipcperf_core::result::{
-    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Origin, Pipeline, Question,
-    ResultSet, Tool,
+    Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Origin, Pipeline, PluginFile,
+    Question, ResultSet, Tool,
 };
 use ipcperf_kit::document::Specs;
 use ipcperf_render::json::object;
@@ -36,6 +36,8 @@ struct RunLine<'a> {
     noise: &'a Noise,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     questions: &'a [Question],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    plugins: &'a [PluginFile],
 }
 
 #[derive(Serialize)]
@@ -77,6 +79,7 @@ pub(crate) fn render_lines(
         noise,
         questions,
         cells,
+        plugins,
         pipelines,
     } = set;
     let run = RunLine {
@@ -94,6 +97,7 @@ pub(crate) fn render_lines(
         bounds,
         noise,
         questions,
+        plugins,
     };
     object(&run, out)?;
     let versus = Versus::all(set, specs);

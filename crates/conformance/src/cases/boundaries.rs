@@ -70,7 +70,8 @@ fn mismatch(
     pair.go(Seat::Follow)?;
     pair.wait("a receive of another length", |ends| ends[1].done.is_some())?;
     let end = pair.ends[1].done.iter().flatten().last().and_then(|seen| seen.end);
-    ensure(matches!(end, Some(SentFault::Truncated | SentFault::TooLong)), || {
-        format!("payload: message, but {text} ({end:?})")
-    })
+    ensure(
+        matches!(end, Some(SentFault::Truncated | SentFault::Overrun | SentFault::TooLong)),
+        || format!("payload: message, but {text} ({end:?})"),
+    )
 }

@@ -3,7 +3,7 @@
 use super::LARGEST;
 use crate::pair::WorkerPair;
 use crate::scene::{Amount, Scene, Trouble, mirror};
-use crate::script::{Batch, Script, Sizes};
+use crate::script::{Batch, Script, Sizes, Step};
 use ipcperf_core::{OptionSet, Payload, Seat};
 use ipcperf_sys::io::pipe::splice;
 
@@ -100,4 +100,19 @@ pub(crate) fn smallest_buffers(scene: &Scene<'_>) -> Result<(), Trouble> {
     let script = scene.flow(script, Seat::Lead, batch(8));
     let script = scene.flow(script, Seat::Follow, batch(8));
     mirror(&scene.play(&options, largest, script)?)
+}
+
+/// C25: memory that was sent belongs to the sender again. It is unmapped as soon as the call returns.
+pub(crate) fn returned_memory(scene: &Scene<'_>) -> Result<(), Trouble> {
+    const MESSAGES: u64 = 200;
+    scene.is_fleeting.set(true);
+    let options = OptionSet::default();
+    for size in [64, 4096].map(|size| scene.size(size, &options)) {
+        let batch = scene.batch(MESSAGES, Sizes::List(vec![size]), size);
+        for from in Seat::BOTH {
+            let script = scene.flow(Script::default(), from, batch.clone()).both(Step::Finish);
+            mirror(&scene.play(&options, size, script)?)?;
+        }
+    }
+    Ok(())
 }

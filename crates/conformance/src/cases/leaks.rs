@@ -30,7 +30,7 @@ pub(crate) fn descriptors_and_mappings(scene: &Scene<'_>) -> Result<(), Trouble>
                 pair.go_both()?;
             }
             let seen = pair.done()?;
-            pair.close();
+            pair.close()?;
             if is_counted {
                 let after = [census(&seen[0]), census(&seen[1]), Descriptors::take()];
                 if let Some(before) = &before {

@@ -94,9 +94,24 @@ pub struct ResultSet {
     pub questions: Vec<Question>,
     /// The numbers.
     pub cells: Vec<Cell>,
+    /// The files of mechanisms that are plug-ins.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plugins: Vec<PluginFile>,
     /// Programs of others (`ipcperf exec`); a run has these or cells.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pipelines: Vec<Pipeline>,
+}
+
+/// The file of a mechanism that is a plug-in.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PluginFile {
+    /// The mechanism by its full name.
+    pub name: String,
+    /// The last part of the path of the file.
+    pub file: String,
+    /// SHA-256 of the whole file, in hexadecimal digits.
+    pub sha256: String,
 }
 
 /// Why a text is no document at all.

@@ -10,21 +10,25 @@ use super::paced;
 use super::raw::{Data, Gaps, RawSlice, Surroundings, Terms, Trips, samples};
 use super::window::Window;
 use crate::hot::{Recorder, Trip};
-use crate::job::{Job, Segment, note};
+use crate::job::{Failure, FailureKind, Job, Segment, note};
 use crate::page::Page;
 use crate::protocol::Word;
 use crate::registry::Entry;
 use crate::shim;
 use crate::supervisor::{Stop, Supervisor};
 use ipcperf_core::result::CellKey;
-use ipcperf_core::{OptionSet, Rated, Seat};
+use ipcperf_core::{Link, OptionSet, Rated, Seat, Trail};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::program::Orphans;
+use ipcperf_sys::signals::Interrupts;
 use stall::Stall;
 use std::time::{Duration, Instant};
 
 /// The name of one end as a task.
 pub(crate) const TASK: &str = "slice";
+
+/// How long the process of a plug-in may take to end.
+const LINGERS: Duration = Duration::from_secs(1);
 
 /// Operations that a run keeps one by one at the most: 400 MB.
 pub const MOST_KEPT: u64 = 50_000_000;
@@ -36,19 +40,65 @@ pub(super) fn run(
     terms: &Terms,
     around: Surroundings<'_>,
 ) -> Result<RawSlice, Stop> {
-    let Terms { job, pads, deadline, .. } = terms;
     let Surroundings { page, interrupts } = around;
     page.reset(2);
-    let mut job = job.clone();
-    let link = match &job.key.load.at {
+    let mut job = terms.job.clone();
+    let mut link = match &job.key.load.at {
         Some(address) => shim::call(entry.spec, address, &mut job.program)?,
         None => entry.open(&job.shape, options)?,
     };
-    let job = &job;
+    let Some(mut trail) = link.trail.take() else {
+        return over(entry, &job, terms, page, interrupts, link);
+    };
+    let slice = over(entry, &job, terms, page, interrupts, link)
+        .map_err(|stop| explained(stop, &*trail))?;
+    trail.close()?;
+    Ok(slice)
+}
+
+/// A failure with what the ends were doing and what they wrote.
+fn explained(stop: Stop, trail: &dyn Trail) -> Stop {
+    let more = |reason: String, is_asked: &dyn Fn(Seat) -> bool| {
+        let mut text = reason;
+        for seat in Seat::BOTH.into_iter().filter(|seat| is_asked(*seat)) {
+            if let Some(call) = trail.call(seat) {
+                text.push_str(&format!("; the {} was in {call}", name(seat)));
+            }
+        }
+        for seat in Seat::BOTH {
+            let written = trail.written(seat);
+            if !written.is_empty() {
+                text.push_str(&format!("; the {} wrote: {written}", name(seat)));
+            }
+        }
+        text
+    };
+    match stop {
+        Stop::Deadline(reason) => Stop::Deadline(more(reason, &|_| true)),
+        Stop::Failed(Failure { kind, reason }) => {
+            let whose = reason.clone();
+            let died = |seat| kind == FailureKind::Died && whose.starts_with(name(seat));
+            Stop::Failed(Failure { kind, reason: more(reason, &died) })
+        }
+        Stop::Interrupted => Stop::Interrupted,
+    }
+}
+
+/// Runs it over an open channel.
+fn over(
+    entry: &Entry,
+    job: &Job,
+    terms: &Terms,
+    page: &Page,
+    interrupts: Option<&Interrupts>,
+    link: Link,
+) -> Result<RawSlice, Stop> {
+    let Terms { pads, deadline, .. } = terms;
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
     let mut guards = Some(link.guards);
     // Dropped after the workers: what a shim that was killed has left.
-    let _orphans = job.program.as_ref().map(|_| Orphans::adopt()).transpose()?;
+    let is_foreign = job.program.is_some() || entry.is_plugin;
+    let _orphans = is_foreign.then(Orphans::adopt).transpose()?;
     let data = match job.key.pattern.facts().timed_by {
         Seat::Lead => Data::Trips(Box::new(Trips {
             kept: terms.room.map(|_| Vec::new()),
@@ -98,6 +148,12 @@ pub(super) fn run(
     if stall.was_missed() {
         let reason = "the slice ended before the stop; use longer slices (--slice)";
         return Err(reason.to_owned().into());
+    }
+    if entry.is_plugin
+        && let Some(who) = workers.lingering(LINGERS)?
+    {
+        let reason = format!("{who}: the process has not ended 1 s after detach");
+        return Err(reason.into());
     }
     slice.stopped = workers.stopped();
     Ok(slice)

@@ -9,7 +9,7 @@ use super::window::Window;
 use crate::hot::{Recorder, Spill};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
-use crate::supervisor::{Stop, Stopped};
+use crate::supervisor::{LATE, Stop, Stopped};
 use ipcperf_core::KnobValue;
 use ipcperf_core::result::Status;
 use ipcperf_sys::signals::Interrupts;
@@ -197,8 +197,9 @@ pub(super) fn outcome(attempt: Result<RawSlice, Stop>, terms: &Terms) -> SliceOu
     match attempt {
         Ok(slice) => SliceOutcome::Measured(Box::new(slice)),
         Err(Stop::Interrupted) => SliceOutcome::Interrupted,
-        Err(Stop::Deadline(_)) => {
-            let reason = format!("not done after {} s", terms.deadline.as_secs());
+        Err(Stop::Deadline(reason)) => {
+            let more = reason.split_once(LATE).map_or("", |(_, more)| more);
+            let reason = format!("not done after {} s{more}", terms.deadline.as_secs());
             SliceOutcome::Ended(Status::Deadline, FailureKind::Failed, reason)
         }
         Err(Stop::Failed(Failure { kind, reason })) => {

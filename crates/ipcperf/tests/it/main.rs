@@ -32,6 +32,7 @@ mod one_cpu;
 mod page;
 mod payload;
 mod pipeline;
+mod plugins;
 mod predict;
 mod rate;
 mod record;

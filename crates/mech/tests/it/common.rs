@@ -112,7 +112,7 @@ pub(crate) fn run<M: Mechanism>(
 ) -> Result<BTreeMap<String, KnobValue>, SetupError> {
     let directory = tempfile::tempdir().expect("a run directory");
     let shape = &shape(directory.path(), size);
-    let Link { lead: lead_wiring, follow: follow_wiring, guards, effective } =
+    let Link { lead: lead_wiring, follow: follow_wiring, guards, effective, .. } =
         M::open(shape, &options::<M>(knobs))?;
     let mut granted: BTreeMap<_, _> = effective.into_iter().collect();
     granted.extend(play(

@@ -69,6 +69,8 @@ fn channels_objection(entry: &Entry, size: usize, crowded: bool) -> Option<Missi
     {
         let how = "a mechanism that makes the sender wait";
         ("it may lose messages, and every consumer has to get each of them", how)
+    } else if entry.is_plugin {
+        ("a plug-in has two ends, and this pattern has more", "ping-pong, stream, burst or request")
     } else if entry.meets {
         ("its two ends name each other's process, and here one end has several", "")
     } else if size < LEAST {

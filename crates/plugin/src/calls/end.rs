@@ -1,0 +1,278 @@
+//! One attached end.
+
+use super::abi::{self, Event, Own};
+use super::host::{Cables, Setup};
+use super::library::{self, Library, text};
+use crate::trail::{Call, Trail};
+use ipcperf_core::Fault;
+use std::ffi::{c_int, c_void};
+use std::ptr;
+use std::sync::atomic::Ordering;
+
+/// One end. It goes with `detach`.
+pub(crate) struct End {
+    library: Library,
+    own: Own,
+    trail: Trail,
+}
+
+// SAFETY: a port may be handed to another thread, and one thread uses it at a time, as the header says.
+unsafe impl Send for End {}
+
+/// What a call came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Done,
+    /// The same call is to be made again.
+    Again,
+    Failed(Fault),
+}
+
+/// A message that lies where the plug-in has it.
+pub(crate) type Received = (Answer, *const u8, usize);
+
+/// A code in words.
+pub(super) fn code_text(code: c_int) -> String {
+    match fault(code) {
+        _ if code == abi::UNAVAILABLE => "UNAVAILABLE without a reason".into(),
+        _ if code == abi::BACK_PRESSURE => {
+            "BACK_PRESSURE, which only send and recv may return".into()
+        }
+        Some(fault) => fault.to_string(),
+        None => format!("it returned {code}, which is no code of the header"),
+    }
+}
+
+fn fault(code: c_int) -> Option<Fault> {
+    Some(match code {
+        abi::CLOSED => Fault::Closed,
+        abi::PEER_DIED => Fault::PeerDied,
+        abi::TOO_LONG => Fault::TooLong,
+        abi::TRUNCATED => Fault::Truncated,
+        abi::CORRUPT => Fault::Corrupt,
+        abi::TIMEOUT => Fault::Timeout,
+        _ if code < 0 => Fault::Sys(-code),
+        _ => return None,
+    })
+}
+
+impl End {
+    /// Becomes one end.
+    pub(crate) fn attach(
+        library: Library,
+        setup: &Setup<'_>,
+        cables: Cables,
+        trail: Trail,
+    ) -> Result<Self, (bool, String)> {
+        let Some(attach) = library.table.attach else {
+            return Err((false, "its table has no 'attach'".into()));
+        };
+        let (setup, wiring) = (setup.raw(), cables.into_raw());
+        let mut own = ptr::null_mut();
+        trail.word().store(Call::Attach as u32, Ordering::Relaxed);
+        // SAFETY: all of it is valid during the call.
+        let code = unsafe { attach(&raw const setup.setup, &raw const wiring, &raw mut own) };
+        if code != abi::OK {
+            return Err((code == abi::UNAVAILABLE, library.refused("attach", code, &trail)));
+        }
+        trail.word().store(0, Ordering::Relaxed);
+        Ok(Self { library, own, trail })
+    }
+
+    #[inline(always)]
+    fn called<T>(&self, call: Call, function: impl FnOnce() -> T) -> T {
+        let word = self.trail.word();
+        word.store(call as u32, Ordering::Relaxed);
+        let result = function();
+        word.store(0, Ordering::Relaxed);
+        result
+    }
+
+    #[inline(always)]
+    fn answer(&self, call: &'static str, code: c_int) -> Answer {
+        match code {
+            abi::OK => Answer::Done,
+            abi::BACK_PRESSURE => Answer::Again,
+            _ => self.failed(call, code),
+        }
+    }
+
+    /// A code that is none of the usual ones, with what the plug-in says of it.
+    #[cold]
+    fn failed(&self, call: &'static str, code: c_int) -> Answer {
+        use std::io::Write;
+        let reason = library::reason(&self.library.table, self.own, &self.trail);
+        self.trail.word().store(0, Ordering::Relaxed);
+        let known = fault(code);
+        let words = match (&reason, known) {
+            (Some(reason), _) => Some(format!("{call}: {reason}")),
+            (None, None) => Some(format!("{call}: {}", code_text(code))),
+            (None, Some(_)) => None,
+        };
+        if let Some(words) = words {
+            // It is memory with an end; what does not fit is not kept.
+            let _ = writeln!(std::io::stderr(), "{words}");
+        }
+        Answer::Failed(known.unwrap_or(Fault::Sys(libc::EPROTO)))
+    }
+
+    #[inline(always)]
+    pub(crate) fn send(&mut self, message: &[u8]) -> Answer {
+        let Some(send) = self.library.table.send else { return Answer::Failed(Fault::Corrupt) };
+        // SAFETY: an end that is attached, and memory that is valid during the call.
+        let code = self.called(Call::Send, || unsafe {
+            send(self.own, message.as_ptr().cast(), message.len())
+        });
+        self.answer("send", code)
+    }
+
+    /// Receives into `memory`, of which a plug-in may write the first `len` bytes; how long the message was.
+    #[inline(always)]
+    pub(crate) fn recv(&mut self, memory: &mut [u8], len: usize) -> (Answer, usize) {
+        debug_assert!(len <= memory.len());
+        let Some(recv) = self.library.table.recv else {
+            return (Answer::Failed(Fault::Corrupt), 0);
+        };
+        let mut received = 0;
+        // SAFETY: as above.
+        let code = self.called(Call::Recv, || unsafe {
+            recv(self.own, memory.as_mut_ptr().cast(), len, &raw mut received)
+        });
+        (self.answer("recv", code), received)
+    }
+
+    pub(crate) fn flush(&mut self) -> Answer {
+        let Some(flush) = self.library.table.flush else { return Answer::Done };
+        // SAFETY: an end that is attached.
+        let code = self.called(Call::Flush, || unsafe { flush(self.own) });
+        self.answer("flush", code)
+    }
+
+    pub(crate) fn finish(&mut self) -> Answer {
+        let Some(finish) = self.library.table.finish else { return Answer::Done };
+        // SAFETY: an end that is attached.
+        let code = self.called(Call::Finish, || unsafe { finish(self.own) });
+        self.answer("finish", code)
+    }
+
+    pub(crate) fn expect(&mut self, bytes: usize) {
+        if let Some(expect) = self.library.table.expect {
+            // SAFETY: an end that is attached.
+            self.called(Call::Expect, || unsafe { expect(self.own, bytes) });
+        }
+    }
+
+    /// What it has counted.
+    pub(crate) fn events(&self) -> Vec<(String, u64)> {
+        const MOST: usize = 32;
+        let Some(events) = self.library.table.events else { return Vec::new() };
+        let mut counted = [Event { name: ptr::null(), count: 0 }; MOST];
+        // SAFETY: an end that is attached, and room for so many.
+        let count = self.called(Call::Events, || unsafe {
+            events(self.own, counted.as_mut_ptr(), MOST as u32)
+        });
+        let counted = &counted[..(count as usize).min(MOST)];
+        // SAFETY: the header says that names are texts.
+        counted.iter().filter_map(|one| Some((unsafe { text(one.name) }?, one.count))).collect()
+    }
+
+    /// What to poll for before the same call is made again, if there is something.
+    pub(crate) fn descriptor(&self, is_recv: bool) -> Option<c_int> {
+        let descriptor = self.library.table.descriptor?;
+        // SAFETY: an end that is attached.
+        let fd =
+            self.called(Call::Descriptor, || unsafe { descriptor(self.own, c_int::from(is_recv)) });
+        (fd >= 0).then_some(fd)
+    }
+
+    /// Waits until the same call may be made again.
+    #[cold]
+    pub(crate) fn wait(&self, is_recv: bool) {
+        let Some(fd) = self.descriptor(is_recv) else { return std::thread::yield_now() };
+        let events = if is_recv { libc::POLLIN } else { libc::POLLOUT };
+        let mut wanted = libc::pollfd { fd, events, revents: 0 };
+        // SAFETY: one struct. A signal or an error makes the call be tried again, which says what is wrong.
+        unsafe { libc::poll(&raw mut wanted, 1, -1) };
+    }
+
+    #[inline(always)]
+    pub(crate) fn reserves(&self) -> bool {
+        self.library.table.reserve.is_some()
+    }
+
+    #[inline(always)]
+    pub(crate) fn peeks(&self) -> bool {
+        self.library.table.peek.is_some()
+    }
+
+    /// Memory for a message, and whether there is enough of it.
+    #[inline(always)]
+    pub(crate) fn reserve(&mut self, len: usize) -> (Answer, Option<&mut [u8]>) {
+        let Some(reserve) = self.library.table.reserve else {
+            return (Answer::Failed(Fault::Corrupt), None);
+        };
+        let (mut memory, mut available) = (ptr::null_mut::<c_void>(), 0);
+        // SAFETY: an end that is attached.
+        let code = self.called(Call::Reserve, || unsafe {
+            reserve(self.own, len, &raw mut memory, &raw mut available)
+        });
+        let answer = self.answer("reserve", code);
+        let is_enough = answer == Answer::Done && !memory.is_null() && available >= len;
+        // SAFETY: the plug-in says that so many bytes are there until `commit` or `abort`, which need `self`.
+        let lent = is_enough.then(|| unsafe { std::slice::from_raw_parts_mut(memory.cast(), len) });
+        (answer, lent)
+    }
+
+    #[inline(always)]
+    pub(crate) fn commit(&mut self, len: usize) -> Answer {
+        let Some(commit) = self.library.table.commit else { return Answer::Failed(Fault::Corrupt) };
+        // SAFETY: an end that is attached, after `reserve`.
+        let code = self.called(Call::Commit, || unsafe { commit(self.own, len) });
+        self.answer("commit", code)
+    }
+
+    pub(crate) fn abort(&mut self) {
+        if let Some(abort) = self.library.table.abort {
+            // SAFETY: an end that is attached, after `reserve`.
+            self.called(Call::Abort, || unsafe { abort(self.own) });
+        }
+    }
+
+    /// Where the next message lies, and how long it is.
+    #[inline(always)]
+    pub(crate) fn peek(&mut self, len: usize) -> Received {
+        let Some(peek) = self.library.table.peek else {
+            return (Answer::Failed(Fault::Corrupt), ptr::null(), 0);
+        };
+        let (mut bytes, mut received) = (ptr::null::<c_void>(), 0);
+        // SAFETY: an end that is attached.
+        let code = self.called(Call::Peek, || unsafe {
+            peek(self.own, len, &raw mut bytes, &raw mut received)
+        });
+        (self.answer("peek", code), bytes.cast(), received)
+    }
+
+    /// The message that was peeked.
+    #[inline(always)]
+    pub(crate) fn peeked(&self, at: *const u8, len: usize) -> Option<&[u8]> {
+        // SAFETY: the plug-in says that so many bytes are there until `release`, which needs `&mut self`.
+        (!at.is_null()).then(|| unsafe { std::slice::from_raw_parts(at, len) })
+    }
+
+    #[inline(always)]
+    pub(crate) fn release(&mut self) {
+        if let Some(release) = self.library.table.release {
+            // SAFETY: an end that is attached, after `peek`.
+            self.called(Call::Release, || unsafe { release(self.own) });
+        }
+    }
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        if let Some(detach) = self.library.table.detach {
+            // SAFETY: an end that is attached, which goes with this.
+            self.called(Call::Detach, || unsafe { detach(self.own) });
+        }
+    }
+}

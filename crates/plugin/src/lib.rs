@@ -1,0 +1,293 @@
+//! Mechanisms that come from shared libraries: `ipcperf run -m ./libmine.so`.
+//!
+//! `include/ipcperf.h` is the interface; docs/PLUGINS.md explains it. A plug-in is loaded by its own process (`process`), which
+//! answers for its facts and holds what it opens, and by the workers of a slice, where `port` moves messages. The coordinator
+//! loads nothing.
+
+mod calls;
+mod commands;
+mod declared;
+mod port;
+mod process;
+mod trail;
+
+pub use commands::COMMANDS;
+
+use calls::{Cables, End, Setup};
+use declared::{Declared, kept};
+use ipcperf_core::digest::sha256;
+use ipcperf_core::{
+    Attach, DynPort, Lends, Limit, Link, Missing, Namespaces, OptionError, OptionSet, Seat,
+    SetupError, Shape, Spec, Wiring, options,
+};
+use ipcperf_engine::job::{Failure, Job, SideReport};
+use ipcperf_engine::page::Page;
+use ipcperf_engine::plugins;
+use ipcperf_engine::registry::{self, AnyMechanism, Entry, Loader};
+use ipcperf_engine::task::WorkerContext;
+use ipcperf_sys::{procfs, program};
+use port::PluginPort;
+use process::{Held, Probed, Question};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use trail::Trail;
+
+/// Gives a program plug-ins: [`registry::Registry::with_plugins`].
+pub static LOADER: Loader = Loader { declared, entry, serve: process::serve };
+
+/// What the plug-in in a file declares.
+fn declared(path: &Path) -> Result<Value, Missing> {
+    let shown = path.display();
+    let unreadable = |error: std::io::Error| {
+        let code = error.raw_os_error().map(ipcperf_core::errno::text);
+        let why = code.unwrap_or_else(|| error.to_string());
+        Missing::new(format!("plug-in {shown}: {why}"), "")
+    };
+    let path = fs::canonicalize(path).map_err(unreadable)?;
+    if !fs::metadata(&path).map_err(unreadable)?.is_file() {
+        return Err(Missing::new(format!("plug-in {shown}: it is no file"), ""));
+    }
+    let bytes = fs::read(&path).map_err(unreadable)?;
+    let known = Declared {
+        file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        sha256: sha256(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
+        version: process::version(&path).map_err(unreadable)?,
+        path,
+        ..Declared::default()
+    };
+    let told: Declared = process::ask(&known, &Question::Declare)
+        .map_err(|what| Missing::new(format!("plug-in {what}"), ""))?;
+    let named = |missing: Missing| {
+        Missing::new(format!("plug-in {}: {}", known.file, missing.what), missing.how)
+    };
+    // What is wrong with its facts is said where it is named.
+    told.spec().and_then(|_| told.knobs()).map_err(named)?;
+    serde_json::to_value(told).map_err(|error| Missing::new(error.to_string(), ""))
+}
+
+/// The mechanism that it declares.
+fn entry(declared: &Value) -> Result<Entry, Missing> {
+    let declared: Declared = serde_json::from_value(declared.clone())
+        .map_err(|error| Missing::new(error.to_string(), ""))?;
+    let (spec, knobs) = (declared.spec()?, declared.knobs()?);
+    let is_lossy = declared.is_lossy;
+    let plugin = Plugin { declared, spec, probed: Mutex::default(), windows: Mutex::default() };
+    Ok(Entry::of_plugin(spec, knobs, Box::leak(Box::new(plugin)), is_lossy))
+}
+
+/// Knobs and their values, as they were typed.
+type Settings = Vec<(String, String)>;
+
+/// One plug-in.
+#[derive(Debug)]
+struct Plugin {
+    declared: Declared,
+    spec: &'static Spec,
+    /// What it has answered, by its settings.
+    probed: Mutex<BTreeMap<Settings, Probed>>,
+    windows: Mutex<BTreeMap<(Settings, usize), u32>>,
+}
+
+impl Plugin {
+    /// Its own settings, which are in range.
+    fn settings(&self, set: &OptionSet) -> Result<Settings, OptionError> {
+        let name = self.spec.name;
+        let knobs = self.declared.knobs().unwrap_or_default();
+        let own = set.of(name).map(|(knob, text)| {
+            options::check(name, knobs, knob, text)?;
+            Ok((knob.to_owned(), text.to_owned()))
+        });
+        own.collect()
+    }
+
+    fn probed(&self, set: &OptionSet) -> Result<Probed, OptionError> {
+        let settings = self.settings(set)?;
+        if !self.declared.probes {
+            return Ok(Probed { lacks: None, limit: 0 });
+        }
+        let mut known = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = known.entry(settings).or_insert_with(|| {
+            let answer = process::ask(&self.declared, &Question::Probe(set.clone()));
+            answer.unwrap_or_else(|fault| Probed { lacks: Some(fault), limit: 0 })
+        });
+        Ok(answer.clone())
+    }
+
+    /// Becomes an end of it.
+    fn end(&self, end: Attach<'_, OptionSet>) -> Result<End, SetupError> {
+        let Attach { mut wiring, seat, shape, options: set, meet } = end;
+        let fd = wiring.fds.pop();
+        let fd = fd.ok_or_else(|| SetupError::Protocol("no memory for a trail".into()))?;
+        let trail = Trail::take_over(fd).map_err(SetupError::io("standard error"))?;
+        let library = process::load(&self.declared, &trail)?;
+        let host = process::host(shape, None);
+        host.meet.replace(Some(meet));
+        let settings = process::settings(&self.declared, set)?;
+        let setup = Setup {
+            host: &host,
+            message_bytes: shape.size as u64,
+            is_lead: seat == Seat::Lead,
+            settings,
+        };
+        let file = &self.declared.file;
+        End::attach(library, &setup, Cables::of_wiring(wiring), trail).map_err(
+            |(is_unavailable, reason)| match is_unavailable {
+                true => Missing::new(format!("{file}: {reason}"), "").into(),
+                false => SetupError::Protocol(format!("{file}: {reason}")),
+            },
+        )
+    }
+
+    /// Measures over a port of it, and looks for what is left afterwards.
+    fn measured<const LOSSY: bool>(
+        &self,
+        wiring: Wiring,
+        job: &Job,
+        page: &Page,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<SideReport, Failure> {
+        let mut before = descriptors();
+        // They are the plug-in's from here on.
+        before.retain(|fd, _| !wiring.fds.iter().any(|own| own.as_raw_fd() == *fd));
+        let end = self.end(Attach {
+            wiring,
+            seat: job.seat,
+            shape: &job.shape,
+            options: &job.options,
+            meet: context,
+        })?;
+        let mut port = PluginPort::<LOSSY>::new(end, &job.shape, false)?;
+        let measured = registry::measure_over(&mut port, self.declared.lends(), job, page, context);
+        drop(port);
+        let mut report = measured?;
+        let mut left = descriptors();
+        left.retain(|fd, _| !before.contains_key(fd));
+        if let Some((_, example)) = left.first_key_value() {
+            let (file, count) = (&self.declared.file, left.len());
+            return Err(
+                format!("{file}: descriptors open after detach: {count} ({example})").into()
+            );
+        }
+        let children = procfs::children().len();
+        if children > 0 {
+            program::end_children();
+            return Err(
+                format!("{}: processes left after detach: {children}", self.declared.file).into()
+            );
+        }
+        let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+        if threads > 1 {
+            report.events.insert("threads after detach".into(), threads as u64 - 1);
+        }
+        Ok(report)
+    }
+}
+
+impl AnyMechanism for Plugin {
+    fn probe(&self, set: &OptionSet) -> Result<Result<(), Missing>, OptionError> {
+        let lacks = self.probed(set)?.lacks;
+        Ok(lacks.map_or(Ok(()), |lacks| Err(Missing::new(lacks, ""))))
+    }
+
+    fn limit(&self, set: &OptionSet) -> Result<Option<Limit>, OptionError> {
+        let bytes = self.probed(set)?.limit;
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        Ok((bytes > 0).then(|| Limit { bytes, set_by: kept(&self.declared.file), raise: "" }))
+    }
+
+    fn window(&self, size: usize, set: &OptionSet) -> Result<Option<u32>, OptionError> {
+        let settings = self.settings(set)?;
+        if !self.declared.windows {
+            return Ok(None);
+        }
+        let mut known = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = known.entry((settings, size)).or_insert_with(|| {
+            // A plug-in that cannot answer cannot open either, and says why there.
+            process::ask(&self.declared, &Question::Window(set.clone(), size)).unwrap_or(0)
+        });
+        Ok((*window > 0).then_some(*window))
+    }
+
+    fn lends(&self, set: &OptionSet) -> Result<[Lends; 2], OptionError> {
+        self.settings(set)?;
+        Ok(self.declared.lends())
+    }
+
+    fn shares(&self, set: &OptionSet) -> Result<Namespaces, OptionError> {
+        self.settings(set)?;
+        Ok(self.spec.shares)
+    }
+
+    fn open(&self, shape: &Shape, set: &OptionSet) -> Result<Link, SetupError> {
+        if shape.is_apart || !shape.network.is_loopback() {
+            let what = "a plug-in cannot be set up across namespaces";
+            return Err(Missing::new(what, "measure it without --follow-in and --net").into());
+        }
+        let trails = [Trail::create()?, Trail::create()?];
+        let (held, ([mut lead, mut follow], effective)) = Held::open(&self.declared, set, shape)?;
+        lead.fds.push(trails[0].fd()?);
+        follow.fds.push(trails[1].fd()?);
+        let trail: Box<dyn ipcperf_core::Trail> = Box::new(OpenChannel { held, trails });
+        Ok(Link { lead, follow, guards: Vec::new(), effective, trail: Some(trail) })
+    }
+
+    fn attach(&self, end: Attach<'_, OptionSet>) -> Result<Box<dyn DynPort>, SetupError> {
+        let shape = end.shape.clone();
+        let (end, is_fleeting) = (self.end(end)?, plugins::sends_fleeting_memory());
+        Ok(match self.declared.is_lossy {
+            true => Box::new(PluginPort::<true>::new(end, &shape, is_fleeting)?),
+            false => Box::new(PluginPort::<false>::new(end, &shape, is_fleeting)?),
+        })
+    }
+
+    fn drive(
+        &self,
+        wiring: Wiring,
+        job: &Job,
+        page: &Page,
+        context: &mut WorkerContext<'_>,
+    ) -> Result<SideReport, Failure> {
+        match self.declared.is_lossy {
+            true => self.measured::<true>(wiring, job, page, context),
+            false => self.measured::<false>(wiring, job, page, context),
+        }
+    }
+}
+
+/// Open descriptors of this process, and what they are of.
+fn descriptors() -> BTreeMap<i32, String> {
+    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let each = entries.filter_map(|entry| {
+        let fd = entry.file_name().to_str()?.parse().ok()?;
+        // The descriptor of the folder itself is closed by now.
+        Some((fd, fs::read_link(format!("/proc/self/fd/{fd}")).ok()?.display().to_string()))
+    });
+    let mut all: BTreeMap<i32, String> = each.collect();
+    all.retain(|_, target| !target.starts_with("/proc/"));
+    all
+}
+
+/// A channel that is open, and what its ends leave.
+#[derive(Debug)]
+struct OpenChannel {
+    held: Held,
+    trails: [Trail; 2],
+}
+
+impl ipcperf_core::Trail for OpenChannel {
+    fn call(&self, seat: Seat) -> Option<&'static str> {
+        self.trails[seat.index()].call()
+    }
+
+    fn written(&self, seat: Seat) -> String {
+        self.trails[seat.index()].written()
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        self.held.close()
+    }
+}

@@ -1,0 +1,366 @@
+//! The process of a plug-in: what is foreign is called there and never in the coordinator. It answers one question and ends,
+//! or holds an open channel.
+
+use crate::calls::{Cables, Host, Library, Setup};
+use crate::declared::Declared;
+use crate::trail::Trail;
+use ipcperf_core::{KnobValue, Missing, OptionSet, SetupError, Shape, Wiring, options};
+use ipcperf_engine::job::Failure;
+use ipcperf_engine::plugins::TASK;
+use ipcperf_engine::protocol::{Order, Word};
+use ipcperf_engine::task::{SUBCOMMAND, WorkerContext};
+use ipcperf_sys::control::Parcel;
+use ipcperf_sys::io::names::PosixMemories;
+use ipcperf_sys::process::{Worker, describe_end, own_pid};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::cell::RefCell;
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long each call may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+/// How long `close` may take, and the process until it has ended.
+const CLOSES: Duration = Duration::from_secs(1);
+
+/// What the process is asked.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) enum Question {
+    /// What the plug-in says of itself.
+    Declare,
+    /// Whether this host can run it, and its limit.
+    Probe(OptionSet),
+    /// Messages of this size under way before a credit is needed.
+    Window(OptionSet, usize),
+    /// To open a channel, and to hold it.
+    Open(OptionSet, Box<Shape>),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Params {
+    declared: Declared,
+    question: Question,
+}
+
+/// What `probe` and `limit` said.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Probed {
+    pub(crate) lacks: Option<String>,
+    pub(crate) limit: u64,
+}
+
+/// An open channel, in words: what each end gets is in the descriptors, the lead's first.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Opened {
+    lead_fds: usize,
+    words: [Vec<u64>; 2],
+    granted: Vec<(String, KnobValue)>,
+}
+
+/// The process, as its coordinator sees it. Dropping it kills it.
+#[derive(Debug)]
+struct Process {
+    worker: Worker,
+    trail: Trail,
+    file: String,
+}
+
+impl Process {
+    fn start(declared: &Declared, question: &Question) -> Result<Self, SetupError> {
+        let failed = SetupError::io("the process of a plug-in");
+        let trail = Trail::create()?;
+        let fd = trail.fd()?;
+        let params = Params { declared: declared.clone(), question: question.clone() };
+        let started = || -> io::Result<Worker> {
+            let worker = Worker::start(&[SUBCOMMAND, &own_pid().to_string()], 0)?;
+            let params = serde_json::to_value(&params)?;
+            let order = Order::Task { name: TASK.to_owned(), params, plugins: Vec::new() };
+            worker.control().send(&serde_json::to_string(&order)?, &[fd.as_fd()])?;
+            Ok(worker)
+        };
+        let worker = started().map_err(failed)?;
+        Ok(Self { worker, trail, file: declared.file.clone() })
+    }
+
+    /// Waits for its next word.
+    fn hear(&mut self, patience: Duration) -> Result<(Word, Vec<OwnedFd>), String> {
+        let until = Instant::now() + patience;
+        match self.worker.control().receive(Some(until)) {
+            Ok(Parcel { text, fds }) => match serde_json::from_str(&text) {
+                Ok(Word::Panicked(why)) => Err(format!("{}: {why}", self.file)),
+                Ok(word) => Ok((word, fds)),
+                Err(error) => Err(format!("{}: {error}", self.file)),
+            },
+            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
+                self.worker.kill();
+                let what = self.trail.call().unwrap_or("the process");
+                let late = format!("{what} has not returned after {} s", patience.as_secs());
+                Err(self.explained(&late))
+            }
+            Err(_) => {
+                let end = self.worker.wait().map_or_else(|error| error.to_string(), describe_end);
+                let within = self.trail.call().map(|call| format!(" in {call}"));
+                let ended = format!("its process ended{}: {end}", within.unwrap_or_default());
+                Err(self.explained(&ended))
+            }
+        }
+    }
+
+    fn explained(&self, what: &str) -> String {
+        let written = self.trail.written();
+        let more =
+            if written.is_empty() { String::new() } else { format!("; it wrote: {written}") };
+        format!("{}: {what}{more}", self.file)
+    }
+
+    /// What it found out, after which it ends.
+    fn done<T: DeserializeOwned>(&mut self) -> Result<T, String> {
+        match self.hear(PATIENCE)?.0 {
+            Word::Done(value) => {
+                serde_json::from_value(value).map_err(|error| format!("{}: {error}", self.file))
+            }
+            Word::Failed(Failure { reason, .. }) => Err(self.explained(&reason)),
+            _ => Err(format!("{}: its process said something else", self.file)),
+        }
+    }
+}
+
+/// Asks in a process that ends with the answer.
+pub(crate) fn ask<T: DeserializeOwned>(
+    declared: &Declared,
+    question: &Question,
+) -> Result<T, String> {
+    Process::start(declared, question).map_err(|error| error.to_string())?.done()
+}
+
+/// A channel that such a process holds.
+#[derive(Debug)]
+pub(crate) struct Held {
+    process: Option<Process>,
+    // Dropped last: whatever the process and the ends have left by name.
+    _memories: Option<PosixMemories>,
+    _files: Option<Files>,
+}
+
+/// Files of a channel in the directory of its run, by how their names begin. A killed run leaves them to the next one, with the
+/// whole directory.
+#[derive(Debug)]
+struct Files {
+    directory: PathBuf,
+    prefix: String,
+}
+
+impl Drop for Files {
+    fn drop(&mut self) {
+        for entry in std::fs::read_dir(&self.directory).into_iter().flatten().flatten() {
+            if entry.file_name().as_bytes().starts_with(self.prefix.as_bytes()) {
+                let _ = std::fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+/// What was opened: what each end gets, and values that were granted.
+pub(crate) type Given = ([Wiring; 2], Vec<(String, KnobValue)>);
+
+impl Held {
+    /// Opens a channel.
+    pub(crate) fn open(
+        declared: &Declared,
+        set: &OptionSet,
+        shape: &Shape,
+    ) -> Result<(Self, Given), SetupError> {
+        let memories = match &shape.directory {
+            Some(directory) => Some(PosixMemories::noted(directory, &shape.name(""))?),
+            None => None,
+        };
+        let files = shape.directory.clone();
+        let files = files.map(|directory| Files { directory, prefix: shape.name("") });
+        let question = Question::Open(set.clone(), Box::new(shape.clone()));
+        let mut process = Process::start(declared, &question)?;
+        let opened = match process.hear(PATIENCE).map_err(SetupError::Protocol)? {
+            (Word::Ready(value), fds) => {
+                let opened: Opened = serde_json::from_value(value)
+                    .map_err(|error| SetupError::Protocol(error.to_string()))?;
+                (opened, fds)
+            }
+            (Word::Failed(Failure { kind, reason }), _) => {
+                let reason = process.explained(&reason);
+                return Err(match kind {
+                    ipcperf_engine::job::FailureKind::Unavailable => {
+                        Missing::new(reason, "").into()
+                    }
+                    _ => SetupError::Protocol(reason),
+                });
+            }
+            _ => {
+                return Err(SetupError::Protocol(
+                    "the process of a plug-in said something else".into(),
+                ));
+            }
+        };
+        let (Opened { lead_fds, words: [lead_words, follow_words], granted }, mut fds) = opened;
+        let follow = Wiring {
+            fds: fds.split_off(lead_fds.min(fds.len())),
+            names: Vec::new(),
+            words: follow_words,
+        };
+        let lead = Wiring { fds, names: Vec::new(), words: lead_words };
+        let held = Self { process: Some(process), _memories: memories, _files: files };
+        Ok((held, ([lead, follow], granted)))
+    }
+
+    /// Lets go of it; whatever is wrong with that.
+    pub(crate) fn close(&mut self) -> Result<(), String> {
+        let Some(mut process) = self.process.take() else { return Ok(()) };
+        let go = serde_json::to_string(&Order::Go(Value::Null)).unwrap_or_default();
+        // Where it is gone, its end is heard.
+        let _ = process.worker.control().send(&go, &[]);
+        match process.hear(CLOSES)?.0 {
+            Word::Done(_) => {}
+            Word::Failed(Failure { reason, .. }) => return Err(process.explained(&reason)),
+            _ => return Err(format!("{}: its process said something else", process.file)),
+        }
+        let until = Instant::now() + CLOSES;
+        match ipcperf_sys::control::wait_any(&[process.worker.pidfd()], until) {
+            Ok(ended) if !ended[0] => {
+                Err(process.explained("its process has not ended 1 s after close"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // Whoever wants to know has asked.
+        let _ = self.close();
+    }
+}
+
+/// What changes if a file does.
+pub(crate) fn version(path: &Path) -> io::Result<[i64; 5]> {
+    let facts = std::fs::metadata(path)?;
+    Ok([
+        facts.dev().cast_signed(),
+        facts.ino().cast_signed(),
+        facts.size().cast_signed(),
+        facts.mtime(),
+        facts.mtime_nsec(),
+    ])
+}
+
+/// Loads the library that was declared, and no other.
+pub(crate) fn load(declared: &Declared, trail: &Trail) -> Result<Library, SetupError> {
+    let is_same = version(&declared.path).is_ok_and(|now| now == declared.version);
+    if !is_same {
+        return Err(SetupError::Protocol(format!(
+            "{} has changed since the run began",
+            declared.file
+        )));
+    }
+    Ok(Library::load(&declared.path, trail)?)
+}
+
+/// The settings of a plug-in as it gets them: numbers in digits, flags as `on` and `off`.
+pub(crate) fn settings(
+    declared: &Declared,
+    set: &OptionSet,
+) -> Result<Vec<(CString, CString)>, SetupError> {
+    let name = declared.name.split('/').next().unwrap_or_default();
+    let knobs = declared.knobs()?;
+    let mut settings = Vec::new();
+    for (knob, text) in set.of(name) {
+        let value = options::check(name, knobs, knob, text)
+            .map_err(|error| SetupError::Protocol(error.to_string()))?;
+        let value = match value {
+            KnobValue::Number(number) => number.to_string(),
+            other => other.to_string(),
+        };
+        let zero = |_| SetupError::Protocol("a knob with a zero byte".into());
+        settings.push((CString::new(knob).map_err(zero)?, CString::new(value).map_err(zero)?));
+    }
+    Ok(settings)
+}
+
+/// What a plug-in may know of its channel.
+pub(crate) fn host<'a>(shape: &Shape, deadline: Option<Duration>) -> Host<'a> {
+    let directory = shape.directory.as_deref().map(|path| path.as_os_str().as_bytes().to_vec());
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    let now = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
+    Host {
+        directory: CString::new(directory.unwrap_or_default()).unwrap_or_default(),
+        prefix: CString::new(shape.name("")).unwrap_or_default(),
+        nonce: shape.nonce,
+        deadline_ns: deadline.map_or(0, |patience| now + patience.as_nanos() as u64),
+        meet: RefCell::new(None),
+        granted: RefCell::new(Vec::new()),
+    }
+}
+
+/// The work of the process.
+pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let Params { declared, question } = context.params()?;
+    let fd = context.fds.pop().ok_or_else(|| "no memory for a trail".to_owned())?;
+    let trail = Trail::take_over(fd)?;
+    let library = load(&declared, &trail)?;
+    match question {
+        Question::Declare => {
+            let Declared { file, path, sha256, version, .. } = declared;
+            Ok(serde_json::to_value(Declared {
+                file,
+                path,
+                sha256,
+                version,
+                ..library.declared()?
+            })?)
+        }
+        Question::Probe(set) => {
+            let shape = Shape::default();
+            let host = host(&shape, Some(PATIENCE));
+            let settings = settings(&declared, &set)?;
+            let setup = Setup { host: &host, message_bytes: 0, is_lead: false, settings };
+            let (lacks, limit) = match library.probe(&setup, &trail) {
+                Ok(limit) => (None, limit),
+                Err(lacks) => (Some(lacks), 0),
+            };
+            Ok(serde_json::to_value(Probed { lacks, limit })?)
+        }
+        Question::Window(set, size) => {
+            let shape = Shape::default();
+            let host = host(&shape, Some(PATIENCE));
+            let settings = settings(&declared, &set)?;
+            let setup = Setup { host: &host, message_bytes: size as u64, is_lead: false, settings };
+            Ok(library.window(&setup, &trail).into())
+        }
+        Question::Open(set, shape) => {
+            let host = host(&shape, Some(PATIENCE));
+            let settings = settings(&declared, &set)?;
+            let setup =
+                Setup { host: &host, message_bytes: shape.size as u64, is_lead: false, settings };
+            let (channel, [lead, follow]) =
+                library.open(&setup, &trail).map_err(|(is_unavailable, reason)| {
+                    if is_unavailable {
+                        Failure::from(SetupError::from(Missing::new(reason, "")))
+                    } else {
+                        reason.into()
+                    }
+                })?;
+            let lead_fds = lead.fds.len();
+            let [lead, follow] = [lead, follow].map(Cables::into_wiring);
+            let granted = host.granted.take();
+            let opened = Opened { lead_fds, words: [lead.words, follow.words], granted };
+            let fds: Vec<OwnedFd> = lead.fds.into_iter().chain(follow.fds).collect();
+            let told = context.hand_over(&opened, fds);
+            channel.close(&trail);
+            told?;
+            Ok(Value::Null)
+        }
+    }
+}
