@@ -215,12 +215,14 @@ impl Experiment {
         let contents: BTreeSet<String> = payloads.map(PayloadFile::sentence).collect();
         let is_whole = args.look.verbose || self.cells.len() <= LISTED;
         let cells = if is_whole { self.listed() } else { self.summed_up() };
+        if self.runnable() == 0 {
+            output::format(&args.look)?;
+            args.label.origin()?;
+            output::lines(std::iter::once(amount).chain(cells))?;
+            return Ok(Code::NothingRan.into());
+        }
         let lines = stages.chain(raw).chain(contents).chain(cells);
-        measure::dry_run(context.commands, &self.work(&self.plan()), &amount, args, lines)?;
-        Ok(match self.runnable() {
-            0 => Code::NothingRan.into(),
-            _ => ExitCode::SUCCESS,
-        })
+        measure::dry_run(context.commands, &self.work(&self.plan()), &amount, args, lines)
     }
 
     /// How much is measured where every round has all cells.

@@ -135,6 +135,9 @@ pub fn of(
     };
     let hint = match error.kind() {
         ErrorKind::InvalidSubcommand => given(ContextKind::InvalidSubcommand).and_then(|word| {
+            if let Some(hint) = mistyped(registry, words) {
+                return Some(hint);
+            }
             Some((
                 format!("unknown command '{word}'"),
                 meant(registry, &all, subjects, word, words)?,
@@ -150,6 +153,20 @@ pub fn of(
         None => one_line(error),
     };
     format!("{what} ({name} --help)")
+}
+
+/// A word among mechanisms that is not one, and the command with the nearest that is.
+fn mistyped(registry: &Registry, words: &[String]) -> Option<(String, String)> {
+    let is_one = |word: &String| request::is_mechanism(registry, OsStr::new(word));
+    let names = words.iter().take_while(|word| !word.starts_with('-'));
+    let wrong = names.clone().skip(1).find(|word| !is_one(word))?;
+    if !words.first().is_some_and(is_one) || request::looks_like_a_file(wrong) {
+        return None;
+    }
+    let near = ipcperf_core::nearest(wrong, registry.entries().iter().map(|one| one.spec.name))?;
+    let line = words.iter().map(|word| quoted(if word == wrong { near } else { word }));
+    let line = line.collect::<Vec<_>>().join(" ");
+    Some((format!("unknown mechanism '{wrong}'"), format!("did you mean 'ipcperf {line}'?")))
 }
 
 /// The command that was meant by something else in its place.
@@ -168,8 +185,10 @@ fn meant(
             return Some(format!("'ipcperf describe {word}' shows what it can do"));
         }
         let names = all.get_subcommands().map(Command::get_name).chain(documentation::NAMES);
-        let near = ipcperf_core::nearest(&word.to_lowercase(), names)?;
-        return Some(format!("did you mean 'ipcperf help {near}'?"));
+        return Some(match ipcperf_core::nearest(&word.to_lowercase(), names) {
+            Some(near) => format!("did you mean 'ipcperf help {near}'?"),
+            None => format!("documents: {}", documentation::NAMES.join(", ")),
+        });
     }
     let line = || words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
     let is_it = |(_, subject): &&(&str, Subject)| subject.names.contains(&word);

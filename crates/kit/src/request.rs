@@ -138,8 +138,18 @@ pub fn mechanism<'a>(registry: &'a Registry, word: &str) -> Result<&'a Entry, St
     })
 }
 
+/// Servers, and how each is measured: its program, and a client.
+const SERVERS: [(&str, &str, &str); 6] = [
+    ("redis", "redis-server", "'redis-benchmark -t get -q'"),
+    ("redis-server", "redis-server", "'redis-benchmark -t get -q'"),
+    ("valkey", "valkey-server", "'valkey-benchmark -t get -q'"),
+    ("valkey-server", "valkey-server", "'valkey-benchmark -t get -q'"),
+    ("memcached", "'memcached -u nobody'", "'memtier_benchmark -P memcache_text -p 11211'"),
+    ("nginx", "\"nginx -g 'daemon off;'\"", "'wrk -d 5 http://127.0.0.1/'"),
+];
+
 /// Libraries and programs that carry messages over the mechanisms of the kernel.
-const LIBRARIES: [&str; 19] = [
+const LIBRARIES: [&str; 17] = [
     "aeron",
     "asyncio",
     "capnproto",
@@ -153,8 +163,6 @@ const LIBRARIES: [&str; 19] = [
     "nats",
     "nng",
     "rabbitmq",
-    "redis",
-    "memcached",
     "thrift",
     "tokio",
     "zeromq",
@@ -164,6 +172,12 @@ const LIBRARIES: [&str; 19] = [
 /// Why a library is not a mechanism of this program, and what measures it.
 fn of_library(registry: &Registry, word: &str) -> Option<Stop> {
     let is_own = registry.entries().iter().any(|entry| entry.spec.name == word);
+    if let Some((_, server, client)) = SERVERS.iter().find(|(name, ..)| *name == word) {
+        return Some(Stop::usage(format!(
+            "unknown mechanism '{word}'; a server is measured with a client: ipcperf predict --server {server} --client {client} \
+             (--server-b and --client-b name what it is compared with)"
+        )));
+    }
     (LIBRARIES.contains(&word) && !is_own).then(|| {
         Stop::usage(format!(
             "unknown mechanism '{word}': ipcperf-extras measures libraries ('ipcperf help libraries'), and 'ipcperf predict \

@@ -2,11 +2,12 @@
 
 use super::{ChooseArgs, planned};
 use crate::choose::screen::field::{achieved, is_saturated};
+use crate::choose::screen::pace::SHARE;
 use crate::experiment::{Experiment, plan};
 use crate::results::chapters::name;
-use ipcperf_core::OptionSet;
 use ipcperf_core::result::{Attempt, Cell, Goal, Origin, Requirements, ResultSet, Status};
 use ipcperf_core::units::format_per_second;
+use ipcperf_core::{OptionSet, PatternKind};
 use ipcperf_engine::plan::Host;
 use ipcperf_engine::registry::Entry;
 use ipcperf_engine::run::{self, Settings};
@@ -113,7 +114,8 @@ fn planned_for(
         !entry.spec.is_floor() && is_plain && way.unmet(entry.spec).is_empty()
     };
     let eligible: Vec<Entry> = candidates.iter().filter(can).copied().collect();
-    let mut cells = planned(&eligible, &way.timed(), options, host, way)?;
+    let pattern = if way.is_served() { PatternKind::Serve } else { PatternKind::PingPong };
+    let mut cells = planned(&eligible, &[pattern], options, host, way)?;
     cells.retain(|cell| cell.objection.is_none());
     if cells.is_empty() {
         return Ok(None);
@@ -150,6 +152,23 @@ fn measured(
     })
 }
 
+/// Requests per second that a cell shows a mechanism to answer: of a closed loop as many as its mean leaves room for, of
+/// which random arrivals can have [`SHARE`].
+fn answered(cell: &Cell) -> Option<f64> {
+    match cell.key.pattern {
+        PatternKind::PingPong => Some(1e9 / cell.rtt_ns.as_ref()?.get("mean")?.value?),
+        _ => achieved(cell),
+    }
+}
+
+/// Whether a mechanism keeps up with the rate.
+fn keeps_up(cell: &Cell, rate: f64) -> bool {
+    match cell.key.pattern {
+        PatternKind::PingPong => answered(cell).is_some_and(|most| SHARE * most >= rate),
+        _ => !is_saturated(cell),
+    }
+}
+
 /// What came nearest to the rate; `None` where a mechanism keeps up with it at all sizes, or where nothing was measured.
 fn nearest(set: &ResultSet, way: &Requirements) -> Option<Attempt> {
     let ok = || set.cells.iter().filter(|cell| cell.status == Status::Ok);
@@ -157,13 +176,14 @@ fn nearest(set: &ResultSet, way: &Requirements) -> Option<Attempt> {
         let key = &one.key;
         ok().filter(|cell| cell.key.mechanism == key.mechanism).collect()
     };
+    let rate = way.rate_per_second?;
     let mut best: Option<(f64, &Cell)> = None;
     for cell in ok() {
         let sizes = of(cell);
-        if sizes.len() == way.sizes.len() && !sizes.iter().any(|cell| is_saturated(cell)) {
+        if sizes.len() == way.sizes.len() && sizes.iter().all(|cell| keeps_up(cell, rate)) {
             return None;
         }
-        let least = sizes.iter().filter_map(|cell| achieved(cell)).fold(f64::INFINITY, f64::min);
+        let least = sizes.iter().filter_map(|cell| answered(cell)).fold(f64::INFINITY, f64::min);
         if least.is_finite() && best.is_none_or(|(most, _)| least > most) {
             best = Some((least, cell));
         }
@@ -181,7 +201,6 @@ fn nearest(set: &ResultSet, way: &Requirements) -> Option<Attempt> {
 mod tests {
     use super::*;
     use crate::testing::sample::{self, Build, TWO, cell, set};
-    use ipcperf_core::PatternKind;
     use ipcperf_core::result::Metric;
 
     /// What a mechanism with round trips of 50 us answers in this way.
@@ -189,8 +208,12 @@ mod tests {
         let rate = way.rate_per_second.expect("a rate");
         let together = way.inflight.max(1) * way.conns.max(1);
         let answered = (together as f64 * 20_000.0).min(most);
-        let mut cell = cell("unix-stream", 64, TWO).rtt(50_000.0, 90.0).open_loop(rate);
-        let pattern = way.timed()[0];
+        let closed = cell("unix-stream", 64, TWO).rtt(50_000.0, 90.0);
+        if !way.is_served() {
+            return set(vec![closed]);
+        }
+        let mut cell = closed.open_loop(rate);
+        let pattern = PatternKind::Serve;
         (cell.key.pattern, cell.key.load) = (pattern, way.load(pattern));
         if answered < rate {
             let times = cell.rtt_ns.as_mut().expect("times");

@@ -3,7 +3,7 @@
 mod contest;
 pub(in crate::choose) mod field;
 mod front;
-mod pace;
+pub(in crate::choose) mod pace;
 mod said;
 #[cfg(test)]
 mod tests;

@@ -132,7 +132,9 @@ const fn waits(wait: Wait) -> &'static str {
     match wait {
         Wait::Block => "block: sleeps in the call that moves the data",
         Wait::Epoll => "epoll: sleeps in epoll_wait, then moves the data without blocking",
-        Wait::Spin => "spin: never sleeps, each end burns a CPU; refused with both ends on one CPU",
+        Wait::Spin => {
+            "spin: never sleeps, each end keeps a CPU busy; refused with both ends on one CPU"
+        }
         Wait::SpinThenBlock => "spin-then-block: spins for a bounded time, then sleeps",
         other => other.name(),
     }

@@ -12,7 +12,7 @@ use ipcperf_engine::registry::{Entry, Registry};
 use ipcperf_kit::args::{LabelArgs, LookArgs};
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
 use ipcperf_kit::document_kind::DocumentKind;
-use ipcperf_kit::error::{Stop, unknown, unknown_name};
+use ipcperf_kit::error::{Stop, unknown};
 use ipcperf_kit::request::Asked;
 use ipcperf_kit::words::Words;
 use ipcperf_kit::{output, request};
@@ -150,7 +150,13 @@ fn describe(registry: &Registry, args: &DescribeArgs) -> Result<ExitCode, Stop> 
 
 /// A language by its name.
 pub(crate) fn language(word: &str) -> Result<Language, Stop> {
-    word.parse().map_err(unknown_name)
+    word.parse().map_err(|error: UnknownName| {
+        Stop::usage(format!(
+            "unknown language '{}'; known: {}",
+            error.given,
+            error.known.join(", ")
+        ))
+    })
 }
 
 /// The program for a mechanism in a language as typed; where there is none, what has one.

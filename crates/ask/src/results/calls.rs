@@ -13,8 +13,8 @@ pub(crate) fn lines(set: &ResultSet) -> Vec<String> {
     let cells: Vec<(String, CallTimes)> = set.cells.iter().filter_map(timed).collect();
     let empty = cells.iter().filter_map(|(_, calls)| calls.empty_call_ns).fold(0.0, f64::max);
     let head = format!(
-        "How many for each message, their median and their mean, in a slice of their own that no other figure is of. A \
-         call that does nothing takes up to {}, timed like the others. Of calls that come more than once for each message the second in a row is '.2'.",
+        "Calls per message, median and mean, from a separate slice. A call that does nothing takes up to {}, timed the same way. \
+         '.2' is the second call of its kind in a message.",
         figures::nanos(empty)
     );
     let of = |(id, calls): (String, CallTimes)| match calls.reason {

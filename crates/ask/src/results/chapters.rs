@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, HashMap};
 /// All measured cells of one pattern and waiting class.
 pub(crate) struct Chapter<'a> {
     pub(crate) pattern: PatternKind,
-    /// Each end burns a CPU.
+    /// Each end keeps a CPU busy.
     pub(crate) is_spinning: bool,
     /// What its rows are compared by.
     pub(crate) kind: MetricKind,
@@ -46,7 +46,7 @@ impl<'a> Chapter<'a> {
         };
         let who = match self.is_spinning {
             false => "blocking mechanisms",
-            true => "spinning mechanisms (each end burns a CPU)",
+            true => "busy-waiting mechanisms (a CPU for each end)",
         };
         format!("{what}, {who}")
     }

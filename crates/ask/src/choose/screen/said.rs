@@ -227,7 +227,7 @@ impl<'a> Choice<'a> {
             Some(most) => {
                 let rounds = text::counted(most, "round");
                 format!(
-                    "A ratio takes {FEWEST_ROUNDS} rounds with figures of both; there are {rounds}."
+                    "A ratio takes {FEWEST_ROUNDS} rounds with figures of both, and this run has {rounds}."
                 )
             }
             None => "No round was left to confirm what the screen shows.".to_owned(),

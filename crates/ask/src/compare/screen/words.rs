@@ -177,7 +177,7 @@ fn work(programs: &ExchangedPrograms) -> Vec<(Weight, String)> {
     match (done(0), done(1)) {
         (a, _) if a.is_empty() => {}
         (a, b) if a == b => lines.push((Weight::Detail, format!("Both did the same: {a}"))),
-        (a, b) => lines.push((Weight::Finding, format!("A did {a}; B did {b}"))),
+        (a, b) => lines.push((Weight::Finding, format!("A: {a}; B: {b}"))),
     }
     let different = programs.different.iter().map(|what| format!("Different work: {what}"));
     lines.extend(different.map(|words| (Weight::Finding, words)));

@@ -466,7 +466,7 @@ fn calls<'a>(trips: impl Iterator<Item = &'a Trip<'a>>) -> Section {
     }
     if !rows.is_empty() {
         said.push(format!(
-            "On {where_at}, each timed by itself in a slice of their own: a call that waits contains what the other end does."
+            "On {where_at}, timed in a separate slice: a call that waits includes the work of the other end."
         ));
     }
     let heads = ["end", "call", "per message", "median", "share of its end"];

@@ -90,7 +90,7 @@ fn a_survey_at_80_columns() {
       A ratio is the median of the ratios within rounds: where rounds fall into two
       modes, it may differ from the ratio of the figures shown.
 
-    Round trip, spinning mechanisms (each end burns a CPU)
+    Round trip, busy-waiting mechanisms (a CPU for each end)
         size  mechanism          p50   +/-  vs shm-ring/spin         p99  CPU/msg
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
         64 B  shm-ring/spin   210 ns  1.4%  reference             315 ns  52.5 ns
@@ -110,7 +110,7 @@ fn a_survey_at_80_columns() {
       The reference was chosen by the same rounds as the ratios, which may favour
       it.
 
-    Throughput, spinning mechanisms (each end burns a CPU)
+    Throughput, busy-waiting mechanisms (a CPU for each end)
          size  mechanism           rate   +/-  messages  CPU/msg  switches  syscalls
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
         1 MiB  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1         2
@@ -135,7 +135,7 @@ fn a_survey_at_80_columns() {
       The reference was chosen by the same rounds as the ratios, which may favour
       it.
 
-    CPU per message of a round trip, spinning mechanisms (each end burns a CPU)
+    CPU per message of a round trip, busy-waiting mechanisms (a CPU for each end)
         size  mechanism      CPU/msg   +/-  vs shm-ring/spin        user   system
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
         64 B  shm-ring/spin  52.5 ns  1.0%  reference            10.5 ns  42.0 ns
@@ -222,7 +222,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
       The reference was chosen by the same rounds as the ratios, which may favour it.
       A ratio is the median of the ratios within rounds: where rounds fall into two modes, it may differ from the ratio of the figures shown.
 
-    Round trip, spinning mechanisms (each end burns a CPU)
+    Round trip, busy-waiting mechanisms (a CPU for each end)
         size  mechanism          p50     ±  vs shm-ring/spin        mean  x bound      p90      p99      max  CPU/msg  switches  syscalls
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
         64 B  shm-ring/spin   210 ns  1.4%  reference             220 ns    1.62x   231 ns   315 ns  4.20 us  52.5 ns         1         2
@@ -238,7 +238,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
                pipe         1.39 GB/s  1.4%  2.0x slower [2.0, 2.1]       0.165x  1.33 k/s  1.51 ms         1         2
       The reference was chosen by the same rounds as the ratios, which may favour it.
 
-    Throughput, spinning mechanisms (each end burns a CPU)
+    Throughput, busy-waiting mechanisms (a CPU for each end)
          size  mechanism           rate     ±  messages  CPU/msg  switches  syscalls
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
         1 MiB  shm-ring/spin  7.90 GB/s  1.3%  7.53 k/s   265 us         1         2
@@ -264,7 +264,7 @@ fn a_survey_at_200_columns_shows_more_statistics() {
                tcp                        4.22 us  1.0%  2.7x slower [2.6, 2.7]      845 ns  3.38 us  5.07 us         1          0       0         2   16.9 us
       The reference was chosen by the same rounds as the ratios, which may favour it.
 
-    CPU per message of a round trip, spinning mechanisms (each end burns a CPU)
+    CPU per message of a round trip, busy-waiting mechanisms (a CPU for each end)
         size  mechanism      CPU/msg     ±  vs shm-ring/spin        user   system  machine  switches  preempted  faults  syscalls      p50
       CPUs 0 and 1 (same-llc), idle as-is, touch cacheline
         64 B  shm-ring/spin  52.5 ns  1.0%  reference            10.5 ns  42.0 ns  63.0 ns         1          0       0         2   210 ns
