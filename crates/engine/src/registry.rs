@@ -391,12 +391,14 @@ impl Registry {
     }
 
     /// All of them.
+    #[doc(hidden)]
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.0
     }
 
     /// By full name: `pipe`, `pipe/spin`.
+    #[doc(hidden)]
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Entry> {
         self.0.iter().find(|entry| entry.spec.full_name() == name)
