@@ -2,12 +2,12 @@
 
 use crate::ffi::boost_queue::{self, Queue};
 use crate::library::LIBRARY;
-use ipcperf_core::prelude::*;
-use ipcperf_mech::port::fault;
-use ipcperf_sys::io::Buffer;
-use ipcperf_sys::io::names::PosixMemory;
+use ipcperf::prelude::*;
+use ipcperf::tools::fault;
+use ipcperf::tools::Buffer;
+use ipcperf::tools::PosixMemory;
 
-ipcperf_core::options! {
+ipcperf::options! {
     /// Knobs of the queue.
     pub struct BoostQueueOptions {
         /// Messages that each of the two queues holds.
@@ -49,8 +49,8 @@ impl Mechanism for BoostQueue {
     type Port = BoostQueuePort;
 
     fn probe(options: &BoostQueueOptions) -> Result<(), Missing> {
-        let (_run, shape) = ipcperf_mech::trial()?;
-        Self::open(&shape, options).map(drop).map_err(ipcperf_mech::missing)
+        let (_run, shape) = ipcperf::tools::trial()?;
+        Self::open(&shape, options).map(drop).map_err(ipcperf::tools::missing)
     }
 
     fn open(shape: &Shape, options: &BoostQueueOptions) -> Result<Link, SetupError> {

@@ -201,7 +201,7 @@ pub(crate) mod zeromq {
             // SAFETY: a socket, for the last time.
             unsafe { zmq_close(self.socket) };
             // SAFETY: its context, which has no other; the call is made again only where it was interrupted.
-            while done(unsafe { zmq_ctx_term(self.context) }) == Err(ipcperf_sys::io::errno::EINTR)
+            while done(unsafe { zmq_ctx_term(self.context) }) == Err(ipcperf::tools::errno::EINTR)
             {
             }
         }
@@ -212,7 +212,7 @@ pub(crate) mod zeromq {
 #[cfg(has_nng)]
 pub(crate) mod nng {
     use super::text;
-    use ipcperf_sys::io::errno;
+    use ipcperf::tools::errno;
     use std::ffi::{c_char, c_int, c_void};
     use std::ptr::{NonNull, null_mut};
 
@@ -386,7 +386,7 @@ pub(crate) mod boost_queue {
             let mut queue = std::ptr::null_mut();
             // SAFETY: a text that ends, and room for an address.
             done(unsafe { ipcperf_queue_open(text(name).as_ptr(), &raw mut queue) })?;
-            NonNull::new(queue).map(Self).ok_or(ipcperf_sys::io::errno::EINVAL)
+            NonNull::new(queue).map(Self).ok_or(ipcperf::tools::errno::EINVAL)
         }
 
         /// Copies a message in, when there is room.

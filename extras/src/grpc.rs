@@ -7,9 +7,9 @@ use ::tokio::runtime::{Builder, Runtime};
 use ::tokio::sync::{Notify, mpsc, oneshot};
 use ::tokio::task::JoinHandle;
 use hyper_util::rt::TokioIo;
-use ipcperf_core::prelude::*;
-use ipcperf_sys::io::Buffer;
-use ipcperf_sys::io::socket::{self, Kind};
+use ipcperf::prelude::*;
+use ipcperf::tools::Buffer;
+use ipcperf::tools::socket::{self, Kind};
 use prost::Message as _;
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -59,7 +59,7 @@ const LIMIT: &str =
 
 fn tried() -> Result<(), Missing> {
     let tried = socket::pair(Kind::Stream).and_then(|_| runtime());
-    tried.map(drop).map_err(ipcperf_mech::missing)
+    tried.map(drop).map_err(ipcperf::tools::missing)
 }
 
 fn pair() -> Result<Link, SetupError> {

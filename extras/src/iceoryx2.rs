@@ -8,13 +8,13 @@ use ::iceoryx2::port::notifier::Notifier;
 use ::iceoryx2::port::publisher::Publisher;
 use ::iceoryx2::port::subscriber::Subscriber;
 use ::iceoryx2::prelude::*;
-use ipcperf_core::prelude::*;
-use ipcperf_sys::io::errno;
-use ipcperf_sys::io::file::place::Scratch;
-use ipcperf_sys::io::names::PosixMemories;
+use ipcperf::prelude::*;
+use ipcperf::tools::errno;
+use ipcperf::tools::Scratch;
+use ipcperf::tools::PosixMemories;
 use std::fmt::Display;
 
-ipcperf_core::options! {
+ipcperf::options! {
     /// Knobs of iceoryx2.
     pub struct Iceoryx2Options {
         /// Messages that a subscriber holds before its publisher waits.
@@ -75,14 +75,14 @@ impl<const POLLS: bool> Mechanism for Iceoryx2<POLLS> {
     type Port = Iceoryx2Port<POLLS>;
 
     fn probe(options: &Iceoryx2Options) -> Result<(), Missing> {
-        let (_run, shape) = ipcperf_mech::trial()?;
+        let (_run, shape) = ipcperf::tools::trial()?;
         let open = || {
             let link = Self::open(&shape, options)?;
             let name = link.follow.names.first().cloned().unwrap_or_default();
             let node = node(&name, &shape)?;
             Outlet::<POLLS>::new(&node, WAYS[0], &shape, options).map(drop)
         };
-        open().map_err(ipcperf_mech::missing)
+        open().map_err(ipcperf::tools::missing)
     }
 
     fn lends(_: &Iceoryx2Options) -> [Lends; 2] {

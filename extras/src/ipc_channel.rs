@@ -6,11 +6,10 @@ use ::ipc_channel::IpcError;
 use ::ipc_channel::ipc::{
     IpcBytesReceiver, IpcBytesSender, IpcOneShotServer, IpcSender, bytes_channel,
 };
-use ipcperf_core::prelude::*;
-use ipcperf_mech::port::io_fault;
-use ipcperf_sys::io::Buffer;
-use ipcperf_sys::io::file::place::Scratch;
-use ipcperf_sys::io::socket::Kind;
+use ipcperf::prelude::*;
+use ipcperf::tools::Buffer;
+use ipcperf::tools::Scratch;
+use ipcperf::tools::socket::Kind;
 use std::io::ErrorKind;
 
 /// Two channels of `ipc-channel`, one for each direction.
@@ -51,7 +50,7 @@ impl Mechanism for IpcChannel {
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         has_unix(Kind::SeqPacket)?;
         let tried = bytes_channel().map_err(SetupError::io("make a channel"));
-        tried.map(drop).map_err(ipcperf_mech::missing)
+        tried.map(drop).map_err(ipcperf::tools::missing)
     }
 
     fn lends(_: &NoOptions) -> [Lends; 2] {
@@ -122,7 +121,7 @@ impl Port for IpcChannelPort {
         loop {
             match sender.send(out) {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                done => return done.map_err(|error| io_fault(&error)),
+                done => return done.map_err(Fault::from),
             }
         }
     }
@@ -137,7 +136,7 @@ impl Port for IpcChannelPort {
                 Ok(message) if message.len() == len => take(&message),
                 Ok(_) => Err(Fault::Truncated),
                 Err(IpcError::Io(error)) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(IpcError::Io(error)) => Err(io_fault(&error)),
+                Err(IpcError::Io(error)) => Err(error.into()),
                 Err(IpcError::Disconnected) => Err(Fault::Closed),
                 Err(IpcError::SerializationError(_)) => Err(Fault::Corrupt),
             };

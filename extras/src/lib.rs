@@ -20,7 +20,7 @@ pub mod tokio;
 #[cfg(has_zeromq)]
 pub mod zeromq;
 
-use ipcperf_core::Visitor;
+use ipcperf::Visitor;
 
 /// Shows every mechanism whose library was there when this was built to `visitor`.
 pub fn visit_all(visitor: &mut impl Visitor) {

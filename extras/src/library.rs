@@ -1,8 +1,8 @@
 //! What the mechanisms of libraries share.
 
-use ipcperf_core::prelude::*;
-use ipcperf_sys::affinity;
-use ipcperf_sys::io::socket::{self, Kind};
+use ipcperf::prelude::*;
+use ipcperf::tools::unpinned;
+use ipcperf::tools::socket::{self, Kind};
 use std::path::Path;
 
 /// Facts of most libraries: messages whose memory is made for each, and an end that is announced.
@@ -24,14 +24,14 @@ pub(crate) fn start<T>(
     begin: impl FnOnce() -> Result<T, SetupError>,
 ) -> Result<T, SetupError> {
     match threads {
-        "free" => affinity::unpinned(begin).map_err(SetupError::io("sched_setaffinity"))?,
+        "free" => unpinned(begin).map_err(SetupError::io("sched_setaffinity"))?,
         _ => begin(),
     }
 }
 
 /// Whether a pair of UNIX sockets can be had, which is what these libraries stand on.
 pub(crate) fn has_unix(kind: Kind) -> Result<(), Missing> {
-    socket::pair(kind).map(drop).map_err(ipcperf_mech::missing)
+    socket::pair(kind).map(drop).map_err(ipcperf::tools::missing)
 }
 
 /// Where sockets of messaging libraries meet.

@@ -3,11 +3,11 @@
 use crate::ffi::nng::{Message, Socket};
 use crate::library::{LIBRARY, THREADS, address, has_unix, start};
 use crate::pair::{Pair, PairPort, Word};
-use ipcperf_core::prelude::*;
-use ipcperf_sys::io::names::Unlink;
-use ipcperf_sys::io::socket::Kind;
+use ipcperf::prelude::*;
+use ipcperf::tools::Unlink;
+use ipcperf::tools::socket::Kind;
 
-ipcperf_core::options! {
+ipcperf::options! {
     /// Knobs of nng.
     pub struct NngOptions {
         /// Messages that may wait at each end before a sender waits (NNG_OPT_SENDBUF, NNG_OPT_RECVBUF).

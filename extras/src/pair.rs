@@ -1,9 +1,9 @@
 //! One end of a pair of sockets of a library that tells nothing of a peer that closes, and loses what that has not read by
 //! then: an end here says that it ends, and waits until its peer has read.
 
-use ipcperf_core::prelude::*;
-use ipcperf_mech::port::fault;
-use ipcperf_sys::io::{Buffer, errno};
+use ipcperf::prelude::*;
+use ipcperf::tools::fault;
+use ipcperf::tools::{Buffer, errno};
 use std::time::{Duration, Instant};
 
 /// What ends tell each other beside messages.

@@ -4,10 +4,9 @@ use crate::library::LIBRARY;
 use ::tokio::io::{AsyncReadExt, AsyncWriteExt};
 use ::tokio::net::UnixStream;
 use ::tokio::runtime::{Builder, Runtime};
-use ipcperf_core::prelude::*;
-use ipcperf_mech::port::io_fault;
-use ipcperf_sys::io::Buffer;
-use ipcperf_sys::io::socket::{self, Kind};
+use ipcperf::prelude::*;
+use ipcperf::tools::Buffer;
+use ipcperf::tools::socket::{self, Kind};
 use std::os::fd::OwnedFd;
 use std::os::unix::net;
 
@@ -49,7 +48,7 @@ impl Mechanism for Tokio {
 
     fn probe(_: &NoOptions) -> Result<(), Missing> {
         let tried = socket::pair(Kind::Stream).and_then(|(own, _)| registered(own));
-        tried.map(drop).map_err(ipcperf_mech::missing)
+        tried.map(drop).map_err(ipcperf::tools::missing)
     }
 
     fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
@@ -90,7 +89,7 @@ impl Port for TokioPort {
     fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
         let out = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
         fill(out);
-        self.runtime.block_on(self.stream.write_all(out)).map_err(|error| io_fault(&error))
+        self.runtime.block_on(self.stream.write_all(out)).map_err(Fault::from)
     }
 
     fn recv<T>(
@@ -107,7 +106,7 @@ impl Port for TokioPort {
                     Ok(0) if done == 0 => return Err(Fault::Closed),
                     Ok(0) => return Err(Fault::Truncated),
                     Ok(more) => done += more,
-                    Err(error) => return Err(io_fault(&error)),
+                    Err(error) => return Err(error.into()),
                 }
             }
             Ok(())
@@ -116,6 +115,6 @@ impl Port for TokioPort {
     }
 
     fn finish(&mut self) -> Result<(), Fault> {
-        self.runtime.block_on(self.stream.shutdown()).map_err(|error| io_fault(&error))
+        self.runtime.block_on(self.stream.shutdown()).map_err(Fault::from)
     }
 }

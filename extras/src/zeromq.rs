@@ -3,12 +3,12 @@
 use crate::ffi::zeromq::{Message, Socket};
 use crate::library::{LIBRARY, THREADS, address, has_unix, start};
 use crate::pair::{Pair, PairPort, Word};
-use ipcperf_core::prelude::*;
-use ipcperf_sys::io::errno;
-use ipcperf_sys::io::names::Unlink;
-use ipcperf_sys::io::socket::Kind;
+use ipcperf::prelude::*;
+use ipcperf::tools::errno;
+use ipcperf::tools::Unlink;
+use ipcperf::tools::socket::Kind;
 
-ipcperf_core::options! {
+ipcperf::options! {
     /// Knobs of ZeroMQ.
     pub struct ZeroMqOptions {
         /// Messages that may wait at each end before a sender waits (ZMQ_SNDHWM, ZMQ_RCVHWM).

@@ -1,5 +1,5 @@
 //! The cases that ipcperf holds its own mechanisms to.
 
 fn main() -> std::process::ExitCode {
-    ipcperf_conformance::main(ipcperf_extras::visit_all)
+    ipcperf::conformance_of(ipcperf_extras::visit_all)
 }

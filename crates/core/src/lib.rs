@@ -19,6 +19,7 @@
 //! | page | the memory that workers and their coordinator share; its gate is where all of them meet |
 //! | slice length | how far a timed region has come, and whether it goes on |
 //! | bench | measures slices: page, run directory, clock and bounds of a run |
+//! | bench program | a program of another package, started by `cargo bench`, that measures mechanisms of its own |
 //! | connection | two sockets that belong together; `connect` makes one for each request, `serve` keeps them |
 //! | style | how the server of `serve` is built: one epoll loop, one io_uring, or a thread or a process for each connection |
 //! | fan | a pattern with many processes at one end, and all its workers |
@@ -31,8 +32,11 @@
 
 use std::collections::BTreeMap;
 
+#[cfg_attr(doc, doc(hidden))]
 pub mod digest;
+#[cfg_attr(doc, doc(hidden))]
 pub mod errno;
+#[cfg_attr(doc, doc(hidden))]
 pub mod findings;
 mod link;
 mod load;
@@ -46,41 +50,61 @@ mod pattern;
 mod placement;
 mod port;
 pub mod prelude;
+#[cfg_attr(doc, doc(hidden))]
 pub mod result;
 mod seat;
 mod shape;
 mod spec;
 mod spec_builder;
+#[cfg_attr(doc, doc(hidden))]
 pub mod text;
+#[cfg_attr(doc, doc(hidden))]
 pub mod units;
 
+// What an author of a mechanism uses, which `ipcperf` shows.
 pub use link::{Guard, Link, Trail, Wiring};
-pub use load::{Load, LoadFacts, LoadKey};
-pub use load_value::{
-    Address, Align, Arrivals, LoadError, MOST_PEERS, Mix, MixPart, Offered, PACKET_HEAD,
-    PayloadFile, Service, Transform,
-};
 pub use mechanism::{
     Attach, AttachToEach, Lends, Mechanism, Meet, SetupError, ToEach, Usual, Visitor,
 };
 pub use missing::Missing;
-pub use names::{
-    Axis, ClientKind, Closes, Idle, ListenerKind, ServerStyle, Serving, Touch, UnknownName, nearest,
-};
-pub use namespace::{FollowIn, Namespace, Namespaces, Network, parted};
+pub use names::ListenerKind;
+pub use namespace::{Namespace, Namespaces, Network};
 pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
-pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
-pub use placement::Placement;
-pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take, fault};
+pub use pattern::PatternKind;
+pub use port::{DynPort, Fault, Fill, Part, Port, Take, fault};
 pub use seat::Seat;
 pub use shape::Shape;
 pub use spec::{
-    BackPressure, Capability, Direction, Family, Limit, Memory, OnClose, OnRestart, Payload, Peers,
-    Reach, Spec, Syscalls, Transfers, Wait,
+    BackPressure, Direction, Family, Limit, Memory, OnClose, OnRestart, Payload, Peers, Reach,
+    Spec, Syscalls, Transfers, Wait,
 };
+
+// What the crates of ipcperf share beyond that.
+#[doc(hidden)]
+pub use load::{Load, LoadFacts, LoadKey};
+#[doc(hidden)]
+pub use load_value::{
+    Address, Align, Arrivals, LoadError, MOST_PEERS, Mix, MixPart, Offered, PACKET_HEAD,
+    PayloadFile, Service, Transform,
+};
+#[doc(hidden)]
+pub use names::{
+    Axis, ClientKind, Closes, Idle, ServerStyle, Serving, Touch, UnknownName, nearest,
+};
+#[doc(hidden)]
+pub use namespace::{FollowIn, parted};
+#[doc(hidden)]
+pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, Rated};
+#[doc(hidden)]
+pub use placement::Placement;
+#[doc(hidden)]
+pub use port::Erased;
+#[doc(hidden)]
+pub use spec::Capability;
 
 /// A map of these pairs; the last one of equal keys stays. `collect` makes the same map with a sort of its own in every place
 /// where it stands, which is 3 to 5 KiB of program each.
+#[doc(hidden)]
 pub fn map_of<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     map.extend(pairs);

@@ -22,7 +22,12 @@ pub(crate) fn end_with(tell: impl Fn(String) + Send + Sync + 'static) {
 
 fn words(panic: &PanicHookInfo<'_>) -> String {
     let place = panic.location().map(|place| (place.file(), place.line()));
-    told(panic.payload_as_str().unwrap_or_default(), place)
+    let payload = panic.payload();
+    let message = match payload.downcast_ref::<String>() {
+        Some(message) => message.as_str(),
+        None => payload.downcast_ref::<&str>().copied().unwrap_or_default(),
+    };
+    told(message, place)
 }
 
 fn told(message: &str, place: Option<(&str, u32)>) -> String {
@@ -33,7 +38,8 @@ fn told(message: &str, place: Option<(&str, u32)>) -> String {
         |sign: char| matches!(sign, '"' | '\'' | '\\') || sign.escape_debug().count() == 1;
     let mut text: String =
         text.chars().map(|sign| if is_printed(sign) { sign } else { '?' }).collect();
-    text.truncate(text.floor_char_boundary(MOST));
+    let end = (0..=MOST.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
+    text.truncate(end.unwrap_or_default());
     text
 }
 

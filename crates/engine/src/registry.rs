@@ -588,6 +588,7 @@ impl Registry {
     }
 
     /// With what makes mechanisms of files.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_plugins(mut self, loader: &'static Loader) -> Self {
         self.loader = Some(loader);
@@ -595,6 +596,7 @@ impl Registry {
     }
 
     /// All of them but plug-ins, which are measured only where they are named.
+    #[doc(hidden)]
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
@@ -607,6 +609,7 @@ impl Registry {
     }
 
     /// By full name: `pipe`, `pipe/spin`, or the name of a plug-in that this run has named.
+    #[doc(hidden)]
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Entry> {
         let is_it = |entry: &&Entry| entry.spec.full_name() == name;

@@ -2,13 +2,14 @@
 
 use ipcperf_core::Mechanism;
 use ipcperf_engine::registry::Registry;
+use ipcperf_kit::error::note;
 use std::process::ExitCode;
 
 /// The whole command line of ipcperf, with mechanisms of your own:
 ///
-/// ```no_run
+/// ```text
 /// fn main() -> std::process::ExitCode {
-///     ipcperf::Cli::new().run() // with your own: .mechanism::<Mine>()
+///     ipcperf::Cli::new().mechanism::<Mine>().run()
 /// }
 /// ```
 ///
@@ -47,13 +48,14 @@ impl Cli {
 /// The whole of a test program (`harness = false`) that tries to refute what [`Mechanism::SPEC`] says, in real processes. `cargo
 /// test --test NAME -- C09` runs one of its cases.
 ///
-/// ```no_run
-/// # struct Registry;
-/// # fn conformance() -> std::process::ExitCode { std::process::ExitCode::SUCCESS }
+/// ```text
 /// fn main() -> std::process::ExitCode {
-///     conformance() // ipcperf::conformance::<Mine>()
+///     ipcperf::conformance::<Mine>()
 /// }
 /// ```
+///
+/// A test function of the standard harness cannot call it: its workers are re-executions of the program, which would run the
+/// harness. It then says so and fails.
 #[must_use]
 pub fn conformance<M: Mechanism>() -> ExitCode {
     conformance_of(|list| list.visit::<M>())
@@ -62,5 +64,11 @@ pub fn conformance<M: Mechanism>() -> ExitCode {
 /// The same for all that this function shows.
 #[must_use]
 pub fn conformance_of(show: impl FnOnce(&mut Registry)) -> ExitCode {
+    if std::thread::current().name() != Some("main") {
+        note(
+            "ipcperf::conformance re-executes this program: set harness = false for the test, and call it in main",
+        );
+        return ExitCode::FAILURE;
+    }
     ipcperf_conformance::main(show)
 }

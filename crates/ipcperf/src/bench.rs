@@ -62,28 +62,7 @@ impl Bench {
 /// Its workers are re-executions of the program, so this has to be the first that `main` does; in a worker it does not
 /// come back either.
 ///
-/// ```no_run
-/// # mod mine {
-/// #     use ipcperf::prelude::*;
-/// #     pub struct Mine;
-/// #     impl Mechanism for Mine {
-/// #         const SPEC: &'static Spec = &Spec::message("mine");
-/// #         type Options = NoOptions;
-/// #         type Port = Nothing;
-/// #         fn probe(_: &NoOptions) -> Result<(), Missing> { Ok(()) }
-/// #         fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> { Ok(Link::default()) }
-/// #         fn attach(_: Attach<'_, NoOptions>) -> Result<Nothing, SetupError> { Ok(Nothing) }
-/// #     }
-/// #     pub struct Nothing;
-/// #     impl Port for Nothing {
-/// #         fn send(&mut self, _: usize, _: impl FnOnce(&mut [u8])) -> Result<(), Fault> { Err(Fault::Closed) }
-/// #         fn recv<T>(&mut self, _: usize, _: impl FnOnce(&[u8]) -> Result<T, Fault>) -> Result<T, Fault> {
-/// #             Err(Fault::Closed)
-/// #         }
-/// #         fn finish(&mut self) -> Result<(), Fault> { Ok(()) }
-/// #     }
-/// # }
-/// # use mine::Mine;
+/// ```text
 /// fn main() {
 ///     ipcperf::bench(|b| b.mechanism::<Mine>().against("unix-stream").sizes([64, 4096]))
 /// }

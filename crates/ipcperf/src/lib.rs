@@ -125,11 +125,10 @@ pub use ipcperf_core::{
     Options, Part, Payload, Peers, Port, Reach, Seat, SetupError, Shape, Spec, Syscalls, Transfers,
     Visitor, Wait, Wiring, options, prelude,
 };
+pub use ipcperf_engine::registry::Registry;
 
 #[doc(hidden)]
 pub use ipcperf_ask::read_job;
-#[doc(hidden)]
-pub use ipcperf_engine::registry::Registry;
 #[cfg(feature = "studies")]
 #[doc(hidden)]
 pub use ipcperf_studies::read_study;

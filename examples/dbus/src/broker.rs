@@ -1,10 +1,8 @@
 //! The broker of a D-Bus channel: a dbus-daemon that serves this channel alone.
 
-use ipcperf_core::{Guard, Link, Missing, SetupError, Shape};
-use ipcperf_sys::io::names::Unlink;
-use ipcperf_sys::program::Program;
-use ipcperf_sys::rundir::RunDirectory;
-use ipcperf_sys::{random, signals};
+use ipcperf::{Guard, Link, Missing, SetupError, Shape};
+use ipcperf::tools::Unlink;
+use ipcperf::tools::{self, Program};
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -15,14 +13,7 @@ const DAEMON: &str = "dbus-daemon";
 
 /// Starts a broker and stops it. Nothing else shows whether it is installed and allowed to run.
 pub(crate) fn try_one() -> Result<(), Missing> {
-    // A signal that ends this process waits until the trial is over and cleaned up.
-    let _held = signals::hold();
-    let directory = RunDirectory::of_trials()?;
-    let shape = Shape {
-        nonce: random::number(),
-        directory: Some(directory.path().to_owned()),
-        ..Shape::default()
-    };
+    let (_run, shape) = tools::trial()?;
     serve(&shape).map(drop).map_err(|error| {
         let what = format!("{DAEMON} is not installed, or cannot be started: {error}");
         Missing::new(what, "install the package dbus-daemon")

@@ -2,8 +2,8 @@
 
 use crate::broker;
 use crate::port::DbusPort;
-use ipcperf_core::prelude::*;
-use ipcperf_sys::io::socket::{self, Kind};
+use ipcperf::prelude::*;
+use ipcperf::tools::socket::{self, Kind};
 use std::marker::PhantomData;
 
 /// Which way messages take, as a type.

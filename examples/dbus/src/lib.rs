@@ -10,7 +10,7 @@ mod port;
 
 pub use dbus::{Broker, Dbus, Direct};
 
-use ipcperf_core::Visitor;
+use ipcperf::Visitor;
 
 /// Shows both mechanisms to `visitor`.
 pub fn visit_all(visitor: &mut impl Visitor) {

@@ -5,7 +5,5 @@
 //! ```
 
 fn main() -> std::process::ExitCode {
-    let mut registry = ipcperf::builtin();
-    ipcperf_dbus::visit_all(&mut registry);
-    ipcperf::cli(registry).run()
+    ipcperf::Cli::new().mechanisms(ipcperf_dbus::visit_all).run()
 }

@@ -1,5 +1,5 @@
 //! The cases that ipcperf holds its own mechanisms to.
 
 fn main() -> std::process::ExitCode {
-    ipcperf_conformance::main(ipcperf_dbus::visit_all)
+    ipcperf::conformance_of(ipcperf_dbus::visit_all)
 }

@@ -1,6 +1,5 @@
 //! Where a bench program keeps its results: `ipcperf` in the target folder of its package, one file for each run.
 
-use ipcperf_kit::output;
 use ipcperf_kit::reading::read_result;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -51,16 +50,8 @@ fn is_of(file: &str, bench: &str) -> bool {
 }
 
 /// A file for a result that begins now.
-///
-/// # Errors
-/// The folder cannot be made.
-pub(super) fn file(
-    folder: &Path,
-    bench: &str,
-    started: &jiff::Timestamp,
-) -> Result<PathBuf, ipcperf_kit::error::Stop> {
-    output::folder("-o", folder)?;
-    Ok(folder.join(format!("{bench}-{}.json", started.strftime("%Y%m%dT%H%M%SZ"))))
+pub(super) fn file(folder: &Path, bench: &str, started: &jiff::Timestamp) -> PathBuf {
+    folder.join(format!("{bench}-{}.json", started.strftime("%Y%m%dT%H%M%SZ")))
 }
 
 #[cfg(test)]

@@ -3,30 +3,25 @@
 
 mod args;
 mod folder;
+mod since;
 
 use crate::args::{CellArgs, rounds, typed};
-use crate::compare::margin_of;
-use crate::compare::screen::ComparisonDocument;
 use crate::experiment::{Experiment, verdict};
 use crate::run;
 use args::BenchArgs;
 use clap::error::ErrorKind;
-use ipcperf_core::result::{Adjustment, CellKey, Origin, ResultSet, Status};
+use ipcperf_core::result::{CellKey, Origin, ResultSet, Status};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Settings, conditions};
-use ipcperf_judge::{Recorded, Slower, Terms, beside, compare_files};
+use ipcperf_judge::beside;
 use ipcperf_kit::cli::Cli;
 use ipcperf_kit::command::Context;
-use ipcperf_kit::document::Show;
 use ipcperf_kit::error::{Code, Stop, note};
 use ipcperf_kit::gates::{self, Gates};
 use ipcperf_kit::measure::{self, rounds_within};
-use ipcperf_kit::output::{self, Publication};
-use ipcperf_kit::paths_in_text::without_home;
 use ipcperf_kit::progress::ProgressLine;
-use ipcperf_kit::{reading, request};
-use ipcperf_render::Format;
+use ipcperf_kit::{output, request};
 use ipcperf_render::text::counted;
 use ipcperf_stats::FEWEST_ROUNDS;
 use std::ffi::OsString;
@@ -60,6 +55,7 @@ impl BenchProgram {
     pub fn run(&self, cli: &Cli, words: &[OsString]) -> Result<ExitCode, Stop> {
         if let [command, _, ..] = words
             && cli.has(command)
+            && !words.iter().any(|word| word == "--bench")
         {
             return cli.does(words);
         }
@@ -92,24 +88,31 @@ impl BenchProgram {
             let is_gated = !slower.is_empty() && !args.is_trial();
             return Ok(if is_gated { Code::CannotTell.into() } else { ExitCode::SUCCESS });
         }
-        if args.is_trial() {
-            return trial(experiment);
-        }
         let results = folder::results(&program);
-        let earlier = args.baseline.clone().or_else(|| folder::last(&results, &name, &ids));
-        // Before a minute of measuring: whether it can be read.
-        let earlier = earlier.map(|path| part(&path, &ids)).transpose()?.flatten();
         let mut into = args.output.clone();
-        if into.output.is_none() && !into.no_file && !args.plan.dry_run {
-            into.output = Some(folder::file(&results, &name, &jiff::Timestamp::now())?);
+        if into.output.is_none() && !into.no_file {
+            into.output = Some(folder::file(&results, &name, &jiff::Timestamp::now()));
         }
         if args.plan.dry_run {
             return experiment.print(&context, &into);
         }
+        if args.is_trial() {
+            return trial(experiment);
+        }
+        let named = args.baseline.clone();
+        let earlier = match named.or_else(|| folder::last(&results, &name, &ids)) {
+            // Before a minute of measuring: whether it can be read.
+            Some(path) => since::part(&path, &ids)?,
+            None => None,
+        };
+        if args.output.output.is_none() && !into.no_file {
+            output::folder("-o", &results)?;
+        }
         let amend = |set: &mut ResultSet| refer(set, &self.mechanisms, &against);
         let (code, set) = experiment.carry_out_with(&context, &into, &gates, amend)?;
         let file = into.output.as_deref();
-        let compared = bench.compare(earlier, (set, &ids), &slower, file)?;
+        let new = since::of_cells(file.unwrap_or(Path::new("this run")), set, &ids)?;
+        let compared = since::compared(earlier, new, &slower, &into)?;
         Ok(if code == ExitCode::SUCCESS { compared.map_or(code, ExitCode::from) } else { code })
     }
 }
@@ -206,68 +209,6 @@ impl Bench<'_> {
             ));
         }
     }
-
-    /// Compares these cells with the earlier result, shows that, and says how the gates end.
-    fn compare(
-        &self,
-        earlier: Option<Recorded>,
-        (set, ids): (ResultSet, &[String]),
-        slower: &[Slower],
-        file: Option<&Path>,
-    ) -> Result<Option<Code>, Stop> {
-        let undecided = (!slower.is_empty()).then_some(Code::CannotTell);
-        if set.interrupted {
-            return Ok(None);
-        }
-        let Some(earlier) = earlier else {
-            if undecided.is_some() {
-                note(
-                    "--fail-on cannot tell: there is no earlier result of these cells (in target/ipcperf, or named by --baseline)",
-                );
-            }
-            return Ok(undecided);
-        };
-        let shown = file.map_or_else(|| "this run".to_owned(), |path| path.display().to_string());
-        let Some(new) = of_cells(&shown, set, ids)? else { return Ok(undecided) };
-        let terms =
-            Terms { margin: margin_of(slower), adjustment: Adjustment::Holm, ..Terms::default() };
-        let earlier = [earlier];
-        let found = match compare_files(&earlier, &[new], &terms) {
-            Ok(found) => found,
-            Err(why) if slower.is_empty() => {
-                note(&format!("Not compared with {}: {why}", earlier[0].name));
-                return Ok(None);
-            }
-            Err(why) => return Err(Stop::incomparable(why)),
-        };
-        let document = ComparisonDocument(found);
-        let format = output::format(&self.args.output.look)?;
-        let is_text = matches!(format, Format::Table | Format::Markdown);
-        if is_text && file.is_none_or(|file| !reading::is_stdin(file)) {
-            output::to_stdout(b"\n")?;
-            let style = output::style(&self.args.output.look, false);
-            let (quiet, screen) = (true, Some(Show::new(format, &style)));
-            let name = "Comparison";
-            Publication { name, document: &document, target: None, quiet, screen }
-                .publish(|| ())?;
-        }
-        Ok(gates::outcome(slower, &document.0))
-    }
-}
-
-/// These cells of an earlier result: a filter measures fewer, and what the mechanisms are measured beside is not judged.
-fn part(path: &Path, ids: &[String]) -> Result<Option<Recorded>, Stop> {
-    of_cells(&path.display().to_string(), reading::read_result(path)?, ids)
-}
-
-fn of_cells(name: &str, mut set: ResultSet, ids: &[String]) -> Result<Option<Recorded>, Stop> {
-    set.cells.retain(|cell| ids.contains(&cell.id));
-    if set.cells.is_empty() {
-        return Ok(None);
-    }
-    let text = serde_json::to_string(&set).map_err(Stop::internal)?;
-    let read = Recorded::read(without_home(name), &text);
-    read.map(Some).map_err(Stop::internal)
 }
 
 /// Marks what each cell was measured beside as the reference of its question, and sets the mechanisms of the bench beside it.

@@ -113,7 +113,7 @@ impl Work for Special<'_> {
             Content::Lines(lines) => lines.check(message, seq),
             Content::Full(full) => full.check(message, seq),
             Content::Copied(stamp, private) => {
-                private.look(message, |own| stamp.check(own, seq)).flatten()
+                private.look(message, |own| stamp.check(own, seq))?
             }
             Content::Cut(stamp, cut) => {
                 stamp.check(message, seq)?;

@@ -151,11 +151,9 @@ fn grows(mechanisms: &str, time: Duration, judged: usize) -> Vec<String> {
     while begin.elapsed() < time {
         let Some(look) = Look::now(begin, pid, &sandbox, &before) else { break };
         looks.push(look);
-        if looks
-            .last()
-            .zip(looks.get(shown))
-            .is_some_and(|(last, first)| last.at - first.at >= Duration::from_mins(1).min(time / 8))
-        {
+        if looks.last().zip(looks.get(shown)).is_some_and(|(last, first)| {
+            last.at - first.at >= Duration::from_secs(60).min(time / 8)
+        }) {
             let (counts, memory) = least(&looks[shown..]);
             let widths = COUNTED.map(str::len);
             let cells =

@@ -30,6 +30,7 @@ impl Visitor for Ends {
                     words.iter().map(ToString::to_string).collect()
                 }
                 KnobKind::Text { .. } => vec!["t".into()],
+                kind => panic!("no values of {kind:?}"),
             };
             for value in values {
                 let text = format!("{}.{}={value}", M::SPEC.name, knob.name);

@@ -3,7 +3,6 @@
 use super::figure::{CellFigure, DatedResult};
 use crate::compare::screen::{by_metric, differing};
 use crate::results::{csv, marks};
-use ipcperf_core::map_of;
 use ipcperf_core::result::Status;
 use ipcperf_judge::figures::{NONE, or_none};
 use ipcperf_judge::{Differences, changes, figures, percent, session_floor};
@@ -93,12 +92,9 @@ fn incomparable(
     figure: &CellFigure,
     last: (&DatedResult, &CellFigure),
 ) -> Option<String> {
-    let mut differs = changes(&document.facts, &last.0.facts);
-    let is_other = |name: &String| MACHINE.contains(&name.as_str());
-    let (machine, build): (Differences, bool) = (
-        map_of(differs.extract_if(.., |name, _| is_other(name))),
-        differs.contains_key(OPTIMISATION),
-    );
+    let mut machine = changes(&document.facts, &last.0.facts);
+    let build = machine.contains_key(OPTIMISATION);
+    machine.retain(|name, _| MACHINE.contains(&name.as_str()));
     let told: Vec<String> = differing(&machine).collect();
     if !told.is_empty() {
         Some(format!("another machine ({})", told.join("; ")))

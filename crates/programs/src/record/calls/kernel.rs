@@ -87,12 +87,14 @@ impl Kernel {
         ring.take(&mut |event| {
             let Some(mut heard) = heard(event) else { return };
             match &mut heard {
-                Heard::Object(object) if let Some([own, peer]) = addresses(event) => {
-                    // A connected socket is known by its addresses, which its peer may name, too.
-                    if own != 0 && peer != 0 {
-                        object.pair = datagrams::pair(own, peer);
+                Heard::Object(object) => {
+                    if let Some([own, peer]) = addresses(event) {
+                        // A connected socket is known by its addresses, which its peer may name, too.
+                        if own != 0 && peer != 0 {
+                            object.pair = datagrams::pair(own, peer);
+                        }
+                        datagrams.learn(object.clone(), own, peer);
                     }
-                    datagrams.learn(object.clone(), own, peer);
                 }
                 Heard::Call(call) if call.result >= 0 && datagrams.has(call.object) => {
                     if let Some(does) = does(call.number) {
