@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static int lib_open(lib_socket *socket, const char *address, int listens);
 static int lib_send(lib_socket *socket, const void *bytes, size_t length,
@@ -82,15 +83,16 @@ static int send_mark(ipcperf_end *end, int waits) {
 static int mark_finish(ipcperf_end *end) { return send_mark(end, 1); }
 
 /* What is under way when a socket closes is lost, so that an end waits until
- * its peer has finished, too, or is gone. */
+ * its peer has finished, too, or is gone, and then for its own mark to leave. */
 static void mark_detach(ipcperf_end *end) {
   size_t received = 0;
   char byte;
   if (!end->has_finished)
     send_mark(end, 0);
   while (!end->peer_has_finished &&
-         !lib_recv(&end->socket, &byte, 1, &received, 200))
+         !lib_recv(&end->socket, &byte, 1, &received, 1000))
     end->peer_has_finished = received == end->longest + 1;
+  nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
   lib_close(&end->socket);
   free(end);
 }

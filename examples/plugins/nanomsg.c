@@ -3,6 +3,7 @@
  *
  *   cc -O2 -shared -fPIC -I../../include nanomsg.c -lnanomsg -o libnanomsg-pair.so
  */
+#define _GNU_SOURCE
 #include <nanomsg/nn.h>
 #include <nanomsg/pair.h>
 #include <stddef.h>

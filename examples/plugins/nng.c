@@ -3,6 +3,7 @@
  *
  *   cc -O2 -shared -fPIC -I../../include nng.c -lnng -o libnng-pair.so
  */
+#define _GNU_SOURCE
 #include <nng/nng.h>
 #include <nng/protocol/pair0/pair.h>
 #include <stddef.h>

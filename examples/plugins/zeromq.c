@@ -3,6 +3,7 @@
  *
  *   cc -O2 -shared -fPIC -I../../include zeromq.c -lzmq -o libzeromq-pair.so
  */
+#define _GNU_SOURCE
 #include <stddef.h>
 #include <zmq.h>
 
@@ -24,8 +25,8 @@ static int failed(void) {
 }
 
 static void lib_close(lib_socket *pair) {
-  int none = 0;
-  zmq_setsockopt(pair->socket, ZMQ_LINGER, &none, sizeof none);
+  int linger_ms = 1000;
+  zmq_setsockopt(pair->socket, ZMQ_LINGER, &linger_ms, sizeof linger_ms);
   zmq_close(pair->socket);
   zmq_ctx_term(pair->context);
 }

@@ -85,6 +85,13 @@ fn plan(registry: &Registry, args: &RepeatArgs) -> Result<Experiment, Stop> {
         );
         return Err(refused(why));
     }
+    if let Some(plugin) = set.plugins.first() {
+        let why = format!(
+            "a result does not lead to the plug-in {}; type its path: ipcperf run -m ./{}",
+            plugin.name, plugin.file
+        );
+        return Err(refused(why));
+    }
     if set.cells.is_empty() {
         return Err(refused("it has no cells".into()));
     }

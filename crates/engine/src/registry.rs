@@ -568,6 +568,13 @@ fn of_plugins() -> MutexGuard<'static, Vec<&'static Entry>> {
     OF_PLUGINS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The name of a plug-in is taken.
+fn taken(declared: &Value, owner: &str) -> Missing {
+    let [name, file] = ["name", "file"].map(|key| declared[key].as_str().unwrap_or_default());
+    let what = format!("plug-in {file}: its facts name it '{name}', which is the name of {owner}");
+    Missing::new(what, "give it a name of its own")
+}
+
 impl Registry {
     /// An empty list.
     #[must_use]
@@ -637,14 +644,11 @@ impl Registry {
         let name = declared["name"].as_str().unwrap_or_default();
         let base = name.split('/').next().unwrap_or(name);
         if self.entries.iter().any(|entry| entry.spec.name == base) {
-            let what = format!("its facts name it '{name}', as a mechanism of ipcperf is named");
-            return Err(Missing::new(what, "give it a name of its own"));
+            return Err(taken(&declared, "a mechanism of ipcperf"));
         }
         match plugins::find("name", name) {
             Some(known) if known != declared => {
-                let other = known["file"].as_str().unwrap_or_default();
-                let what = format!("its facts name it '{name}', as those of {other} do");
-                Err(Missing::new(what, "give each a name of its own"))
+                Err(taken(&declared, known["file"].as_str().unwrap_or_default()))
             }
             _ => self.made(&declared).inspect(|_| plugins::learn([declared])),
         }

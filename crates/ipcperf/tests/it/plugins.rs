@@ -72,6 +72,9 @@ fn a_plugin_is_measured_and_proved_and_named_in_the_document() {
     let bytes = fs::read(sandbox.home().join(&file)).expect("it was built");
     let digest = ipcperf_core::digest::sha256(&bytes).map(|byte| format!("{byte:02x}")).concat();
     assert_eq!(text(&plugins[0], "sha256"), digest);
+    sandbox.refuses(&["repeat", "it.json"], "a result does not lead to the plug-in faulty");
+    fs::copy(sandbox.home().join(&file), sandbox.home().join("copy.so")).expect("it was built");
+    sandbox.refuses(&["run", "-m", "./sound.so,./copy.so"], "which is the name of sound.so");
     nothing_is_left(&sandbox);
 }
 
