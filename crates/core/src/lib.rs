@@ -47,6 +47,7 @@ mod placement;
 mod port;
 pub mod prelude;
 pub mod result;
+mod scheduling;
 mod seat;
 mod shape;
 mod spec;
@@ -71,6 +72,7 @@ pub use options::{Knob, KnobKind, KnobValue, OptionError, OptionSet, Options};
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, PatternKind, Rated};
 pub use placement::Placement;
 pub use port::{DynPort, Erased, Fault, Fill, Part, Port, Take};
+pub use scheduling::{CpuWeight, EachEnd, Nice, SchedClass};
 pub use seat::Seat;
 pub use shape::Shape;
 pub use spec::{
