@@ -28,6 +28,7 @@ pub mod plan;
 pub mod protocol;
 pub mod registry;
 pub mod run;
+mod scheduled;
 mod scheduling;
 pub mod shim;
 #[cfg(any(test, feature = "simulate"))]

@@ -10,10 +10,11 @@ use super::paced;
 use super::raw::{Data, Gaps, RawSlice, Surroundings, Terms, Trips, samples};
 use super::window::Window;
 use crate::hot::{Recorder, Trip};
-use crate::job::{Job, Segment, note};
+use crate::job::{Segment, note};
 use crate::page::Page;
 use crate::protocol::Word;
 use crate::registry::Entry;
+use crate::scheduled;
 use crate::shim;
 use crate::supervisor::{Stop, Supervisor};
 use ipcperf_core::result::CellKey;
@@ -57,6 +58,8 @@ pub(super) fn run(
         Seat::Follow => Data::Stream(Window::default()),
     };
     let mut slice = RawSlice { effective: link.effective, ..RawSlice::of(data) };
+    // Dropped after the workers, too.
+    let (jobs, _groups) = scheduled::jobs(job)?;
     let mut workers = Supervisor::new(Instant::now() + *deadline, interrupts);
     // The one sets itself up while the other is started.
     for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
@@ -65,8 +68,7 @@ pub(super) fn run(
             _ => name(seat).to_owned(),
         };
         let who = workers.start(named, pads[seat.index()])?;
-        let cpu = job.cpu_of(seat);
-        workers.assign(who, TASK, &Job { seat, cpu, ..job.clone() }, &[page.fd()])?;
+        workers.assign(who, TASK, &jobs[seat.index()], &[page.fd()])?;
         workers.wire(who..who + 1, wiring)?;
     }
     let mut stall = Stall::of(Duration::from_nanos(job.key.load.stall_ns));
