@@ -524,6 +524,20 @@ pub const FRESH: Row = finding(
     "over TCP the receive window grows with the bytes that arrive, and any new channel touches its buffers for the first time",
     "use the figure of --fresh if your program opens a connection for each transfer",
 );
+pub const UNCONTESTED: Row = finding(
+    "I-UNCONTESTED",
+    Without,
+    "an end that was scheduled by --sched, --nice or --cgroup-weight was ready but not running for less than 1 % of the time{}",
+    "without another process that wants its CPU, class, nice value and weight change little or nothing",
+    "measure with the load that the program has next to it",
+);
+pub const GROUPED: Row = finding(
+    "I-GROUPED",
+    Without,
+    "nice value and the class idle count only within {a control group or session}{}",
+    "next to processes outside of it only the weights of the groups count, so that they may have had no effect",
+    "{--cgroup-weight, or another way out}",
+);
 pub const REAPED: Row =
     finding("I-REAPED", Without, "removed what a killed run had left behind{}", "", "");
 
@@ -571,6 +585,8 @@ pub const ALL: &[Row] = &[
     CLIENT_PORTS,
     REFUSED_BEFORE,
     FRESH,
+    UNCONTESTED,
+    GROUPED,
     REAPED,
     NEEDS,
     PINNING,

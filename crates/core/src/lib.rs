@@ -52,6 +52,7 @@ mod port;
 pub mod prelude;
 #[cfg_attr(doc, doc(hidden))]
 pub mod result;
+mod scheduling;
 mod seat;
 mod shape;
 mod spec;
@@ -99,6 +100,8 @@ pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, Rated};
 pub use placement::Placement;
 #[doc(hidden)]
 pub use port::Erased;
+#[doc(hidden)]
+pub use scheduling::{CpuWeight, EachEnd, Nice, SchedClass};
 #[doc(hidden)]
 pub use spec::Capability;
 

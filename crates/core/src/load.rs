@@ -11,6 +11,8 @@ use crate::names::{Closes, ServerStyle};
 use crate::namespace::{FollowIn, Network};
 use crate::pattern::PatternKind::{self, Burst, Connect, PingPong, Rate, Request, Serve, Stream};
 use crate::pattern::{CREDIT, Exchange};
+use crate::scheduling::{CpuWeight, EachEnd, Nice, SchedClass};
+use crate::seat::Seat;
 use crate::spec::{BackPressure, Spec};
 use crate::units::{format_duration, format_size};
 use serde::{Deserialize, Serialize};
@@ -311,6 +313,34 @@ load_options! {
         help: "Mechanisms with addresses (tcp, udp): the network between both sides: loopback,veth. veth: a pair of virtual \
                Ethernet devices, two network namespaces; bridge: the same through a bridge [default: loopback]",
     }
+    /// The scheduling class of the ends; absent where they have that of the process that started them.
+    Sched = "sched" {
+        sched: Option<EachEnd<SchedClass>>, parse: EachEnd::parsed, show: word,
+        takers: |pattern| pattern.is_pair(),
+        values: "CLASSES",
+        changes_figures: true,
+        help: "Scheduling class of both sides, or of one (lead=CLASS, follow=CLASS, lead=CLASS+follow=CLASS): other, \
+               other:slice=100us, batch, idle, fifo:PRIORITY, rr:PRIORITY, deadline:RUNTIME/DEADLINE/PERIOD; several values \
+               make several cells: none,fifo:10 [default: none, as ipcperf was started]",
+    }
+    /// The nice values of the ends; absent where they have that of the process that started them.
+    Nice = "nice" {
+        nice: Option<EachEnd<Nice>>, parse: EachEnd::parsed, show: word,
+        takers: |pattern| pattern.is_pair(),
+        values: "VALUES",
+        changes_figures: true,
+        help: "Nice value of both sides, or of one (lead=N, follow=N), -20 to 19: none,5,lead=-5 [default: none, as ipcperf \
+               was started]",
+    }
+    /// The weights of control groups of the ends, `cpu.weight`; absent where they stay in that of ipcperf.
+    CpuWeight = "cgroup-weight" {
+        cgroup_weight: Option<EachEnd<CpuWeight>>, parse: EachEnd::parsed, show: word,
+        takers: |pattern| pattern.is_pair(),
+        values: "WEIGHTS",
+        changes_figures: true,
+        help: "Weight of a control group (version 2) for each side, or for one (lead=N, follow=N), 1 to 10000, next to other \
+               groups with 100: none,20,500 [default: none, the group of ipcperf]",
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -393,6 +423,20 @@ impl Load {
     #[must_use]
     pub fn is_apart(&self) -> bool {
         self.follow_in.is_some() || !self.net.is_loopback()
+    }
+
+    /// Whether anything is asked of how the ends are scheduled.
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
+        Seat::BOTH.into_iter().any(|end| self.schedules(end))
+    }
+
+    /// Whether anything is asked of how this end is scheduled.
+    #[must_use]
+    pub fn schedules(&self, end: Seat) -> bool {
+        self.sched.is_some_and(|all| all.of(end).is_some())
+            || self.nice.is_some_and(|all| all.of(end).is_some())
+            || self.cgroup_weight.is_some_and(|all| all.of(end).is_some())
     }
 
     /// What is done to each message, if anything.
@@ -497,7 +541,7 @@ impl Load {
     /// Its numbers, as cells are sorted by them.
     #[must_use]
     pub fn order(&self) -> Vec<u64> {
-        vec![
+        let mut order = vec![
             self.think_ns,
             self.stall_ns,
             self.burst,
@@ -513,7 +557,12 @@ impl Load {
             self.clients,
             self.style.map_or(0, |style| style as u64),
             self.service.map_or(0, Service::mean_ns),
-        ]
+        ];
+        order.extend(EachEnd::order(self.sched));
+        let raised = |nice: Nice| u64::from((nice.value() + 21).cast_unsigned());
+        order.extend(EachEnd::orders(self.nice, raised));
+        order.extend(EachEnd::orders(self.cgroup_weight, |weight| u64::from(weight.value())));
+        order
     }
 
     /// Whether the follow is our own.

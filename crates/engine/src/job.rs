@@ -3,7 +3,7 @@
 use crate::hot::Spill;
 use crate::inject::Injection;
 use crate::offset::Offset;
-use ipcperf_core::result::CellKey;
+use ipcperf_core::result::{CellKey, ScheduledEnd};
 use ipcperf_core::{Attach, Fault, KnobValue, Meet, OptionSet, Seat, SetupError, Shape, Wiring};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::limits;
@@ -11,6 +11,7 @@ use ipcperf_sys::meter::Span;
 use ipcperf_sys::procfs::Consumption;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// One end of a slice.
@@ -61,6 +62,12 @@ pub struct Job {
     /// Whether each system call of the timed region is timed, and the slice yields nothing else.
     #[serde(default)]
     pub time_calls: bool,
+    /// The control group that this end enters; absent if none was made for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<PathBuf>,
+    /// How long an end of a real-time class may use its CPU without waiting; absent where none is of such a class.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub realtime_for: Option<Duration>,
     /// What is to go wrong on purpose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injections: Vec<Injection>,
@@ -202,6 +209,9 @@ pub struct SideReport {
     /// The program that was the follow; of the follow only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramReport>,
+    /// How the kernel schedules it; absent where nothing was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled: Option<ScheduledEnd>,
     /// When the first answer of a program was right (`CLOCK_MONOTONIC`), and how long the warm-up after it took, ns; of the
     /// lead only.
     #[serde(default, skip_serializing_if = "Option::is_none")]

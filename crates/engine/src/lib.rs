@@ -29,6 +29,7 @@ pub mod plugins;
 pub mod protocol;
 pub mod registry;
 pub mod run;
+mod scheduled;
 mod scheduling;
 pub mod shim;
 #[cfg(any(test, feature = "simulate"))]

@@ -2,6 +2,7 @@
 //! `core::findings`.
 
 mod cells;
+mod scheduled;
 
 pub(crate) use cells::LONGEST_NS;
 
@@ -320,6 +321,8 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(short(cells));
     findings.extend(quotas(cells));
     findings.extend(stopped(cells));
+    findings.extend(scheduled::uncontested(cells));
+    findings.extend(scheduled::grouped(cells));
     findings.extend(cells::mixed(cells, &input.kinds));
     findings.extend(connections(cells));
     findings.extend(loaded(cells));

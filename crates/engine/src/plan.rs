@@ -2,6 +2,7 @@
 
 use crate::packets;
 use crate::registry::{Entry, OPEN_FILES};
+use crate::scheduled;
 use crate::shim;
 use crate::slice::crowd::{connect, serve};
 use crate::slice::fan;
@@ -85,6 +86,9 @@ impl Family {
                     align: plan.key.load.align,
                     follow_in: plan.key.load.follow_in,
                     net: plan.key.load.net,
+                    sched: plan.key.load.sched,
+                    nice: plan.key.load.nice,
+                    cgroup_weight: plan.key.load.cgroup_weight,
                     ..Load::default()
                 },
                 ..plan.key.clone()
@@ -335,6 +339,9 @@ fn objection(
             format!("idle polling needs {reason}"),
             "run as root or get write permission on the device",
         )));
+    }
+    if let Some(missing) = scheduled::objection(entry, key) {
+        return Ok(Some(missing));
     }
     if let Some(missing) = files_objection(key) {
         return Ok(Some(missing));

@@ -108,6 +108,10 @@ pub fn objection(key: &CellKey, is_plain: bool, meeting: Option<&str>) -> Option
         (load.payload.is_some(), "--payload needs an end that has the file, too"),
         (load.align.is_some(), "--align says where buffers of our own begin"),
         (load.is_apart(), "--follow-in and --net move our own end into namespaces"),
+        (
+            load.schedules(Seat::Follow),
+            "--sched, --nice and --cgroup-weight schedule our own end, the lead alone with lead=VALUE",
+        ),
     ];
     let (_, what) = refused.into_iter().find(|(is_asked, _)| *is_asked)?;
     let (follow, flag) = match load.at {

@@ -10,7 +10,7 @@ use crate::slice::crowd::serve::{channels, client, server};
 use crate::slice::crowd::{self, connect};
 use crate::slice::{self, fan};
 use crate::task::{self, NamedTask, WorkerContext, pin};
-use crate::{apart, bounds, exec, shim};
+use crate::{apart, bounds, exec, scheduled, shim};
 use ipcperf_core::Seat;
 use serde_json::Value;
 use std::process::ExitCode;
@@ -85,11 +85,14 @@ fn measure(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value
     let job: Job = context.params()?;
     let page = context.page(CAPACITY)?;
     let wiring = context.wiring()?;
-    apart::enter(&job, &wiring, context)?;
+    // Before namespaces, in which the rights for it may be missing.
     pin(job.cpu)?;
+    let scheduled = scheduled::enter(&job)?;
+    apart::enter(&job, &wiring, context)?;
     let entry = registry.find(&job.key.mechanism);
     let entry = entry.ok_or_else(|| format!("unknown mechanism '{}'", job.key.mechanism))?;
     let report = entry.drive(wiring, &job, &page, context)?;
+    let report = SideReport { scheduled, ..report };
     if job.program.is_some() && job.seat == Seat::Lead {
         // Its port is dropped.
         shim::closed(&page);

@@ -118,6 +118,8 @@ pub(crate) fn job(key: CellKey) -> Job {
         time_calls: false,
         injections: Vec::new(),
         program: None,
+        group: None,
+        realtime_for: None,
         key,
     }
 }

@@ -7,7 +7,8 @@ use crate::words::Words;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use ipcperf_core::{
-    FollowIn, Load, LoadError, LoadKey, Namespace, Offered, PatternKind, PayloadFile, Touch,
+    FollowIn, Load, LoadError, LoadKey, Namespace, Offered, PatternKind, PayloadFile, SchedClass,
+    Seat, Touch,
 };
 use ipcperf_engine::source::PayloadSource;
 use std::collections::BTreeMap;
@@ -36,6 +37,8 @@ impl Args for LoadArgs {
             }
             // A list, with commas or with the flag again and again.
             let listed = arg.value_name(facts.values).action(ArgAction::Append);
+            // A value of its own, or the first of a list, may be below zero.
+            let listed = listed.allow_hyphen_values(*key == LoadKey::Nice);
             match (facts.values, facts.words) {
                 ("FILES", _) => listed.value_hint(ValueHint::FilePath),
                 (_, []) => listed,
@@ -189,6 +192,9 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
              one of them out"
         ));
     }
+    if let Some(objection) = without_effect(load) {
+        return Some(objection);
+    }
     let enters_net = |which| match which {
         FollowIn::New(which) => which.has(Namespace::Net),
         FollowIn::Of(_) => true,
@@ -206,6 +212,22 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
         "--one-way does not work with --stall, because a stall can exceed the longest one-way time (1 s): leave one of \
          them out"
             .to_owned()
+    })
+}
+
+/// A nice value or a weight that the class of the same end does not heed.
+fn without_effect(load: &Load) -> Option<String> {
+    Seat::BOTH.into_iter().find_map(|end| {
+        let class = load.sched?.of(end)?;
+        let is_nice = load.nice.is_some_and(|all| all.of(end).is_some());
+        let is_weighted = load.cgroup_weight.is_some_and(|all| all.of(end).is_some());
+        let flag = match class {
+            SchedClass::Idle if is_nice => "nice",
+            class if !class.is_fair() && is_nice => "nice",
+            class if !class.is_fair() && is_weighted => "cgroup-weight",
+            _ => return None,
+        };
+        Some(format!("--{flag} has no effect in the class {class}: leave one of them out"))
     })
 }
 
@@ -329,6 +351,27 @@ mod tests {
             told(&both, &[PingPong, Stream])
                 .contains("--one-way does not work with the pattern stream")
         );
+    }
+
+    #[test]
+    fn a_value_that_a_class_does_not_heed_is_refused() {
+        use LoadKey::{CpuWeight, Nice, Sched};
+        let told = |values: &[(LoadKey, &str)]| match loads(
+            &given(values),
+            &[PatternKind::PingPong],
+            Touch::CacheLine,
+        ) {
+            Ok(all) => all.iter().map(|load| load.words().join(" ")).collect::<Vec<_>>().join(","),
+            Err(stop) => stop.to_string(),
+        };
+        let no_effect = "--nice has no effect in the class fifo:3: leave one of them out";
+        assert_eq!(told(&[(Sched, "fifo:3"), (Nice, "5")]), no_effect);
+        assert!(told(&[(Sched, "idle"), (Nice, "5")]).contains("in the class idle"));
+        let weighted = [(Sched, "rr:1"), (CpuWeight, "20")];
+        assert!(told(&weighted).starts_with("--cgroup-weight has no effect"));
+        let apart = [(Sched, "lead=fifo:3"), (Nice, "follow=-5")];
+        assert_eq!(told(&apart), "sched=lead=fifo:3 nice=follow=-5");
+        assert_eq!(told(&[(Sched, "none,batch"), (Nice, "5")]), "nice=5,sched=batch nice=5");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 pub mod affinity;
 pub mod call_times;
+pub mod cgroup;
 pub mod clock;
 pub mod control;
 pub mod directory;
@@ -25,6 +26,7 @@ pub mod qos;
 pub mod random;
 pub mod returns;
 pub mod rundir;
+pub mod scheduler;
 pub mod seccomp;
 pub mod shm;
 pub mod signals;

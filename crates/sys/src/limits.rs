@@ -35,6 +35,39 @@ pub(crate) fn has_no_quota() -> bool {
     has(CapabilitySet::SYS_RESOURCE) || has(CapabilitySet::SYS_ADMIN)
 }
 
+/// Whether this process may have itself scheduled in any way.
+pub(crate) fn may_schedule() -> bool {
+    has(CapabilitySet::SYS_NICE)
+}
+
+/// The highest real-time priority without that right: RLIMIT_RTPRIO.
+pub(crate) fn realtime_priority() -> u64 {
+    REALTIME.current().unwrap_or(u64::MAX)
+}
+
+/// The command that allows this one.
+pub(crate) fn more_realtime_priority(priority: u64) -> String {
+    format!("{}, or run as root", REALTIME.set(priority))
+}
+
+/// 20 less the lowest nice value without that right: RLIMIT_NICE.
+pub(crate) fn niceness() -> u64 {
+    NICENESS.current().unwrap_or(u64::MAX)
+}
+
+/// The command that allows this one.
+pub(crate) fn more_niceness(needed: u64) -> String {
+    format!("{}, or run as root", NICENESS.set(needed))
+}
+
+/// Sets RLIMIT_RTTIME, microseconds, if it is not lower already. At the limit the kernel ends the process.
+pub(crate) fn limit_realtime(micros: u64) -> io::Result<()> {
+    let now = getrlimit(Resource::Rttime);
+    let lower = |limit: Option<u64>| Some(limit.map_or(micros, |limit| limit.min(micros)));
+    let limit = Rlimit { current: lower(now.maximum), maximum: lower(now.maximum) };
+    Ok(setrlimit(Resource::Rttime, limit)?)
+}
+
 /// The inode of the first namespace of users (`PROC_USER_INIT_INO`, `linux/proc_ns.h`). Limits of the system heed only
 /// capabilities in that one.
 const FIRST_USERS: u64 = 0xEFFF_FFFD;
@@ -200,6 +233,21 @@ const PROCESSES: ProcessLimit = ProcessLimit {
     letter: 'u',
     unit: 1,
     name: "nproc",
+};
+
+const REALTIME: ProcessLimit = ProcessLimit {
+    resource: Resource::Rtprio,
+    words: "a real-time priority",
+    letter: 'r',
+    unit: 1,
+    name: "rtprio",
+};
+const NICENESS: ProcessLimit = ProcessLimit {
+    resource: Resource::Nice,
+    words: "a nice value",
+    letter: 'e',
+    unit: 1,
+    name: "nice",
 };
 
 impl ProcessLimit {

@@ -280,6 +280,19 @@ fn groups() -> Vec<PathBuf> {
     fs::read_to_string("/proc/self/cgroup").map_or_else(|_| Vec::new(), |text| group_folders(&text))
 }
 
+/// Folders of the control groups of this process that share out CPU time, innermost first: those of the controller `cpu` of
+/// version 1 where it is there, otherwise those of version 2.
+#[must_use]
+pub(crate) fn cpu_group() -> Vec<PathBuf> {
+    let Ok(text) = fs::read_to_string("/proc/self/cgroup") else { return Vec::new() };
+    let has_cpu = |line: &&str| {
+        line.split(':').nth(1).is_some_and(|list| list.split(',').any(|one| one == "cpu"))
+    };
+    let line =
+        text.lines().find(has_cpu).or_else(|| text.lines().find(|line| line.starts_with("0:")));
+    line.map_or_else(Vec::new, group_folders)
+}
+
 /// The same from the text of `/proc/self/cgroup`.
 #[must_use]
 pub fn group_folders(membership: &str) -> Vec<PathBuf> {

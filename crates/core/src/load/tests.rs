@@ -63,6 +63,9 @@ fn a_load_of_a_pattern_has_what_its_row_says_and_nothing_else() {
             "SIDES" => "client",
             "NAMESPACES" => "net+ipc",
             "NETWORKS" => "veth",
+            "CLASSES" => "lead=fifo:10",
+            "VALUES" => "-5",
+            "WEIGHTS" => "20",
             _ => "on",
         };
         all.set(*key, text).expect("a value");

@@ -5,6 +5,7 @@ use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
 use super::pattern::{Connections, Fan, FanRound, OneWay, ProgramEnd, Served, TransformCost};
 use super::rejection::Rejection;
+use super::scheduled::Scheduled;
 use crate::load::{Load, is_zero};
 use crate::load_value::Offered;
 use crate::map_of;
@@ -207,6 +208,9 @@ pub struct Cell {
     /// The transform of messages and its cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transform: Option<TransformCost>,
+    /// How the ends were scheduled; absent if nothing was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled: Option<Scheduled>,
     /// Times of single system calls, from a slice of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<CallTimes>,

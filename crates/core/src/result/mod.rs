@@ -21,6 +21,7 @@ mod question;
 mod reading;
 mod rejection;
 mod requirements;
+mod scheduled;
 
 pub use cell::{
     Beside, BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading,
@@ -50,6 +51,7 @@ pub use question::Question;
 pub use reading::{read, read_cells};
 pub use rejection::Rejection;
 pub use requirements::{Attempt, Goal, Need, Requirements};
+pub use scheduled::{Scheduled, ScheduledEnd};
 
 use serde::{Deserialize, Serialize};
 

@@ -12,8 +12,8 @@ use crate::plan::CellPlan;
 use crate::slice::crowd::serve::parts;
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::{
-    CallTime, CallTimes, Cell, Covariates, KnobReading, ProgramEnd, Proof, Round, Shortage,
-    SideCovariates, SideCpu, Status, Timing,
+    CallTime, CallTimes, Cell, Covariates, KnobReading, ProgramEnd, Proof, Round, Scheduled,
+    Shortage, SideCovariates, SideCpu, Status, Timing,
 };
 use ipcperf_core::{Ends, Exchange, Figure, KnobValue, PatternKind, Rated, Seat, map_of};
 use ipcperf_stats::Sample;
@@ -28,6 +28,7 @@ pub(super) fn assemble(
 ) -> Cell {
     let CellRun { plan, slices, ended, calls, .. } = run;
     let batch = slices.first().map_or(1, |slice| slice.raw.batch);
+    let scheduled = slices.first().and_then(|slice| scheduled(&slice.raw.sides));
     let granted: Vec<_> =
         slices.first().map(|slice| slice.raw.effective.clone()).unwrap_or_default();
     let is_floor = plan.entry.spec.is_floor();
@@ -57,6 +58,7 @@ pub(super) fn assemble(
             && !accepted.is_empty()
             && accepted.iter().all(|slice| slice.round.proof.holds),
         syscalls_per_message: plan.entry.spec.syscalls.per_message(),
+        scheduled,
         calls: calls.map(|calls| calls_of(calls, ns)),
         ..Cell::default()
     };
@@ -65,6 +67,11 @@ pub(super) fn assemble(
     }
     cell.rounds = sliced.into_iter().map(|slice| slice.round).collect();
     cell
+}
+
+/// How the kernel scheduled both ends.
+fn scheduled([lead, follow]: &[SideReport; 2]) -> Option<Scheduled> {
+    Some(Scheduled { lead: lead.scheduled.clone()?, follow: follow.scheduled.clone()? })
 }
 
 /// What the system calls of both ends took, as the document has it; `ns` is the length of a tick.

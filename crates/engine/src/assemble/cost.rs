@@ -3,7 +3,7 @@
 use super::metric::interval;
 use super::sliced::Sliced;
 use crate::plan::CellPlan;
-use ipcperf_core::result::{Cell, CpuCost, Metric, Round, SideCovariates, SideCpu};
+use ipcperf_core::result::{Cell, CpuCost, Metric, Round, Scheduled, SideCovariates, SideCpu};
 use ipcperf_stats::median_estimate;
 use ipcperf_sys::meter::{ENERGY_WINDOW_NS, Span};
 
@@ -56,6 +56,10 @@ pub(super) fn costs(cell: &mut Cell, kept: &[&Sliced], plan: &CellPlan, around: 
         .filter(|_| !rounds.is_empty())
         .map(|count| count as f64 / messages);
     cell.machine_cpu_ns_per_message = Some(share(machine(&rounds, around), messages, "/proc/stat"));
+    if let Some(Scheduled { lead, follow }) = &mut cell.scheduled {
+        lead.run_delay_per_wakeup_ns = run_delay(&rounds, |round| &round.covariates.lead);
+        follow.run_delay_per_wakeup_ns = run_delay(&rounds, |round| &round.covariates.follow);
+    }
     cell.energy_nj_per_message = Some(share(energy(&rounds, around), messages, "RAPL packages"));
 }
 
@@ -85,6 +89,19 @@ fn cpu(rounds: &[&Round], plan: &CellPlan, around: &Circumstances) -> Option<Cpu
         spinning: plan.entry.spec.wait.burns_cpu(),
         ci95: interval(estimate),
     })
+}
+
+/// How long an end was ready but not running each time that it was woken, ns: it waits once for each voluntary switch.
+fn run_delay(rounds: &[&Round], side: fn(&Round) -> &SideCovariates) -> Option<Metric> {
+    let of_round = |round: &Round| {
+        let SideCovariates { run_delay_ns, voluntary_switches, .. } = side(round);
+        run_delay_ns
+            .filter(|_| *voluntary_switches > 0)
+            .map(|ns| ns as f64 / *voluntary_switches as f64)
+    };
+    let each: Vec<f64> = rounds.iter().filter_map(|round| of_round(round)).collect();
+    let estimate = median_estimate(&each)?;
+    Some(Metric { value: Some(estimate.value), ci95: interval(estimate), ..Metric::default() })
 }
 
 /// A total as a figure per message. Of all rounds together, and so without an interval: the kernel counts in steps that

@@ -9,6 +9,7 @@ use crate::measured::{
 use crate::noise;
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
+use crate::scheduled;
 use crate::shim;
 use crate::slice::crowd::connect::Model;
 use crate::slice::{self, SliceOutcome, Surroundings, Terms};
@@ -431,6 +432,8 @@ impl<'a> Bench<'a> {
             time_calls: lengths.time_calls,
             injections: cell.injections.clone(),
             program: None,
+            group: None,
+            realtime_for: None,
         };
         let counted =
             SLOWEST.mul_f64(lengths.counts.operations() * plan.key.load.conns.max(1) as f64);
@@ -444,6 +447,7 @@ impl<'a> Bench<'a> {
             + moving(largest)
             + counted
             + idle;
+        let deadline = deadline * scheduled::patience(&plan.key.load);
         let program = (!plan.key.load.is_ours()).then(|| ProgramJob {
             words: plan.key.load.follow.clone(),
             running: None,
@@ -453,7 +457,8 @@ impl<'a> Bench<'a> {
         });
         // The shim says which answer did not come, if it is given the time.
         let deadline = if program.is_some() { deadline + LAST_WORDS } else { deadline };
-        let job = Job { program, ..job };
+        let realtime_for = scheduled::realtime_for(&plan.key.load, deadline);
+        let job = Job { program, realtime_for, ..job };
         let room = lengths.keeps_samples.then(|| slice::MOST_KEPT - self.kept);
         let terms = Terms { job, pads, deadline, client: lengths.client, room };
         let (steal, throttled) = (self.withheld.steal_ns(), self.withheld.throttled());

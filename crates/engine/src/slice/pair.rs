@@ -14,6 +14,7 @@ use crate::job::{Failure, FailureKind, Job, Segment, note};
 use crate::page::Page;
 use crate::protocol::Word;
 use crate::registry::Entry;
+use crate::scheduled;
 use crate::shim;
 use crate::supervisor::{Stop, Supervisor};
 use ipcperf_core::result::CellKey;
@@ -107,6 +108,8 @@ fn over(
         Seat::Follow => Data::Stream(Window::default()),
     };
     let mut slice = RawSlice { effective: link.effective, ..RawSlice::of(data) };
+    // Dropped after the workers, too.
+    let (jobs, _groups) = scheduled::jobs(job)?;
     let mut workers = Supervisor::new(Instant::now() + *deadline, interrupts);
     // The one sets itself up while the other is started.
     for (seat, wiring) in [(Seat::Lead, link.lead), (Seat::Follow, link.follow)] {
@@ -115,8 +118,7 @@ fn over(
             _ => name(seat).to_owned(),
         };
         let who = workers.start(named, pads[seat.index()])?;
-        let cpu = job.cpu_of(seat);
-        workers.assign(who, TASK, &Job { seat, cpu, ..job.clone() }, &[page.fd()])?;
+        workers.assign(who, TASK, &jobs[seat.index()], &[page.fd()])?;
         workers.wire(who..who + 1, wiring)?;
     }
     let mut stall = Stall::of(Duration::from_nanos(job.key.load.stall_ns));

@@ -34,7 +34,7 @@ const STOPPED: Duration = Duration::from_secs(3);
 const CODES: [i32; 7] = [0, 1, 2, 3, 5, 9, 130];
 
 /// Runs of every pattern, of programs, of each study and of a comparison, short enough to be struck at any place.
-const JOBS: [&str; 23] = [
+const JOBS: [&str; 25] = [
     "run -m sysv-mq,fifo,unix-stream,posix-mq,tcp --set unix-stream.bind=path --place same-cpu",
     "run -m shm-ring/futex,mmap-queue/fcntl,eventfd,memfd,fd-pass --place same-cpu",
     "run -p stream -m pipe,sysv-mq,uring-pipe,sendfile -s 4K --place same-cpu",
@@ -51,6 +51,8 @@ const JOBS: [&str; 23] = [
     "run -m unix-stream,pipe --place same-cpu --follow 'sh -c \"setsid sleep 600 <&- >&- & exec perl -e \\\"while (sysread STDIN, \\\\\\$m, 64) { syswrite STDOUT, ~\\\\\\$m }\\\"\"'",
     "run -m pipe,unix-stream,shm-ring/futex --follow-in all,net+pid --place same-cpu",
     "run -m tcp,udp --net veth,bridge --place same-cpu",
+    "run -m pipe,shm-ring/futex --sched fifo:5,idle,lead=batch --place same-cpu",
+    "run -m pipe --nice 3 --cgroup-weight 50 --place same-cpu",
     "survey --budget 2s",
     "replicate inferno --only s0.c6 --rounds 2",
     "replicate qiita --only s1.c4 --rounds 2",

@@ -40,6 +40,7 @@ mod repeat;
 mod replicate;
 mod restart;
 mod rows;
+mod scheduled;
 mod selection;
 mod selftest;
 mod serve;

@@ -23,6 +23,8 @@ pub(super) const POSIX_MEMORIES: &str = "shms-";
 pub(crate) const DEV_SHM: &str = "/dev/shm";
 
 pub(super) const DIRECTORY: &str = "directory-";
+/// A control group; the note has its folder.
+pub(crate) const GROUP: &str = "cgroup-";
 
 /// The folder in which a run has made what has this path. What lies between has random names that say nothing to anybody, and
 /// equal reasons are to be equal.

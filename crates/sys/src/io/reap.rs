@@ -1,11 +1,12 @@
 //! Removes what a run that was killed left behind.
 
+use crate::cgroup;
 use crate::directory;
 use crate::io::file::place;
 use crate::io::memory::sysv_memory;
 use crate::io::names::{
-    self, DEV_SHM, DIRECTORY, POSIX_MEMORIES, POSIX_MEMORY, POSIX_QUEUE, SYSV_MEMORY, SYSV_QUEUE,
-    SYSV_SEMAPHORES,
+    self, DEV_SHM, DIRECTORY, GROUP, POSIX_MEMORIES, POSIX_MEMORY, POSIX_QUEUE, SYSV_MEMORY,
+    SYSV_QUEUE, SYSV_SEMAPHORES,
 };
 use crate::io::queue::{mqueue, sysv};
 use crate::io::wake::sysv_semaphore;
@@ -110,6 +111,14 @@ fn reap_noted(directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<Option<Remo
         let gone = place::remove(&path)?;
         return Ok(gone.then(|| RemovedObject::at("directory", &path)));
     }
+    if name.starts_with(GROUP) {
+        let mut folder = Vec::new();
+        directory::open_at(directory, note, OFlags::RDONLY, Mode::empty())?
+            .read_to_end(&mut folder)?;
+        let noted = cgroup::Noted::parse(&folder);
+        let gone = noted.remove()?;
+        return Ok(gone.then(|| RemovedObject::at("control group", noted.folder())));
+    }
     for (prefix, what, remove) in KEYED {
         if let Some(key) = name.strip_prefix(prefix) {
             let Ok(key) = u32::from_str_radix(key, 16) else { return Ok(None) };
@@ -183,6 +192,11 @@ mod tests {
         fs::create_dir_all(outside.join("inner")).expect("a directory");
         fs::write(outside.join("inner/file"), "x").expect("a file");
 
+        let group = home.path().join("ipcperf-test-group");
+        let place = group.as_os_str().as_bytes();
+        std::mem::forget(names::note(&run, GROUP, "test-group", place).expect("a note"));
+        fs::create_dir(&group).expect("a directory, which a control group is, too");
+
         let removed = reap(&run).expect("all is ours").join("\n");
 
         for part in [
@@ -192,12 +206,13 @@ mod tests {
             "System V semaphores",
             "POSIX message queue",
             "POSIX shared memory",
+            "control group",
             "directory",
         ] {
             assert!(removed.contains(part), "{part} in:\n{removed}");
         }
         assert!(!two.iter().any(|path| path.exists()));
-        assert!(!run.exists() && !outside.exists());
+        assert!(!run.exists() && !outside.exists() && !group.exists());
         assert!(!sysv::exists(id));
         assert_eq!(mqueue::unlink(&name), Ok(false));
     }

@@ -2,7 +2,7 @@
 
 use super::column::{COLUMN, Column, Room};
 use super::facts::{is_closed, is_connected, is_counted};
-use super::field::{count, float};
+use super::field::{count, float, text};
 use super::{heads, legends, texts};
 use ipcperf_core::Exchange;
 use ipcperf_judge::figures;
@@ -129,6 +129,51 @@ pub(super) const COSTS: &[Column] = &[
         meaning: "involuntary context switches per message; for a program, per round",
         advice: "look for other work on the CPUs",
         csv: &[float("involuntary_switches_per_message", "/involuntary_switches_per_message")],
+        ..COLUMN
+    },
+    Column {
+        name: "run delay",
+        value: |cell| {
+            let scheduled = cell.scheduled.as_ref()?;
+            let ends = [&scheduled.lead, &scheduled.follow];
+            ends.into_iter()
+                .filter_map(|end| end.run_delay_per_wakeup_ns.as_ref()?.value)
+                .reduce(f64::max)
+        },
+        is_shown: |chapter, _| chapter.has(|cell| cell.scheduled.is_some()),
+        figures: Room::Rank(35),
+        costs: Room::Rank(85),
+        meaning: "how long a side is ready but not running each time that it is woken; that of the side that waits longer",
+        advice: "ask for a class, nice value or weight that shortens it: ipcperf run --sched, --nice, --cgroup-weight",
+        csv: &[
+            text("lead_class", "/scheduled/lead/class"),
+            count("lead_nice", "/scheduled/lead/nice"),
+            count("lead_cgroup_weight", "/scheduled/lead/cgroup_weight"),
+            float("lead_run_delay_per_wakeup_ns", "/scheduled/lead/run_delay_per_wakeup_ns/value"),
+            float(
+                "lead_run_delay_per_wakeup_low_ns",
+                "/scheduled/lead/run_delay_per_wakeup_ns/ci95/0",
+            ),
+            float(
+                "lead_run_delay_per_wakeup_high_ns",
+                "/scheduled/lead/run_delay_per_wakeup_ns/ci95/1",
+            ),
+            text("follow_class", "/scheduled/follow/class"),
+            count("follow_nice", "/scheduled/follow/nice"),
+            count("follow_cgroup_weight", "/scheduled/follow/cgroup_weight"),
+            float(
+                "follow_run_delay_per_wakeup_ns",
+                "/scheduled/follow/run_delay_per_wakeup_ns/value",
+            ),
+            float(
+                "follow_run_delay_per_wakeup_low_ns",
+                "/scheduled/follow/run_delay_per_wakeup_ns/ci95/0",
+            ),
+            float(
+                "follow_run_delay_per_wakeup_high_ns",
+                "/scheduled/follow/run_delay_per_wakeup_ns/ci95/1",
+            ),
+        ],
         ..COLUMN
     },
     Column {
