@@ -346,7 +346,11 @@ fn measure(
             note(&attempts::words(&wanted));
         } else {
             let began = Instant::now();
-            wanted = attempts::made((&candidates, &options), &host, &wanted, (budget, seed, args))?;
+            let planned = |some: &[Entry], pattern, way: &Requirements| {
+                planned(some, &[pattern], &options, &host, way)
+            };
+            let is_silent = args.output.progress.is_silent();
+            wanted = attempts::made(&candidates, &wanted, (budget, seed, is_silent), &planned)?;
             budget = budget.saturating_sub(began.elapsed());
         }
     }
