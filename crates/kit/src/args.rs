@@ -14,7 +14,7 @@ use std::path::PathBuf;
 /// Where results go and how they look; shared by all commands that measure.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct OutputArgs {
-    /// Result file; '-' prints the document to standard output [default: ipcperf-UTC.json here]
+    /// Result file, '-' for standard output [default: ./ipcperf-UTC.json, .json.gz of a survey]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Write no result file, only show the result

@@ -144,7 +144,7 @@ const SERVERS: [(&str, &str, &str); 6] = [
     ("redis-server", "redis-server", "'redis-benchmark -t get -q'"),
     ("valkey", "valkey-server", "'valkey-benchmark -t get -q'"),
     ("valkey-server", "valkey-server", "'valkey-benchmark -t get -q'"),
-    ("memcached", "'memcached -u nobody'", "'memtier_benchmark -P memcache_text -p 11211'"),
+    ("memcached", "memcached", "'memtier_benchmark -P memcache_text -p 11211'"),
     ("nginx", "\"nginx -g 'daemon off;'\"", "'wrk -d 5 http://127.0.0.1/'"),
 ];
 

@@ -1,14 +1,13 @@
 //! More requests in flight and more connections, where one request in flight does not reach the rate that was asked for.
 
-use super::{ChooseArgs, planned};
 use crate::choose::screen::field::{achieved, is_saturated};
 use crate::choose::screen::pace::SHARE;
 use crate::experiment::{Experiment, plan};
 use crate::results::chapters::name;
+use ipcperf_core::PatternKind;
 use ipcperf_core::result::{Attempt, Cell, Goal, Origin, Requirements, ResultSet, Status};
 use ipcperf_core::units::format_per_second;
-use ipcperf_core::{OptionSet, PatternKind};
-use ipcperf_engine::plan::Host;
+use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Entry;
 use ipcperf_engine::run::{self, Settings};
 use ipcperf_kit::error::Stop;
@@ -35,6 +34,10 @@ const REQUESTS: f64 = 400.0;
 const SHORTEST: Duration = Duration::from_millis(20);
 const LONGEST: Duration = Duration::from_millis(200);
 
+/// Plans the cells of these mechanisms with a pattern under requirements.
+pub(super) type Planned<'a> =
+    dyn Fn(&[Entry], PatternKind, &Requirements) -> Result<Vec<CellPlan>, Stop> + 'a;
+
 /// Whether more than one request in flight is tried: for times at a rate, where nothing else says when a request is sent.
 pub(super) fn are_made(wanted: &Requirements) -> bool {
     let is_of_times = matches!(wanted.by, Goal::P50 | Goal::P99);
@@ -45,24 +48,24 @@ pub(super) fn are_made(wanted: &Requirements) -> bool {
 /// The requirements with as few requests in flight and connections as the rate takes, by short measurements; unchanged
 /// where one request in flight is enough.
 pub(super) fn made(
-    (candidates, options): (&[Entry], &OptionSet),
-    host: &Host,
+    candidates: &[Entry],
     wanted: &Requirements,
-    (budget, seed, args): (Duration, u64, &ChooseArgs),
+    (budget, seed, is_silent): (Duration, u64, bool),
+    planned: &Planned<'_>,
 ) -> Result<Requirements, Stop> {
     let began = Instant::now();
     fewest(wanted, |way| {
-        let planned = planned_for((candidates, options), host, way, (budget, seed))?;
-        let Some(experiment) = planned else { return Ok(None) };
+        let experiment = planned_for(candidates, way, (budget, seed), planned)?;
+        let Some(experiment) = experiment else { return Ok(None) };
         let expected = experiment.expected();
         let is_within =
             expected <= budget.mul_f64(ONE) && began.elapsed() + expected <= budget.mul_f64(ALL);
-        is_within.then(|| measured(experiment, way, args)).transpose()
+        is_within.then(|| measured(experiment, way, is_silent)).transpose()
     })
 }
 
 /// The first way in which a mechanism keeps up. Where none does, the one that came nearest. `measured` has nothing where no
-/// mechanism can have so many requests in flight, or no time is left.
+/// mechanism can have the requests in flight, or no time is left.
 fn fewest(
     wanted: &Requirements,
     mut measured: impl FnMut(&Requirements) -> Result<Option<ResultSet>, Stop>,
@@ -101,12 +104,12 @@ pub(super) fn words(wanted: &Requirements) -> String {
     )
 }
 
-/// A short measurement of what can have so many requests in flight; `None` where nothing can.
+/// A short measurement of the mechanisms that can have these requests in flight; `None` where none can.
 fn planned_for(
-    (candidates, options): (&[Entry], &OptionSet),
-    host: &Host,
+    candidates: &[Entry],
     way: &Requirements,
     (budget, seed): (Duration, u64),
+    planned: &Planned<'_>,
 ) -> Result<Option<Experiment>, Stop> {
     let can = |entry: &&Entry| {
         // A server waits in its own way.
@@ -115,7 +118,7 @@ fn planned_for(
     };
     let eligible: Vec<Entry> = candidates.iter().filter(can).copied().collect();
     let pattern = if way.is_served() { PatternKind::Serve } else { PatternKind::PingPong };
-    let mut cells = planned(&eligible, &[pattern], options, host, way)?;
+    let mut cells = planned(&eligible, pattern, way)?;
     cells.retain(|cell| cell.objection.is_none());
     if cells.is_empty() {
         return Ok(None);
@@ -136,7 +139,7 @@ fn planned_for(
 fn measured(
     experiment: Experiment,
     way: &Requirements,
-    args: &ChooseArgs,
+    is_silent: bool,
 ) -> Result<ResultSet, Stop> {
     let (cells, settings) = (experiment.runnable(), &experiment.settings);
     let plan = ipcperf_core::result::Plan {
@@ -144,7 +147,7 @@ fn measured(
         ..plan("choose", cells, settings, experiment.expected())
     };
     let interrupts = measure::interrupts()?;
-    let line = ProgressLine::counting("slices", args.output.progress.is_silent());
+    let line = ProgressLine::counting("slices", is_silent);
     let mut show = |progress: run::Progress<'_>| line.show(progress);
     let Experiment { cells, settings, .. } = experiment;
     measure::take(plan, settings.seed, Origin::default(), &jiff::Timestamp::now(), || {

@@ -42,16 +42,17 @@ pub(crate) struct ChooseArgs {
     /// Message sizes: 64, 4K, lists 1,64,4K [default: 64]
     #[arg(short, long, value_name = "SIZES")]
     pub(crate) size: Vec<String>,
-    /// Open loop: messages per second, whether or not earlier ones are answered: 20k, 1000/s [default: closed loop]
+    /// Open loop: messages per second, whether or not earlier ones are answered: 20k, 1000/s. Several requests in flight and
+    /// connections are tried if one is not enough [default: closed loop]
     #[arg(long, value_name = "RATE")]
     pub(crate) rate: Option<String>,
     /// Pause before each round trip: 100us [default: none]
     #[arg(long, value_name = "TIME")]
     pub(crate) think: Option<String>,
-    /// Clients that stay connected to one server, over so many connections, 1 to 1024: 16 [default: one end and one other]
+    /// Connections that clients keep open to one server, 1 to 1024: 16 [default: two processes, one connection]
     #[arg(long, value_name = "COUNT")]
     pub(crate) conns: Option<String>,
-    /// Consumers that each get every message of one producer, 1 to 64: 4 [default: one end and one other]
+    /// Consumers that each get every message of one producer, 1 to 64: 4 [default: two processes]
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["conns", "rate", "think", "p99", "p999"])]
     pub(crate) consumers: Option<String>,
     /// Capabilities that the mechanism must have
@@ -66,7 +67,7 @@ pub(crate) struct ChooseArgs {
     /// Highest acceptable p99: 50us
     #[arg(long, value_name = "TIME")]
     pub(crate) p99: Option<String>,
-    /// Highest acceptable p99.9: 1ms. It takes ten times the time of a p99
+    /// Highest acceptable p99.9: 1ms; it needs ten times as many messages as a p99
     #[arg(long = "p99.9", value_name = "TIME")]
     pub(crate) p999: Option<String>,
     /// Metric that ranks the mechanisms which meet all requirements [default: p50]
@@ -345,7 +346,11 @@ fn measure(
             note(&attempts::words(&wanted));
         } else {
             let began = Instant::now();
-            wanted = attempts::made((&candidates, &options), &host, &wanted, (budget, seed, args))?;
+            let planned = |some: &[Entry], pattern, way: &Requirements| {
+                planned(some, &[pattern], &options, &host, way)
+            };
+            let is_silent = args.output.progress.is_silent();
+            wanted = attempts::made(&candidates, &wanted, (budget, seed, is_silent), &planned)?;
             budget = budget.saturating_sub(began.elapsed());
         }
     }

@@ -1,9 +1,9 @@
 //! Which mechanism to take, for what somebody said is needed: the choice, why not another, and what would change it.
 
 mod contest;
-pub(in crate::choose) mod field;
+pub(crate) mod field;
 mod front;
-pub(in crate::choose) mod pace;
+pub(crate) mod pace;
 mod said;
 #[cfg(test)]
 mod tests;
@@ -327,6 +327,10 @@ impl<'a> Choice<'a> {
 
     /// Why some of them have no p99.
     fn tails(&self) -> Option<String> {
+        // Messages to consumers have no answers, so no times were asked for.
+        if self.wanted().consumers > 0 {
+            return None;
+        }
         let trials = Workload::all(self.wanted(), &self.wanted().timed());
         let of = |trial: &Workload| {
             let cells = self.field.standings.iter();

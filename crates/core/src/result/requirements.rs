@@ -62,7 +62,7 @@ pub struct Requirements {
     pub left_out: Vec<String>,
 }
 
-/// What came nearest to a rate with so many requests in flight and connections.
+/// What came nearest to a rate with these requests in flight and connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attempt {

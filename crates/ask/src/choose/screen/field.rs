@@ -329,12 +329,12 @@ fn behind(cell: &Cell) -> Reason {
 }
 
 /// Requests that were answered in a second.
-pub(in crate::choose) fn achieved(cell: &Cell) -> Option<f64> {
+pub(crate) fn achieved(cell: &Cell) -> Option<f64> {
     cell.achieved_per_second.as_ref()?.value.filter(|rate| *rate > 0.0)
 }
 
 /// Whether messages came faster than they were answered.
-pub(in crate::choose) fn is_saturated(cell: &Cell) -> bool {
+pub(crate) fn is_saturated(cell: &Cell) -> bool {
     ROUND_TRIP.of_cell(cell).is_some_and(|time| time.reason.as_deref() == Some(SATURATED))
 }
 

@@ -9,7 +9,7 @@ use ipcperf_kit::document::Specs;
 use ipcperf_render::text;
 
 /// How much of what one connection answers at most it can be asked for: near the most, random arrivals wait long.
-pub(in crate::choose) const SHARE: f64 = 0.8;
+pub(crate) const SHARE: f64 = 0.8;
 
 /// The mechanisms that could be chosen if there were no rate and no limit, with their cells of these trials.
 fn entrants<'a>(

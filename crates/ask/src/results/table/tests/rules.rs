@@ -208,7 +208,7 @@ fn spinning_and_blocking_never_share_a_table() {
         cell("pipe/spin", 64, TWO).rtt(2_000.0, 20.0),
     ];
     let text = written(&run(set(cells)), &wide(80));
-    let (blocking, spinning) = text.split_once("spinning").expect("two chapters");
+    let (blocking, spinning) = text.split_once("busy-waiting").expect("two chapters");
     assert!(blocking.contains("64 B  pipe ") && !blocking.contains("pipe/spin"), "{text}");
     assert!(spinning.contains("64 B  pipe/spin"), "{text}");
 }
