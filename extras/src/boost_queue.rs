@@ -3,9 +3,9 @@
 use crate::ffi::boost_queue::{self, Queue};
 use crate::library::LIBRARY;
 use ipcperf::prelude::*;
-use ipcperf::tools::fault;
 use ipcperf::tools::Buffer;
 use ipcperf::tools::PosixMemory;
+use ipcperf::tools::fault;
 
 ipcperf::options! {
     /// Knobs of the queue.

@@ -201,8 +201,7 @@ pub(crate) mod zeromq {
             // SAFETY: a socket, for the last time.
             unsafe { zmq_close(self.socket) };
             // SAFETY: its context, which has no other; the call is made again only where it was interrupted.
-            while done(unsafe { zmq_ctx_term(self.context) }) == Err(ipcperf::tools::errno::EINTR)
-            {
+            while done(unsafe { zmq_ctx_term(self.context) }) == Err(ipcperf::tools::errno::EINTR) {
             }
         }
     }

@@ -9,9 +9,9 @@ use ::iceoryx2::port::publisher::Publisher;
 use ::iceoryx2::port::subscriber::Subscriber;
 use ::iceoryx2::prelude::*;
 use ipcperf::prelude::*;
-use ipcperf::tools::errno;
-use ipcperf::tools::Scratch;
 use ipcperf::tools::PosixMemories;
+use ipcperf::tools::Scratch;
+use ipcperf::tools::errno;
 use std::fmt::Display;
 
 ipcperf::options! {

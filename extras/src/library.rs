@@ -1,8 +1,8 @@
 //! What the mechanisms of libraries share.
 
 use ipcperf::prelude::*;
-use ipcperf::tools::unpinned;
 use ipcperf::tools::socket::{self, Kind};
+use ipcperf::tools::unpinned;
 use std::path::Path;
 
 /// Facts of most libraries: messages whose memory is made for each, and an end that is announced.

@@ -4,8 +4,8 @@ use crate::ffi::zeromq::{Message, Socket};
 use crate::library::{LIBRARY, THREADS, address, has_unix, start};
 use crate::pair::{Pair, PairPort, Word};
 use ipcperf::prelude::*;
-use ipcperf::tools::errno;
 use ipcperf::tools::Unlink;
+use ipcperf::tools::errno;
 use ipcperf::tools::socket::Kind;
 
 ipcperf::options! {

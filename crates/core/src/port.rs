@@ -55,7 +55,7 @@ pub trait Port {
     }
 
     /// From now on the receiver looks at no more than this part of a message. Both ends are told, between messages.
-    /// What nobody looks at need not be copied, where the mechanism can leave it out.
+    /// What the receiver does not look at need not be copied, where the mechanism can leave it out.
     fn expect(&mut self, _part: Part) {}
 
     /// Reports what the port has counted since it was attached, beside the messages: "torn reads". Names are plain

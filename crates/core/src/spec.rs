@@ -7,22 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// What a mechanism is and what it promises. Where a conformance case depends on a fact, it is this
 /// one, so a wrong fact fails its case.
-///
-/// [`Spec::message`], [`Spec::stream`] and [`Spec::wake`] begin one, and a function with the name of a fact sets that fact:
-///
-/// ```
-/// use ipcperf_core::{Direction, OnClose, Spec};
-///
-/// const SPEC: Spec = Spec::message("mine")
-///     .summary("Messages over a UNIX stream socket, each behind its length; a receiver sleeps in read.")
-///     .over("unix-stream")
-///     .direction(Direction::TwoWay)
-///     .on_close(OnClose::Told)
-///     .copies(2);
-/// assert_eq!((SPEC.full_name().as_str(), SPEC.over), ("mine", Some("unix-stream")));
-/// ```
-///
-/// A fact that is added later has a value in [`Spec::NOTHING`], so that neither this nor `Spec { .., ..Spec::NOTHING }` breaks.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spec {
@@ -86,7 +70,7 @@ pub struct Spec {
     pub exchange: Transfers,
     /// Whether an end has threads of its own beside the one that sends and receives.
     pub threads: bool,
-    /// No fact: with it nobody writes out all fields, so that a new one breaks nobody. `non_exhaustive` would also refuse the
+    /// No fact: no other crate writes out all fields with it, so a new field breaks none. `non_exhaustive` would also refuse the
     /// bases that families of mechanisms share.
     #[doc(hidden)]
     #[serde(skip)]

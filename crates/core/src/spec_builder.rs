@@ -17,7 +17,21 @@ macro_rules! facts {
     };
 }
 
-/// The beginning and the facts of a mechanism of another crate.
+/// [`Spec::message`], [`Spec::stream`] and [`Spec::wake`] begin one, and a function with the name of a fact sets that fact:
+///
+/// ```
+/// use ipcperf_core::{Direction, Spec};
+///
+/// const SPEC: Spec = Spec::message("mine")
+///     .summary("Messages over a UNIX stream socket, each behind its length; a receiver sleeps in read.")
+///     .over("unix-stream")
+///     .direction(Direction::TwoWay)
+///     .notices_close()
+///     .copies(2);
+/// assert_eq!((SPEC.full_name().as_str(), SPEC.over), ("mine", Some("unix-stream")));
+/// ```
+///
+/// A fact that is added later has a value in [`Spec::NOTHING`], so that neither this nor `Spec { .., ..Spec::NOTHING }` breaks.
 impl Spec {
     /// A mechanism whose messages keep their boundaries: the transport of a library, which blocks, waits where there is no
     /// room, and promises nothing else.
@@ -63,11 +77,23 @@ impl Spec {
         Self { payload: Payload::Message { max: Some(Limit { bytes, set_by, raise: "" }) }, ..self }
     }
 
-    /// System calls of one transfer when nobody has to wait: of the sender and of the receiver. Leave it out where their
+    /// System calls of one transfer when neither end has to wait: of the sender and of the receiver. Leave it out where their
     /// number depends on timing.
     #[must_use]
     pub const fn syscalls(self, send: f64, recv: f64) -> Self {
         Self { syscalls: Syscalls { send: Some(send), recv: Some(recv) }, ..self }
+    }
+
+    /// A receiver drains what was sent, and notices that its peer has finished.
+    #[must_use]
+    pub const fn notices_close(self) -> Self {
+        self.on_close(OnClose::Told)
+    }
+
+    /// A receiver notices that its peer was killed.
+    #[must_use]
+    pub const fn notices_death(self) -> Self {
+        self.on_death(OnClose::Told)
     }
 
     /// Most messages under way before the receiver returns a credit, where messages are dropped or merged.
@@ -119,7 +145,7 @@ impl Spec {
         needs: &'static [&'static str],
         /// Whether each message goes its own way, or is a call that has an answer.
         exchange: Transfers,
-        /// Whether an end has threads of its own beside the one that sends and receives.
+        /// Whether an end has threads of its own in addition to the one that sends and receives.
         threads: bool,
     }
 }

@@ -6,7 +6,7 @@ use ipcperf_core::Mechanism;
 use ipcperf_engine::registry::Registry;
 use std::process::ExitCode;
 
-/// What a bench measures: mechanisms of your own, what they are measured beside, and under which conditions. The flags of
+/// What a bench measures: mechanisms of your own, what they are compared with, and under which conditions. The flags of
 /// the command line (`cargo bench -- --help`) go before all of it but the mechanisms.
 #[derive(Debug)]
 #[must_use]
@@ -23,7 +23,7 @@ impl Bench {
         self
     }
 
-    /// Measures these mechanisms of ipcperf beside them: `unix-stream`, or a list `unix-stream,pipe`. The first of all is what
+    /// Measures these mechanisms of ipcperf as well: `unix-stream`, or a list `unix-stream,pipe`. The first of all is what
     /// the others are compared with. Without any it is what [`Spec::over`](crate::Spec::over) names.
     pub fn against(mut self, names: &str) -> Self {
         self.program.against.push(names.to_owned());

@@ -1,4 +1,4 @@
-//! Measures a transport of your own beside those of the kernel: in fresh processes, every message proved, in interleaved
+//! Measures a transport of your own and those of the kernel: in fresh processes, every message proved, in interleaved
 //! rounds with an interval. This page is all that an author needs.
 //!
 //! ```toml
@@ -30,8 +30,8 @@
 //!         .summary("std::os::unix::net::UnixStream; an end sleeps in read.")
 //!         .over("unix-stream")
 //!         .direction(Direction::TwoWay)
-//!         .on_close(OnClose::Told)
-//!         .on_death(OnClose::Told)
+//!         .notices_close()
+//!         .notices_death()
 //!         .copies(2)
 //!         .syscalls(1.0, 1.0);
 //!     type Options = NoOptions;

@@ -23,8 +23,8 @@ impl<const IS_NAMED: bool> Mechanism for Mine<IS_NAMED> {
         .summary("A UNIX stream socket of the standard library; an end sleeps in read.")
         .over("unix-stream")
         .direction(Direction::TwoWay)
-        .on_close(OnClose::Told)
-        .on_death(OnClose::Told)
+        .notices_close()
+        .notices_death()
         .copies(2);
     type Options = NoOptions;
     type Port = MinePort;
@@ -88,7 +88,7 @@ fn main() -> ExitCode {
     let trials: [(&str, Tried); 6] = [
         ("without_bench_one_round_shows_that_each_cell_works", tries),
         ("cells_are_listed_for_people_and_for_runners_of_tests", lists),
-        ("a_bench_is_set_beside_what_it_is_built_on_and_its_last_run", measures),
+        ("a_bench_is_compared_with_what_it_is_built_on_and_with_its_last_run", measures),
         ("what_cannot_be_asked_for_is_one_clear_error", refuses),
         ("a_gate_without_an_earlier_result_is_undecided", is_undecided),
         ("a_bench_has_all_commands", has_commands),
@@ -108,8 +108,8 @@ impl Target {
     fn new() -> Self {
         // On the same file system, so that the program need not be copied.
         let program = std::env::current_exe().expect("a program");
-        let beside = program.parent().expect("a folder");
-        let folder = tempfile::tempdir_in(beside).expect("a folder");
+        let near = program.parent().expect("a folder");
+        let folder = tempfile::tempdir_in(near).expect("a folder");
         fs::write(folder.path().join("CACHEDIR.TAG"), "").expect("a file");
         let deps = folder.path().join("debug/deps");
         fs::create_dir_all(&deps).expect("a folder");

@@ -1,8 +1,8 @@
 //! The broker of a D-Bus channel: a dbus-daemon that serves this channel alone.
 
-use ipcperf::{Guard, Link, Missing, SetupError, Shape};
 use ipcperf::tools::Unlink;
 use ipcperf::tools::{self, Program};
+use ipcperf::{Guard, Link, Missing, SetupError, Shape};
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;

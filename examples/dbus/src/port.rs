@@ -2,8 +2,8 @@
 
 use crate::executor::Executor;
 use futures_core::Stream;
-use ipcperf::{Fault, Meet, Port, Seat, SetupError, Shape, Wiring};
 use ipcperf::tools::{Buffer, errno, socket};
+use ipcperf::{Fault, Meet, Port, Seat, SetupError, Shape, Wiring};
 use serde_bytes::Bytes;
 use std::future::poll_fn;
 use std::io::ErrorKind;

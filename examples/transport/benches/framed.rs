@@ -1,4 +1,4 @@
-//! `cargo bench`: the library beside the socket that it is built on.
+//! `cargo bench`: the library, compared with the socket that it is built on.
 
 mod mechanism;
 

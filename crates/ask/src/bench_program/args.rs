@@ -58,7 +58,7 @@ pub(super) struct CargoArgs {
     /// A filter is the whole name of a cell
     #[arg(long)]
     pub(super) exact: bool,
-    /// Only what is marked as ignored, of which there is nothing
+    /// Only what is marked as ignored: nothing is
     #[arg(long, hide = true)]
     pub(super) ignored: bool,
     /// Nothing is captured
@@ -115,10 +115,10 @@ pub(super) fn refused(name: &str, error: &clap::Error) -> Stop {
 }
 
 const ABOUT: &str =
-    "Measures mechanisms of this package beside those that they are built on, in the same rounds";
+    "Measures mechanisms of this package and those that they are built on, in the same rounds";
 
 const EXAMPLES: &str = "Examples:
   cargo bench                                         12 rounds of every cell, and the difference from the last run
   cargo bench -- 64B                                  only cells of this size
   cargo bench -- --time 60s --fail-on slower:5%       exit 6 if slower than the last run, 9 if undecided
-  cargo bench -- --against pipe,tcp -s '64..64K:*4'   beside other mechanisms of ipcperf, over sizes";
+  cargo bench -- --against pipe,tcp -s '64..64K:*4'   with other mechanisms of ipcperf, over sizes";

@@ -1,4 +1,4 @@
-//! A bench program: mechanisms of another package beside those that they are built on, with a document, and a comparison with
+//! A bench program: mechanisms of another package and those that they are built on, with a document, and a comparison with
 //! the last one. What it measures is a `run`.
 
 mod args;
@@ -34,7 +34,7 @@ use std::time::Duration;
 pub struct BenchProgram {
     /// Full names of the mechanisms that it brings.
     pub mechanisms: Vec<String>,
-    /// Mechanisms that they are measured beside, the reference first. Without one it is what each is built on (`Spec::over`).
+    /// Mechanisms that they are compared with, the reference first. Without one it is what each is built on (`Spec::over`).
     pub against: Vec<String>,
     /// Sizes of messages.
     pub sizes: Vec<String>,
@@ -72,7 +72,7 @@ impl BenchProgram {
         has_own_names(context.registry, &self.mechanisms)?;
         let gates = Gates::of(&args.gates)?;
         let slower = gates::slower(&args.fail_on)?;
-        let bench = Bench { program: self, args: &args, context };
+        let bench = AskedBench { program: self, args: &args, context };
         let (experiment, against) = bench.experiment()?;
         let own = |cell: &&CellPlan| self.mechanisms.contains(&cell.key.mechanism);
         let ids: Vec<String> =
@@ -118,14 +118,14 @@ impl BenchProgram {
 }
 
 /// A bench program with what was typed.
-struct Bench<'a> {
+struct AskedBench<'a> {
     program: &'a BenchProgram,
     args: &'a BenchArgs,
     context: Context<'a>,
 }
 
-impl Bench<'_> {
-    /// What is to be measured, and full names of what it is measured beside.
+impl AskedBench<'_> {
+    /// What is to be measured, and full names of what it is compared with.
     fn experiment(&self) -> Result<(Experiment, Vec<String>), Stop> {
         let Self { program, args, context } = self;
         let registry = context.registry;
@@ -152,7 +152,7 @@ impl Bench<'_> {
         Ok((experiment, against))
     }
 
-    /// What the mechanisms are measured beside: as typed, as the bench says, or what they are built on.
+    /// What the mechanisms are compared with: as typed, as the bench says, or what they are built on.
     fn against(&self) -> Result<Vec<String>, Stop> {
         let Self { program, args, context } = self;
         let named = typed(&args.against).map_or_else(|| program.against.clone(), |list| vec![list]);
@@ -176,7 +176,7 @@ impl Bench<'_> {
         Ok(against)
     }
 
-    /// Keeps the cells that the filter names, and what they are measured beside.
+    /// Keeps the cells that the filter names, and what they are compared with.
     fn choose(&self, cells: &mut Vec<CellPlan>) {
         let Self { program, args, .. } = self;
         let is_hit = |cell: &CellPlan| match args.cargo.exact {
@@ -211,7 +211,7 @@ impl Bench<'_> {
     }
 }
 
-/// Marks what each cell was measured beside as the reference of its question, and sets the mechanisms of the bench beside it.
+/// Marks what each cell is compared with as the reference of its question, and adds the ratios of the mechanisms of the bench to it.
 fn refer(set: &mut ResultSet, own: &[String], against: &[String]) {
     let Some(first) = against.first() else { return };
     let key = |key: &CellKey| (conditions(key), key.wait.burns_cpu());

@@ -14,7 +14,7 @@ use ipcperf_render::Format;
 use std::path::Path;
 
 /// These cells of an earlier result; `None` if it has none of them. A filter measures fewer than there were, and what the
-/// mechanisms were measured beside is not judged.
+/// mechanisms are compared with is not judged.
 pub(super) fn part(path: &Path, ids: &[String]) -> Result<Option<Recorded>, Stop> {
     of_cells(path, reading::read_result(path)?, ids)
 }
@@ -34,7 +34,7 @@ pub(super) fn of_cells(
     Recorded::read(name, &text).map(Some).map_err(Stop::internal)
 }
 
-/// Compares both, shows the comparison where text is shown, and says how the gates end.
+/// Compares both, shows the comparison where a table is shown, and says how the gates end.
 pub(super) fn compared(
     earlier: Option<Recorded>,
     new: Option<Recorded>,
@@ -63,7 +63,7 @@ pub(super) fn compared(
     let document = ComparisonDocument(found);
     let format = output::format(&output.look)?;
     let is_printed = output.output.as_deref().is_some_and(reading::is_stdin);
-    if matches!(format, Format::Table | Format::Markdown) && !is_printed {
+    if format == Format::Table && !is_printed {
         output::to_stdout(b"\n")?;
         let style = output::style(&output.look, false);
         let (quiet, screen) = (true, Some(Show::new(format, &style)));
@@ -113,7 +113,7 @@ mod tests {
         let old = || Some(set(10_000.0, 10_000.0));
         assert_eq!(code(old(), set(20_000.0, 10_000.0), "slower:5%"), Ok(Some(Code::Slower)));
         assert_eq!(code(old(), set(5_000.0, 10_000.0), "slower:5%"), Ok(None));
-        // What it is measured beside may be slower: that is no change of the mechanism.
+        // The bare mechanism may be slower: that is no change of the mechanism of the bench.
         assert_eq!(code(old(), set(5_000.0, 20_000.0), "slower:5%"), Ok(None));
     }
 

@@ -14,8 +14,8 @@ impl Mechanism for FramedMessages {
         .over("unix-stream")
         .limit(LONGEST, "LONGEST")
         .direction(Direction::TwoWay)
-        .on_close(OnClose::Told)
-        .on_death(OnClose::Told)
+        .notices_close()
+        .notices_death()
         .copies(2)
         .syscalls(1.0, 1.0);
     type Options = NoOptions;
