@@ -167,7 +167,7 @@ impl End {
         const MOST: usize = 32;
         let Some(events) = self.library.table.events else { return Vec::new() };
         let mut counted = [Event { name: ptr::null(), count: 0 }; MOST];
-        // SAFETY: an end that is attached, and room for so many.
+        // SAFETY: an end that is attached, and room for that number of them.
         let count = self.called(Call::Events, || unsafe {
             events(self.own, counted.as_mut_ptr(), MOST as u32)
         });
@@ -218,7 +218,7 @@ impl End {
         });
         let answer = self.answer("reserve", code);
         let is_enough = answer == Answer::Done && !memory.is_null() && available >= len;
-        // SAFETY: the plug-in says that so many bytes are there until `commit` or `abort`, which need `self`.
+        // SAFETY: the plug-in says that `len` bytes are there until `commit` or `abort`, which need `self`.
         let lent = is_enough.then(|| unsafe { std::slice::from_raw_parts_mut(memory.cast(), len) });
         (answer, lent)
     }
@@ -255,7 +255,7 @@ impl End {
     /// The message that was peeked.
     #[inline(always)]
     pub(crate) fn peeked(&self, at: *const u8, len: usize) -> Option<&[u8]> {
-        // SAFETY: the plug-in says that so many bytes are there until `release`, which needs `&mut self`.
+        // SAFETY: the plug-in says that `len` bytes are there until `release`, which needs `&mut self`.
         (!at.is_null()).then(|| unsafe { std::slice::from_raw_parts(at, len) })
     }
 

@@ -89,7 +89,7 @@ impl Library {
         let mut knobs = Vec::new();
         if !facts.knobs.is_null() && facts.knob_stride as usize >= size_of::<usize>() {
             for index in 0..facts.knob_count as usize {
-                // SAFETY: the plug-in says that it has so many of this size.
+                // SAFETY: the plug-in gives their number and size.
                 let knob: Knob = unsafe {
                     let at = facts.knobs.byte_add(index * facts.knob_stride as usize);
                     whole(at, (&raw const (*at).size).read())
@@ -259,10 +259,10 @@ pub(super) unsafe fn text(at: *const c_char) -> Option<String> {
 /// A struct of which a plug-in has the first `size` bytes: the members that it does not have are zero.
 ///
 /// # Safety
-/// So many bytes are there, and all members of `T` may be zero.
+/// That number of bytes is there, and all members of `T` may be zero.
 unsafe fn whole<T>(from: *const T, size: usize) -> T {
     let mut whole = std::mem::MaybeUninit::<T>::zeroed();
-    // SAFETY: so many bytes are there, and no more than there is room for are copied; the rest is zero.
+    // SAFETY: `size` bytes are there, and no more than there is room for are copied; the rest is zero.
     unsafe {
         let to = whole.as_mut_ptr().cast::<u8>();
         ptr::copy_nonoverlapping(from.cast::<u8>(), to, size.min(size_of::<T>()));
