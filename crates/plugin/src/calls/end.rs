@@ -1,8 +1,10 @@
 //! One attached end.
 
 use super::abi::{self, Event, Own};
+use super::codes;
 use super::host::{Cables, Setup};
-use super::library::{self, Library, text};
+use super::library::{self, Library};
+use super::words::text;
 use crate::trail::{Call, Trail};
 use ipcperf_core::Fault;
 use std::ffi::{c_int, c_void};
@@ -30,31 +32,6 @@ pub(crate) enum Answer {
 
 /// A message that lies where the plug-in has it.
 pub(crate) type Received = (Answer, *const u8, usize);
-
-/// A code in words.
-pub(super) fn code_text(code: c_int) -> String {
-    match fault(code) {
-        _ if code == abi::UNAVAILABLE => "UNAVAILABLE without a reason".into(),
-        _ if code == abi::BACK_PRESSURE => {
-            "BACK_PRESSURE, which only send and recv may return".into()
-        }
-        Some(fault) => fault.to_string(),
-        None => format!("it returned {code}, which is no code of the header"),
-    }
-}
-
-fn fault(code: c_int) -> Option<Fault> {
-    Some(match code {
-        abi::CLOSED => Fault::Closed,
-        abi::PEER_DIED => Fault::PeerDied,
-        abi::TOO_LONG => Fault::TooLong,
-        abi::TRUNCATED => Fault::Truncated,
-        abi::CORRUPT => Fault::Corrupt,
-        abi::TIMEOUT => Fault::Timeout,
-        _ if code < 0 => Fault::Sys(-code),
-        _ => return None,
-    })
-}
 
 impl End {
     /// Becomes one end.
@@ -103,10 +80,10 @@ impl End {
         use std::io::Write;
         let reason = library::reason(&self.library.table, self.own, &self.trail);
         self.trail.word().store(0, Ordering::Relaxed);
-        let known = fault(code);
+        let known = codes::fault(code);
         let words = match (&reason, known) {
             (Some(reason), _) => Some(format!("{call}: {reason}")),
-            (None, None) => Some(format!("{call}: {}", code_text(code))),
+            (None, None) => Some(format!("{call}: {}", codes::text(code))),
             (None, Some(_)) => None,
         };
         if let Some(words) = words {

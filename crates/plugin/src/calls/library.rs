@@ -1,11 +1,13 @@
 //! A loaded library, and what its own process calls.
 
 use super::abi::{self, ABI, Facts, Knob, Own, Transport};
+use super::codes;
 use super::host::{Cables, Setup};
+use super::words::text;
 use crate::declared::{Declared, DeclaredKnob};
 use crate::trail::{Call, Trail};
 use ipcperf_core::Missing;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -215,8 +217,8 @@ impl Library {
         trail.word().store(0, Ordering::Relaxed);
         match (code, reason.is_empty()) {
             (abi::UNAVAILABLE, false) => reason,
-            (_, false) => format!("{call}: {}: {reason}", super::end::code_text(code)),
-            (_, true) => format!("{call}: {}", super::end::code_text(code)),
+            (_, false) => format!("{call}: {}: {reason}", codes::text(code)),
+            (_, true) => format!("{call}: {}", codes::text(code)),
         }
     }
 }
@@ -245,15 +247,6 @@ pub(super) fn reason(table: &Transport, own: Own, trail: &Trail) -> Option<Strin
     trail.word().store(Call::Reason as u32, Ordering::Relaxed);
     // SAFETY: an end that is attached, or NULL; what it returns is a text, or NULL, until the next call.
     unsafe { text(reason(own)) }
-}
-
-/// A text of a plug-in.
-///
-/// # Safety
-/// It ends with a zero, or there is none.
-pub(super) unsafe fn text(at: *const c_char) -> Option<String> {
-    // SAFETY: the caller's word.
-    (!at.is_null()).then(|| unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned())
 }
 
 /// A struct of which a plug-in has the first `size` bytes: the members that it does not have are zero.
