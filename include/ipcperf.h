@@ -71,7 +71,7 @@ enum {
   IPCPERF_UNBOUNDED = 3   /* nothing ever fills */
 };
 
-/* What the other end is told when an end finishes, or is killed. */
+/* What the other end notices when an end finishes, or is killed. */
 enum {
   IPCPERF_UNNOTICED = 0,
   IPCPERF_TOLD = 1, /* it drains what was sent, then gets CLOSED (PEER_DIED) */

@@ -64,6 +64,9 @@ static int lib_recv(lib_socket *socket, void *buffer, size_t capacity,
   return IPCPERF_OK;
 }
 
-static void lib_close(lib_socket *socket) { nng_close(*socket); }
+static void lib_close(lib_socket *socket) {
+  nng_close(*socket);
+  nng_fini();
+}
 
 MARK_TRANSPORT("c-nng", "Two nng sockets of the protocol pair over ipc://.")

@@ -629,7 +629,7 @@ impl Registry {
     /// The mechanism in this file.
     ///
     /// # Errors
-    /// It is no plug-in, or one that cannot be told from another mechanism.
+    /// It is no plug-in, or its name is taken.
     pub fn plugin(&self, path: &Path) -> Result<&'static Entry, Missing> {
         let loader =
             self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;

@@ -22,6 +22,7 @@ pub mod loads;
 pub mod measure;
 pub mod output;
 pub mod paths_in_text;
+mod plugins;
 pub mod progress;
 pub mod reading;
 pub mod request;

@@ -1,6 +1,7 @@
 //! From typed words to their meaning; every error names the word and the nearest right one.
 
 use crate::error::{Stop, unknown, unknown_name};
+use crate::plugins::{is_plugin, known, plugin};
 use ipcperf_core::result::Cell;
 use ipcperf_core::{
     Axis, Idle, KnobKind, Load, OptionError, OptionSet, PatternKind, Placement, Spec, Touch,
@@ -10,7 +11,6 @@ use ipcperf_engine::needs;
 use ipcperf_engine::plan::{Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
 use std::ffi::OsStr;
-use std::path::Path;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -57,47 +57,6 @@ pub fn is_mechanism(registry: &Registry, word: &OsStr) -> bool {
     let first = word.split(['/', ',', ' ']).next().unwrap_or(word);
     let name = other_name(first, MECHANISMS).unwrap_or(first);
     name == "all" || registry.entries().iter().any(|entry| entry.spec.name == name)
-}
-
-/// Whether a word is the file of a plug-in: a path, so that no name of a mechanism is one.
-#[must_use]
-pub fn is_plugin(word: &str) -> bool {
-    let file = word.rsplit('/').next().unwrap_or_default();
-    let is_version = |text: &str| text.split('.').all(|part| part.parse::<u64>().is_ok());
-    let is_library =
-        |(_, rest): (&str, &str)| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_version);
-    word.contains('/') && file.rsplit_once(".so").is_some_and(is_library)
-}
-
-/// The files of plug-ins that lists of mechanisms name.
-#[must_use]
-pub fn plugins_in(lists: &[String]) -> Vec<String> {
-    let names = lists.iter().flat_map(|list| list.split(',')).map(str::trim);
-    let names = names.filter_map(|item| item.split_whitespace().next());
-    names.filter(|name| is_plugin(name)).map(ToOwned::to_owned).collect()
-}
-
-/// The mechanism in the file of a plug-in.
-fn plugin(registry: &Registry, word: &str) -> Result<&'static Entry, Stop> {
-    if !is_allowed(word, std::env::args()) {
-        return Err(Stop::usage(format!(
-            "plug-in {word}: it is code that would run as you, and a file names it; allow it with --allow-exec"
-        )));
-    }
-    registry.plugin(Path::new(word)).map_err(|missing| Stop::usage(missing.to_string()))
-}
-
-/// Whether the user has typed the file of a plug-in, or allows what files name.
-fn is_allowed(word: &str, mut typed: impl Iterator<Item = String>) -> bool {
-    typed.any(|argument| {
-        let mut words = argument.split([',', '=', ' ', '\t', '\n']);
-        argument == "--allow-exec" || words.any(|one| one == word)
-    })
-}
-
-/// The mechanisms of this program, and the plug-ins that were named.
-fn known(registry: &Registry) -> impl Iterator<Item = &Entry> + Clone {
-    registry.entries().iter().chain(registry.plugins())
 }
 
 /// Whether an argument can only mean a file.
@@ -572,31 +531,6 @@ mod tests {
 
     fn texts<T: ToString>(all: &[T]) -> Vec<String> {
         all.iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn the_file_of_a_plugin_is_a_path_to_a_shared_library() {
-        for word in ["./libmine.so", "/a/libmine.so.1", "a/b.so.1.2", "../x.so"] {
-            assert!(is_plugin(word), "{word}");
-        }
-        for word in
-            ["libmine.so", "./libmine.so.conf", "./libmine.a", "pipe/spin", "./so", "./x.so."]
-        {
-            assert!(!is_plugin(word), "{word}");
-        }
-    }
-
-    #[test]
-    fn a_plugin_is_loaded_where_it_was_typed_or_is_allowed() {
-        let typed = |words: &[&str]| {
-            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            is_allowed("./x.so", words.into_iter())
-        };
-        assert!(typed(&["ipcperf", "run", "-m", "pipe,./x.so depth=1"]));
-        assert!(typed(&["ipcperf", "run", "--mechanism=./x.so"]));
-        assert!(typed(&["ipcperf", "run", "job.toml", "--allow-exec"]));
-        assert!(!typed(&["ipcperf", "run", "job.toml", "-m", "../y/./x.so"]));
-        assert!(!typed(&["ipcperf", "run", "job.toml"]));
     }
 
     #[test]

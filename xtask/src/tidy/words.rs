@@ -140,6 +140,7 @@ mod tests {
                 "unsafe impl Send for A {}\nfn f() { unsafe { g() } }\n",
             ),
             File::new("crates/ring/Cargo.toml", "[lints.clippy]\n"),
+            File::new("crates/plugin/Cargo.toml", manifest),
             File::new("crates/programs/Cargo.toml", manifest),
             File::new("xtask/Cargo.toml", manifest),
         ];

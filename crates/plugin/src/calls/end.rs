@@ -1,8 +1,10 @@
 //! One attached end.
 
 use super::abi::{self, Event, Own};
+use super::codes;
 use super::host::{Cables, Setup};
-use super::library::{self, Library, text};
+use super::library::{self, Library};
+use super::words::text;
 use crate::trail::{Call, Trail};
 use ipcperf_core::Fault;
 use std::ffi::{c_int, c_void};
@@ -30,31 +32,6 @@ pub(crate) enum Answer {
 
 /// A message that lies where the plug-in has it.
 pub(crate) type Received = (Answer, *const u8, usize);
-
-/// A code in words.
-pub(super) fn code_text(code: c_int) -> String {
-    match fault(code) {
-        _ if code == abi::UNAVAILABLE => "UNAVAILABLE without a reason".into(),
-        _ if code == abi::BACK_PRESSURE => {
-            "BACK_PRESSURE, which only send and recv may return".into()
-        }
-        Some(fault) => fault.to_string(),
-        None => format!("it returned {code}, which is no code of the header"),
-    }
-}
-
-fn fault(code: c_int) -> Option<Fault> {
-    Some(match code {
-        abi::CLOSED => Fault::Closed,
-        abi::PEER_DIED => Fault::PeerDied,
-        abi::TOO_LONG => Fault::TooLong,
-        abi::TRUNCATED => Fault::Truncated,
-        abi::CORRUPT => Fault::Corrupt,
-        abi::TIMEOUT => Fault::Timeout,
-        _ if code < 0 => Fault::Sys(-code),
-        _ => return None,
-    })
-}
 
 impl End {
     /// Becomes one end.
@@ -103,10 +80,10 @@ impl End {
         use std::io::Write;
         let reason = library::reason(&self.library.table, self.own, &self.trail);
         self.trail.word().store(0, Ordering::Relaxed);
-        let known = fault(code);
+        let known = codes::fault(code);
         let words = match (&reason, known) {
             (Some(reason), _) => Some(format!("{call}: {reason}")),
-            (None, None) => Some(format!("{call}: {}", code_text(code))),
+            (None, None) => Some(format!("{call}: {}", codes::text(code))),
             (None, Some(_)) => None,
         };
         if let Some(words) = words {
@@ -167,7 +144,7 @@ impl End {
         const MOST: usize = 32;
         let Some(events) = self.library.table.events else { return Vec::new() };
         let mut counted = [Event { name: ptr::null(), count: 0 }; MOST];
-        // SAFETY: an end that is attached, and room for so many.
+        // SAFETY: an end that is attached, and room for that number of them.
         let count = self.called(Call::Events, || unsafe {
             events(self.own, counted.as_mut_ptr(), MOST as u32)
         });
@@ -218,7 +195,7 @@ impl End {
         });
         let answer = self.answer("reserve", code);
         let is_enough = answer == Answer::Done && !memory.is_null() && available >= len;
-        // SAFETY: the plug-in says that so many bytes are there until `commit` or `abort`, which need `self`.
+        // SAFETY: the plug-in says that `len` bytes are there until `commit` or `abort`, which need `self`.
         let lent = is_enough.then(|| unsafe { std::slice::from_raw_parts_mut(memory.cast(), len) });
         (answer, lent)
     }
@@ -255,7 +232,7 @@ impl End {
     /// The message that was peeked.
     #[inline(always)]
     pub(crate) fn peeked(&self, at: *const u8, len: usize) -> Option<&[u8]> {
-        // SAFETY: the plug-in says that so many bytes are there until `release`, which needs `&mut self`.
+        // SAFETY: the plug-in says that `len` bytes are there until `release`, which needs `&mut self`.
         (!at.is_null()).then(|| unsafe { std::slice::from_raw_parts(at, len) })
     }
 

@@ -1,7 +1,7 @@
 //! What a plug-in is given: the setup of a channel, and what it may ask its host for.
 
 use super::abi::{self, MAX_BYTES, MAX_FDS};
-use super::library::text;
+use super::words::text;
 use ipcperf_core::{KnobValue, Meet, Wiring};
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};

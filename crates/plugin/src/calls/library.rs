@@ -1,11 +1,13 @@
 //! A loaded library, and what its own process calls.
 
 use super::abi::{self, ABI, Facts, Knob, Own, Transport};
+use super::codes;
 use super::host::{Cables, Setup};
+use super::words::text;
 use crate::declared::{Declared, DeclaredKnob};
 use crate::trail::{Call, Trail};
 use ipcperf_core::Missing;
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -89,7 +91,7 @@ impl Library {
         let mut knobs = Vec::new();
         if !facts.knobs.is_null() && facts.knob_stride as usize >= size_of::<usize>() {
             for index in 0..facts.knob_count as usize {
-                // SAFETY: the plug-in says that it has so many of this size.
+                // SAFETY: the plug-in gives their number and size.
                 let knob: Knob = unsafe {
                     let at = facts.knobs.byte_add(index * facts.knob_stride as usize);
                     whole(at, (&raw const (*at).size).read())
@@ -215,8 +217,8 @@ impl Library {
         trail.word().store(0, Ordering::Relaxed);
         match (code, reason.is_empty()) {
             (abi::UNAVAILABLE, false) => reason,
-            (_, false) => format!("{call}: {}: {reason}", super::end::code_text(code)),
-            (_, true) => format!("{call}: {}", super::end::code_text(code)),
+            (_, false) => format!("{call}: {}: {reason}", codes::text(code)),
+            (_, true) => format!("{call}: {}", codes::text(code)),
         }
     }
 }
@@ -247,22 +249,13 @@ pub(super) fn reason(table: &Transport, own: Own, trail: &Trail) -> Option<Strin
     unsafe { text(reason(own)) }
 }
 
-/// A text of a plug-in.
-///
-/// # Safety
-/// It ends with a zero, or there is none.
-pub(super) unsafe fn text(at: *const c_char) -> Option<String> {
-    // SAFETY: the caller's word.
-    (!at.is_null()).then(|| unsafe { CStr::from_ptr(at) }.to_string_lossy().into_owned())
-}
-
 /// A struct of which a plug-in has the first `size` bytes: the members that it does not have are zero.
 ///
 /// # Safety
-/// So many bytes are there, and all members of `T` may be zero.
+/// That number of bytes is there, and all members of `T` may be zero.
 unsafe fn whole<T>(from: *const T, size: usize) -> T {
     let mut whole = std::mem::MaybeUninit::<T>::zeroed();
-    // SAFETY: so many bytes are there, and no more than there is room for are copied; the rest is zero.
+    // SAFETY: `size` bytes are there, and no more than there is room for are copied; the rest is zero.
     unsafe {
         let to = whole.as_mut_ptr().cast::<u8>();
         ptr::copy_nonoverlapping(from.cast::<u8>(), to, size.min(size_of::<T>()));

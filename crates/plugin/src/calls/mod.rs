@@ -6,9 +6,11 @@
 //! with a zero, pointers are valid during the call, and an end is used by one thread and not after `detach`.
 
 mod abi;
+mod codes;
 mod end;
 mod host;
 mod library;
+mod words;
 
 pub(crate) use end::{Answer, End};
 pub(crate) use host::{Cables, Host, Setup};

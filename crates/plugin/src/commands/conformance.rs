@@ -92,7 +92,7 @@ mod tests {
     fn words_choose_cases_and_an_unknown_one_is_named() {
         let cases = wanted(&["C03".into(), "end_of_stream".into()]).expect("known");
         assert_eq!(cases, ["C03_ordering", "C08_end_of_stream"]);
-        let error = wanted(&["C03_orderin".into()]).expect_err("no such case").to_string();
+        let error = wanted(&["C03_ordring".into()]).expect_err("no such case").to_string();
         assert!(error.contains("did you mean 'C03_ordering'?"), "{error}");
     }
 }

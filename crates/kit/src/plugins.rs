@@ -1,0 +1,68 @@
+//! Plug-ins as they are typed: the file of a shared library in place of the name of a mechanism.
+
+use crate::error::Stop;
+use ipcperf_engine::registry::{Entry, Registry};
+use std::path::Path;
+
+/// Whether a word is the file of a plug-in: a path, so that no name of a mechanism is one.
+#[must_use]
+pub(crate) fn is_plugin(word: &str) -> bool {
+    let file = word.rsplit('/').next().unwrap_or_default();
+    let is_version = |text: &str| text.split('.').all(|part| part.parse::<u64>().is_ok());
+    let is_library =
+        |(_, rest): (&str, &str)| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_version);
+    word.contains('/') && file.rsplit_once(".so").is_some_and(is_library)
+}
+
+/// The mechanism in the file of a plug-in.
+pub(crate) fn plugin(registry: &Registry, word: &str) -> Result<&'static Entry, Stop> {
+    if !is_allowed(word, std::env::args()) {
+        return Err(Stop::usage(format!(
+            "plug-in {word}: it is code that would run as you, and a file names it; allow it with --allow-exec"
+        )));
+    }
+    registry.plugin(Path::new(word)).map_err(|missing| Stop::usage(missing.to_string()))
+}
+
+/// Whether the user has typed the file of a plug-in, or allows what files name.
+fn is_allowed(word: &str, mut typed: impl Iterator<Item = String>) -> bool {
+    typed.any(|argument| {
+        let mut words = argument.split([',', '=', ' ', '\t', '\n']);
+        argument == "--allow-exec" || words.any(|one| one == word)
+    })
+}
+
+/// The mechanisms of this program, and the plug-ins that were named.
+pub(crate) fn known(registry: &Registry) -> impl Iterator<Item = &Entry> + Clone {
+    registry.entries().iter().chain(registry.plugins())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_of_a_plugin_is_a_path_to_a_shared_library() {
+        for word in ["./libmine.so", "/a/libmine.so.1", "a/b.so.1.2", "../x.so"] {
+            assert!(is_plugin(word), "{word}");
+        }
+        for word in
+            ["libmine.so", "./libmine.so.conf", "./libmine.a", "pipe/spin", "./so", "./x.so."]
+        {
+            assert!(!is_plugin(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn a_plugin_is_loaded_where_it_was_typed_or_is_allowed() {
+        let typed = |words: &[&str]| {
+            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+            is_allowed("./x.so", words.into_iter())
+        };
+        assert!(typed(&["ipcperf", "run", "-m", "pipe,./x.so depth=1"]));
+        assert!(typed(&["ipcperf", "run", "--mechanism=./x.so"]));
+        assert!(typed(&["ipcperf", "run", "job.toml", "--allow-exec"]));
+        assert!(!typed(&["ipcperf", "run", "job.toml", "-m", "../y/./x.so"]));
+        assert!(!typed(&["ipcperf", "run", "job.toml"]));
+    }
+}
