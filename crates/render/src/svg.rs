@@ -76,11 +76,10 @@ pub struct Chart {
     pub log_y: bool,
 }
 
-const WIDTH: f64 = 760.0;
+pub(crate) const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 440.0;
-/// Of what is drawn for pages alone: a telephone shows it without cutting or shrinking its letters, and wider screens show
-/// several side by side.
-const NARROW: f64 = 340.0;
+/// Of what a telephone shows without cutting or shrinking its letters, and a wider screen next to others of its kind.
+pub(crate) const NARROW: f64 = 340.0;
 
 /// Of a letter beside its size: what sans-serif fonts need on average.
 const LETTER: f64 = 0.56;
@@ -394,15 +393,15 @@ pub fn theme() -> String {
 impl Chart {
     /// The file.
     pub fn svg(&self) -> String {
-        self.drawn(true)
+        self.drawn(true, WIDTH)
     }
 
-    /// A part of a page, which has the theme and says above it what the title and the notes do.
-    pub fn inline(&self) -> String {
-        self.drawn(false)
+    /// A part of a page, so wide, which has the theme and says above it what the title and the notes do.
+    pub fn inline(&self, width: f64) -> String {
+        self.drawn(false, width)
     }
 
-    fn drawn(&self, is_file: bool) -> String {
+    fn drawn(&self, is_file: bool, width: f64) -> String {
         let names: Vec<String> =
             self.series.iter().map(|one| text::clip(&one.label, NAME, true)).collect();
         let right = names.iter().map(|name| wide(name, 12.0)).fold(0.0, f64::max) + 34.0;
@@ -414,24 +413,24 @@ impl Chart {
         let y = Scale::over(&values, self.log_y, 0.0, 0.0);
         let numbers_wide = y.ticks().into_iter().map(|value| wide(&tick(value), 12.0));
         let left = numbers_wide.fold(24.0, f64::max) + 24.0;
-        let slot = (WIDTH - left - right) / self.heads.len().max(1) as f64;
+        let slot = (width - left - right) / self.heads.len().max(1) as f64;
         let longest = self.heads.iter().map(|head| wide(head, 12.0)).fold(0.0, f64::max);
         let is_turned = longest > slot - 6.0 && !self.log_x;
         let bottom = HEIGHT - if is_turned { 50.0 + (longest * 0.5).min(90.0) } else { 54.0 };
         let numbers: Vec<f64> = self.heads.iter().filter_map(|head| head.parse().ok()).collect();
         let is_numeric = self.log_x && numbers.len() == self.heads.len();
         let x = if is_numeric {
-            Scale::over(&numbers, true, left, WIDTH - right)
+            Scale::over(&numbers, true, left, width - right)
         } else {
             let count = self.heads.len().max(1) as f64;
-            Scale { low: 0.0, high: count, is_log: false, from: left, to: WIDTH - right }
+            Scale { low: 0.0, high: count, is_log: false, from: left, to: width - right }
         };
         let y = Scale { from: bottom, to: top, ..y };
         let mut canvas = Canvas { text: String::new(), x, y };
-        canvas.begin(&self.title, "img", [WIDTH, HEIGHT]);
+        canvas.begin(&self.title, "img", [width, HEIGHT]);
         if is_file {
             canvas.put(format_args!("{}", style()));
-            canvas.put(format_args!(r#"<rect class="ground" width="{WIDTH}" height="{HEIGHT}"/>"#));
+            canvas.put(format_args!(r#"<rect class="ground" width="{width}" height="{HEIGHT}"/>"#));
             for (at, line) in titles.iter().enumerate() {
                 canvas.words("ink title", [16.0, 24.0 + 19.0 * at as f64], "", line);
             }
@@ -447,7 +446,7 @@ impl Chart {
             })
             .collect();
         self.axes(&mut canvas, &places, (is_numeric, is_turned), [top, bottom]);
-        self.rules(&mut canvas, &places, [top, bottom]);
+        self.rules(&mut canvas, &places, [top, bottom], width);
         let ends = match self.kind {
             ChartKind::Lines => self.lines(&mut canvas, &places),
             ChartKind::Bars => self.bars(&mut canvas, &places, slot),
@@ -455,7 +454,7 @@ impl Chart {
         let mut beside: Vec<(usize, f64)> =
             ends.iter().enumerate().filter_map(|(at, end)| end.map(|[_, y]| (at, y))).collect();
         apart(&mut beside, bottom);
-        let edge = WIDTH - right + 22.0;
+        let edge = width - right + 22.0;
         for (at, y) in beside {
             let Some([x, from]) = ends[at] else { continue };
             canvas.line("lead", [x + 7.0, from], [edge - 12.0, y]);
@@ -512,7 +511,7 @@ impl Chart {
     }
 
     /// Draws the rules. Where no line is free for its words a rule has none.
-    fn rules(&self, canvas: &mut Canvas, places: &[f64], [top, bottom]: [f64; 2]) {
+    fn rules(&self, canvas: &mut Canvas, places: &[f64], [top, bottom]: [f64; 2], width: f64) {
         let mut free = [f64::NEG_INFINITY; RULES];
         for (before, words) in &self.rules {
             let Some([left, right]) = before.checked_sub(1).and_then(|at| places.get(at..at + 2))
@@ -522,11 +521,11 @@ impl Chart {
             let x = f64::midpoint(*left, *right);
             canvas.line("front", [x, top], [x, bottom]);
             let words = text::clip(&text::clean(words, true), NAME, true);
-            let wide = wide(&words, 12.0);
+            let long = wide(&words, 12.0);
             // Left of the rule where it would leave the picture.
-            let from = if x + 5.0 + wide < WIDTH { x + 5.0 } else { x - 5.0 - wide };
+            let from = if x + 5.0 + long < width { x + 5.0 } else { x - 5.0 - long };
             let Some(line) = free.iter().position(|end| *end < from) else { continue };
-            free[line] = from + wide + 6.0;
+            free[line] = from + long + 6.0;
             canvas.words("ink halo", [from, top + LINE * (line as f64 + 0.8)], "", &words);
         }
     }

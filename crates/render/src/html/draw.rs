@@ -28,6 +28,9 @@ fn fill(page: &mut HtmlPage, doc: &Doc) {
             false => Some(doc.headline.clone()),
         };
         html.headline(first.as_ref().unwrap_or(&doc.title));
+        if let Some(chart) = &doc.picture {
+            html.within("div", &[("class", "lead-picture")], |html| self::chart(html, chart, true));
+        }
         conclusion.for_each(|line| block(html, &Block::Say(line.clone())));
         draw(html, top);
     });
@@ -54,8 +57,7 @@ fn draw(html: &mut Html, blocks: &[Block]) {
     let are_charts = |a: &Block, b: &Block| matches!((a, b), (Block::Chart(_), Block::Chart(_)));
     for blocks in blocks.chunk_by(are_charts) {
         if let Some(Block::Chart(first)) = blocks.first() {
-            let is_wide = matches!(first.picture, None | Some(Picture::Chart(_)));
-            let class = if is_wide { "charts wide" } else { "charts" };
+            let class = if is_wide(first) { "charts wide" } else { "charts" };
             html.within("div", &[("class", class)], |html| {
                 blocks.iter().for_each(|one| block(html, one));
             });
@@ -87,7 +89,7 @@ fn block(html: &mut Html, block: &Block) {
             }
         }),
         Block::Table(table) => self::table(html, table),
-        Block::Chart(chart) => self::chart(html, chart),
+        Block::Chart(chart) => self::chart(html, chart, is_wide(chart)),
         Block::Section(section) if section.is_folded => {
             html.fold(&section.title, false, |html| draw(html, &section.body.0));
         }
@@ -129,14 +131,21 @@ fn words(html: &mut Html, line: &Line) {
     html.words(&format!(" {}", line.words));
 }
 
-fn chart(html: &mut Html, chart: &Chart) {
+/// Whether a chart has the whole width wherever it stands.
+fn is_wide(chart: &Chart) -> bool {
+    matches!(chart.picture, None | Some(Picture::Chart(_)))
+}
+
+fn chart(html: &mut Html, chart: &Chart, is_wide: bool) {
     let Some(picture) = &chart.picture else {
         return html.within("figure", &[("class", "full")], |html| {
             html.within("figcaption", &[], |html| html.say("h3", &[], &chart.title));
             draw(html, &chart.figures.0);
         });
     };
-    html.figure(&chart.title, &chart.note, &picture.inline(), |html| {
+    let narrow = picture.narrow();
+    let drawn = if is_wide { vec![picture.wide(), narrow] } else { vec![narrow] };
+    html.figure(&chart.title, &chart.note, &drawn, |html| {
         if !chart.figures.is_empty() {
             html.fold("In figures", false, |html| draw(html, &chart.figures.0));
         }

@@ -140,12 +140,12 @@ impl Html {
         });
     }
 
-    /// A chart with what it is and how to read it.
+    /// A chart with what it is and how to read it. Of two drawings the first is for wide windows.
     pub(super) fn figure(
         &mut self,
         title: &str,
         note: &str,
-        drawn: &str,
+        drawn: &[String],
         fill: impl FnOnce(&mut Self),
     ) {
         self.within("figure", &[], |html| {
@@ -155,9 +155,19 @@ impl Html {
                     html.say("p", &[], note);
                 }
             });
-            html.frame(title, "frame", |html| {
-                html.within("div", &[("class", "chart")], |html| html.picture(drawn))
-            });
+            match drawn {
+                [wide, narrow] => {
+                    for (class, drawn) in [("chart at-wide", wide), ("chart at-narrow", narrow)] {
+                        html.within("div", &[("class", class)], |html| html.picture(drawn));
+                    }
+                }
+                all => {
+                    let draw = |html: &mut Self| all.iter().for_each(|one| html.picture(one));
+                    html.frame(title, "frame", |html| {
+                        html.within("div", &[("class", "chart")], draw);
+                    });
+                }
+            }
             fill(html);
         });
     }

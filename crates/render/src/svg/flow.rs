@@ -25,33 +25,33 @@ pub struct Flow {
     pub links: Vec<FlowLink>,
 }
 
-const WIDTH: f64 = super::NARROW;
 /// Of a channel.
 const ROW: f64 = 40.0;
-/// Of a name.
-const SIDE: f64 = 96.0;
+/// Of a name, as a share of the width.
+const SIDE: f64 = 0.28;
 
 impl Flow {
-    /// A part of a page.
-    pub fn inline(&self) -> String {
+    /// A part of a page, so wide.
+    pub fn inline(&self, width: f64) -> String {
+        let side = SIDE * width;
         let most = self.links.iter().map(|link| link.weight).fold(1.0, f64::max);
         let scale = Scale::over(&[1.0], true, 0.0, 1.0);
         let mut canvas = Canvas { text: String::new(), x: scale, y: scale };
-        canvas.begin(&self.label, "img", [WIDTH, ROW * self.links.len() as f64 + LINE]);
+        canvas.begin(&self.label, "img", [width, ROW * self.links.len() as f64 + LINE]);
         let room = |width: f64| (width / SLACK / (12.0 * LETTER)).max(1.0) as usize;
         for (at, link) in self.links.iter().enumerate() {
             let y = ROW * at as f64 + LINE * 1.6;
             // A name is written once where the next channel has it, too.
             let before = at.checked_sub(1).and_then(|before| self.links.get(before));
             if before.is_none_or(|before| before.from != link.from) {
-                let name = text::clip(&link.from, room(SIDE), true);
+                let name = text::clip(&link.from, room(side), true);
                 canvas.words("ink", [2.0, y + 4.0], "", &name);
             }
             if before.is_none_or(|before| before.to != link.to) {
-                let name = text::clip(&link.to, room(SIDE), true);
-                canvas.words("ink end", [WIDTH - 2.0, y + 4.0], "", &name);
+                let name = text::clip(&link.to, room(side), true);
+                canvas.words("ink end", [width - 2.0, y + 4.0], "", &name);
             }
-            let (left, right) = (SIDE + 6.0, WIDTH - SIDE - 6.0);
+            let (left, right) = (side + 6.0, width - side - 6.0);
             let height = 1.0 + 7.0 * link.weight / most;
             canvas.put(format_args!(
                 r#"<rect class="f0" x="{left:.1}" y="{:.1}" width="{:.1}" height="{height:.1}" rx="1"/>"#,

@@ -194,7 +194,7 @@ fn an_interval_that_is_not_drawn_takes_no_room() {
             front: Vec::new(),
             marks: Vec::new(),
         };
-        let places = numbers(&plane.inline(), "cy");
+        let places = numbers(&plane.inline(NARROW), "cy");
         places[0] - places[1]
     };
     // Between the places of the first trace, which are circles.
@@ -248,7 +248,7 @@ fn ranges_have_a_lane_for_each_series_and_the_reference_goes_through_all_rows() 
             row("tcp", vec![range(1000.0), range(10.0)], false),
         ],
     };
-    let svg = drawn.inline();
+    let svg = drawn.inline(NARROW);
     assert!(
         svg.contains("pipe &lt;b&gt; (reference)") && !svg.contains("tcp (reference)"),
         "{svg}"
