@@ -1,5 +1,6 @@
 //! Scales, places of names, and what is in a file.
 
+use super::chart::{HEIGHT, apart, size};
 use super::*;
 
 fn chart(kind: ChartKind, heads: &[&str], series: &[(&str, &[f64])]) -> Chart {
