@@ -34,7 +34,7 @@ const SLACK: f64 = 1.1;
 /// Between two names.
 const LINE: f64 = 15.0;
 /// The longest name, in letters.
-const NAME: usize = 30;
+const NAME: usize = 36;
 
 /// On a light page, and on a dark one.
 const COLOURS: [(&str, &str); 7] = [

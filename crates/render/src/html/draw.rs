@@ -6,6 +6,7 @@ use crate::doc::{
     Block, Cell, Chart, Column, Doc, Layout, Line, Picture, Place, Row, Section, Table, anchor,
 };
 use crate::svg::spark;
+use crate::text::width;
 use std::io;
 
 /// Writes it.
@@ -27,7 +28,7 @@ fn fill(page: &mut HtmlPage, doc: &Doc) {
             true => conclusion.next().map(|line| line.whole().trim_end_matches('.').to_owned()),
             false => Some(doc.headline.clone()),
         };
-        html.headline(first.as_ref().unwrap_or(&doc.title));
+        html.say("h1", &[], first.as_ref().unwrap_or(&doc.title));
         if let Some(chart) = &doc.picture {
             html.within("div", &[("class", "lead-picture")], |html| self::chart(html, chart, true));
         }
@@ -154,7 +155,7 @@ fn chart(html: &mut Html, chart: &Chart, is_wide: bool) {
 
 fn table(html: &mut Html, table: &Table) {
     // What a terminal draws in characters is a picture of the page.
-    let is_shown = |column: &Column| column.place != Place::Characters;
+    let is_shown = |column: &Column| !matches!(column.place, Place::Characters | Place::Above);
     // Columns of text are too many for a telephone: there a row stands one cell below the other.
     let is_text = matches!(table.layout, Layout::Flow | Layout::Cards);
     let columns = || table.columns.iter().filter(|column| is_shown(column));
@@ -169,7 +170,20 @@ fn table(html: &mut Html, table: &Table) {
             html.say("th", &[("scope", "col"), ("class", side(column))], &column.head);
         }
     };
+    let heading = |html: &mut Html, words: &str| {
+        let attributes = [("colspan", count.as_str()), ("scope", "rowgroup")];
+        html.within("tr", &[], |html| {
+            html.within("th", &attributes, |html| html.say("span", &[("class", "g")], words));
+        });
+    };
     let row = |html: &mut Html, row: &Row| {
+        let cells = table.columns.iter().zip(&row.cells);
+        for (_, cell) in cells.filter(|(column, _)| column.place == Place::Above) {
+            let words = cell.text(" ");
+            if !words.is_empty() {
+                heading(html, &words);
+            }
+        }
         // Elsewhere the cells have tones of their own.
         let class = match row.tone {
             Tone::Best if table.layout == Layout::GiveWay => "best",
@@ -183,7 +197,9 @@ fn table(html: &mut Html, table: &Table) {
             let cells = table.columns.iter().zip(&row.cells);
             for (column, cell) in cells.filter(|(column, _)| is_shown(column)) {
                 let value = cell.0.first().and_then(|line| line.value).map(|one| one.to_string());
-                let mut attributes = classed(side(column));
+                // A short text stays on one line of a telephone too: the rest of its row may be out of sight.
+                let is_short = !column.is_number && !column.is_whole && is_short(cell);
+                let mut attributes = classed(if is_short { "t short" } else { side(column) });
                 attributes.extend(value.as_deref().map(|value| ("data-v", value)));
                 if !column.head.is_empty() && is_text {
                     attributes.push(("data-head", &column.head));
@@ -195,19 +211,25 @@ fn table(html: &mut Html, table: &Table) {
     let body = |html: &mut Html| {
         for (group, rows) in table.grouped() {
             if !group.is_empty() {
-                let attributes = [("colspan", count.as_str()), ("scope", "rowgroup")];
-                html.within("tr", &[], |html| html.say("th", &attributes, group));
+                heading(html, group);
             }
             rows.iter().for_each(|one| row(html, one));
         }
     };
-    let class = if is_text { "stack" } else { "" };
+    let class = if is_text { "stack" } else { "rows" };
     html.within("div", &classed(class), |html| {
         html.rows(&table.label, table.is_searched, head, body);
     });
     if let Some(words) = table.legend(|_| true) {
         html.say("p", &[("class", "soft small")], &words);
     }
+}
+
+/// Letters of a text that is short.
+const SHORT: usize = 32;
+
+fn is_short(cell: &Cell) -> bool {
+    cell.0.iter().all(|line| width(&line.whole()) <= SHORT)
 }
 
 /// The first line as it is, others smaller below it.

@@ -1,6 +1,6 @@
 //! Lines over numbers or words, and groups of bars, each with what was published beside it.
 
-use super::{COLOURS, Canvas, LINE, NAME, SLACK, Scale, WIDTH, style, tick, wide};
+use super::{COLOURS, Canvas, LETTER, LINE, NAME, SLACK, Scale, WIDTH, style, tick, wide};
 use crate::text;
 
 /// How figures are drawn.
@@ -48,6 +48,8 @@ pub struct Chart {
     pub unit: String,
     /// Along the horizontal axis.
     pub heads: Vec<String>,
+    /// Where each head is along it, in any unit, such as seconds; evenly spaced where this is empty.
+    pub places: Vec<f64>,
     /// What is drawn.
     pub series: Vec<Series>,
     /// Rules before a head, with words: what is another from there on.
@@ -59,6 +61,10 @@ pub struct Chart {
 }
 
 pub(super) const HEIGHT: f64 = 440.0;
+/// How far left a turned head begins, as a share of its length.
+const TURNED: f64 = 0.95;
+/// Around a name below the axis: its shape, and room for fonts that are wider than most.
+const NAMES: f64 = 30.0;
 /// Lines over each other that the words of rules take.
 const RULES: usize = 5;
 
@@ -84,6 +90,13 @@ pub(super) fn apart(places: &mut [(usize, f64)], bottom: f64) {
     }
 }
 
+/// Names as they are written: numbers as sizes, where all are numbers.
+fn in_short(names: Vec<String>) -> Vec<String> {
+    let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse().ok()).collect();
+    let words = numbers.map_or(names, |numbers| numbers.into_iter().map(size).collect());
+    words.iter().map(|name| text::clip(&text::clean(name, true), NAME, true)).collect()
+}
+
 impl Chart {
     /// The file.
     pub fn svg(&self) -> String {
@@ -96,9 +109,11 @@ impl Chart {
     }
 
     fn drawn(&self, is_file: bool, width: f64) -> String {
-        let names: Vec<String> =
-            self.series.iter().map(|one| text::clip(&one.label, NAME, true)).collect();
-        let right = names.iter().map(|name| wide(name, 12.0)).fold(0.0, f64::max) + 34.0;
+        let names = in_short(self.series.iter().map(|series| series.label.clone()).collect());
+        let widest = names.iter().map(|name| wide(name, 12.0)).fold(0.0, f64::max);
+        // Next to the ends of their lines where there is room, and otherwise below the axis.
+        let is_beside = width >= WIDTH;
+        let right = if is_beside { widest + 34.0 } else { 12.0 };
         let titles = text::wrap("", &text::clean(&self.title, true), 80);
         let above = 19.0 * titles.len() as f64 + 16.0 * self.notes.len() as f64;
         let top = if is_file { 40.0 + above } else { 30.0 };
@@ -107,13 +122,34 @@ impl Chart {
         let y = Scale::over(&values, self.log_y, 0.0, 0.0);
         let numbers_wide = y.ticks().into_iter().map(|value| wide(&tick(value), 12.0));
         let left = numbers_wide.fold(24.0, f64::max) + 24.0;
-        let slot = (width - left - right) / self.heads.len().max(1) as f64;
-        let longest = self.heads.iter().map(|head| wide(head, 12.0)).fold(0.0, f64::max);
-        let is_turned = longest > slot - 6.0 && !self.log_x;
-        let bottom = HEIGHT - if is_turned { 50.0 + (longest * 0.5).min(90.0) } else { 54.0 };
+        let slot_from = |left: f64| (width - left - right) / self.heads.len().max(1) as f64;
+        let slot = slot_from(left);
+        let heads = in_short(self.heads.clone());
+        let longest = heads.iter().map(|head| wide(head, 12.0)).fold(0.0, f64::max);
+        let has_places = !self.heads.is_empty() && self.places.len() == self.heads.len();
+        let is_turned = longest > slot - 6.0 && !self.log_x && !has_places;
+        // A turned head ends at its place and begins left of it, but not left of the picture.
+        let turned = heads.iter().enumerate().filter(|_| is_turned);
+        let begins = turned.map(|(at, head)| TURNED * wide(head, 12.0) - slot * (at as f64 + 0.5));
+        let left = begins.fold(left, f64::max);
+        let slot = slot_from(left);
+        let lines_of_heads = if self.log_x { 2 } else { 1 };
+        let below = match is_turned {
+            true => 50.0 + (longest * 0.5).min(90.0),
+            false => 39.0 + LINE * lines_of_heads as f64,
+        };
+        let bottom = HEIGHT - below;
         let numbers: Vec<f64> = self.heads.iter().filter_map(|head| head.parse().ok()).collect();
         let is_numeric = self.log_x && numbers.len() == self.heads.len();
-        let x = if is_numeric {
+        let x = if has_places {
+            let least = self.places.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = self.places.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+            // One head alone is in the middle, and those at the ends have room for half of their words.
+            let spare = if most > least { 0.0 } else { 1.0 };
+            let half = longest.min((width - left - right) / 3.0) / 2.0;
+            let (from, to) = (left + half, width - right - half);
+            Scale { low: least - spare, high: most + spare, is_log: false, from, to }
+        } else if is_numeric {
             Scale::over(&numbers, true, left, width - right)
         } else {
             let count = self.heads.len().max(1) as f64;
@@ -121,10 +157,15 @@ impl Chart {
         };
         let y = Scale { from: bottom, to: top, ..y };
         let mut canvas = Canvas { text: String::new(), x, y };
-        canvas.begin(&self.title, "img", [width, HEIGHT]);
+        let columns = if widest + NAMES < width / 2.0 { 2 } else { 1 };
+        let lines = if is_beside { 0 } else { names.len().div_ceil(columns) };
+        let room = ((width / SLACK) / (12.0 * LETTER)) as usize;
+        let what = text::wrap("", &text::clean(&self.x, true), room);
+        let height = HEIGHT + LINE * what.len().saturating_sub(1) as f64;
+        canvas.begin(&self.title, "img", [width, height + LINE * lines as f64]);
         if is_file {
             canvas.put(format_args!("{}", style()));
-            canvas.put(format_args!(r#"<rect class="ground" width="{width}" height="{HEIGHT}"/>"#));
+            canvas.put(format_args!(r#"<rect class="ground" width="{width}" height="{height}"/>"#));
             for (at, line) in titles.iter().enumerate() {
                 canvas.words("ink title", [16.0, 24.0 + 19.0 * at as f64], "", line);
             }
@@ -136,15 +177,37 @@ impl Chart {
         let places: Vec<f64> = (0..self.heads.len())
             .map(|at| match numbers.get(at).filter(|_| is_numeric) {
                 Some(number) => canvas.x.at(*number).unwrap_or(left),
+                None if has_places => canvas.x.at(self.places[at]).unwrap_or(left),
                 None => left + slot * (at as f64 + 0.5),
             })
             .collect();
-        self.axes(&mut canvas, &places, (is_numeric, is_turned), [top, bottom]);
+        let ends_at = [left, width - right];
+        let heads: Vec<(&str, f64)> =
+            heads.iter().map(String::as_str).zip(places.clone()).collect();
+        let lines = (!is_turned).then_some(lines_of_heads);
+        self.axes(&mut canvas, &heads, lines, [top, bottom], ends_at);
+        let middle = f64::midpoint(ends_at[0], ends_at[1]);
+        for (at, words) in what.iter().enumerate() {
+            // A long one is in the middle of the picture, where it has room.
+            let half = wide(words, 12.0) * SLACK / 2.0;
+            let x = middle.min(width - half).max(half);
+            let y = HEIGHT - 12.0 + LINE * at as f64;
+            canvas.words("quiet middle", [x, y], "", words);
+        }
         self.rules(&mut canvas, &places, [top, bottom], width);
         let ends = match self.kind {
             ChartKind::Lines => self.lines(&mut canvas, &places),
             ChartKind::Bars => self.bars(&mut canvas, &places, slot),
         };
+        if !is_beside {
+            for (at, name) in names.iter().enumerate() {
+                let x = 6.0 + width / columns as f64 * (at % columns) as f64;
+                let y = height + LINE * (at / columns) as f64;
+                canvas.mark(at, [x, y + 4.0], true);
+                canvas.words("ink", [x + 10.0, y + 8.0], "", name);
+            }
+            return canvas.text + "</svg>\n";
+        }
         let mut beside: Vec<(usize, f64)> =
             ends.iter().enumerate().filter_map(|(at, end)| end.map(|[_, y]| (at, y))).collect();
         apart(&mut beside, bottom);
@@ -158,14 +221,15 @@ impl Chart {
         canvas.text + "</svg>\n"
     }
 
+    /// The axes, with heads over so many lines, or turned.
     fn axes(
         &self,
         canvas: &mut Canvas,
-        places: &[f64],
-        (is_numeric, is_turned): (bool, bool),
+        heads: &[(&str, f64)],
+        lines: Option<usize>,
         [top, bottom]: [f64; 2],
+        [left, right]: [f64; 2],
     ) {
-        let (left, right) = (canvas.x.from, canvas.x.to);
         for value in canvas.y.ticks() {
             if let Some(y) = canvas.y.at(value) {
                 canvas.line("grid", [left, y], [right, y]);
@@ -173,35 +237,34 @@ impl Chart {
             }
         }
         canvas.line("lead", [left, bottom], [right, bottom]);
-        let shown = |head: &String| {
-            let number = head.parse().ok().filter(|_| is_numeric);
-            text::clip(&number.map_or_else(|| text::clean(head, true), size), NAME, true)
-        };
         // Where not all fit, the last one does: it says how far the axis goes.
-        let last = self.heads.last().zip(places.last());
-        let last = last.map_or(f64::INFINITY, |(head, x)| x - wide(&shown(head), 12.0) / 2.0);
-        let mut free = f64::NEG_INFINITY;
-        for (at, (head, x)) in (1..).zip(self.heads.iter().zip(places)) {
-            let head = shown(head);
-            let half = wide(&head, 12.0) / 2.0;
-            let is_last = at == self.heads.len();
+        let last = heads.last().map_or(f64::INFINITY, |(head, x)| x - wide(head, 12.0) / 2.0);
+        let mut free = vec![f64::NEG_INFINITY; lines.unwrap_or(1)];
+        for (at, (head, x)) in (1..).zip(heads) {
+            let half = wide(head, 12.0) / 2.0;
+            let is_last = at == heads.len();
             canvas.line("lead", [*x, bottom], [*x, bottom + 4.0]);
-            if is_turned && *x < free {
+            if lines.is_none() {
+                if *x >= free[0] {
+                    free[0] = x + LINE;
+                    let more = format!(r#" transform="rotate(-28 {x:.1} {:.1})""#, bottom + 16.0);
+                    canvas.words("quiet end", [*x, bottom + 16.0], &more, head);
+                }
                 continue;
             }
-            if is_turned {
-                free = x + LINE;
-                let more = format!(r#" transform="rotate(-28 {x:.1} {:.1})""#, bottom + 16.0);
-                canvas.words("quiet end", [*x, bottom + 16.0], &more, &head);
-            } else if is_last || x - half > free && x + half + 4.0 < last {
-                canvas.words("quiet middle", [*x, bottom + 18.0], "", &head);
-                free = x + half + 4.0;
+            let fits = |line: &usize| {
+                let is_free = x - half > free[*line];
+                is_last || is_free && (*line > 0 || x + half + 4.0 < last)
+            };
+            if let Some(line) = (0..free.len()).find(fits) {
+                let y = bottom + 18.0 + LINE * line as f64;
+                canvas.words("quiet middle", [*x, y], "", head);
+                free[line] = x + half + 4.0;
             }
         }
-        canvas.words("quiet middle", [(left + right) / 2.0, HEIGHT - 12.0], "", &self.x);
         let unit = text::clip(&self.unit, NAME, true);
         let end = (left - 7.0).max(wide(&unit, 12.0) * SLACK);
-        canvas.words("quiet end", [end, top - 9.0], "", &unit);
+        canvas.words("quiet end", [end, top - 13.0], "", &unit);
     }
 
     /// Draws the rules. Where no line is free for its words a rule has none.
