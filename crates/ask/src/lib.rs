@@ -14,6 +14,7 @@ mod exec;
 mod experiment;
 mod explain;
 mod files;
+mod fleet;
 mod follow;
 mod job_file;
 mod list;
