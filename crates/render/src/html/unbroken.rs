@@ -62,7 +62,7 @@ impl Html {
         self.plain(&line);
     }
 
-    /// A text as it is.
+    /// A text, whose lines end wherever they can.
     pub(super) fn plain(&mut self, words: &str) {
         self.put(&escape(words));
     }

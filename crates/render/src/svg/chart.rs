@@ -221,7 +221,7 @@ impl Chart {
         canvas.text + "</svg>\n"
     }
 
-    /// The axes, with heads over so many lines, or turned.
+    /// The axes, with heads over this number of lines, or turned.
     fn axes(
         &self,
         canvas: &mut Canvas,
