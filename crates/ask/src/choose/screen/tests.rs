@@ -147,11 +147,9 @@ fn a_page_says_the_choice_first_and_has_what_the_screen_has() {
         assert!(text.contains(&format!(">{heading}")), "{heading}");
     }
     let strict = Requirements { p99_ns: Some(1.0), ..wanted.clone() };
-    assert!(
-        page(&crossing(), &strict).contains("<h1>No mechanism meets all of this for 64\u{a0}B")
-    );
+    assert!(page(&crossing(), &strict).contains("<h1>No mechanism meets all of this for 64 B"));
     let text = page(&at_grade_f(crossing()), &wanted);
-    assert!(text.contains("<h1>USE tcp for 64\u{a0}B and 64\u{a0}KiB"), "{text}");
+    assert!(text.contains("<h1>Use tcp for 64 B and 64 KiB"), "{text}");
     assert!(text.contains("<p class=\"alarm\">Noise grade F"), "{text}");
 }
 
