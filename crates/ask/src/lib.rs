@@ -15,6 +15,7 @@ mod exec;
 mod experiment;
 mod explain;
 mod files;
+mod fleet;
 mod follow;
 mod job_file;
 mod list;

@@ -3,6 +3,7 @@
 use crate::args::OnlyArgs;
 use crate::compare::screen::before_and_after;
 use crate::files::{FilesArgs, FilesRead, Listed};
+use crate::fleet::{HostResult, page};
 use crate::only;
 use crate::results::csv::Rows;
 use crate::results::document::ResultDocument;
@@ -69,7 +70,8 @@ impl CommandArgs for ReportArgs {
   ipcperf report ipcperf-20261122T060000Z.json -m 'pipe/*,unix-stream' --place same-cpu --top 5
   ipcperf report ipcperf-20261122T060000Z.json --format csv -o cells.csv
 
-Several results are shown one after another; as csv they make one table, and as html two make a page of before and after.";
+Several results are shown one after another; as csv they make one table. As html two make a page of before and after, and \
+more a page of hosts by CPU and kernel.";
 
     fn run(&self, context: &Context<'_>) -> Result<ExitCode, Stop> {
         run(context, self)
@@ -96,6 +98,9 @@ fn run(context: &Context<'_>, args: &ReportArgs) -> Result<ExitCode, Stop> {
         [before, after] if format.is_browsed() && args.rows.is_none() => {
             let code = both(context, args, [before, after], format)?;
             return Ok(listed.end(code));
+        }
+        [_, _, _, ..] if format.is_browsed() && args.rows.is_none() && args.plots.is_none() => {
+            return hosts(context, args, listed, format);
         }
         _ if format == Format::Table && args.rows.is_none() => {
             return match args.plots {
@@ -223,8 +228,8 @@ fn rows(
         return Err(Stop::usage(match args.rows {
             Some(_) => "--rows is for CSV: add --format csv, or -o FILE.csv",
             None => {
-                "several results become one CSV table, or two a page of before and after: add --format csv or html, \
-                 or name the file so with -o; as tables they are shown below each other"
+                "several results become one CSV table or one page: add --format csv or html, or name the file so with \
+                 -o; as tables they are shown below each other"
             }
         }));
     }
@@ -273,6 +278,34 @@ fn rows(
             }
         }
         Ok(Ok(()))
+    })
+}
+
+/// More than two results on one page: hosts by CPU and kernel, and those that are slow among their like.
+fn hosts(
+    context: &Context<'_>,
+    args: &ReportArgs,
+    listed: Listed,
+    format: Format,
+) -> Result<ExitCode, Stop> {
+    let Listed { files, others } = listed;
+    streamed(context, args, others, |reading, out| {
+        let mut results = Vec::new();
+        for path in &files {
+            let read = |text: &str| ipcperf_judge::load(text).map_err(|why| why.to_string());
+            let Some((name, mut set)) = reading.one(path, read) else { continue };
+            only::keep(context.registry, &mut set, &args.only)?;
+            results.push(HostResult::of(&name, &set));
+        }
+        let is_one = results.len() > 1 && results.windows(2).all(|two| two[0].is_of(&two[1]));
+        if is_one {
+            return Err(Stop::usage(format!(
+                "all {} results are of one host: ipcperf trend shows one host over time",
+                results.len()
+            )));
+        }
+        let style = Style::default().within(format);
+        Ok(page(results).write(format, &style, out))
     })
 }
 

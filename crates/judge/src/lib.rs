@@ -44,3 +44,4 @@ pub use programs::{ProgramFigure, Programs, compare_programs};
 pub use reading::{LoadError, damaged, is_document, is_of, load, run_key};
 pub use relations::{Choice, Comparative, Relation, Relations, margin};
 pub use rounds::{Operations, lost_too_much, short_name};
+pub use session::seconds;

@@ -30,8 +30,9 @@ pub(crate) fn count(sessions: &[usize]) -> usize {
     sessions.iter().max().map_or(0, |last| last + 1)
 }
 
-/// Seconds since 1970 of `2026-08-21T10:00:00Z`.
-fn seconds(text: &str) -> Option<i64> {
+/// Seconds since 1970 of `2026-08-21T10:00:00Z`; `None` of what is no time.
+#[must_use]
+pub fn seconds(text: &str) -> Option<i64> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;
     let number = |text: &str| text.parse::<u32>().ok().map(i64::from);
     let mut parts = date.split('-').map(number);

@@ -30,6 +30,8 @@ pub struct Doc {
     pub stopped: Option<String>,
     /// The answer in one line.
     pub headline: String,
+    /// What shows the answer: a page has it below the headline, as wide as the screen; other formats say it in words.
+    pub picture: Option<Chart>,
     /// Everything below the headline.
     pub body: Blocks,
     /// What it comes to: said first on a page and last elsewhere, where a reader sees the end.
@@ -490,16 +492,26 @@ impl Table {
 }
 
 impl Picture {
-    /// A part of a page.
+    /// A part of a page, for a telephone or a column of a wider screen.
     #[must_use]
-    pub fn inline(&self) -> String {
+    pub fn narrow(&self) -> String {
+        self.inline(svg::NARROW)
+    }
+
+    /// The same for the whole width of a screen.
+    #[must_use]
+    pub fn wide(&self) -> String {
+        self.inline(svg::WIDTH)
+    }
+
+    fn inline(&self, width: f64) -> String {
         match self {
-            Self::Chart(chart) => chart.inline(),
-            Self::Plane(plane) => plane.inline(),
-            Self::Strip(strip) => strip.inline(),
-            Self::Ranges(ranges) => ranges.inline(),
-            Self::Matrix(matrix) => matrix.inline(),
-            Self::Flow(flow) => flow.inline(),
+            Self::Chart(chart) => chart.inline(width),
+            Self::Plane(plane) => plane.inline(width),
+            Self::Strip(strip) => strip.inline(width),
+            Self::Ranges(ranges) => ranges.inline(width),
+            Self::Matrix(matrix) => matrix.inline(width),
+            Self::Flow(flow) => flow.inline(width),
         }
     }
 }

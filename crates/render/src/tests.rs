@@ -50,6 +50,7 @@ fn document() -> Doc {
         label: word("row"),
         link: Some(word("link")),
         rounds: vec![1.0, 2.0],
+        named: vec![(1, word("named"))],
         value: 1.5,
         interval: Some([1.0, f64::NAN]),
         words: word("words"),

@@ -75,9 +75,9 @@ fn interval_of_sorted(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { low: values[k - 1], high: values[values.len() - k] })
 }
 
-/// The median absolute deviation of sorted values from `centre`, times 1.4826 = 1/Φ⁻¹(3/4), which
-/// makes it the standard deviation if the data are normal.
-pub(crate) fn robust_spread(values: &[f64], centre: f64) -> Option<f64> {
+/// The median absolute deviation of values from `centre`, times 1.4826 = 1/Φ⁻¹(3/4), which makes it
+/// the standard deviation if the data are normal. `None` as for the median.
+pub fn robust_spread(values: &[f64], centre: f64) -> Option<f64> {
     let deviations: Vec<f64> = values.iter().map(|v| (v - centre).abs()).collect();
     median(&deviations).map(|mad| 1.4826 * mad)
 }

@@ -35,7 +35,9 @@ pub use compare::paired_spread;
 pub use crossover::{Arm, Change, Looked, changes, next_point, rounds_for_points, winner};
 pub use distribution::{normal_cdf, student_t_quantile};
 pub use drift::{relative_drift, theil_sen, trend_z};
-pub use estimate::{Estimate, Interval, median, median_estimate, median_interval, robust_cv};
+pub use estimate::{
+    Estimate, Interval, median, median_estimate, median_interval, robust_cv, robust_spread,
+};
 pub use evidence::{Evidence, ratio_estimate, ratio_interval};
 pub use fairness::jain;
 pub use histogram::{Histogram, Sample, quantile_of_buckets};

@@ -15,5 +15,6 @@ use std::io;
 pub fn to_text(write: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> String {
     let mut bytes = Vec::new();
     write(&mut bytes).unwrap();
-    String::from_utf8(bytes).unwrap()
+    // Where no line of a page ends there is a space all the same.
+    String::from_utf8(bytes).unwrap().replace('\u{a0}', " ")
 }

@@ -14,6 +14,7 @@ use crate::results::advice::{at_grade_f, has_places, without_p99};
 use crate::results::answers::{caveats, modes};
 use crate::results::chapters::name;
 use crate::results::fittest::{FAMILIAR, fitness};
+use crate::results::pictures::{Anchors, Mechanism, mechanisms};
 use crate::results::table::{grade_words, masthead};
 use contest::Contest;
 use field::{Entrant, Field, LeftOut, Standing};
@@ -23,7 +24,7 @@ use ipcperf_core::{BackPressure, KnobValue, LoadKey, PatternKind, Spec};
 use ipcperf_judge::{MetricKind, Reading, Relation, Relations, figures, percent};
 use ipcperf_kit::document::Screen;
 use ipcperf_kit::document::Specs;
-use ipcperf_render::doc::{Doc, Line, Section, Tone};
+use ipcperf_render::doc::{Chart, Doc, Line, Section, Tone};
 use ipcperf_render::{Style, text};
 use pace::Pace;
 use trial::{Workload, in_flight, load_words};
@@ -31,6 +32,9 @@ use views::{cores, cores_words};
 
 /// Most rows of the tables of all sizes together: with all that stands around them a screen of 40 lines.
 const ROWS: usize = 9;
+
+/// Most mechanisms of the picture of a page.
+const DRAWN: usize = 12;
 
 /// Most sizes with a table, most reasons, most names of a reason, and most lines of what would change the choice.
 const SIZES: usize = 3;
@@ -81,6 +85,13 @@ fn doc(set: &ResultSet, wanted: &Requirements, specs: &Specs, style: &Style) -> 
     let choice = Choice { set, specs, field: &field };
     let most = |most: usize| if style.verbose { usize::MAX } else { most };
     let mut doc = choice.head(most(NEAR));
+    if style.pictures {
+        // A page begins with a sentence.
+        for (word, in_a_sentence) in [("USE ", "Use "), ("UNDECIDED", "Undecided")] {
+            doc.headline = doc.headline.replacen(word, in_a_sentence, 1);
+        }
+        doc.picture = choice.picture(&Anchors::of(set, style));
+    }
     let sizes = wanted.sizes.iter().take(most(SIZES));
     let last = sizes.clone().next_back();
     let rows = (ROWS / wanted.sizes.len().clamp(1, SIZES)).max(2);
@@ -241,6 +252,28 @@ impl<'a> Choice<'a> {
             body.say(Tone::Quiet, grade_words(&self.set.noise));
         }
         doc
+    }
+
+    /// What the choice is decided by, of those that meet all of it.
+    fn picture(&self, anchors: &Anchors) -> Option<Chart> {
+        let contest = self.field.contests.first()?;
+        let (trial, kind) = (contest.trial, contest.kind);
+        let chosen = self.chosen().map(|chosen| chosen.at);
+        let rows = self.field.standings.iter().take(DRAWN).filter_map(|standing| {
+            Some(Mechanism {
+                cell: self.entrant(standing).cell(self.wanted(), trial)?,
+                elsewhere: None,
+                is_reference: chosen == Some(standing.at),
+            })
+        });
+        let title = format!("{}, {}", trial.pattern.facts().title, trial.words(self.wanted()));
+        let by = match self.wanted().by {
+            Goal::P50 => "p50",
+            Goal::P99 => "p99",
+            Goal::Cpu => "CPU/msg",
+            Goal::Throughput => "rate",
+        };
+        mechanisms((title, kind), [by, ""], &rows.collect::<Vec<_>>(), anchors)
     }
 
     /// Who is chosen with its figure, and what one should know.

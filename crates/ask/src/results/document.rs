@@ -2,8 +2,8 @@
 
 use crate::results::advice::{has_places, limits};
 use crate::results::chapters::{Chapter, Row as Ranked, chapters, keep_top, label};
-use crate::results::pictures::{Anchors, cells, charts};
-use crate::results::sentence::sentences;
+use crate::results::pictures::{Anchors, Gallery, cells};
+use crate::results::sentence::{sentences, sentences_of_page};
 use crate::results::{bars, calls, csv, json, machine, pipelines, table};
 use crate::work::of_result;
 use ipcperf_core::result::{Origin, ResultSet, SCHEMA, Stage};
@@ -119,7 +119,13 @@ pub(crate) fn doc(set: &ResultSet, show: &Show<'_>) -> Doc {
     let mut chapters = chapters(set, specs);
     keep_top(&mut chapters, style.top);
     if !is_answered {
-        doc.conclusion = sentences(set, specs).into_iter().map(Line::from).collect();
+        let blocks = chapters.first().into_iter().flat_map(Chapter::blocks);
+        let first = blocks.flat_map(|block| &block.rows).next().map(|row| row.cell);
+        let words = match style.pictures {
+            true => sentences_of_page(set, specs, first),
+            false => sentences(set, specs),
+        };
+        doc.conclusion = words.into_iter().map(Line::from).collect();
     }
     let body = &mut doc.body;
     if !is_answered && !style.is_whole() {
@@ -127,6 +133,14 @@ pub(crate) fn doc(set: &ResultSet, show: &Show<'_>) -> Doc {
         on_one_screen(body, set, &chapters, style, &anchors);
         return doc;
     }
+    let mut gallery = style.pictures.then(|| Gallery::of(set, &chapters, &anchors));
+    if doc.picture.is_none() {
+        doc.picture = gallery.as_mut().and_then(Gallery::take_answer).or_else(|| {
+            let is_page = style.pictures && !is_answered;
+            is_page.then(|| pipelines::picture(set)).flatten()
+        });
+    }
+    let body = &mut doc.body;
     if !is_answered {
         body.lines(table::masthead(set).into_iter().map(|line| Line::new(Tone::Quiet, line)));
         body.lines(limits(set).map(|words| Line::new(Tone::Doubt, words)));
@@ -145,8 +159,8 @@ pub(crate) fn doc(set: &ResultSet, show: &Show<'_>) -> Doc {
     if style.verbose {
         body.add(machine::section(set));
     }
-    if style.pictures {
-        charts::add(body, set, &chapters, &anchors);
+    if let Some(gallery) = gallery {
+        gallery.add_to(body);
         body.section("All cells", |body| body.table(cells::table(set, &anchors)));
     }
     doc

@@ -4,7 +4,8 @@ use ipcperf_core::result::{
     Counted, Metric, Pipeline, ProgramResult, ProofKind, ResultSet, Spread, Status,
 };
 use ipcperf_judge::figures;
-use ipcperf_render::doc::{Blocks, Column, Line, Row, Table, Tone};
+use ipcperf_render::doc::{Blocks, Chart, Column, Line, Picture, Row, Table, Tone};
+use ipcperf_render::svg::{Axis, Strip, StripRow};
 use ipcperf_render::text;
 
 /// Most system calls of a program that are named without `verbose`.
@@ -132,6 +133,33 @@ pub(crate) fn unmeasured(set: &ResultSet) -> impl Iterator<Item = (Status, Strin
         // A lone program is named by its reason already.
         let who = if reason.contains(&one.id) { String::new() } else { format!("{}: ", one.id) };
         (one.status, format!("{who}{reason}"))
+    })
+}
+
+/// How long each pipeline took; `None` where there is none.
+pub(crate) fn picture(set: &ResultSet) -> Option<Chart> {
+    let row = |one: &Pipeline| {
+        let value = one.elapsed_ns.value?;
+        Some(StripRow {
+            label: one.id.clone(),
+            rounds: one.rounds.iter().map(|round| round.elapsed_ns as f64).collect(),
+            value,
+            interval: one.elapsed_ns.ci95,
+            words: figures::nanos(value),
+            ..StripRow::default()
+        })
+    };
+    let rows: Vec<StripRow> = set.pipelines.iter().filter_map(row).collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let title = "From the start of the first program to the end of the last".to_owned();
+    let axis = Axis::plain("", figures::nanos);
+    Some(Chart {
+        picture: Some(Picture::Strip(Strip { label: title.clone(), axis, rows })),
+        title,
+        note: "A point is a round; the line is the median, the bar its 95 % interval.".to_owned(),
+        ..Chart::default()
     })
 }
 

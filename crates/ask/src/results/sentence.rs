@@ -12,6 +12,7 @@ use ipcperf_judge::{
     MetricKind, Reading, Relation, Relations, lost_its_rounds, margin, percent, short_name,
 };
 use ipcperf_kit::document::Specs;
+use ipcperf_render::text;
 use ipcperf_render::text::{in_groups, join};
 use ipcperf_stats::{FEWEST_ROUNDS, Factor, Interval};
 
@@ -43,9 +44,8 @@ fn place(cell: &Cell) -> String {
     format!(" ({})", words.collect::<Vec<_>>().join(", "))
 }
 
-/// The sentences of a run: how the cells of each question compare with its reference. Empty if there is nothing to compare.
-#[must_use]
-pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
+/// The cells of a run that sentences can compare, by what they have in common.
+fn frames(set: &ResultSet) -> Vec<(Frame<'_>, Vec<&Cell>)> {
     if set.invocation.plan.command != "run" {
         return Vec::new();
     }
@@ -56,7 +56,13 @@ pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified);
     let measured = measured.filter(is_common).filter(has_figure).filter(|one| is_comparable(one));
     let measured = measured.filter(|cell| !lost_its_rounds(cell));
-    let mut frames = in_groups(measured.map(|cell| (frame(cell), cell)));
+    in_groups(measured.map(|cell| (frame(cell), cell)))
+}
+
+/// The sentences of a run: how the cells of each question compare with its reference. Empty if there is nothing to compare.
+#[must_use]
+pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
+    let mut frames = frames(set);
     let alone: Vec<&Cell> = frames.iter().map(|(_, cells)| cells[0]).collect();
     frames.retain(|(_, cells)| cells.len() > 1);
     match frames.as_slice() {
@@ -77,6 +83,45 @@ pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
             )]
         }
     }
+}
+
+/// The same for a page, which begins with the first of them: where there are too many, that of the cells that are
+/// compared with `first`, and how many more there are.
+pub(crate) fn sentences_of_page(
+    set: &ResultSet,
+    specs: &Specs,
+    first: Option<&Cell>,
+) -> Vec<String> {
+    let mut frames = frames(set);
+    frames.retain(|(_, cells)| cells.len() > 1);
+    let is_first = |cell: &&Cell| first.is_some_and(|first| std::ptr::eq(*cell, first));
+    let of_first = frames.iter().position(|(_, cells)| cells.iter().any(is_first));
+    let mut words = match of_first {
+        Some(at) if frames.len() > MOST_SENTENCES => {
+            let more = text::counted(frames.len() as u64 - 1, "more group");
+            let compared = sentence(&frames[at].1, set, specs);
+            vec![compared, format!("The tables compare {more} of cells.")]
+        }
+        Some(at) => {
+            // The page shows those in its picture.
+            frames[..=at].rotate_right(1);
+            frames.iter().map(|(_, cells)| sentence(cells, set, specs)).collect()
+        }
+        None => sentences(set, specs),
+    };
+    let pipelines = set.pipelines.iter().filter(|one| one.status == Status::Ok);
+    words.extend(pipelines.map(|one| {
+        let took = figures::or_none(one.elapsed_ns.value, figures::nanos);
+        format!("'{}' takes {took}.", one.id)
+    }));
+    if words.is_empty() {
+        let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok).count() as u64;
+        words.push(match measured {
+            0 => "No cell was measured.".to_owned(),
+            count => format!("{}, with nothing to compare.", text::counted(count, "measured cell")),
+        });
+    }
+    words
 }
 
 /// `pipe: 5.7 us (64 B, one CPU) and 9.1 us (64 B, two CPUs).`: the figures of the only mechanism of a run.
@@ -287,6 +332,19 @@ fn of_programs(programs: &ExchangedPrograms, cell: &CellComparison) -> String {
     }
 }
 
+/// In what A and B differ, and what both have in common: `unix-stream` and `tcp`, `ping-pong 64B same-llc`.
+pub(crate) fn sides(document: &Comparison, cell: &CellComparison) -> ([String; 2], String) {
+    let [a, b] = [&cell.a, &cell.b].map(|id| id.split(' ').collect::<Vec<&str>>());
+    let common = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    // Of two documents or programs it is the sides that differ.
+    let side = |own: &[&str], names: &[String]| match own.len() - common {
+        0 => join(names),
+        count => own[..count].join(" "),
+    };
+    let place = a[a.len() - common..].join(" ");
+    ([side(&a, &document.a.names), side(&b, &document.b.names)], place)
+}
+
 /// The sentence of a comparison: the faster side beside the slower one, of the cell that differs most, or why there is none.
 #[must_use]
 pub(crate) fn comparison(document: &Comparison) -> Option<String> {
@@ -300,18 +358,8 @@ pub(crate) fn comparison(document: &Comparison) -> Option<String> {
     if let Some(programs) = &document.programs {
         return Some(of_programs(programs, most));
     }
-    let (a, b): (Vec<&str>, Vec<&str>) = (most.a.split(' ').collect(), most.b.split(' ').collect());
-    let common = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
-    let place = match a[a.len() - common..].join(" ") {
-        place if place.is_empty() => place,
-        place => format!(" ({place})"),
-    };
-    // Of two documents or programs it is the sides that differ.
-    let side = |own: &[&str], names: &[String]| match own.len() - common {
-        0 => join(names),
-        count => own[..count].join(" "),
-    };
-    let (a, b) = (side(&a, &document.a.names), side(&b, &document.b.names));
+    let ([a, b], place) = sides(document, most);
+    let place = if place.is_empty() { place } else { format!(" ({place})") };
     let (faster, slower) = if one.verdict == Difference::Faster { (&b, &a) } else { (&a, &b) };
     let words = match one.verdict {
         Difference::Faster | Difference::Slower => {

@@ -62,16 +62,12 @@ fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
         true => Doc::new(overview.sentence()),
         false => Doc::new(overview.headline()),
     };
+    doc.picture = overview.chart(anchors).filter(|_| style.pictures);
     for line in overview.reasons() {
         doc.body.lines([Line::new(Tone::Plain, line).after("    ")]);
     }
     if let Some(limits) = limits(set) {
         doc.body.say(Tone::Doubt, limits);
-    }
-    if style.pictures
-        && let Some(chart) = overview.chart(anchors)
-    {
-        doc.body.chart(chart);
     }
     doc.body.space();
     doc.body.table(overview.others());
@@ -142,7 +138,7 @@ impl<'a> Overview<'a> {
             false => ["two CPUs", "one CPU"],
         };
         let title = format!("{} round trip", in_words(contest.size));
-        mechanisms(title, places, &rows.collect::<Vec<_>>(), anchors)
+        mechanisms((title, ROUND_TRIP), places, &rows.collect::<Vec<_>>(), anchors)
     }
 
     /// What else people ask for: one line each.

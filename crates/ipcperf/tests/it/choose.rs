@@ -78,10 +78,10 @@ fn a_document_of_before_is_enough_and_what_it_lacks_is_one_line() {
     let program = sandbox.run(&["describe", "pipe", "--snippet", "c"]).stdout;
     assert!(program.contains("int main("), "{program}");
     assert_eq!(with.stdout, format!("{}\n{program}", ended.stdout));
-    // And a page of it, which begins with the same.
+    // And a page of it, which begins with the same in a sentence.
     let page = sandbox.run(&["choose", "--from", old, "--format", "html"]);
     assert_eq!((page.status.code(), page.stderr.as_str()), (Some(0), ""));
-    assert!(page.stdout.contains("<h1>USE pipe: "), "{}", page.stdout);
+    assert!(page.stdout.contains("<h1>Use pipe: "), "{}", page.stdout);
     let told = |words: &[&str], code: i32, expected: &str| {
         let ended = sandbox.run(&[&["choose"], words].concat());
         assert_eq!(ended.status.code(), Some(code), "{words:?}: {}", ended.stderr);

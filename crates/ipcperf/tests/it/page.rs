@@ -180,8 +180,8 @@ fn address(sandbox: &Sandbox, file: &str) -> String {
     format!("file://{}", sandbox.home().join(file).display())
 }
 
-/// The same cells as the answer to a question, as an explanation, and over two documents that are kept.
-fn others(sandbox: &Sandbox, document: &Value) -> [(String, &'static str); 3] {
+/// The same cells as the answer to a question, as an explanation, over two documents that are kept, and of three hosts.
+fn others(sandbox: &Sandbox, document: &Value) -> [(String, &'static str); 4] {
     let mut explained = document.clone();
     explained["invocation"]["plan"]["command"] = json!("explain");
     explained["noise"]["grade"] = json!("B");
@@ -205,9 +205,15 @@ fn others(sandbox: &Sandbox, document: &Value) -> [(String, &'static str); 3] {
         "trend.html",
     ]);
     assert_eq!((ended.status.code(), ended.stderr), (Some(0), String::new()));
+    explained["kernel"]["release"] = json!("6.18");
+    std::fs::write(sandbox.home().join("third.json"), explained.to_string()).expect("ours");
+    let hosts = ["report", "nightly-1.json", "nightly-2.json", "third.json", "-o", "hosts.html"];
+    let ended = sandbox.run(&hosts);
+    assert_eq!((ended.status.code(), ended.stderr), (Some(0), String::new()));
     [
         (address(sandbox, "trend.html"), cell),
-        (shown(sandbox, &explained, "explained"), "Where the difference of pipe"),
+        (address(sandbox, "hosts.html"), "3 hosts in 3 groups by CPU and kernel: too few"),
+        (shown(sandbox, &explained, "explained"), "On "),
         (shown(sandbox, &chosen, "chosen"), " for 64 B and 4 KiB with both ends on one CPU"),
     ]
 }
@@ -215,10 +221,31 @@ fn others(sandbox: &Sandbox, document: &Value) -> [(String, &'static str); 3] {
 /// Each row of the table: its address and the numbers behind its figures.
 const ROWS: &str = "[...document.querySelectorAll('#all-rows tbody tr')].map(row => [row.id, ...[...row.cells].map(cell => cell.dataset.v ?? null)])";
 
+/// How wide the first picture is that the window shows, and whether it stands below the heading and above all tables.
+const FIRST: &str = "(() => {
+  const box = (element) => element.getBoundingClientRect();
+  const isSeen = (element) => element.getClientRects().length;
+  const [picture] = [...document.querySelectorAll('figure svg')].filter(isSeen);
+  const tables = [...document.querySelectorAll('table')].filter(isSeen);
+  const isFirst = box(document.querySelector('h1')).bottom <= box(picture).top
+    && tables.every((table) => box(picture).bottom <= box(table).top);
+  return {width: box(picture).width, is_first: isFirst};
+})()";
+
+/// Rows of short texts that are more than two lines high, and texts of stacked rows that end outside of the window.
+const CRAMPED: &str = "(() => {
+  const isTall = (row) => [...row.cells].every((cell) => cell.className !== 't') && row.offsetHeight > 72;
+  const isCut = (cell) => cell.getBoundingClientRect().right > document.documentElement.clientWidth + 0.5;
+  return [...document.querySelectorAll('.rows:not(:has(#all-rows)) tbody tr')].filter(isTall)
+    .concat(innerWidth < 640 ? [...document.querySelectorAll('.stack td, .stack th')].filter(isCut) : [])
+    .map((element) => element.textContent);
+})()";
+
 /// Texts of pictures that are cut, or smaller than 11 px, with how many there are at all.
 const CUT: &str = "(() => {
   for (const fold of document.querySelectorAll('details')) fold.open = true;
-  const all = [...document.querySelectorAll('.chart svg text')];
+  // Of two drawings the window shows one.
+  const all = [...document.querySelectorAll('.chart svg text')].filter((text) => text.getClientRects().length);
   const isCut = (text) => {
     const picture = text.ownerSVGElement, frame = picture.getBoundingClientRect();
     const own = text.getBoundingClientRect();
@@ -260,8 +287,11 @@ fn a_page_asks_for_nothing_and_has_everything() {
             let found = "document.querySelector('h1').textContent.replaceAll('\\u00a0', ' ')";
             let found = browser.value(found);
             assert!(found.as_str().is_some_and(|found| found.contains(headline)), "{found}");
-            let drawn = browser.value("document.querySelectorAll('figure svg').length");
-            assert!(drawn.as_u64() > Some(0), "{file}");
+            let drawn = browser.value(FIRST);
+            assert_eq!(drawn["is_first"], true, "{file}: {drawn}");
+            let least = if width >= 1280 { 720.0 } else { 300.0 };
+            assert!(drawn["width"].as_f64() >= Some(least), "{file} {width}: {drawn}");
+            assert_eq!(browser.value(CRAMPED), json!([]), "{file} {width} {theme}");
         }
         // The last of them has the pictures of a report, which are drawn for any width.
         let cut = browser.value(CUT);

@@ -109,6 +109,7 @@ fn doc(document: &Profile, style: &Style) -> Doc {
     let mut doc = Doc::new(audit.map_or_else(|| headline(document), audit::headline));
     doc.title = audit.map_or("ipcperf record", |_| "ipcperf audit").to_owned();
     doc.stopped = document.stopped();
+    doc.picture = audit.and_then(audit::picture).or_else(|| picture(document));
     let body = &mut doc.body;
     let timed = audit.into_iter().flat_map(audit::timed);
     body.list(about(document).into_iter().chain(timed).collect::<Vec<_>>());
@@ -116,9 +117,6 @@ fn doc(document: &Profile, style: &Style) -> Doc {
     match audit {
         Some(audit) => hidden.extend(audit::findings(audit, style, body)),
         None => body.list(delays(document).collect::<Vec<_>>()),
-    }
-    if let Some(chart) = picture(document) {
-        body.chart(chart);
     }
     let mut channels = channels(document, style);
     if !style.is_whole() {
@@ -236,7 +234,7 @@ fn delays(document: &Profile) -> impl Iterator<Item = Line> + '_ {
 
 fn picture(document: &Profile) -> Option<Chart> {
     let drawn = &document.channels[..document.channels.len().min(DRAWN)];
-    if drawn.len() < 2 {
+    if drawn.is_empty() {
         return None;
     }
     let link = |channel: &RecordedChannel| {

@@ -6,6 +6,7 @@ use crate::doc::{
     Block, Cell, Chart, Column, Doc, Layout, Line, Picture, Place, Row, Section, Table, anchor,
 };
 use crate::svg::spark;
+use crate::text::width;
 use std::io;
 
 /// Writes it.
@@ -27,7 +28,10 @@ fn fill(page: &mut HtmlPage, doc: &Doc) {
             true => conclusion.next().map(|line| line.whole().trim_end_matches('.').to_owned()),
             false => Some(doc.headline.clone()),
         };
-        html.headline(first.as_ref().unwrap_or(&doc.title));
+        html.say("h1", &[], first.as_ref().unwrap_or(&doc.title));
+        if let Some(chart) = &doc.picture {
+            html.within("div", &[("class", "lead-picture")], |html| self::chart(html, chart, true));
+        }
         conclusion.for_each(|line| block(html, &Block::Say(line.clone())));
         draw(html, top);
     });
@@ -54,8 +58,7 @@ fn draw(html: &mut Html, blocks: &[Block]) {
     let are_charts = |a: &Block, b: &Block| matches!((a, b), (Block::Chart(_), Block::Chart(_)));
     for blocks in blocks.chunk_by(are_charts) {
         if let Some(Block::Chart(first)) = blocks.first() {
-            let is_wide = matches!(first.picture, None | Some(Picture::Chart(_)));
-            let class = if is_wide { "charts wide" } else { "charts" };
+            let class = if is_wide(first) { "charts wide" } else { "charts" };
             html.within("div", &[("class", class)], |html| {
                 blocks.iter().for_each(|one| block(html, one));
             });
@@ -87,7 +90,7 @@ fn block(html: &mut Html, block: &Block) {
             }
         }),
         Block::Table(table) => self::table(html, table),
-        Block::Chart(chart) => self::chart(html, chart),
+        Block::Chart(chart) => self::chart(html, chart, is_wide(chart)),
         Block::Section(section) if section.is_folded => {
             html.fold(&section.title, false, |html| draw(html, &section.body.0));
         }
@@ -129,14 +132,21 @@ fn words(html: &mut Html, line: &Line) {
     html.words(&format!(" {}", line.words));
 }
 
-fn chart(html: &mut Html, chart: &Chart) {
+/// Whether a chart has the whole width wherever it stands.
+fn is_wide(chart: &Chart) -> bool {
+    matches!(chart.picture, None | Some(Picture::Chart(_)))
+}
+
+fn chart(html: &mut Html, chart: &Chart, is_wide: bool) {
     let Some(picture) = &chart.picture else {
         return html.within("figure", &[("class", "full")], |html| {
             html.within("figcaption", &[], |html| html.say("h3", &[], &chart.title));
             draw(html, &chart.figures.0);
         });
     };
-    html.figure(&chart.title, &chart.note, &picture.inline(), |html| {
+    let narrow = picture.narrow();
+    let drawn = if is_wide { vec![picture.wide(), narrow] } else { vec![narrow] };
+    html.figure(&chart.title, &chart.note, &drawn, |html| {
         if !chart.figures.is_empty() {
             html.fold("In figures", false, |html| draw(html, &chart.figures.0));
         }
@@ -145,7 +155,7 @@ fn chart(html: &mut Html, chart: &Chart) {
 
 fn table(html: &mut Html, table: &Table) {
     // What a terminal draws in characters is a picture of the page.
-    let is_shown = |column: &Column| column.place != Place::Characters;
+    let is_shown = |column: &Column| !matches!(column.place, Place::Characters | Place::Above);
     // Columns of text are too many for a telephone: there a row stands one cell below the other.
     let is_text = matches!(table.layout, Layout::Flow | Layout::Cards);
     let columns = || table.columns.iter().filter(|column| is_shown(column));
@@ -160,7 +170,20 @@ fn table(html: &mut Html, table: &Table) {
             html.say("th", &[("scope", "col"), ("class", side(column))], &column.head);
         }
     };
+    let heading = |html: &mut Html, words: &str| {
+        let attributes = [("colspan", count.as_str()), ("scope", "rowgroup")];
+        html.within("tr", &[], |html| {
+            html.within("th", &attributes, |html| html.say("span", &[("class", "g")], words));
+        });
+    };
     let row = |html: &mut Html, row: &Row| {
+        let cells = table.columns.iter().zip(&row.cells);
+        for (_, cell) in cells.filter(|(column, _)| column.place == Place::Above) {
+            let words = cell.text(" ");
+            if !words.is_empty() {
+                heading(html, &words);
+            }
+        }
         // Elsewhere the cells have tones of their own.
         let class = match row.tone {
             Tone::Best if table.layout == Layout::GiveWay => "best",
@@ -174,7 +197,9 @@ fn table(html: &mut Html, table: &Table) {
             let cells = table.columns.iter().zip(&row.cells);
             for (column, cell) in cells.filter(|(column, _)| is_shown(column)) {
                 let value = cell.0.first().and_then(|line| line.value).map(|one| one.to_string());
-                let mut attributes = classed(side(column));
+                // A short text stays on one line of a telephone too: the rest of its row may be out of sight.
+                let is_short = !column.is_number && !column.is_whole && is_short(cell);
+                let mut attributes = classed(if is_short { "t short" } else { side(column) });
                 attributes.extend(value.as_deref().map(|value| ("data-v", value)));
                 if !column.head.is_empty() && is_text {
                     attributes.push(("data-head", &column.head));
@@ -186,19 +211,25 @@ fn table(html: &mut Html, table: &Table) {
     let body = |html: &mut Html| {
         for (group, rows) in table.grouped() {
             if !group.is_empty() {
-                let attributes = [("colspan", count.as_str()), ("scope", "rowgroup")];
-                html.within("tr", &[], |html| html.say("th", &attributes, group));
+                heading(html, group);
             }
             rows.iter().for_each(|one| row(html, one));
         }
     };
-    let class = if is_text { "stack" } else { "" };
+    let class = if is_text { "stack" } else { "rows" };
     html.within("div", &classed(class), |html| {
         html.rows(&table.label, table.is_searched, head, body);
     });
     if let Some(words) = table.legend(|_| true) {
         html.say("p", &[("class", "soft small")], &words);
     }
+}
+
+/// Letters of a text that is short.
+const SHORT: usize = 32;
+
+fn is_short(cell: &Cell) -> bool {
+    cell.0.iter().all(|line| width(&line.whole()) <= SHORT)
 }
 
 /// The first line as it is, others smaller below it.

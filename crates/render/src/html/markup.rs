@@ -57,18 +57,13 @@ impl Html {
         self.within(tag, attributes, |html| html.words(words));
     }
 
-    /// What the page says, in which no line ends between a number and its unit.
-    pub(super) fn headline(&mut self, words: &str) {
-        let mut line = String::with_capacity(words.len());
-        for (at, word) in words.split(' ').enumerate() {
-            let is_number = line.ends_with(|sign: char| sign.is_ascii_digit());
-            let is_unit = word.starts_with(|sign: char| sign.is_alphabetic() || sign == '%');
-            if at > 0 {
-                line.push(if is_number && is_unit { '\u{a0}' } else { ' ' });
-            }
-            line.push_str(word);
-        }
-        self.say("h1", &[], &line);
+    /// A word in an element of this class, within a line.
+    pub(super) fn within_line(&mut self, tag: &str, class: &str, word: &str) {
+        self.open(tag, &[("class", class)]);
+        self.plain(word);
+        self.put("</");
+        self.put(tag);
+        self.put(">");
     }
 
     /// An element that has no end, such as `meta`.
@@ -77,9 +72,9 @@ impl Html {
         self.0.push('\n');
     }
 
-    /// A text.
-    pub(super) fn words(&mut self, words: &str) {
-        self.0.push_str(&escape(words));
+    /// What is markup already.
+    pub(super) fn put(&mut self, markup: &str) {
+        self.0.push_str(markup);
     }
 
     /// A picture, which [`crate::svg`] has drawn: its texts went through the same gate.
@@ -140,12 +135,12 @@ impl Html {
         });
     }
 
-    /// A chart with what it is and how to read it.
+    /// A chart with what it is and how to read it. Of two drawings the first is for wide windows.
     pub(super) fn figure(
         &mut self,
         title: &str,
         note: &str,
-        drawn: &str,
+        drawn: &[String],
         fill: impl FnOnce(&mut Self),
     ) {
         self.within("figure", &[], |html| {
@@ -155,9 +150,19 @@ impl Html {
                     html.say("p", &[], note);
                 }
             });
-            html.frame(title, "frame", |html| {
-                html.within("div", &[("class", "chart")], |html| html.picture(drawn))
-            });
+            match drawn {
+                [wide, narrow] => {
+                    for (class, drawn) in [("chart at-wide", wide), ("chart at-narrow", narrow)] {
+                        html.within("div", &[("class", class)], |html| html.picture(drawn));
+                    }
+                }
+                all => {
+                    let draw = |html: &mut Self| all.iter().for_each(|one| html.picture(one));
+                    html.frame(title, "frame", |html| {
+                        html.within("div", &[("class", "chart")], draw);
+                    });
+                }
+            }
             fill(html);
         });
     }

@@ -3,6 +3,7 @@
 mod digest;
 mod draw;
 mod markup;
+mod unbroken;
 
 pub(crate) use draw::write;
 use markup::Html;
@@ -72,7 +73,7 @@ impl HtmlPage {
                 html.alone("meta", &[("name", "generator"), ("content", "ipcperf")]);
                 // A server that hands the page out is not asked for a picture.
                 html.alone("link", &[("rel", "icon"), ("href", "data:,")]);
-                html.say("title", &[], title);
+                html.within("title", &[], |html| html.plain(title));
                 html.own("style", &style);
             });
             html.within("body", &[], |html| {

@@ -1,6 +1,6 @@
 //! Who talks to whom: names at both sides, and a line for each channel between them.
 
-use super::{Canvas, LETTER, LINE, SLACK, Scale, wide};
+use super::{Canvas, LETTER, LINE, SLACK, Scale};
 use crate::text;
 
 /// A channel between two names.
@@ -25,42 +25,31 @@ pub struct Flow {
     pub links: Vec<FlowLink>,
 }
 
-const WIDTH: f64 = super::NARROW;
-/// Of a channel.
-const ROW: f64 = 40.0;
-/// Of a name.
-const SIDE: f64 = 96.0;
+/// Of a channel: its names, its line, and what is written on it.
+const ROW: f64 = 58.0;
 
 impl Flow {
-    /// A part of a page.
-    pub fn inline(&self) -> String {
+    /// A part of a page, so wide.
+    pub fn inline(&self, width: f64) -> String {
         let most = self.links.iter().map(|link| link.weight).fold(1.0, f64::max);
         let scale = Scale::over(&[1.0], true, 0.0, 1.0);
         let mut canvas = Canvas { text: String::new(), x: scale, y: scale };
-        canvas.begin(&self.label, "img", [WIDTH, ROW * self.links.len() as f64 + LINE]);
-        let room = |width: f64| (width / SLACK / (12.0 * LETTER)).max(1.0) as usize;
+        canvas.begin(&self.label, "img", [width, ROW * self.links.len() as f64 + 4.0]);
+        let clip = |words: &str, room: f64| {
+            text::clip(words, (room / SLACK / (12.0 * LETTER)).max(1.0) as usize, true)
+        };
         for (at, link) in self.links.iter().enumerate() {
-            let y = ROW * at as f64 + LINE * 1.6;
-            // A name is written once where the next channel has it, too.
-            let before = at.checked_sub(1).and_then(|before| self.links.get(before));
-            if before.is_none_or(|before| before.from != link.from) {
-                let name = text::clip(&link.from, room(SIDE), true);
-                canvas.words("ink", [2.0, y + 4.0], "", &name);
-            }
-            if before.is_none_or(|before| before.to != link.to) {
-                let name = text::clip(&link.to, room(SIDE), true);
-                canvas.words("ink end", [WIDTH - 2.0, y + 4.0], "", &name);
-            }
-            let (left, right) = (SIDE + 6.0, WIDTH - SIDE - 6.0);
-            let height = 1.0 + 7.0 * link.weight / most;
+            let y = ROW * at as f64 + LINE;
+            let [from, to] = [&link.from, &link.to].map(|name| clip(name, width / 2.0 - 8.0));
+            canvas.words("ink", [2.0, y], "", &from);
+            canvas.words("ink end", [width - 2.0, y], "", &to);
+            let height = 2.0 + 8.0 * link.weight / most;
             canvas.put(format_args!(
-                r#"<rect class="f0" x="{left:.1}" y="{:.1}" width="{:.1}" height="{height:.1}" rx="1"/>"#,
-                y - height / 2.0,
-                right - left
+                r#"<rect class="f0" x="2.0" y="{:.1}" width="{:.1}" height="{height:.1}" rx="1"/>"#,
+                y + 11.0 - height / 2.0,
+                width - 4.0
             ));
-            let words = text::clip(&link.words, room(right - left), true);
-            let middle = f64::midpoint(left, right) - wide(&words, 12.0) / 2.0;
-            canvas.words("quiet halo", [middle.max(left), y - height / 2.0 - 5.0], "", &words);
+            canvas.words("quiet middle", [width / 2.0, y + 30.0], "", &clip(&link.words, width));
         }
         canvas.text + "</svg>\n"
     }

@@ -15,7 +15,6 @@ pub struct Matrix {
     pub rows: Vec<Vec<Option<(f64, String)>>>,
 }
 
-const WIDTH: f64 = super::NARROW;
 const LEFT: f64 = 48.0;
 const TOP: f64 = 44.0;
 
@@ -23,15 +22,15 @@ const TOP: f64 = 44.0;
 const WORDED: usize = 5;
 
 impl Matrix {
-    /// A part of a page.
-    pub fn inline(&self) -> String {
+    /// A part of a page, so wide.
+    pub fn inline(&self, width: f64) -> String {
         let count = self.heads.len().max(1) as f64;
-        let side = ((WIDTH - LEFT - 8.0) / count).min(84.0);
+        let side = ((width - LEFT - 8.0) / count).min(84.0);
         let tall = side.min(44.0);
         let figures = self.rows.iter().flatten().flatten().map(|(value, _)| *value);
         let scale = Scale::over(&figures.collect::<Vec<_>>(), true, 0.08, 0.62);
         let mut canvas = Canvas { text: String::new(), x: scale, y: scale };
-        canvas.begin(&self.label, "img", [WIDTH, TOP + tall * count + 8.0]);
+        canvas.begin(&self.label, "img", [width, TOP + tall * count + 8.0]);
         let [row, column] = &self.axes;
         canvas.words("quiet", [LEFT, 14.0], "", column);
         canvas.words("quiet end", [LEFT - 8.0, TOP - 10.0], "", row);

@@ -70,11 +70,13 @@ pub struct Plane {
     pub marks: Vec<Mark>,
 }
 
-const WIDTH: f64 = super::NARROW;
 const TOP: f64 = 26.0;
-const BOTTOM: f64 = 240.0;
-/// Where the names begin, below the numbers of the axis and what they are.
-const NAMES: f64 = BOTTOM + 46.0;
+/// Where the horizontal axis is in a narrow picture, and in a wider one.
+const BOTTOM: [f64; 2] = [240.0, 330.0];
+/// Where the names begin below that: below the numbers of the axis and what they are.
+const NAMES: f64 = 46.0;
+/// Columns of names.
+const MOST_COLUMNS: usize = 4;
 /// Room of a name beside its letters.
 const SHAPE: f64 = 16.0;
 
@@ -94,27 +96,30 @@ impl Axis {
 }
 
 impl Plane {
-    /// A part of a page.
-    pub fn inline(&self) -> String {
+    /// A part of a page, so wide.
+    pub fn inline(&self, width: f64) -> String {
+        let bottom = BOTTOM[usize::from(width > super::NARROW)];
         let spots = || self.traces.iter().flat_map(|trace| &trace.spots);
         // Context has no intervals that one sees.
         let seen = self.traces.iter().filter(|trace| trace.is_named);
         let ends = seen.flat_map(|trace| &trace.spots).flat_map(|spot| spot.interval);
         let ys: Vec<f64> = spots().map(|spot| spot.y).chain(ends.flatten()).collect();
         let xs: Vec<f64> = spots().map(|spot| spot.x).collect();
-        let y = Scale::over(&ys, true, BOTTOM, TOP);
+        let y = Scale::over(&ys, true, bottom, TOP);
         let numbers = self.y.ticks(&y).into_iter().map(|(_, words)| wide(&words, 12.0));
         let left = numbers.fold(24.0, f64::max) + 12.0;
-        let right = WIDTH - 12.0;
+        let right = width - 12.0;
         let x = Scale::over(&xs, true, left, right);
         let x = if self.x.is_reversed { Scale { from: right, to: left, ..x } } else { x };
         let mut canvas = Canvas { text: String::new(), x, y };
         let named: Vec<&Trace> = self.traces.iter().filter(|trace| trace.is_named).collect();
         let names = named.iter().map(|trace| wide(&text::clip(&trace.label, NAME, true), 12.0));
-        let columns = if names.fold(0.0, f64::max) * SLACK + SHAPE < WIDTH / 2.0 { 2 } else { 1 };
+        let widest = names.fold(0.0, f64::max) * SLACK + SHAPE;
+        let columns = ((width / widest) as usize).clamp(1, MOST_COLUMNS);
         let lines = named.len().div_ceil(columns) as f64;
-        canvas.begin(&self.label, "group", [WIDTH, NAMES + LINE * lines]);
-        self.axes(&mut canvas, left, right);
+        let below = bottom + NAMES;
+        canvas.begin(&self.label, "group", [width, below + LINE * lines]);
+        self.axes(&mut canvas, bottom, [left, right, width]);
         for trace in self.traces.iter().filter(|trace| !trace.is_named) {
             trace.draw(&mut canvas, None);
         }
@@ -124,25 +129,25 @@ impl Plane {
         self.front(&mut canvas);
         for (at, trace) in named.iter().enumerate() {
             trace.draw(&mut canvas, Some(at));
-            let x = 6.0 + WIDTH / 2.0 * (at % columns) as f64;
-            let y = NAMES + LINE * (at / columns) as f64;
+            let x = 6.0 + width / columns as f64 * (at % columns) as f64;
+            let y = below + LINE * (at / columns) as f64;
             canvas.mark(at, [x, y + 6.0], true);
             trace.name(&mut canvas, [x + SHAPE - 6.0, y + 10.0]);
         }
         for mark in &self.marks {
-            self.mark(&mut canvas, mark);
+            self.mark(&mut canvas, mark, width);
         }
         canvas.text + "</svg>\n"
     }
 
-    fn axes(&self, canvas: &mut Canvas, left: f64, right: f64) {
+    fn axes(&self, canvas: &mut Canvas, bottom: f64, [left, right, width]: [f64; 3]) {
         for (value, words) in self.y.ticks(&canvas.y) {
             if let Some(y) = canvas.y.at(value) {
                 canvas.line("grid", [left, y], [right, y]);
                 canvas.words("quiet end", [left - 7.0, y + 4.0], "", &words);
             }
         }
-        canvas.line("lead", [left, BOTTOM], [right, BOTTOM]);
+        canvas.line("lead", [left, bottom], [right, bottom]);
         let mut free = f64::NEG_INFINITY;
         let mut ticks = self.x.ticks(&canvas.x);
         ticks.retain(|(value, _)| (canvas.x.low..=canvas.x.high).contains(value));
@@ -151,15 +156,15 @@ impl Plane {
         });
         for (value, words) in ticks {
             let Some(x) = canvas.x.at(value) else { continue };
-            canvas.line("grid", [x, TOP], [x, BOTTOM]);
+            canvas.line("grid", [x, TOP], [x, bottom]);
             let half = wide(&words, 12.0) / 2.0;
-            if x - half > free && x + half < WIDTH {
-                canvas.words("quiet middle", [x, BOTTOM + 18.0], "", &words);
+            if x - half > free && x + half < width {
+                canvas.words("quiet middle", [x, bottom + 18.0], "", &words);
                 free = x + half + 6.0;
             }
         }
         let middle = f64::midpoint(left, right);
-        canvas.words("quiet middle", [middle, BOTTOM + 34.0], "", &self.x.name);
+        canvas.words("quiet middle", [middle, bottom + 34.0], "", &self.x.name);
         canvas.words("quiet", [4.0, 14.0], "", &self.y.name);
     }
 
@@ -179,12 +184,12 @@ impl Plane {
         }
     }
 
-    fn mark(&self, canvas: &mut Canvas, mark: &Mark) {
+    fn mark(&self, canvas: &mut Canvas, mark: &Mark, width: f64) {
         if let (Some(x), Some(y)) = (canvas.x.at(mark.x), canvas.y.at(mark.y)) {
             canvas
                 .put(format_args!(r#"<circle class="none ring" cx="{x:.1}" cy="{y:.1}" r="7"/>"#));
             let half = wide(&mark.words, 12.0) / 2.0;
-            let x = x.clamp(half, WIDTH - half);
+            let x = x.clamp(half, (width - half).max(half));
             canvas.words("ink middle halo", [x, y - 12.0], "", &mark.words);
         }
     }

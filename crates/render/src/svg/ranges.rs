@@ -40,7 +40,6 @@ pub struct Ranges {
     pub rows: Vec<RangeRow>,
 }
 
-const WIDTH: f64 = super::NARROW;
 /// Before and behind the axis.
 const EDGE: f64 = 8.0;
 /// Where the rows begin, below the names of the series and the numbers of the axis.
@@ -52,15 +51,15 @@ const LANE: f64 = 12.0;
 const GAP: f64 = 5.0;
 
 impl Ranges {
-    /// A part of a page.
-    pub fn inline(&self) -> String {
+    /// A part of a page, so wide.
+    pub fn inline(&self, width: f64) -> String {
         let ranges = self.rows.iter().flat_map(|row| row.ranges.iter().flatten());
         let values = ranges.flat_map(|one| one.interval.into_iter().flatten().chain([one.value]));
-        let x = Scale::over(&values.collect::<Vec<_>>(), true, EDGE, WIDTH - EDGE);
+        let x = Scale::over(&values.collect::<Vec<_>>(), true, EDGE, width - EDGE);
         let row = NAME + LANE * self.series.len() as f64 + GAP;
         let bottom = TOP + row * self.rows.len() as f64;
         let mut canvas = Canvas { text: String::new(), x, y: x };
-        canvas.begin(&self.label, "group", [WIDTH, bottom + 2.0]);
+        canvas.begin(&self.label, "group", [width, bottom + 2.0]);
         let mut from = EDGE;
         for (at, name) in self.series.iter().enumerate() {
             canvas.mark(at, [from, 8.0], true);
@@ -72,7 +71,7 @@ impl Ranges {
             let Some(x) = canvas.x.at(value) else { continue };
             canvas.line("grid", [x, TOP - 8.0], [x, bottom]);
             let half = wide(&words, 12.0) / 2.0;
-            if x - half > free && x + half < WIDTH {
+            if x - half > free && x + half < width {
                 canvas.words("quiet middle", [x, TOP - 13.0], "", &words);
                 free = x + half + 6.0;
             }
@@ -87,24 +86,24 @@ impl Ranges {
             }
         }
         for (at, one) in self.rows.iter().enumerate() {
-            one.draw(&mut canvas, TOP + row * at as f64);
+            one.draw(&mut canvas, TOP + row * at as f64, width);
         }
         canvas.text + "</svg>\n"
     }
 }
 
 impl RangeRow {
-    fn draw(&self, canvas: &mut Canvas, top: f64) {
+    fn draw(&self, canvas: &mut Canvas, top: f64, width: f64) {
         let figures: Vec<&str> =
             self.ranges.iter().flatten().map(|range| range.words.as_str()).collect();
         let figures = figures.join(", ");
         let mark = if self.is_reference { " (reference)" } else { "" };
         let room =
-            (WIDTH / SLACK - wide(&figures, 12.0) - wide(mark, 12.0)) / (12.0 * LETTER) - 2.0;
+            (width / SLACK - wide(&figures, 12.0) - wide(mark, 12.0)) / (12.0 * LETTER) - 2.0;
         let name = text::clip(&self.label, room.max(1.0) as usize, true) + mark;
         let put = |canvas: &mut Canvas| canvas.words("ink halo", [2.0, top + 12.0], "", &name);
         canvas.linked(self.link.as_deref(), put);
-        canvas.words("ink end halo", [WIDTH - 2.0, top + 12.0], "", &figures);
+        canvas.words("ink end halo", [width - 2.0, top + 12.0], "", &figures);
         for (at, range) in self.ranges.iter().enumerate() {
             let Some(range) = range else { continue };
             let y = top + NAME + LANE * (at as f64 + 0.5);

@@ -4,7 +4,7 @@ use super::{Axis, Canvas, LETTER, SLACK, Scale, escape, wide};
 use crate::text;
 
 /// A cell.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct StripRow {
     /// Its name.
     pub label: String,
@@ -12,6 +12,8 @@ pub struct StripRow {
     pub link: Option<String>,
     /// In their order.
     pub rounds: Vec<f64>,
+    /// Places among them that have words of their own.
+    pub named: Vec<(usize, String)>,
     /// The median over rounds.
     pub value: f64,
     /// Its 95 % interval.
@@ -33,55 +35,63 @@ pub struct Strip {
     pub rows: Vec<StripRow>,
 }
 
-const WIDTH: f64 = super::NARROW;
 /// Of a row: its name and figure, and below them the rounds.
 const ROW: f64 = 33.0;
+/// Of a figure below a name that leaves no room for it.
+const LINE: f64 = super::LINE;
+/// Between a name and its figure, and between a point and its words.
+const GAP: f64 = 6.0;
 const TOP: f64 = 22.0;
 
 impl Strip {
-    /// A part of a page.
-    pub fn inline(&self) -> String {
+    /// A part of a page, so wide.
+    pub fn inline(&self, width: f64) -> String {
         let values = self.rows.iter().flat_map(|row| {
             let ends = row.interval.into_iter().flatten();
             row.rounds.iter().copied().chain([row.value]).chain(ends)
         });
-        let bottom = TOP + ROW * self.rows.len() as f64;
-        let x = Scale::over(&values.collect::<Vec<_>>(), true, 4.0, WIDTH - 4.0);
+        let is_tight = |row: &StripRow| {
+            SLACK * (wide(&row.label, 12.0) + wide(&row.words, 12.0)) + GAP > width
+        };
+        let is_tall = self.rows.iter().any(is_tight);
+        let height = if is_tall { ROW + LINE } else { ROW };
+        let bottom = TOP + height * self.rows.len() as f64;
+        let x = Scale::over(&values.collect::<Vec<_>>(), true, 4.0, width - 4.0);
         let mut canvas = Canvas { text: String::new(), x, y: x };
-        canvas.begin(&self.label, "group", [WIDTH, bottom + 2.0]);
+        canvas.begin(&self.label, "group", [width, bottom + 2.0]);
         let mut free = f64::NEG_INFINITY;
         for (value, words) in self.axis.ticks(&x) {
             let Some(x) = canvas.x.at(value) else { continue };
             canvas.line("grid", [x, TOP - 6.0], [x, bottom]);
             let half = wide(&words, 12.0) / 2.0;
-            if x - half > free.max(0.0) && x + half < WIDTH {
+            if x - half > free.max(0.0) && x + half < width {
                 canvas.words("quiet middle", [x, 12.0], "", &words);
                 free = x + half + 6.0;
             }
         }
         for (at, row) in self.rows.iter().enumerate() {
-            row.draw(&mut canvas, TOP + ROW * at as f64);
+            row.draw(&mut canvas, TOP + height * at as f64, width, is_tall);
         }
         canvas.text + "</svg>\n"
     }
 }
 
 impl StripRow {
-    fn draw(&self, canvas: &mut Canvas, top: f64) {
+    fn draw(&self, canvas: &mut Canvas, top: f64, width: f64, is_tall: bool) {
         let class = if self.is_best { "best" } else { "other" };
         canvas.put(format_args!(r#"<g class="{class}">"#));
-        let room = (WIDTH / SLACK - wide(&self.words, 12.0)) / (12.0 * LETTER) - 2.0;
-        let words = text::clip(&self.label, room.max(1.0) as usize, true);
+        let words = text::clip(&self.label, (width / SLACK / (12.0 * LETTER)) as usize, true);
         let name = |canvas: &mut Canvas| canvas.words("ink halo", [2.0, top + 12.0], "", &words);
         canvas.linked(self.link.as_deref(), name);
-        canvas.words("ink end halo", [WIDTH - 2.0, top + 12.0], "", &self.words);
+        let top = if is_tall { top + LINE } else { top };
+        canvas.words("ink end halo", [width - 2.0, top + 12.0], "", &self.words);
         let y = top + 23.0;
         if let Some([low, high]) = self.interval
             && let (Some(low), Some(high)) = (canvas.x.at(low), canvas.x.at(high))
         {
-            let (from, width) = (low.min(high), (high - low).abs().max(1.0));
+            let (from, long) = (low.min(high), (high - low).abs().max(1.0));
             canvas.put(format_args!(
-                r#"<rect class="span" x="{from:.1}" y="{:.1}" width="{width:.1}" height="14" rx="2"/>"#,
+                r#"<rect class="span" x="{from:.1}" y="{:.1}" width="{long:.1}" height="14" rx="2"/>"#,
                 y - 7.0
             ));
         }
@@ -96,7 +106,27 @@ impl StripRow {
         });
         let dots: String = dots.collect();
         canvas.put(format_args!(r#"<path class="dots" d="{dots}"/>"#));
+        self.names(canvas, width, |at| y - 5.5 + step * at as f64);
         canvas.put(format_args!("</g>"));
+    }
+
+    /// The words of some points, as far as none lies on another.
+    fn names(&self, canvas: &mut Canvas, width: f64, height: impl Fn(usize) -> f64) {
+        let mut taken: Vec<[f64; 2]> = Vec::new();
+        for (at, words) in &self.named {
+            let value = self.rounds.get(*at).copied();
+            let Some(x) = value.and_then(|value| canvas.x.at(value)) else { continue };
+            let y = height(*at);
+            canvas
+                .put(format_args!(r#"<circle class="none ring" cx="{x:.1}" cy="{y:.1}" r="4"/>"#));
+            let long = wide(words, 12.0) * SLACK;
+            let from = if x + GAP + long < width { x + GAP } else { x - GAP - long };
+            let is_free = taken.iter().all(|[left, right]| from > *right || from + long < *left);
+            if is_free {
+                canvas.words("ink halo", [from, y + 4.0], "", words);
+                taken.push([from, from + long]);
+            }
+        }
     }
 }
 

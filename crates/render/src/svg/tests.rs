@@ -1,5 +1,6 @@
 //! Scales, places of names, and what is in a file.
 
+use super::chart::{HEIGHT, apart, size};
 use super::*;
 
 fn chart(kind: ChartKind, heads: &[&str], series: &[(&str, &[f64])]) -> Chart {
@@ -194,7 +195,7 @@ fn an_interval_that_is_not_drawn_takes_no_room() {
             front: Vec::new(),
             marks: Vec::new(),
         };
-        let places = numbers(&plane.inline(), "cy");
+        let places = numbers(&plane.inline(NARROW), "cy");
         places[0] - places[1]
     };
     // Between the places of the first trace, which are circles.
@@ -248,7 +249,7 @@ fn ranges_have_a_lane_for_each_series_and_the_reference_goes_through_all_rows() 
             row("tcp", vec![range(1000.0), range(10.0)], false),
         ],
     };
-    let svg = drawn.inline();
+    let svg = drawn.inline(NARROW);
     assert!(
         svg.contains("pipe &lt;b&gt; (reference)") && !svg.contains("tcp (reference)"),
         "{svg}"

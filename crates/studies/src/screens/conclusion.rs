@@ -5,24 +5,50 @@ use super::words::{done, is_artefact, outcome};
 use crate::replication::{ClaimKind, ClaimResult, Replication, StudyResult, Verdict};
 use ipcperf_render::text;
 
+/// The same as a heading: of how many claims, or what became of the only one.
+pub(super) fn answer(study: &StudyResult) -> String {
+    let name = &study.name;
+    if is_too_disturbed(study) {
+        return format!("{name}: {DISTURBED}").trim_end_matches('.').to_owned();
+    }
+    let words = match judged(study) {
+        None => NO_CLAIM.to_owned(),
+        Some((_, claims)) if claims.len() == 1 => outcome(claims[0], study),
+        Some((kind, claims)) => counts(&claims, kind),
+    };
+    let mut words = words.trim_end_matches('.').to_owned();
+    words.get_mut(..1).into_iter().for_each(str::make_ascii_lowercase);
+    format!("{name}: {words}")
+}
+
+const DISTURBED: &str = "This machine was too disturbed to judge any claim.";
+const NO_CLAIM: &str = "It has no claim to judge.";
+
+fn is_too_disturbed(study: &StudyResult) -> bool {
+    study.noise.as_ref().is_some_and(|noise| noise.grade == "F")
+}
+
+/// The claims of the author; readings of the author's tables stand for them only where there are none.
+fn judged(study: &StudyResult) -> Option<(ClaimKind, Vec<&ClaimResult>)> {
+    let of_kind = |kind: ClaimKind| -> Vec<&ClaimResult> {
+        study.claims.iter().filter(|claim| claim.kind == kind).collect()
+    };
+    let kinds = [ClaimKind::Claim, ClaimKind::Reading].map(|kind| (kind, of_kind(kind)));
+    kinds.into_iter().find(|(_, claims)| !claims.is_empty())
+}
+
 /// The conclusion.
 pub(super) fn conclusion(document: &Replication, study: &StudyResult) -> String {
     let mut sentences = Vec::new();
     if document.interrupted && done(study) < study.rounds {
         sentences.push(format!("Interrupted after {} of {} rounds.", done(study), study.rounds));
     }
-    if study.noise.as_ref().is_some_and(|noise| noise.grade == "F") {
-        sentences.push("This machine was too disturbed to judge any claim.".to_owned());
+    if is_too_disturbed(study) {
+        sentences.push(DISTURBED.to_owned());
         return sentences.join(" ");
     }
-    let of_kind = |kind: ClaimKind| -> Vec<&ClaimResult> {
-        study.claims.iter().filter(|claim| claim.kind == kind).collect()
-    };
-    // Readings stand for the author's words only where none of these are part of it.
-    let kinds = [ClaimKind::Claim, ClaimKind::Reading];
-    let kind = kinds.into_iter().find(|kind| !of_kind(*kind).is_empty());
-    let Some((kind, claims)) = kind.map(|kind| (kind, of_kind(kind))) else {
-        sentences.push("It has no claim to judge.".to_owned());
+    let Some((kind, claims)) = judged(study) else {
+        sentences.push(NO_CLAIM.to_owned());
         return sentences.join(" ");
     };
     sentences.extend(claims.first().map(|headline| outcome(headline, study)));

@@ -1,6 +1,6 @@
 //! A replication for people: what became of each study, claim by claim, and where all is asked for everything behind it.
 
-use super::conclusion::conclusion;
+use super::conclusion::{answer, conclusion};
 use super::detail::{Part, endings, findings, original, remarks, test_words};
 use super::plots::{chart, file_name};
 use super::words::{
@@ -13,9 +13,10 @@ use crate::replication::{
 };
 use ipcperf_kit::document::Document;
 use ipcperf_render::doc::{
-    Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Section, Table, Tone,
+    Block, Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Section, Table, Tone,
 };
-use ipcperf_render::{Style, text};
+use ipcperf_render::svg::{Point, Series};
+use ipcperf_render::{Style, svg, text};
 
 /// Lines of a first screen.
 const MOST: usize = 60;
@@ -53,13 +54,27 @@ pub(super) fn doc(document: &Replication, style: &Style, pictures: Option<&str>)
     ];
     if let [one] = document.studies.as_slice() {
         let above = doc.height(style);
-        let shown = ShownStudy { document, study: one, number: 1, pictures };
+        let mut shown = ShownStudy { document, study: one, number: 1, pictures, begins_with: None };
+        if style.pictures {
+            doc.headline = answer(one);
+            shown.begins_with = shown.first_drawn();
+            doc.picture = shown.begins_with.map(|at| shown.figure(&one.tables[at]));
+        }
         doc.body = shown.blocks(style, MOST.saturating_sub(above));
+        if style.pictures {
+            doc.body.0.insert(0, Block::Say(Line::new(Tone::Quiet, heading(one))));
+        }
         return doc;
     }
-    doc.body.say(Tone::Plain, total(document));
+    match style.pictures {
+        true => {
+            doc.headline = total(document);
+            doc.picture = verdicts(document);
+        }
+        false => doc.body.say(Tone::Plain, total(document)),
+    }
     for (number, study) in (1..).zip(&document.studies) {
-        let shown = ShownStudy { document, study, number, pictures };
+        let shown = ShownStudy { document, study, number, pictures, begins_with: None };
         doc.body.add(Section {
             title: heading(study),
             anchor: format!("s{number}"),
@@ -91,6 +106,38 @@ struct ShownStudy<'a> {
     /// From 1.
     number: usize,
     pictures: Option<&'a str>,
+    /// The table whose picture the page begins with.
+    begins_with: Option<usize>,
+}
+
+/// How many claims of each study came out how, as bars; `None` where there is none.
+fn verdicts(document: &Replication) -> Option<Chart> {
+    let count = |study: &StudyResult, verdict| {
+        study.claims.iter().filter(|claim| claim.verdict == verdict).count() as f64
+    };
+    let series = Verdict::ALL.iter().map(|verdict| Series {
+        label: verdict.to_string(),
+        points: document
+            .studies
+            .iter()
+            .map(|study| Point { here: Some(count(study, *verdict)), ..Point::default() })
+            .collect(),
+    });
+    let has_any = |series: &Series| series.points.iter().any(|point| point.here > Some(0.0));
+    let series: Vec<Series> = series.filter(has_any).collect();
+    let title = "Claims of each study by their verdict".to_owned();
+    (!series.is_empty()).then(|| Chart {
+        picture: Some(Picture::Chart(svg::Chart {
+            kind: svg::ChartKind::Bars,
+            title: title.clone(),
+            unit: "claims".to_owned(),
+            heads: document.studies.iter().map(|study| study.name.clone()).collect(),
+            series,
+            ..svg::Chart::default()
+        })),
+        title,
+        ..Chart::default()
+    })
 }
 
 impl<'a> ShownStudy<'a> {
@@ -263,7 +310,12 @@ impl<'a> ShownStudy<'a> {
     fn details(&self, blocks: &mut Blocks, is_verbose: bool) {
         let study = self.study;
         blocks.section("The tables and figures of the original", |body| {
-            study.tables.iter().for_each(|table| body.chart(self.figure(table)));
+            for (at, table) in study.tables.iter().enumerate() {
+                let mut shown = self.figure(table);
+                // The page begins with its picture.
+                shown.picture = shown.picture.filter(|_| self.begins_with != Some(at));
+                body.chart(shown);
+            }
         });
         blocks.fold("Every figure of every claim", |body| {
             study.claims.iter().for_each(|claim| body.add(self.tests(claim)));
@@ -277,6 +329,14 @@ impl<'a> ShownStudy<'a> {
         for one in [findings(study, is_verbose), errata, facts, notes] {
             blocks.add(part(one));
         }
+    }
+
+    /// The first table with a picture.
+    fn first_drawn(&self) -> Option<usize> {
+        let is_drawn = |table: &TableResult| {
+            chart(self.document, self.study, table).is_some_and(|one| !one.series.is_empty())
+        };
+        self.study.tables.iter().position(is_drawn)
     }
 
     /// A table with what was published under each figure, and its picture if it has one.

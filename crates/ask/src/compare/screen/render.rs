@@ -7,6 +7,8 @@ use super::words::{
 };
 use crate::results::csv;
 use crate::results::document::put_below;
+use crate::results::pictures::axis_of;
+use crate::results::sentence::sides;
 use crate::results::table::ON_A_SCREEN;
 use ipcperf_core::result::ResultSet;
 use ipcperf_core::result::{
@@ -16,7 +18,7 @@ use ipcperf_judge::{LoadError, damaged, times};
 use ipcperf_kit::document::{Document, Show, interrupted_after};
 use ipcperf_render::doc::{Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table, Tone};
 use ipcperf_render::svg::{Axis, Strip, StripRow};
-use ipcperf_render::text::{counted, join};
+use ipcperf_render::text::{counted, each_once, join};
 use ipcperf_render::{Format, Output, Style};
 use std::io::{self, Write};
 
@@ -130,7 +132,13 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
     // A page begins with the answer; the last lines of a screen are what is copied.
     let (headline, first, last) = match sentence {
         Some(words) if style.pictures => {
-            (words.trim_end_matches('.').to_owned(), Some(tally_words), None)
+            let words = words.trim_end_matches('.');
+            let tally = (document.comparisons.len() != 1).then_some(tally_words);
+            // Why nothing can be told is no heading.
+            match words.strip_prefix("Cannot tell ").and_then(|rest| rest.split_once(": ")) {
+                Some((what, why)) => (format!("Cannot tell {what}"), Some(format!("{why}.")), None),
+                None => (words.to_owned(), tally, None),
+            }
         }
         words => (tally_words, None, words),
     };
@@ -147,6 +155,10 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
             format!("Nothing to compare: no cell of {a} ({a_only}) is in {b} ({b_only}): -v");
         return doc;
     }
+    if style.pictures {
+        doc.picture = both_sides(document).or_else(|| ratios(document));
+        doc.foot = foot(document);
+    }
     let body = &mut doc.body;
     body.lines(first.map(Line::from));
     let (basis, hidden) = match style.is_whole() {
@@ -154,9 +166,6 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
         false => in_short(rests_on(document)),
     };
     body.list(basis);
-    if let Some(chart) = ratios(document) {
-        body.chart(chart);
-    }
     let (shown, left) = shown(document, style);
     let shared = shared_reason(document);
     let [tail, cpu] = heads(document).map(|(head, _)| head);
@@ -249,8 +258,53 @@ fn not_confirmed(document: &Comparison) -> Option<String> {
     })
 }
 
+/// What measured both sides.
+fn foot(document: &Comparison) -> Vec<String> {
+    let tools = [&document.a, &document.b].map(|side| {
+        let tool = &side.tool;
+        format!("{} {}", tool.name, tool.version).trim().to_owned()
+    });
+    let tools = each_once(tools.into_iter().filter(|tool| !tool.is_empty()));
+    let measured = (!tools.is_empty()).then(|| format!("Measured by {}.", join(&tools)));
+    measured
+        .into_iter()
+        .chain([format!("From a document of schema {}.", document.schema)])
+        .collect()
+}
+
+/// The figures of both sides of a comparison of one cell, every round as a point.
+fn both_sides(document: &Comparison) -> Option<Chart> {
+    let [cell] = document.comparisons.as_slice() else { return None };
+    let one = &cell.primary;
+    let ([a, b], what) = sides(document, cell);
+    let row = |(letter, name): (char, String), value: Option<f64>, rounds: &[f64], is_best| {
+        let value = value?;
+        let (label, words) = (format!("{letter}: {name}"), figure(one, Some(value)));
+        let rounds = rounds.to_vec();
+        Some(StripRow { label, rounds, value, words, is_best, ..StripRow::default() })
+    };
+    let rows = vec![
+        row(('A', a), one.a_value, &one.a_rounds, one.verdict == Difference::Slower)?,
+        row(('B', b), one.b_value, &one.b_rounds, one.verdict == Difference::Faster)?,
+    ];
+    if one.a_rounds.is_empty() || one.b_rounds.is_empty() {
+        return None;
+    }
+    let better = if one.more_is_better { "right" } else { "left" };
+    let label = format!("Every round of A and B: {}.", tally(&document.comparisons));
+    let axis = Axis::plain("", axis_of(&one.metric));
+    Some(Chart {
+        title: format!("Every round of A and B: {what}").trim_end_matches([':', ' ']).to_owned(),
+        note: format!(
+            "A point is a round, the first at the top of its row; the line is the median. Further {better} is better."
+        ),
+        picture: Some(Picture::Strip(Strip { label, axis, rows })),
+        ..Chart::default()
+    })
+}
+
 /// Ratios that are drawn; all of them are in the table.
-const DRAWN: usize = 40;
+const DRAWN: usize = 20;
 
 /// Each ratio with its interval over one axis, and where rounds are paired every round as a point. Differences come first.
 fn ratios(document: &Comparison) -> Option<Chart> {
@@ -264,12 +318,12 @@ fn ratios(document: &Comparison) -> Option<Chart> {
         let value = one.ratio.value?;
         Some(StripRow {
             label: cells(cell),
-            link: None,
             rounds: rounds.map(|(a, b)| b / a).collect(),
             value,
             interval: one.ratio.ci95,
             words: format!("{} {}", times(value), one.verdict),
             is_best: is_claim(cell),
+            ..StripRow::default()
         })
     };
     let mut ordered: Vec<&CellComparison> = document.comparisons.iter().collect();

@@ -9,7 +9,7 @@ use ipcperf_core::{PatternKind, Placement, Wait};
 use ipcperf_judge::figures::NONE;
 use ipcperf_judge::{MetricKind, figures, short_name};
 use ipcperf_kit::document::Specs;
-use ipcperf_render::doc::{Chart, Column, Doc, Line, Picture, Row, Section, Table, Tone};
+use ipcperf_render::doc::{Block, Chart, Column, Doc, Line, Picture, Row, Section, Table, Tone};
 use ipcperf_render::{Style, svg, text};
 use ipcperf_stats::FEWEST_ROUNDS;
 use std::collections::BTreeMap;
@@ -28,18 +28,46 @@ pub(crate) fn doc(set: &ResultSet, specs: &Specs, style: &Style) -> Doc {
     let columns: Vec<Vec<Trip>> = names.iter().map(of).collect();
     let mut doc = head(set, &names, &columns);
     let body = &mut doc.body;
-    match columns.as_slice() {
-        [one] => single(set, one).into_iter().for_each(|part| body.add(part)),
-        [a, b, ..] => {
-            double(&names, a, b, has_places(set)).into_iter().for_each(|part| body.add(part));
+    let parts = match columns.as_slice() {
+        [one] => single(set, names.first().map_or("", String::as_str), one).into_iter().collect(),
+        [a, b, ..] => double(&names, a, b, has_places(set)),
+        [] => Vec::new(),
+    };
+    let mut parts = parts.into_iter();
+    if let Some(first) = parts.next() {
+        // A page begins with what takes most, and its picture.
+        if style.pictures {
+            let whole = std::mem::replace(&mut doc.headline, first.answer);
+            body.0.insert(0, Block::Say(Line::from(format!("{whole}."))));
+            doc.picture = Some(first.drawn);
+            body.add(first.section);
+        } else {
+            body.add(first.with_picture());
         }
-        [] => {}
     }
+    parts.for_each(|part| body.add(part.with_picture()));
     body.add(calls(columns.iter().filter_map(|all| all.first())));
     if let [one] = columns.as_slice() {
         body.add(changes(set, one, style.verbose));
     }
     doc
+}
+
+/// What round trips at one place are made of.
+struct Taken {
+    /// What takes most, as a heading.
+    answer: String,
+    drawn: Chart,
+    /// The figures.
+    section: Section,
+}
+
+impl Taken {
+    fn with_picture(self) -> Section {
+        let mut section = self.section;
+        section.body.0.insert(0, Block::Chart(self.drawn));
+        section
+    }
 }
 
 /// The round trips that are to be explained: they stand before all arms.
@@ -229,8 +257,8 @@ fn returns(set: &ResultSet, trips: &[Trip]) -> Option<String> {
 }
 
 /// Round trips over one mechanism.
-fn single(set: &ResultSet, trips: &[Trip]) -> Option<Section> {
-    trips.first()?;
+fn single(set: &ResultSet, name: &str, trips: &[Trip]) -> Option<Taken> {
+    let first = trips.first()?;
     let is_sound = has_places(set);
     let scale = Scale::of(trips);
     let mut heads = vec![String::new()];
@@ -272,12 +300,35 @@ fn single(set: &ResultSet, trips: &[Trip]) -> Option<Section> {
         true => trips.iter().map(dominant).collect(),
         false => vec!["Too noisy to say what takes most: noise grade F.".to_owned()],
     };
-    Some(Section::new(format!("Where the time goes ({})", scale.name), |body| {
-        body.chart(chart("What each part takes", &names, series.collect()));
+    let answer = match is_sound {
+        true => most_of(name, first),
+        false => format!("Too noisy to say what takes most {}: noise grade F", of(name, first)),
+    };
+    let drawn = chart("What each part takes", &names, series.collect());
+    let section = Section::new(format!("Where the time goes ({})", scale.name), |body| {
         body.table(table(heads, rows));
         let said = said.into_iter().chain(returns(set, trips));
         body.list(said.map(Line::from).chain(missing(trips.iter())));
-    }))
+    });
+    Some(Taken { answer, drawn, section })
+}
+
+/// `of a 64 B round trip over pipe on one CPU`.
+fn of(name: &str, trip: &Trip) -> String {
+    let (size, place) = (figures::size(trip.cell.key.size_bytes), place(trip.cell.key.placement));
+    format!("of a {size} round trip over {name} on {place}")
+}
+
+/// What takes most, as a heading.
+fn most_of(name: &str, trip: &Trip) -> String {
+    let (of, whole) = (of(name, trip), shown(&figure(&trip.whole)));
+    let Some((part, share)) = trip.largest() else {
+        return format!("Nothing can be said of the parts {of}, which takes {whole}");
+    };
+    let most = part.map_or("what no arm explains", PartOf::name);
+    let mut words = format!("{most} takes most {of}: {:.0} % of {whole}", 100.0 * share);
+    words.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
+    words
 }
 
 /// Where a round trip was measured, for the head of a column.
@@ -332,7 +383,7 @@ fn missing<'a>(trips: impl Iterator<Item = &'a Trip<'a>>) -> Option<Line> {
     (!said.is_empty()).then(|| Line::new(Tone::Quiet, said.join("; ") + "."))
 }
 
-fn double(names: &[String], a: &[Trip], b: &[Trip], is_sound: bool) -> Vec<Section> {
+fn double(names: &[String], a: &[Trip], b: &[Trip], is_sound: bool) -> Vec<Taken> {
     let pairs: Vec<(&Trip, &Trip)> = a
         .iter()
         .filter_map(|a| {
@@ -340,16 +391,15 @@ fn double(names: &[String], a: &[Trip], b: &[Trip], is_sound: bool) -> Vec<Secti
             Some((a, b.iter().find(same)?))
         })
         .collect();
-    let mut parts: Vec<Section> =
-        pairs.iter().map(|(a, b)| beside(names, a, b, is_sound)).collect();
+    let mut parts: Vec<Taken> = pairs.iter().map(|(a, b)| beside(names, a, b, is_sound)).collect();
     if let Some(last) = parts.last_mut() {
-        last.body.list(missing(pairs.into_iter().flat_map(|(a, b)| [a, b])));
+        last.section.body.list(missing(pairs.into_iter().flat_map(|(a, b)| [a, b])));
     }
     parts
 }
 
 /// Two round trips at one place; `is_sound`: the noise permits a claim.
-fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Section {
+fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Taken {
     let place = place(a.cell.key.placement);
     let all = figure(&beyond(&a.whole, &b.whole));
     // There are no shares of a difference that is not shown.
@@ -394,11 +444,14 @@ fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Section {
         true => from_where(names, &place, &all, a, b),
         false => format!("On {place} no difference is claimed: noise grade F supports none."),
     };
-    Section::new(format!("On {place} ({})", scale.name), |body| {
-        body.chart(drawn);
+    // What the parts add up to is no heading.
+    let answer = words.split("; the parts").next().unwrap_or(&words);
+    let answer = answer.trim_end_matches('.').to_owned();
+    let section = Section::new(format!("On {place} ({})", scale.name), |body| {
         body.table(table(heads, rows));
         body.say(Tone::Plain, words);
-    })
+    });
+    Taken { answer, drawn, section }
 }
 
 /// Where the difference of two round trips comes from.

@@ -13,18 +13,64 @@ use ipcperf_render::text;
 /// Pictures of one kind that are seen at once; the others are shown when asked for.
 const SEEN: usize = 6;
 
-/// Sections of them.
-pub(crate) fn add(body: &mut Blocks, set: &ResultSet, chapters: &[Chapter], anchors: &Anchors) {
-    let own: Vec<&Chapter> =
-        chapters.iter().filter(|one| matches!(one.kind, MetricKind::Primary(_))).collect();
-    body.add(section("rounds", "Every round", ROUNDS, all(&own, strip, anchors)));
-    body.add(section("tails", "Tails", TAILS, all(&own, tails, anchors)));
-    body.add(section("cost", "CPU against latency", COST, all(&own, cost, anchors)));
-    body.add(section("sizes", "Size", SIZES, sizes(&own, anchors)));
-    body.add(section("load", "Load", LOAD, loads(&own, anchors)));
-    body.add(section("pauses", "After a pause", PAUSES, pauses(&own, anchors)));
-    body.add(section("pairs", "CPU to CPU", PAIRS, pairs(set)));
+/// All pictures of a document.
+pub(crate) struct Gallery {
+    rounds: Vec<Chart>,
+    tails: Vec<Chart>,
+    cost: Vec<Chart>,
+    sizes: Vec<Chart>,
+    load: Vec<Chart>,
+    pauses: Vec<Chart>,
+    pairs: Vec<Chart>,
 }
+
+impl Gallery {
+    pub(crate) fn of(set: &ResultSet, chapters: &[Chapter], anchors: &Anchors) -> Self {
+        let own: Vec<&Chapter> =
+            chapters.iter().filter(|one| matches!(one.kind, MetricKind::Primary(_))).collect();
+        Self {
+            rounds: all(&own, strip, anchors),
+            tails: all(&own, tails, anchors),
+            cost: all(&own, cost, anchors),
+            sizes: sizes(&own, anchors),
+            load: loads(&own, anchors),
+            pauses: pauses(&own, anchors),
+            pairs: pairs(set),
+        }
+    }
+
+    /// The picture of what was varied; otherwise of what was compared.
+    pub(crate) fn take_answer(&mut self) -> Option<Chart> {
+        let kinds = [
+            (&mut self.sizes, SIZES_IN_SHORT),
+            (&mut self.load, LOAD),
+            (&mut self.pauses, PAUSES),
+            (&mut self.rounds, ROUNDS_IN_SHORT),
+        ];
+        let (charts, how) = kinds.into_iter().find(|(charts, _)| !charts.is_empty())?;
+        let mut chart = charts.remove(0);
+        chart.note = match chart.note.trim_end_matches('.') {
+            "" => how.to_owned(),
+            note => format!("{note}. {how}"),
+        };
+        Some(chart)
+    }
+
+    /// Sections of them.
+    pub(crate) fn add_to(self, body: &mut Blocks) {
+        body.add(section("rounds", "Every round", ROUNDS, self.rounds));
+        body.add(section("tails", "Tails", TAILS, self.tails));
+        body.add(section("cost", "CPU against latency", COST, self.cost));
+        body.add(section("sizes", "Size", SIZES, self.sizes));
+        body.add(section("load", "Load", LOAD, self.load));
+        body.add(section("pauses", "After a pause", PAUSES, self.pauses));
+        body.add(section("pairs", "CPU to CPU", PAIRS, self.pairs));
+    }
+}
+
+const ROUNDS_IN_SHORT: &str =
+    "A point is a round; the line is the figure, the bar its 95 % interval.";
+const SIZES_IN_SHORT: &str = "Medians over rounds with their 95 % intervals.";
 
 const ROUNDS: &str = "A point is a round, in fresh processes: the first at the top of its row, the last at its bottom, so that a slant is drift and two clusters are two modes. The line is the figure, the bar its 95 % interval.";
 const TAILS: &str = "The time that all but 1 in N operations stay below, over all accepted rounds. A line ends where fewer than 20 operations lie beyond it. Grey: other mechanisms of the same ranking within three times of the named ones; point at one for its name.";

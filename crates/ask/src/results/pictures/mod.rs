@@ -1,7 +1,7 @@
 //! What a browser shows beside the tables: pictures of what the document has, and every cell.
 
 pub(crate) mod cells;
-pub(crate) mod charts;
+mod charts;
 mod curves;
 mod pairs;
 mod picture;
@@ -11,4 +11,6 @@ mod rankings;
 mod tests;
 
 pub(crate) use cells::Anchors;
+pub(crate) use charts::Gallery;
+pub(crate) use picture::axis_of;
 pub(crate) use ranges::{Mechanism, mechanisms};

@@ -63,6 +63,16 @@ pub(super) fn axis_words(figure: Figure, size: u64) -> fn(f64) -> String {
     }
 }
 
+/// How figures are written at an axis, by the name that their metric has in the document.
+pub(crate) fn axis_of(metric: &str) -> fn(f64) -> String {
+    match metric {
+        "figure" => figures::plain,
+        "bytes_per_second" => bytes_per_second,
+        time if time.starts_with("rtt_ns") || time.ends_with("_ns") => nanos,
+        _ => per_second,
+    }
+}
+
 /// Those that get a name: the first ones, then those that most programs are written with, then the next best.
 pub(super) fn prominent(rows: &[&Cell], first: &[usize]) -> Vec<usize> {
     let is_familiar = |at: &usize| FAMILIAR.contains(&name(rows[*at]).as_str());

@@ -42,6 +42,7 @@ pub(super) fn strip(
             interval: metric.ci95.filter(|_| !row.cell.is_unconfirmed()),
             words: row.kind.words(value, size),
             is_best: row.is_best,
+            ..StripRow::default()
         })
     };
     let shown = block.rows.iter().filter(|row| !row.is_floor);

@@ -300,6 +300,29 @@ fn two_files_are_a_comparison_and_all_of_the_second() {
     }
 }
 
+#[test]
+fn the_page_of_a_run_begins_with_a_sentence_and_a_picture_of_the_same_cells() {
+    let sized = |size: u64| {
+        [("pipe", 10_000.0), ("tcp", 20_000.0)]
+            .map(|(name, p50)| cell(name, size, TWO).rtt(p50, p50 / 200.0))
+    };
+    let mut set = sample::set([64, 256, 1024, 4096, 16_384].map(sized).concat());
+    set.invocation.plan.command = "run".to_owned();
+    let text = page(&set);
+    let heading = text.split_once("<h1>").unwrap().1.split_once("</h1>").unwrap().0;
+    assert!(heading.contains(" (64 B, two CPUs)"), "{heading}");
+    assert!(text.contains("The tables compare 4 more groups of cells."), "{text}");
+    let picture = text.split_once("</h1>").unwrap().1.split_once("<table").unwrap().0;
+    assert_eq!(picture.matches("<svg").count(), 2, "one picture, for wide windows and narrow ones");
+    assert!(picture.contains(">16 KiB</text>"), "over the sizes: {picture}");
+    // Of one place it is that of the picture, too.
+    let mut set = sample::set([sized(64), sized(256)].concat());
+    set.invocation.plan.command = "run".to_owned();
+    assert!(page(&set).split_once("</h1>").unwrap().0.contains(" (64 B, two CPUs)"));
+    set.cells.clear();
+    assert!(page(&set).contains("<h1>No cell was measured</h1>"));
+}
+
 /// Two pictures, of one connection and of 16, had one name.
 #[test]
 fn pictures_of_other_numbers_of_connections_have_other_names() {

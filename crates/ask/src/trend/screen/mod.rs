@@ -1,5 +1,6 @@
 //! `trend`: cells over results that were made at different times.
 
+mod dates;
 mod figure;
 mod over_time;
 mod overview;

@@ -1,5 +1,6 @@
 //! One cell over the documents that have it.
 
+use super::dates::Dates;
 use super::figure::{CellFigure, DatedResult};
 use crate::compare::screen::{by_metric, differing};
 use crate::results::{csv, marks};
@@ -253,6 +254,12 @@ impl Trend {
         &self.points
     }
 
+    /// When each figure that is compared was measured, the oldest first.
+    pub(super) fn dated(&self) -> impl Iterator<Item = (&str, f64)> {
+        let points = self.points.iter().filter(|point| point.left_out.is_none());
+        points.filter_map(|point| Some((point.started_utc.as_str(), point.figure.value?)))
+    }
+
     /// How many of them are compared.
     pub(super) fn compared(&self) -> usize {
         self.shown().len()
@@ -393,7 +400,7 @@ impl Trend {
             body.say(Tone::Quiet, words);
         }
         if shown.iter().any(|point| point.figure.value.is_some()) {
-            body.chart(Chart {
+            doc.picture = Some(Chart {
                 title: self.cell.clone(),
                 note: "A point is the figure of a document, the bar its 95 % interval. A dotted rule is a change of the machine or of ipcperf, from then on.".to_owned(),
                 picture: Some(Picture::Chart(self.chart())),
@@ -437,11 +444,18 @@ impl Trend {
         let rules = shown.iter().enumerate().flat_map(|(at, point)| {
             point.changed.iter().map(move |(what, [_, now])| (at, format!("{what} {now}")))
         });
+        let starts: Vec<&str> = shown.iter().map(|point| point.started_utc.as_str()).collect();
+        let dates = Dates::of(&starts).unwrap_or_else(|| Dates {
+            places: Vec::new(),
+            heads: shown.iter().map(|point| point.name.clone()).collect(),
+            caption: "documents, the oldest first".to_owned(),
+        });
         svg::Chart {
             title: format!("{}: {}", self.cell, self.step()),
-            x: "documents, the oldest first".to_owned(),
+            x: dates.caption,
             unit: name.to_owned(),
-            heads: shown.iter().map(|point| point.name.clone()).collect(),
+            heads: dates.heads,
+            places: dates.places,
             series: vec![svg::Series { label: self.named().to_owned(), points: points.collect() }],
             rules: rules.collect(),
             log_y: true,

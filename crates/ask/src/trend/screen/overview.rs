@@ -1,9 +1,10 @@
 //! Several cells over time: what became of each.
 
+use super::dates::Dates;
 use super::over_time::{COLUMNS, Latest, Trend};
-use ipcperf_render::doc::{Column, Doc, Line, Row, Table, Tone};
+use ipcperf_render::doc::{Chart, Column, Doc, Line, Picture, Row, Table, Tone};
 use ipcperf_render::text::{counted, each_once, in_groups, join};
-use ipcperf_render::{Format, Output, Style};
+use ipcperf_render::{Format, Output, Style, svg};
 use std::io::{self, Write};
 
 /// Writes cells over time: one with its chart, several as a list in which those that changed come first. Rows (CSV, JSON)
@@ -34,6 +35,7 @@ fn doc(all: &[Trend], style: &Style) -> Doc {
     let others = of(|latest| matches!(latest, Latest::Absent | Latest::TooFew));
     let mut doc = Doc::new(headline(changed.len(), unchanged.len(), lost.len()));
     doc.title = "ipcperf trend".to_owned();
+    doc.picture = picture(changed.iter().chain(&lost).chain(&unchanged).copied());
     let body = &mut doc.body;
     let row = |trend: &&Trend| {
         let tone = match trend.latest() {
@@ -71,6 +73,50 @@ fn doc(all: &[Trend], style: &Style) -> Doc {
         }));
     });
     doc
+}
+
+/// Cells with a line of their own.
+const DRAWN: usize = 6;
+
+/// The first of some cells over time, each relative to its first figure; `None` where none has two, or a time is missing.
+fn picture<'a>(all: impl Iterator<Item = &'a Trend>) -> Option<Chart> {
+    let drawn: Vec<&Trend> = all.filter(|trend| trend.dated().nth(1).is_some()).collect();
+    let (more, drawn) = (drawn.len().saturating_sub(DRAWN), &drawn[..drawn.len().min(DRAWN)]);
+    let mut starts: Vec<&str> =
+        drawn.iter().flat_map(|trend| trend.dated().map(|(start, _)| start)).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let dates = Dates::of(&starts)?;
+    let series = drawn.iter().map(|trend| {
+        let first = trend.dated().next().map_or(1.0, |(_, first)| first);
+        let point = |start: &&str| {
+            let here = trend.dated().find(|(other, _)| other == start);
+            let here = here.map(|(_, value)| value / first);
+            svg::Point { here, ..svg::Point::default() }
+        };
+        svg::Series { label: trend.cell().to_owned(), points: starts.iter().map(point).collect() }
+    });
+    let title = "Figures relative to the first of each cell".to_owned();
+    let chart = svg::Chart {
+        title: title.clone(),
+        x: dates.caption,
+        unit: "times the first".to_owned(),
+        heads: dates.heads,
+        places: dates.places,
+        series: series.collect(),
+        log_y: true,
+        ..svg::Chart::default()
+    };
+    let more = match more {
+        0 => String::new(),
+        more => format!(" {more} more are in the table."),
+    };
+    Some(Chart {
+        title,
+        note: format!("Cells with a change come first.{more}"),
+        picture: Some(Picture::Chart(chart)),
+        ..Chart::default()
+    })
 }
 
 /// How many cells changed, and how many lost their figure.

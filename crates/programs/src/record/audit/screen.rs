@@ -6,7 +6,8 @@ use ipcperf_ask::results::table::{ON_A_SCREEN, finding_in_short, finding_text};
 use ipcperf_core::result::{Finding, Severity};
 use ipcperf_core::units::{grouped, percent};
 use ipcperf_render::Style;
-use ipcperf_render::doc::{Blocks, Line, Tone};
+use ipcperf_render::doc::{Blocks, Chart, Line, Picture, Tone};
+use ipcperf_render::svg::{self, Point, Series};
 use ipcperf_render::text::counted;
 
 /// What it comes to, in a sentence.
@@ -32,7 +33,12 @@ pub(crate) fn headline(audit: &Audit) -> String {
 /// Where the time goes, as far as it is worth a word.
 fn parts(shares: &TimedShares) -> Vec<String> {
     const WORTH_IT: f64 = 0.01;
-    let parts = [
+    let parts = shares_by_name(shares).into_iter().filter(|(share, _)| *share >= WORTH_IT);
+    parts.map(|(share, what)| format!("{what} {}", percent(share))).collect()
+}
+
+fn shares_by_name(shares: &TimedShares) -> [(f64, &'static str); 7] {
+    [
         (shares.waiting.unwrap_or(0.0), "waiting for the peer"),
         (shares.sending.unwrap_or(0.0), "sending"),
         (shares.sleeping, "sleeping"),
@@ -40,10 +46,39 @@ fn parts(shares: &TimedShares) -> Vec<String> {
         (shares.set_up, "set-up"),
         (shares.first_message, "first message"),
         (shares.largest_gap, "largest gap"),
-    ];
-    let parts = parts.into_iter().filter(|(share, _)| *share >= WORTH_IT);
-    parts.map(|(share, what)| format!("{what} {}", percent(share))).collect()
+    ]
 }
+
+/// Where the time goes, as bars; `None` where no shares are known.
+pub(crate) fn picture(audit: &Audit) -> Option<Chart> {
+    let known = audit.timed.iter().filter_map(|one| Some((one, one.shares.as_ref()?)));
+    let known: Vec<_> = known.take(DRAWN).collect();
+    let heads = shares_by_name(known.first()?.1).map(|(_, name)| name.to_owned());
+    let series = known.iter().map(|(one, shares)| Series {
+        label: one.channel.clone(),
+        points: shares_by_name(shares)
+            .map(|(share, _)| Point { here: Some(100.0 * share), ..Point::default() })
+            .to_vec(),
+    });
+    let title = "Where the time goes that the benchmark measures".to_owned();
+    let chart = svg::Chart {
+        kind: svg::ChartKind::Bars,
+        title: title.clone(),
+        unit: "% of the time".to_owned(),
+        heads: heads.to_vec(),
+        series: series.collect(),
+        ..svg::Chart::default()
+    };
+    Some(Chart {
+        title,
+        note: "Shares may overlap: the largest gap may be a sleep.".to_owned(),
+        picture: Some(Picture::Chart(chart)),
+        ..Chart::default()
+    })
+}
+
+/// Channels that are drawn next to each other.
+const DRAWN: usize = 4;
 
 /// What was timed, as far as that was seen.
 pub(crate) fn timed(audit: &Audit) -> impl Iterator<Item = Line> + '_ {

@@ -1,0 +1,10 @@
+//! Many hosts: what their results have in common, which hosts are slow among their like, and the page that says so.
+
+mod groups;
+mod host;
+mod screen;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use host::HostResult;
+pub(crate) use screen::page;
