@@ -141,6 +141,27 @@ fn without_a_name_the_result_is_where_the_program_says() {
 }
 
 #[test]
+fn a_packed_result_is_read_as_the_plain_one_and_a_survey_has_one() {
+    let sandbox = Sandbox::new();
+    let ended = sandbox.run(&run(&["-o", "a.json.gz"]));
+    assert_eq!(ended.status.code(), Some(0), "{}", ended.stderr);
+    let packed = fs::read(sandbox.home().join("a.json.gz")).expect("a file");
+    assert_eq!(packed[..2], [0x1f, 0x8b]);
+    let plain = sandbox.done(&["report", "a.json.gz", "--format", "json"]).stdout;
+    valid("result", &plain);
+    assert!(packed.len() * 3 < plain.len(), "{} of {}", packed.len(), plain.len());
+    for file in ["a.json.gz", "."] {
+        assert_eq!(sandbox.done(&["report", file]).stdout, ended.stdout, "{file}");
+    }
+    fs::write(sandbox.home().join("cut.json.gz"), &packed[..packed.len() / 2]).expect("a file");
+    let cut = sandbox.run(&["report", "cut.json.gz"]);
+    assert_eq!((cut.status.code(), cut.stderr.lines().count()), (Some(2), 1), "{}", cut.stderr);
+    assert!(cut.stderr.starts_with("ipcperf: cannot read 'cut.json.gz': "), "{}", cut.stderr);
+    let planned = sandbox.done(&["survey", "--dry-run"]).stdout;
+    assert!(planned.contains(", result: ipcperf-UTC.json.gz"), "{planned}");
+}
+
+#[test]
 fn keys_of_a_newer_minor_version_are_ignored() {
     let sandbox = Sandbox::new();
     let ended = sandbox.run(&run(&["-o", "old.json"]));
