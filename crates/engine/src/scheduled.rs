@@ -127,3 +127,44 @@ pub(crate) fn enter(job: &Job) -> Result<Option<ScheduledEnd>, Failure> {
     let (class, nice) = (granted.class, granted.nice);
     Ok(Some(ScheduledEnd { class, nice, cgroup_weight, within, run_delay_per_wakeup_ns: None }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_core::LoadKey;
+
+    fn load(key: LoadKey, value: &str) -> Load {
+        let mut load = Load::default();
+        load.set(key, value).expect("a value");
+        load
+    }
+
+    #[test]
+    fn an_end_that_gets_little_of_a_busy_cpu_is_waited_for_longer() {
+        for (key, value, times) in [
+            (LoadKey::Sched, "follow=idle", 5),
+            (LoadKey::Nice, "lead=1", 5),
+            (LoadKey::CpuWeight, "99", 5),
+            (LoadKey::Sched, "batch", 1),
+            (LoadKey::Nice, "-5", 1),
+            (LoadKey::CpuWeight, "100", 1),
+        ] {
+            assert_eq!(patience(&load(key, value)), times, "{key}={value}");
+        }
+        assert_eq!(patience(&Load::default()), 1);
+    }
+
+    #[test]
+    fn a_realtime_end_is_limited_to_the_time_of_its_slice_and_others_are_not() {
+        let slice = Duration::from_secs(20);
+        for (value, limited) in [
+            ("fifo:1", true),
+            ("follow=rr:1", true),
+            ("idle", false),
+            ("deadline:1ms/5ms/10ms", false),
+        ] {
+            let found = realtime_for(&load(LoadKey::Sched, value), slice);
+            assert_eq!(found, limited.then_some(slice), "{value}");
+        }
+    }
+}
