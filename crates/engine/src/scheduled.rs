@@ -5,6 +5,8 @@ use crate::registry::Entry;
 use ipcperf_core::result::{CellKey, ScheduledEnd};
 use ipcperf_core::{FollowIn, Load, Missing, Namespace, SchedClass, Seat, SetupError};
 use ipcperf_sys::cgroup::{self, WeightedGroup};
+use ipcperf_sys::random;
+use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::scheduler::{self, Wanted};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -49,8 +51,16 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey) -> Option<Missing> {
     }
     // What this process may do does not change, and a machine that lacks it lacks it for all cells.
     static GROUPS: OnceLock<Result<(), Missing>> = OnceLock::new();
-    let groups = || GROUPS.get_or_init(cgroup::probe).clone().err();
+    let groups = || GROUPS.get_or_init(groups).clone().err();
     load.cgroup_weight.and_then(|_| groups())
+}
+
+/// Whether control groups with weights can be had: one is made and removed.
+fn groups() -> Result<(), Missing> {
+    let directory = RunDirectory::of_trials()?;
+    let name = format!("trial-{:016x}", random::number());
+    let weight = "100".parse().map_err(|error: String| Missing::new(error, ""))?;
+    WeightedGroup::create(directory.path(), &[(name, weight)]).map(drop)
 }
 
 /// In the coordinator: the control groups of both ends, which stay until these guards are dropped, and the jobs of the ends.

@@ -325,7 +325,7 @@ pub fn probe(ends: &[(Wanted, Option<usize>)]) -> Result<(), Missing> {
 struct Trial {
     /// Its end is what the thread waits for.
     release: Option<mpsc::Sender<()>>,
-    /// `None` where nobody waits for it to end: one of the class idle may take long on a busy CPU.
+    /// `None` where its end is not waited for: one of the class idle may take long on a busy CPU.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -370,8 +370,8 @@ impl Drop for Trial {
     }
 }
 
-/// Ends this process if one of its threads of a real-time class uses a CPU for so long without waiting, whatever has become of
-/// those that watch it (`RLIMIT_RTTIME`).
+/// Ends this process if one of its threads of a real-time class uses a CPU for this time without waiting, with or without a
+/// coordinator (`RLIMIT_RTTIME`).
 ///
 /// # Errors
 /// The kernel's.
