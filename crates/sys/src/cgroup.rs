@@ -138,7 +138,7 @@ impl WeightedGroup {
         Ok(group)
     }
 
-    /// Where it lies: what [`enter`] is told.
+    /// Where it lies, for [`enter`].
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.noted.folder
