@@ -5,6 +5,8 @@ use crate::registry::Entry;
 use ipcperf_core::result::{CellKey, ScheduledEnd};
 use ipcperf_core::{FollowIn, Load, Missing, Namespace, SchedClass, Seat, SetupError};
 use ipcperf_sys::cgroup::{self, WeightedGroup};
+use ipcperf_sys::random;
+use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::scheduler::{self, Wanted};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -49,8 +51,16 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey) -> Option<Missing> {
     }
     // What this process may do does not change, and a machine that lacks it lacks it for all cells.
     static GROUPS: OnceLock<Result<(), Missing>> = OnceLock::new();
-    let groups = || GROUPS.get_or_init(cgroup::probe).clone().err();
+    let groups = || GROUPS.get_or_init(groups).clone().err();
     load.cgroup_weight.and_then(|_| groups())
+}
+
+/// Whether control groups with weights can be had: one is made and removed.
+fn groups() -> Result<(), Missing> {
+    let directory = RunDirectory::of_trials()?;
+    let name = format!("trial-{:016x}", random::number());
+    let weight = "100".parse().map_err(|error: String| Missing::new(error, ""))?;
+    WeightedGroup::create(directory.path(), &[(name, weight)]).map(drop)
 }
 
 /// In the coordinator: the control groups of both ends, which stay until these guards are dropped, and the jobs of the ends.
@@ -126,4 +136,45 @@ pub(crate) fn enter(job: &Job) -> Result<Option<ScheduledEnd>, Failure> {
     let within = granted.class.is_fair().then(scheduler::group).flatten();
     let (class, nice) = (granted.class, granted.nice);
     Ok(Some(ScheduledEnd { class, nice, cgroup_weight, within, run_delay_per_wakeup_ns: None }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ipcperf_core::LoadKey;
+
+    fn load(key: LoadKey, value: &str) -> Load {
+        let mut load = Load::default();
+        load.set(key, value).expect("a value");
+        load
+    }
+
+    #[test]
+    fn an_end_that_gets_little_of_a_busy_cpu_is_waited_for_longer() {
+        for (key, value, times) in [
+            (LoadKey::Sched, "follow=idle", 5),
+            (LoadKey::Nice, "lead=1", 5),
+            (LoadKey::CpuWeight, "99", 5),
+            (LoadKey::Sched, "batch", 1),
+            (LoadKey::Nice, "-5", 1),
+            (LoadKey::CpuWeight, "100", 1),
+        ] {
+            assert_eq!(patience(&load(key, value)), times, "{key}={value}");
+        }
+        assert_eq!(patience(&Load::default()), 1);
+    }
+
+    #[test]
+    fn a_realtime_end_is_limited_to_the_time_of_its_slice_and_others_are_not() {
+        let slice = Duration::from_secs(20);
+        for (value, limited) in [
+            ("fifo:1", true),
+            ("follow=rr:1", true),
+            ("idle", false),
+            ("deadline:1ms/5ms/10ms", false),
+        ] {
+            let found = realtime_for(&load(LoadKey::Sched, value), slice);
+            assert_eq!(found, limited.then_some(slice), "{value}");
+        }
+    }
 }

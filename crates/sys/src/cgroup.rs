@@ -1,7 +1,6 @@
 //! Control groups of version 2 with a weight of CPU time: made by the coordinator inside its own group, entered by workers.
 
 use crate::io::names::{GROUP, Unlink, note};
-use crate::rundir::RunDirectory;
 use ipcperf_core::{CpuWeight, Missing, errno};
 use std::ffi::OsStr;
 use std::fs;
@@ -15,7 +14,7 @@ const CPU: &str = "cpu";
 const ON: &str = "+cpu";
 const OFF: &str = "-cpu";
 const SUBTREE: &str = "cgroup.subtree_control";
-/// How the names of all groups begin that are made here.
+/// The start of the names of our groups.
 const OWN: &str = "ipcperf-";
 /// How a group is had that this user may make others in.
 const DELEGATED: &str = "systemd-run --user --scope -p Delegate=yes ipcperf ...";
@@ -139,7 +138,7 @@ impl WeightedGroup {
         Ok(group)
     }
 
-    /// Where it lies: what [`enter`] is told.
+    /// Where it lies, for [`enter`].
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.noted.folder
@@ -160,17 +159,6 @@ pub fn enter(folder: &Path) -> io::Result<u16> {
     fs::write(folder.join("cgroup.threads"), "0")?;
     let weight = fs::read_to_string(folder.join("cpu.weight"))?;
     weight.trim().parse().map_err(|_| io::ErrorKind::InvalidData.into())
-}
-
-/// Whether groups with weights can be had: one is made and removed.
-///
-/// # Errors
-/// Why not.
-pub fn probe() -> Result<(), Missing> {
-    let directory = RunDirectory::of_trials()?;
-    let name = format!("trial-{:016x}", crate::random::number());
-    let weight = "100".parse().map_err(|error: String| Missing::new(error, ""))?;
-    WeightedGroup::create(directory.path(), &[(name, weight)]).map(drop)
 }
 
 /// The folder of the group of version 2 that this process is in.
@@ -262,17 +250,12 @@ mod tests {
 
     #[test]
     fn a_group_is_made_entered_and_removed() {
-        let made = RunDirectory::of_trials().map_err(|missing| missing.to_string()).and_then(
-            |directory| {
-                let name = format!("test-{:016x}", crate::random::number());
-                let weight = "20".parse().expect("a weight");
-                let groups = WeightedGroup::create(directory.path(), &[(name, weight)]);
-                groups.map(|groups| (groups, directory)).map_err(|missing| missing.to_string())
-            },
-        );
-        let (groups, _directory) = match made {
-            Ok(made) => made,
-            Err(why) => return skipped("cgroup-weight", why),
+        let directory = tempfile::tempdir().expect("a directory");
+        let name = format!("test-{:016x}", crate::random::number());
+        let weight = "20".parse().expect("a weight");
+        let groups = match WeightedGroup::create(directory.path(), &[(name, weight)]) {
+            Ok(groups) => groups,
+            Err(missing) => return skipped("cgroup-weight", missing),
         };
         let folder = groups[0].folder().to_owned();
         // A thread of its own is put there: other tests share this process.

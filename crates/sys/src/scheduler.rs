@@ -58,13 +58,13 @@ impl Attributes {
     fn of(thread: u32) -> Result<Self, i32> {
         let mut found = Self { size: SIZE as u32, ..Self::default() };
         let args = [thread as usize, (&raw mut found) as usize, SIZE, 0, 0, 0];
-        // SAFETY: the kernel writes at most so many bytes to a live structure.
+        // SAFETY: the kernel writes at most this number of bytes to a live structure.
         unsafe { raw::call6(libc::SYS_sched_getattr, args) }.map(|_| found)
     }
 
     fn set(mut self, thread: u32) -> Result<(), i32> {
         self.size = SIZE as u32;
-        // SAFETY: the kernel reads so many bytes of a live structure.
+        // SAFETY: the kernel reads this number of bytes of a live structure.
         unsafe { raw::call3(libc::SYS_sched_setattr, thread as usize, (&raw mut self) as usize, 0) }
             .map(drop)
     }
@@ -325,7 +325,7 @@ pub fn probe(ends: &[(Wanted, Option<usize>)]) -> Result<(), Missing> {
 struct Trial {
     /// Its end is what the thread waits for.
     release: Option<mpsc::Sender<()>>,
-    /// `None` where nobody waits for it to end: one of the class idle may take long on a busy CPU.
+    /// `None` where its end is not waited for: one of the class idle may take long on a busy CPU.
     thread: Option<JoinHandle<()>>,
 }
 
@@ -370,8 +370,8 @@ impl Drop for Trial {
     }
 }
 
-/// Ends this process if one of its threads of a real-time class uses a CPU for so long without waiting, whatever has become of
-/// those that watch it (`RLIMIT_RTTIME`).
+/// Ends this process if one of its threads of a real-time class uses a CPU for this time without waiting, with or without a
+/// coordinator (`RLIMIT_RTTIME`).
 ///
 /// # Errors
 /// The kernel's.

@@ -137,6 +137,9 @@ fn example(key: &str) -> (&'static str, &'static str) {
     };
     let value = match load.facts().values {
         "" => "true",
+        "CLASSES" => "'batch'",
+        "VALUES" => "'3'",
+        "WEIGHTS" => "'20'",
         "TIMES" => "'1ms'",
         "RATES" => "'10%'",
         "ARRIVALS" => "'constant'",

@@ -243,4 +243,25 @@ mod tests {
         let missing = share(Err("no counters".into()), 10.0, "RAPL");
         assert_eq!((missing.value, missing.reason.as_deref()), (None, Some("no counters")));
     }
+
+    #[test]
+    fn a_run_delay_is_per_wake_up_and_none_where_an_end_was_never_woken() {
+        let round = |delay, switches| {
+            let mut round = Round::default();
+            round.covariates.lead.run_delay_ns = delay;
+            round.covariates.lead.voluntary_switches = switches;
+            round
+        };
+        let of = |rounds: &[Round]| {
+            let rounds: Vec<&Round> = rounds.iter().collect();
+            run_delay(&rounds, |round| &round.covariates.lead)
+        };
+        let six = [100, 200, 300, 400, 500, 600].map(|ns| round(Some(ns), 10));
+        let found = of(&six).expect("six rounds");
+        assert_eq!((found.value, found.ci95), (Some(35.0), Some([10.0, 60.0])));
+        let few = of(&[round(Some(100), 10), round(Some(100), 0)]).expect("one of two");
+        assert_eq!((few.value, few.ci95), (Some(10.0), None));
+        assert!(of(&[round(None, 10)]).is_none());
+        assert!(of(&[round(Some(5), 0)]).is_none());
+    }
 }

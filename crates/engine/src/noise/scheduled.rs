@@ -25,7 +25,7 @@ fn waited(cell: &Cell, end: Seat) -> Option<f64> {
     (ran > 0.0).then_some(waited / ran)
 }
 
-/// Ends for which nobody else wanted the CPU.
+/// Ends whose CPU no other process wanted.
 pub(super) fn uncontested(cells: &[Cell]) -> Option<Finding> {
     let of = |cell: &Cell| {
         let ends = Seat::BOTH.into_iter().filter(|end| cell.key.load.schedules(*end));

@@ -216,6 +216,38 @@ fn open_loops_that_differ_in_their_load_alone_share_a_peak() {
 }
 
 #[test]
+fn the_closed_loop_of_a_peak_is_scheduled_as_its_open_loops() {
+    let load = |sched: &str| {
+        let mut load = Load::default();
+        load.set(ipcperf_core::LoadKey::Rate, "50%").expect("a rate");
+        load.set(ipcperf_core::LoadKey::Sched, sched).expect("a class");
+        load
+    };
+    let loads = vec![load("none"), load("batch"), load("lead=batch")];
+    let patterns = vec![PatternKind::Rate];
+    let placements = vec![Placement::SameCpu];
+    let request = Request { loads, patterns, placements, ..request() };
+    let cells = cells(&request, &host(2)).expect("good knobs");
+    let open = cells.iter().filter(|cell| cell.objection.is_none());
+    assert_eq!(Family::all(open.clone()).len(), open.clone().count());
+    for cell in open {
+        let plan = Family::of(cell).expect("an open loop").plan(cell);
+        assert_eq!(plan.key.load.sched, cell.key.load.sched, "{}", cell.id);
+    }
+}
+
+#[test]
+fn a_deadline_is_refused_where_an_end_has_to_start_another_process() {
+    let mut load = Load::default();
+    load.set(ipcperf_core::LoadKey::Sched, "follow=deadline:1ms/5ms/10ms").expect("a class");
+    load.set(ipcperf_core::LoadKey::FollowIn, "net+pid").expect("namespaces");
+    let CellPlan { entry, key, .. } =
+        cells(&request(), &host(2)).expect("good knobs").swap_remove(0);
+    let told = scheduled::objection(&entry, &CellKey { load, ..key }).expect("refused");
+    assert!(told.what.contains("can start no other process"), "{told}");
+}
+
+#[test]
 fn what_the_machine_lacks_is_named() {
     let lonely = objections(&request(), &host(1));
     assert!(lonely[1].1.contains("only 1 CPU is allowed"));
