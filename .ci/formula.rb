@@ -15,9 +15,9 @@ end
 
 class Formula
   class << self
-    attr_reader :source, :sum, :check, :needs
+    attr_reader :source, :sum, :check
 
-    def desc(text) = raise("a description of #{text.size} characters") if text.size > 80
+    def desc(text) = text.size > 80 && raise("a description of #{text.size} characters")
 
     def homepage(_) = nil
 
@@ -25,7 +25,7 @@ class Formula
 
     def license(_) = nil
 
-    def depends_on(what) = (@needs ||= []).push(what)
+    def depends_on(_) = nil
 
     def on_intel = yield
 
