@@ -3,7 +3,7 @@
 use crate::args::OnlyArgs;
 use crate::compare::screen::before_and_after;
 use crate::files::{FilesArgs, FilesRead, Listed};
-use crate::fleet::{HostResult, page};
+use crate::fleet::{HostResult, fleet_doc};
 use crate::only;
 use crate::results::csv::Rows;
 use crate::results::document::ResultDocument;
@@ -305,7 +305,7 @@ fn hosts(
             )));
         }
         let style = Style::default().within(format);
-        Ok(page(results).write(format, &style, out))
+        Ok(fleet_doc(results).write(format, &style, out))
     })
 }
 

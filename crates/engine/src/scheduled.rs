@@ -4,16 +4,16 @@ use crate::job::{Failure, Job};
 use crate::registry::Entry;
 use ipcperf_core::result::{CellKey, ScheduledEnd};
 use ipcperf_core::{FollowIn, Load, Missing, Namespace, SchedClass, Seat, SetupError};
-use ipcperf_sys::cgroup::{self, WeightedGroup};
+use ipcperf_sys::io::cgroup::{self, WeightedGroup};
 use ipcperf_sys::random;
 use ipcperf_sys::rundir::RunDirectory;
-use ipcperf_sys::scheduler::{self, Wanted};
+use ipcperf_sys::scheduler::{self, SchedRequest};
 use std::sync::OnceLock;
 use std::time::Duration;
 
 /// What is asked of one end.
-fn wanted(load: &Load, end: Seat) -> Wanted {
-    Wanted {
+fn wanted(load: &Load, end: Seat) -> SchedRequest {
+    SchedRequest {
         class: load.sched.and_then(|all| all.of(end)),
         nice: load.nice.and_then(|all| all.of(end)),
     }

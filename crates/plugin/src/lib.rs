@@ -13,7 +13,7 @@ mod trail;
 
 pub use commands::COMMANDS;
 
-use calls::{Cables, End, Setup};
+use calls::{Cables, Setup, TransportEnd};
 use declared::{Declared, kept};
 use ipcperf_core::digest::sha256;
 use ipcperf_core::{
@@ -27,7 +27,7 @@ use ipcperf_engine::registry::{self, AnyMechanism, Entry, Loader};
 use ipcperf_engine::task::WorkerContext;
 use ipcperf_sys::{procfs, program};
 use port::PluginPort;
-use process::{Held, Probed, Question};
+use process::{Held, PluginRequest, Probed};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -59,7 +59,7 @@ fn declared(path: &Path) -> Result<Value, Missing> {
         path,
         ..Declared::default()
     };
-    let told: Declared = process::ask(&known, &Question::Declare)
+    let told: Declared = process::ask(&known, &PluginRequest::Declare)
         .map_err(|what| Missing::new(format!("plug-in {what}"), ""))?;
     let named = |missing: Missing| {
         Missing::new(format!("plug-in {}: {}", known.file, missing.what), missing.how)
@@ -111,14 +111,14 @@ impl Plugin {
         }
         let mut known = self.probed.lock().unwrap_or_else(PoisonError::into_inner);
         let answer = known.entry(settings).or_insert_with(|| {
-            let answer = process::ask(&self.declared, &Question::Probe(set.clone()));
+            let answer = process::ask(&self.declared, &PluginRequest::Probe(set.clone()));
             answer.unwrap_or_else(|fault| Probed { lacks: Some(fault), limit: 0 })
         });
         Ok(answer.clone())
     }
 
     /// Becomes an end of it.
-    fn end(&self, end: Attach<'_, OptionSet>) -> Result<End, SetupError> {
+    fn end(&self, end: Attach<'_, OptionSet>) -> Result<TransportEnd, SetupError> {
         let Attach { mut wiring, seat, shape, options: set, meet } = end;
         let fd = wiring.fds.pop();
         let fd = fd.ok_or_else(|| SetupError::Protocol("no memory for a trail".into()))?;
@@ -134,7 +134,7 @@ impl Plugin {
             settings,
         };
         let file = &self.declared.file;
-        End::attach(library, &setup, Cables::of_wiring(wiring), trail).map_err(
+        TransportEnd::attach(library, &setup, Cables::of_wiring(wiring), trail).map_err(
             |(is_unavailable, reason)| match is_unavailable {
                 true => Missing::new(format!("{file}: {reason}"), "").into(),
                 false => SetupError::Protocol(format!("{file}: {reason}")),
@@ -207,7 +207,7 @@ impl AnyMechanism for Plugin {
         let mut known = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
         let window = known.entry((settings, size)).or_insert_with(|| {
             // A plug-in that cannot answer cannot open either, and says why there.
-            process::ask(&self.declared, &Question::Window(set.clone(), size)).unwrap_or(0)
+            process::ask(&self.declared, &PluginRequest::Window(set.clone(), size)).unwrap_or(0)
         });
         Ok((*window > 0).then_some(*window))
     }

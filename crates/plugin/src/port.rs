@@ -1,6 +1,6 @@
 //! The port over an end of a plug-in.
 
-use crate::calls::{Answer, End};
+use crate::calls::{CallOutcome, TransportEnd};
 use crate::declared::kept;
 use ipcperf_core::{Fault, Part, Port, SetupError, Shape};
 use ipcperf_sys::io::Buffer;
@@ -15,7 +15,7 @@ const AGAIN: &str = "back-pressure";
 
 /// One end.
 pub(crate) struct PluginPort<const LOSSY: bool> {
-    end: End,
+    end: TransportEnd,
     buffer: Buffer,
     /// Messages are sent from a copy that is gone when the call returns; the next copy is made before.
     fleeting: Option<(usize, Buffer)>,
@@ -23,7 +23,11 @@ pub(crate) struct PluginPort<const LOSSY: bool> {
 }
 
 impl<const LOSSY: bool> PluginPort<LOSSY> {
-    pub(crate) fn new(end: End, shape: &Shape, is_fleeting: bool) -> Result<Self, SetupError> {
+    pub(crate) fn new(
+        end: TransportEnd,
+        shape: &Shape,
+        is_fleeting: bool,
+    ) -> Result<Self, SetupError> {
         let buffer = Buffer::new(shape.size + FENCE.len(), shape.buffer_offset)?;
         let offset = shape.buffer_offset;
         let copy = is_fleeting.then(|| Buffer::new(shape.size, offset)).transpose()?;
@@ -46,9 +50,9 @@ impl<const LOSSY: bool> PluginPort<LOSSY> {
         loop {
             let message = self.buffer.get_mut(len).ok_or(Fault::TooLong)?;
             match self.end.send(message) {
-                Answer::Done => return Ok(()),
-                Answer::Again => self.again(false),
-                Answer::Failed(fault) => return Err(fault),
+                CallOutcome::Done => return Ok(()),
+                CallOutcome::Again => self.again(false),
+                CallOutcome::Failed(fault) => return Err(fault),
             }
         }
     }
@@ -65,9 +69,9 @@ impl<const LOSSY: bool> PluginPort<LOSSY> {
         let sent = loop {
             let message = copy.get_mut(len).ok_or(Fault::TooLong)?;
             match self.end.send(message) {
-                Answer::Done => break Ok(()),
-                Answer::Again => self.again(false),
-                Answer::Failed(fault) => break Err(fault),
+                CallOutcome::Done => break Ok(()),
+                CallOutcome::Again => self.again(false),
+                CallOutcome::Failed(fault) => break Err(fault),
             }
         };
         let next = Buffer::new(copy.all_mut().len(), offset).map_err(|_| no_memory)?;
@@ -96,24 +100,24 @@ impl<const LOSSY: bool> Port for PluginPort<LOSSY> {
         }
         loop {
             match self.end.reserve(len) {
-                (Answer::Done, Some(memory)) => {
+                (CallOutcome::Done, Some(memory)) => {
                     fill(memory);
                     break;
                 }
                 // There is less than was asked for.
-                (Answer::Done, None) => {
+                (CallOutcome::Done, None) => {
                     self.end.abort();
                     return self.send_buffer(len, fill);
                 }
-                (Answer::Again, _) => self.again(false),
-                (Answer::Failed(fault), _) => return Err(fault),
+                (CallOutcome::Again, _) => self.again(false),
+                (CallOutcome::Failed(fault), _) => return Err(fault),
             }
         }
         loop {
             match self.end.commit(len) {
-                Answer::Done => return Ok(()),
-                Answer::Again => self.again(false),
-                Answer::Failed(fault) => return Err(fault),
+                CallOutcome::Done => return Ok(()),
+                CallOutcome::Again => self.again(false),
+                CallOutcome::Failed(fault) => return Err(fault),
             }
         }
     }
@@ -127,14 +131,14 @@ impl<const LOSSY: bool> Port for PluginPort<LOSSY> {
         if self.end.peeks() {
             loop {
                 match self.end.peek(len) {
-                    (Answer::Done, at, received) => {
+                    (CallOutcome::Done, at, received) => {
                         let taken = of_length(received, len)
                             .and_then(|()| take(self.end.peeked(at, len).ok_or(Fault::Corrupt)?));
                         self.end.release();
                         return taken;
                     }
-                    (Answer::Again, ..) => self.again(true),
-                    (Answer::Failed(fault), ..) => return Err(fault),
+                    (CallOutcome::Again, ..) => self.again(true),
+                    (CallOutcome::Failed(fault), ..) => return Err(fault),
                 }
             }
         }
@@ -146,12 +150,12 @@ impl<const LOSSY: bool> Port for PluginPort<LOSSY> {
                 return Err(Fault::Overrun);
             }
             match answer {
-                Answer::Done => {
+                CallOutcome::Done => {
                     of_length(received, len)?;
                     return take(&memory[..len]);
                 }
-                Answer::Again => self.again(true),
-                Answer::Failed(fault) => return Err(fault),
+                CallOutcome::Again => self.again(true),
+                CallOutcome::Failed(fault) => return Err(fault),
             }
         }
     }
@@ -159,9 +163,9 @@ impl<const LOSSY: bool> Port for PluginPort<LOSSY> {
     fn flush(&mut self) -> Result<(), Fault> {
         loop {
             match self.end.flush() {
-                Answer::Done => return Ok(()),
-                Answer::Again => self.again(false),
-                Answer::Failed(fault) => return Err(fault),
+                CallOutcome::Done => return Ok(()),
+                CallOutcome::Again => self.again(false),
+                CallOutcome::Failed(fault) => return Err(fault),
             }
         }
     }
@@ -185,9 +189,9 @@ impl<const LOSSY: bool> Port for PluginPort<LOSSY> {
     fn finish(&mut self) -> Result<(), Fault> {
         loop {
             match self.end.finish() {
-                Answer::Done => return Ok(()),
-                Answer::Again => self.again(false),
-                Answer::Failed(fault) => return Err(fault),
+                CallOutcome::Done => return Ok(()),
+                CallOutcome::Again => self.again(false),
+                CallOutcome::Failed(fault) => return Err(fault),
             }
         }
     }

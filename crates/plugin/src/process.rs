@@ -1,7 +1,7 @@
 //! The process of a plug-in: what is foreign is called there and never in the coordinator. It answers one question and ends,
 //! or holds an open channel.
 
-use crate::calls::{Cables, Host, Library, Setup};
+use crate::calls::{Cables, HostContext, Library, Setup};
 use crate::declared::Declared;
 use crate::trail::Trail;
 use ipcperf_core::{KnobValue, Missing, OptionSet, SetupError, Shape, Wiring, options};
@@ -31,7 +31,7 @@ const CLOSES: Duration = Duration::from_secs(1);
 
 /// What the process is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(crate) enum Question {
+pub(crate) enum PluginRequest {
     /// What the plug-in says of itself.
     Declare,
     /// Whether this host can run it, and its limit.
@@ -45,7 +45,7 @@ pub(crate) enum Question {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Params {
     declared: Declared,
-    question: Question,
+    question: PluginRequest,
 }
 
 /// What `probe` and `limit` said.
@@ -57,7 +57,7 @@ pub(crate) struct Probed {
 
 /// An open channel, in words: what each end gets is in the descriptors, the lead's first.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Opened {
+struct OpenedChannel {
     lead_fds: usize,
     words: [Vec<u64>; 2],
     granted: Vec<(String, KnobValue)>,
@@ -72,7 +72,7 @@ struct Process {
 }
 
 impl Process {
-    fn start(declared: &Declared, question: &Question) -> Result<Self, SetupError> {
+    fn start(declared: &Declared, question: &PluginRequest) -> Result<Self, SetupError> {
         let failed = SetupError::io("the process of a plug-in");
         let trail = Trail::create()?;
         let fd = trail.fd()?;
@@ -134,7 +134,7 @@ impl Process {
 /// Asks in a process that ends with the answer.
 pub(crate) fn ask<T: DeserializeOwned>(
     declared: &Declared,
-    question: &Question,
+    question: &PluginRequest,
 ) -> Result<T, String> {
     Process::start(declared, question).map_err(|error| error.to_string())?.done()
 }
@@ -182,11 +182,11 @@ impl Held {
         };
         let files = shape.directory.clone();
         let files = files.map(|directory| Files { directory, prefix: shape.name("") });
-        let question = Question::Open(set.clone(), Box::new(shape.clone()));
+        let question = PluginRequest::Open(set.clone(), Box::new(shape.clone()));
         let mut process = Process::start(declared, &question)?;
         let opened = match process.hear(PATIENCE).map_err(SetupError::Protocol)? {
             (Word::Ready(value), fds) => {
-                let opened: Opened = serde_json::from_value(value)
+                let opened: OpenedChannel = serde_json::from_value(value)
                     .map_err(|error| SetupError::Protocol(error.to_string()))?;
                 (opened, fds)
             }
@@ -205,7 +205,8 @@ impl Held {
                 ));
             }
         };
-        let (Opened { lead_fds, words: [lead_words, follow_words], granted }, mut fds) = opened;
+        let (OpenedChannel { lead_fds, words: [lead_words, follow_words], granted }, mut fds) =
+            opened;
         let follow = Wiring {
             fds: fds.split_off(lead_fds.min(fds.len())),
             names: Vec::new(),
@@ -290,11 +291,11 @@ pub(crate) fn settings(
 }
 
 /// What a plug-in may know of its channel.
-pub(crate) fn host<'a>(shape: &Shape, deadline: Option<Duration>) -> Host<'a> {
+pub(crate) fn host<'a>(shape: &Shape, deadline: Option<Duration>) -> HostContext<'a> {
     let directory = shape.directory.as_deref().map(|path| path.as_os_str().as_bytes().to_vec());
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     let now = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
-    Host {
+    HostContext {
         directory: CString::new(directory.unwrap_or_default()).unwrap_or_default(),
         prefix: CString::new(shape.name("")).unwrap_or_default(),
         nonce: shape.nonce,
@@ -311,7 +312,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let trail = Trail::take_over(fd)?;
     let library = load(&declared, &trail)?;
     match question {
-        Question::Declare => {
+        PluginRequest::Declare => {
             let Declared { file, path, sha256, version, .. } = declared;
             Ok(serde_json::to_value(Declared {
                 file,
@@ -321,7 +322,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
                 ..library.declared()?
             })?)
         }
-        Question::Probe(set) => {
+        PluginRequest::Probe(set) => {
             let shape = Shape::default();
             let host = host(&shape, Some(PATIENCE));
             let settings = settings(&declared, &set)?;
@@ -332,14 +333,14 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             };
             Ok(serde_json::to_value(Probed { lacks, limit })?)
         }
-        Question::Window(set, size) => {
+        PluginRequest::Window(set, size) => {
             let shape = Shape::default();
             let host = host(&shape, Some(PATIENCE));
             let settings = settings(&declared, &set)?;
             let setup = Setup { host: &host, message_bytes: size as u64, is_lead: false, settings };
             Ok(library.window(&setup, &trail).into())
         }
-        Question::Open(set, shape) => {
+        PluginRequest::Open(set, shape) => {
             let host = host(&shape, Some(PATIENCE));
             let settings = settings(&declared, &set)?;
             let setup =
@@ -355,7 +356,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             let lead_fds = lead.fds.len();
             let [lead, follow] = [lead, follow].map(Cables::into_wiring);
             let granted = host.granted.take();
-            let opened = Opened { lead_fds, words: [lead.words, follow.words], granted };
+            let opened = OpenedChannel { lead_fds, words: [lead.words, follow.words], granted };
             let fds: Vec<OwnedFd> = lead.fds.into_iter().chain(follow.fds).collect();
             let told = context.hand_over(&opened, fds);
             channel.close(&trail);

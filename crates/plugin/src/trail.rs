@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// A function of a plug-in, as a trail has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-pub(crate) enum Call {
+pub(crate) enum TransportCall {
     /// The loading of the library, in which its constructors run.
     Load = 1,
     Transport,
@@ -126,9 +126,11 @@ mod tests {
     fn every_call_has_its_name() {
         let trail = Trail::create().expect("memory");
         assert_eq!(trail.call(), None);
-        for (call, name) in
-            [(Call::Load, "its constructors"), (Call::Send, "send"), (Call::Reason, "reason")]
-        {
+        for (call, name) in [
+            (TransportCall::Load, "its constructors"),
+            (TransportCall::Send, "send"),
+            (TransportCall::Reason, "reason"),
+        ] {
             trail.word().store(call as u32, Ordering::Relaxed);
             assert_eq!(trail.call(), Some(name));
         }

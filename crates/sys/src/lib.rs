@@ -5,7 +5,6 @@
 
 pub mod affinity;
 pub mod call_times;
-pub mod cgroup;
 pub mod clock;
 pub mod control;
 pub mod directory;

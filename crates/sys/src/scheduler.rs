@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 /// What is asked of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SchedRequest {
     /// Its class; `None` for the one that it has.
     pub class: Option<SchedClass>,
     /// Its nice value; `None` for the one that it has.
@@ -138,11 +138,11 @@ fn of(thread: u32) -> Result<Granted, Missing> {
 ///
 /// # Errors
 /// A right is missing, or the kernel granted something else.
-pub fn apply(wanted: Wanted) -> Result<Granted, Missing> {
+pub fn apply(wanted: SchedRequest) -> Result<Granted, Missing> {
     set(0, wanted)
 }
 
-fn set(thread: u32, wanted: Wanted) -> Result<Granted, Missing> {
+fn set(thread: u32, wanted: SchedRequest) -> Result<Granted, Missing> {
     let before = of(thread)?;
     if let Some(class) = wanted.class {
         let flags = Attributes::of(thread).map_or(0, |found| found.flags);
@@ -177,7 +177,7 @@ fn admitted(class: SchedClass, mut set: impl FnMut() -> Result<(), i32>) -> Resu
 }
 
 /// Why what was read back is not what was asked for; `None` where it is.
-fn granted(wanted: Wanted, after: Granted) -> Option<Missing> {
+fn granted(wanted: SchedRequest, after: Granted) -> Option<Missing> {
     let is_class = |class| match (class, after.class) {
         // Without a slice that was asked for any one will do.
         (SchedClass::Other { slice_ns: 0 }, SchedClass::Other { .. }) => true,
@@ -312,25 +312,25 @@ fn place(file: &Path) -> std::path::Display<'_> {
 ///
 /// # Errors
 /// Why not, with the right that is missing.
-pub fn probe(ends: &[(Wanted, Option<usize>)]) -> Result<(), Missing> {
+pub fn probe(ends: &[(SchedRequest, Option<usize>)]) -> Result<(), Missing> {
     // All are held until the last has been tried: the kernel admits deadline classes by their sum.
     let mut held = Vec::new();
     for (wanted, cpu) in ends {
-        held.push(Trial::start(*wanted, *cpu)?);
+        held.push(SchedProbe::start(*wanted, *cpu)?);
     }
     Ok(())
 }
 
 /// A thread that has a class, and gives it back when this is dropped.
-struct Trial {
+struct SchedProbe {
     /// Its end is what the thread waits for.
     release: Option<mpsc::Sender<()>>,
     /// `None` where its end is not waited for: one of the class idle may take long on a busy CPU.
     thread: Option<JoinHandle<()>>,
 }
 
-impl Trial {
-    fn start(wanted: Wanted, cpu: Option<usize>) -> Result<Self, Missing> {
+impl SchedProbe {
+    fn start(wanted: SchedRequest, cpu: Option<usize>) -> Result<Self, Missing> {
         let is_deadline = matches!(wanted.class, Some(SchedClass::Deadline { .. }));
         let (say, told) = mpsc::channel();
         let (release, released) = mpsc::channel::<()>();
@@ -361,7 +361,7 @@ impl Trial {
     }
 }
 
-impl Drop for Trial {
+impl Drop for SchedProbe {
     fn drop(&mut self) {
         drop(self.release.take());
         if let Some(thread) = self.thread.take() {
@@ -408,8 +408,8 @@ mod tests {
         std::thread::spawn(done).join().expect("the thread ends")
     }
 
-    fn class(class: SchedClass) -> Wanted {
-        Wanted { class: Some(class), nice: None }
+    fn class(class: SchedClass) -> SchedRequest {
+        SchedRequest { class: Some(class), nice: None }
     }
 
     #[test]
@@ -428,7 +428,9 @@ mod tests {
             let nice = (before + 1).to_string().parse().expect("a nice value");
             (
                 before,
-                apply(Wanted { class: None, nice: Some(nice) }).expect("no right is needed").nice,
+                apply(SchedRequest { class: None, nice: Some(nice) })
+                    .expect("no right is needed")
+                    .nice,
             )
         });
         assert_eq!(nicer.1, nicer.0 + 1);
@@ -510,7 +512,7 @@ mod tests {
             told(SchedClass::Fifo(1), SchedClass::Batch).as_deref(),
             Some("the kernel granted batch instead of fifo:1")
         );
-        let nice = Wanted { class: None, nice: Some("5".parse().expect("a nice value")) };
+        let nice = SchedRequest { class: None, nice: Some("5".parse().expect("a nice value")) };
         assert!(granted(nice, after(SchedClass::Batch)).is_some());
         assert!(granted(nice, after(SchedClass::Fifo(1))).is_none(), "it counts for nothing there");
     }

@@ -7,4 +7,4 @@ mod screen;
 mod tests;
 
 pub(crate) use host::HostResult;
-pub(crate) use screen::page;
+pub(crate) use screen::fleet_doc;

@@ -22,7 +22,7 @@ const MEDIANS: usize = 60;
 const FACTS: usize = 4;
 
 /// All of it.
-pub(crate) fn page(results: Vec<HostResult>) -> Doc {
+pub(crate) fn fleet_doc(results: Vec<HostResult>) -> Doc {
     let (groups, older) = groups(results);
     let count: usize = groups.iter().map(|group| group.hosts.len()).sum();
     let mut slow: Vec<(&HostGroup, &Placed)> =

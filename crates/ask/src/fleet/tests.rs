@@ -58,7 +58,7 @@ fn fleet(each: usize, slow: &[&str], seed: u64) -> Vec<HostResult> {
 
 fn html(hosts: Vec<HostResult>) -> String {
     let style = Style::default().within(Format::Html);
-    to_text(|out| page(hosts).write(Format::Html, &style, out))
+    to_text(|out| fleet_doc(hosts).write(Format::Html, &style, out))
 }
 
 #[test]

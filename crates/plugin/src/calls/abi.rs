@@ -43,7 +43,7 @@ pub(crate) struct Knob {
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Facts {
+pub(crate) struct FactTable {
     pub(crate) size: usize,
     pub(crate) name: *const c_char,
     pub(crate) summary: *const c_char,
@@ -72,15 +72,15 @@ pub(crate) struct Wiring {
 }
 
 #[repr(C)]
-pub(crate) struct Host {
+pub(crate) struct HostTable {
     pub(crate) size: usize,
     pub(crate) directory: *const c_char,
     pub(crate) prefix: *const c_char,
     pub(crate) nonce: u64,
     pub(crate) deadline_ns: u64,
-    pub(crate) log: unsafe extern "C" fn(*const Host, *const c_char),
-    pub(crate) grant: unsafe extern "C" fn(*const Host, *const c_char, *const c_char),
-    pub(crate) swap: unsafe extern "C" fn(*const Host, *const Wiring, *mut Wiring) -> c_int,
+    pub(crate) log: unsafe extern "C" fn(*const HostTable, *const c_char),
+    pub(crate) grant: unsafe extern "C" fn(*const HostTable, *const c_char, *const c_char),
+    pub(crate) swap: unsafe extern "C" fn(*const HostTable, *const Wiring, *mut Wiring) -> c_int,
 }
 
 #[repr(C)]
@@ -92,7 +92,7 @@ pub(crate) struct Setting {
 #[repr(C)]
 pub(crate) struct Setup {
     pub(crate) size: usize,
-    pub(crate) host: *const Host,
+    pub(crate) host: *const HostTable,
     pub(crate) message_bytes: u64,
     pub(crate) is_lead: u32,
     pub(crate) setting_count: u32,
@@ -101,7 +101,7 @@ pub(crate) struct Setup {
 
 #[derive(Clone, Copy)]
 #[repr(C)]
-pub(crate) struct Event {
+pub(crate) struct EventCount {
     pub(crate) name: *const c_char,
     pub(crate) count: u64,
 }
@@ -115,7 +115,7 @@ pub(crate) struct Transport {
     pub(crate) size: usize,
     pub(crate) abi: u32,
     pub(crate) reserved: u32,
-    pub(crate) facts: *const Facts,
+    pub(crate) facts: *const FactTable,
     pub(crate) probe: Option<unsafe extern "C" fn(*const Setup) -> c_int>,
     pub(crate) limit: Option<unsafe extern "C" fn(*const Setup) -> u64>,
     pub(crate) window: Option<unsafe extern "C" fn(*const Setup) -> u32>,
@@ -128,7 +128,7 @@ pub(crate) struct Transport {
     pub(crate) flush: Option<unsafe extern "C" fn(Own) -> c_int>,
     pub(crate) finish: Option<unsafe extern "C" fn(Own) -> c_int>,
     pub(crate) expect: Option<unsafe extern "C" fn(Own, usize)>,
-    pub(crate) events: Option<unsafe extern "C" fn(Own, *mut Event, u32) -> u32>,
+    pub(crate) events: Option<unsafe extern "C" fn(Own, *mut EventCount, u32) -> u32>,
     pub(crate) descriptor: Option<unsafe extern "C" fn(Own, c_int) -> c_int>,
     pub(crate) reserve:
         Option<unsafe extern "C" fn(Own, usize, *mut *mut c_void, *mut usize) -> c_int>,

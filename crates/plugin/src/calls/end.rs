@@ -1,29 +1,29 @@
 //! One attached end.
 
-use super::abi::{self, Event, Own};
+use super::abi::{self, EventCount, Own};
 use super::codes;
 use super::host::{Cables, Setup};
 use super::library::{self, Library};
 use super::words::text;
-use crate::trail::{Call, Trail};
+use crate::trail::{Trail, TransportCall};
 use ipcperf_core::Fault;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::atomic::Ordering;
 
 /// One end. It goes with `detach`.
-pub(crate) struct End {
+pub(crate) struct TransportEnd {
     library: Library,
     own: Own,
     trail: Trail,
 }
 
 // SAFETY: a port may be handed to another thread, and one thread uses it at a time, as the header says.
-unsafe impl Send for End {}
+unsafe impl Send for TransportEnd {}
 
 /// What a call came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum CallOutcome {
     Done,
     /// The same call is to be made again.
     Again,
@@ -31,9 +31,9 @@ pub(crate) enum Answer {
 }
 
 /// A message that lies where the plug-in has it.
-pub(crate) type Received = (Answer, *const u8, usize);
+pub(crate) type Received = (CallOutcome, *const u8, usize);
 
-impl End {
+impl TransportEnd {
     /// Becomes one end.
     pub(crate) fn attach(
         library: Library,
@@ -46,7 +46,7 @@ impl End {
         };
         let (setup, wiring) = (setup.raw(), cables.into_raw());
         let mut own = ptr::null_mut();
-        trail.word().store(Call::Attach as u32, Ordering::Relaxed);
+        trail.word().store(TransportCall::Attach as u32, Ordering::Relaxed);
         // SAFETY: all of it is valid during the call.
         let code = unsafe { attach(&raw const setup.setup, &raw const wiring, &raw mut own) };
         if code != abi::OK {
@@ -57,7 +57,7 @@ impl End {
     }
 
     #[inline(always)]
-    fn called<T>(&self, call: Call, function: impl FnOnce() -> T) -> T {
+    fn called<T>(&self, call: TransportCall, function: impl FnOnce() -> T) -> T {
         let word = self.trail.word();
         word.store(call as u32, Ordering::Relaxed);
         let result = function();
@@ -66,17 +66,17 @@ impl End {
     }
 
     #[inline(always)]
-    fn answer(&self, call: &'static str, code: c_int) -> Answer {
+    fn answer(&self, call: &'static str, code: c_int) -> CallOutcome {
         match code {
-            abi::OK => Answer::Done,
-            abi::BACK_PRESSURE => Answer::Again,
+            abi::OK => CallOutcome::Done,
+            abi::BACK_PRESSURE => CallOutcome::Again,
             _ => self.failed(call, code),
         }
     }
 
     /// A code that is none of the usual ones, with what the plug-in says of it.
     #[cold]
-    fn failed(&self, call: &'static str, code: c_int) -> Answer {
+    fn failed(&self, call: &'static str, code: c_int) -> CallOutcome {
         use std::io::Write;
         let reason = library::reason(&self.library.table, self.own, &self.trail);
         self.trail.word().store(0, Ordering::Relaxed);
@@ -90,14 +90,16 @@ impl End {
             // It is memory with an end; what does not fit is not kept.
             let _ = writeln!(std::io::stderr(), "{words}");
         }
-        Answer::Failed(known.unwrap_or(Fault::Sys(libc::EPROTO)))
+        CallOutcome::Failed(known.unwrap_or(Fault::Sys(libc::EPROTO)))
     }
 
     #[inline(always)]
-    pub(crate) fn send(&mut self, message: &[u8]) -> Answer {
-        let Some(send) = self.library.table.send else { return Answer::Failed(Fault::Corrupt) };
+    pub(crate) fn send(&mut self, message: &[u8]) -> CallOutcome {
+        let Some(send) = self.library.table.send else {
+            return CallOutcome::Failed(Fault::Corrupt);
+        };
         // SAFETY: an end that is attached, and memory that is valid during the call.
-        let code = self.called(Call::Send, || unsafe {
+        let code = self.called(TransportCall::Send, || unsafe {
             send(self.own, message.as_ptr().cast(), message.len())
         });
         self.answer("send", code)
@@ -105,37 +107,37 @@ impl End {
 
     /// Receives into `memory`, of which a plug-in may write the first `len` bytes; how long the message was.
     #[inline(always)]
-    pub(crate) fn recv(&mut self, memory: &mut [u8], len: usize) -> (Answer, usize) {
+    pub(crate) fn recv(&mut self, memory: &mut [u8], len: usize) -> (CallOutcome, usize) {
         debug_assert!(len <= memory.len());
         let Some(recv) = self.library.table.recv else {
-            return (Answer::Failed(Fault::Corrupt), 0);
+            return (CallOutcome::Failed(Fault::Corrupt), 0);
         };
         let mut received = 0;
         // SAFETY: as above.
-        let code = self.called(Call::Recv, || unsafe {
+        let code = self.called(TransportCall::Recv, || unsafe {
             recv(self.own, memory.as_mut_ptr().cast(), len, &raw mut received)
         });
         (self.answer("recv", code), received)
     }
 
-    pub(crate) fn flush(&mut self) -> Answer {
-        let Some(flush) = self.library.table.flush else { return Answer::Done };
+    pub(crate) fn flush(&mut self) -> CallOutcome {
+        let Some(flush) = self.library.table.flush else { return CallOutcome::Done };
         // SAFETY: an end that is attached.
-        let code = self.called(Call::Flush, || unsafe { flush(self.own) });
+        let code = self.called(TransportCall::Flush, || unsafe { flush(self.own) });
         self.answer("flush", code)
     }
 
-    pub(crate) fn finish(&mut self) -> Answer {
-        let Some(finish) = self.library.table.finish else { return Answer::Done };
+    pub(crate) fn finish(&mut self) -> CallOutcome {
+        let Some(finish) = self.library.table.finish else { return CallOutcome::Done };
         // SAFETY: an end that is attached.
-        let code = self.called(Call::Finish, || unsafe { finish(self.own) });
+        let code = self.called(TransportCall::Finish, || unsafe { finish(self.own) });
         self.answer("finish", code)
     }
 
     pub(crate) fn expect(&mut self, bytes: usize) {
         if let Some(expect) = self.library.table.expect {
             // SAFETY: an end that is attached.
-            self.called(Call::Expect, || unsafe { expect(self.own, bytes) });
+            self.called(TransportCall::Expect, || unsafe { expect(self.own, bytes) });
         }
     }
 
@@ -143,9 +145,9 @@ impl End {
     pub(crate) fn events(&self) -> Vec<(String, u64)> {
         const MOST: usize = 32;
         let Some(events) = self.library.table.events else { return Vec::new() };
-        let mut counted = [Event { name: ptr::null(), count: 0 }; MOST];
+        let mut counted = [EventCount { name: ptr::null(), count: 0 }; MOST];
         // SAFETY: an end that is attached, and room for that number of them.
-        let count = self.called(Call::Events, || unsafe {
+        let count = self.called(TransportCall::Events, || unsafe {
             events(self.own, counted.as_mut_ptr(), MOST as u32)
         });
         let counted = &counted[..(count as usize).min(MOST)];
@@ -157,8 +159,9 @@ impl End {
     pub(crate) fn descriptor(&self, is_recv: bool) -> Option<c_int> {
         let descriptor = self.library.table.descriptor?;
         // SAFETY: an end that is attached.
-        let fd =
-            self.called(Call::Descriptor, || unsafe { descriptor(self.own, c_int::from(is_recv)) });
+        let fd = self.called(TransportCall::Descriptor, || unsafe {
+            descriptor(self.own, c_int::from(is_recv))
+        });
         (fd >= 0).then_some(fd)
     }
 
@@ -184,34 +187,36 @@ impl End {
 
     /// Memory for a message, and whether there is enough of it.
     #[inline(always)]
-    pub(crate) fn reserve(&mut self, len: usize) -> (Answer, Option<&mut [u8]>) {
+    pub(crate) fn reserve(&mut self, len: usize) -> (CallOutcome, Option<&mut [u8]>) {
         let Some(reserve) = self.library.table.reserve else {
-            return (Answer::Failed(Fault::Corrupt), None);
+            return (CallOutcome::Failed(Fault::Corrupt), None);
         };
         let (mut memory, mut available) = (ptr::null_mut::<c_void>(), 0);
         // SAFETY: an end that is attached.
-        let code = self.called(Call::Reserve, || unsafe {
+        let code = self.called(TransportCall::Reserve, || unsafe {
             reserve(self.own, len, &raw mut memory, &raw mut available)
         });
         let answer = self.answer("reserve", code);
-        let is_enough = answer == Answer::Done && !memory.is_null() && available >= len;
+        let is_enough = answer == CallOutcome::Done && !memory.is_null() && available >= len;
         // SAFETY: the plug-in says that `len` bytes are there until `commit` or `abort`, which need `self`.
         let lent = is_enough.then(|| unsafe { std::slice::from_raw_parts_mut(memory.cast(), len) });
         (answer, lent)
     }
 
     #[inline(always)]
-    pub(crate) fn commit(&mut self, len: usize) -> Answer {
-        let Some(commit) = self.library.table.commit else { return Answer::Failed(Fault::Corrupt) };
+    pub(crate) fn commit(&mut self, len: usize) -> CallOutcome {
+        let Some(commit) = self.library.table.commit else {
+            return CallOutcome::Failed(Fault::Corrupt);
+        };
         // SAFETY: an end that is attached, after `reserve`.
-        let code = self.called(Call::Commit, || unsafe { commit(self.own, len) });
+        let code = self.called(TransportCall::Commit, || unsafe { commit(self.own, len) });
         self.answer("commit", code)
     }
 
     pub(crate) fn abort(&mut self) {
         if let Some(abort) = self.library.table.abort {
             // SAFETY: an end that is attached, after `reserve`.
-            self.called(Call::Abort, || unsafe { abort(self.own) });
+            self.called(TransportCall::Abort, || unsafe { abort(self.own) });
         }
     }
 
@@ -219,11 +224,11 @@ impl End {
     #[inline(always)]
     pub(crate) fn peek(&mut self, len: usize) -> Received {
         let Some(peek) = self.library.table.peek else {
-            return (Answer::Failed(Fault::Corrupt), ptr::null(), 0);
+            return (CallOutcome::Failed(Fault::Corrupt), ptr::null(), 0);
         };
         let (mut bytes, mut received) = (ptr::null::<c_void>(), 0);
         // SAFETY: an end that is attached.
-        let code = self.called(Call::Peek, || unsafe {
+        let code = self.called(TransportCall::Peek, || unsafe {
             peek(self.own, len, &raw mut bytes, &raw mut received)
         });
         (self.answer("peek", code), bytes.cast(), received)
@@ -240,16 +245,16 @@ impl End {
     pub(crate) fn release(&mut self) {
         if let Some(release) = self.library.table.release {
             // SAFETY: an end that is attached, after `peek`.
-            self.called(Call::Release, || unsafe { release(self.own) });
+            self.called(TransportCall::Release, || unsafe { release(self.own) });
         }
     }
 }
 
-impl Drop for End {
+impl Drop for TransportEnd {
     fn drop(&mut self) {
         if let Some(detach) = self.library.table.detach {
             // SAFETY: an end that is attached, which goes with this.
-            self.called(Call::Detach, || unsafe { detach(self.own) });
+            self.called(TransportCall::Detach, || unsafe { detach(self.own) });
         }
     }
 }

@@ -88,7 +88,7 @@ impl Cables {
 }
 
 /// What a plug-in may ask for during a call.
-pub(crate) struct Host<'a> {
+pub(crate) struct HostContext<'a> {
     pub(crate) directory: CString,
     pub(crate) prefix: CString,
     pub(crate) nonce: u64,
@@ -99,7 +99,7 @@ pub(crate) struct Host<'a> {
 
 /// What is asked of a channel.
 pub(crate) struct Setup<'a> {
-    pub(crate) host: &'a Host<'a>,
+    pub(crate) host: &'a HostContext<'a>,
     pub(crate) message_bytes: u64,
     pub(crate) is_lead: bool,
     pub(crate) settings: Vec<(CString, CString)>,
@@ -115,15 +115,15 @@ pub(super) struct RawSetup<'a> {
 #[repr(C)]
 struct RawHost<'a> {
     /// First, so that a pointer to it is one to the whole.
-    raw: abi::Host,
-    host: &'a Host<'a>,
+    raw: abi::HostTable,
+    host: &'a HostContext<'a>,
 }
 
 impl<'a> Setup<'a> {
     pub(super) fn raw(&self) -> RawSetup<'a> {
         let host = Box::new(RawHost {
-            raw: abi::Host {
-                size: size_of::<abi::Host>(),
+            raw: abi::HostTable {
+                size: size_of::<abi::HostTable>(),
                 directory: self.host.directory.as_ptr(),
                 prefix: self.host.prefix.as_ptr(),
                 nonce: self.host.nonce,
@@ -155,12 +155,12 @@ impl<'a> Setup<'a> {
 ///
 /// # Safety
 /// A pointer that the plug-in was given for the call that is under way.
-unsafe fn of<'a>(host: *const abi::Host) -> &'a Host<'a> {
+unsafe fn of<'a>(host: *const abi::HostTable) -> &'a HostContext<'a> {
     // SAFETY: the caller's word; it is the first member.
     unsafe { (*host.cast::<RawHost<'a>>()).host }
 }
 
-unsafe extern "C" fn log(_: *const abi::Host, words: *const c_char) {
+unsafe extern "C" fn log(_: *const abi::HostTable, words: *const c_char) {
     // SAFETY: a text, or NULL.
     if let Some(words) = unsafe { text(words) } {
         // It is memory with an end; what does not fit is not kept.
@@ -168,7 +168,7 @@ unsafe extern "C" fn log(_: *const abi::Host, words: *const c_char) {
     }
 }
 
-unsafe extern "C" fn grant(host: *const abi::Host, knob: *const c_char, value: *const c_char) {
+unsafe extern "C" fn grant(host: *const abi::HostTable, knob: *const c_char, value: *const c_char) {
     // SAFETY: what the plug-in was given, and texts or NULL.
     let (host, knob, value) = unsafe { (of(host), text(knob), text(value)) };
     let (Some(knob), Some(value)) = (knob, value) else { return };
@@ -180,7 +180,7 @@ unsafe extern "C" fn grant(host: *const abi::Host, knob: *const c_char, value: *
 }
 
 unsafe extern "C" fn swap(
-    host: *const abi::Host,
+    host: *const abi::HostTable,
     mine: *const abi::Wiring,
     theirs: *mut abi::Wiring,
 ) -> c_int {

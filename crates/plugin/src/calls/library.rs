@@ -1,11 +1,11 @@
 //! A loaded library, and what its own process calls.
 
-use super::abi::{self, ABI, Facts, Knob, Own, Transport};
+use super::abi::{self, ABI, FactTable, Knob, Own, Transport};
 use super::codes;
 use super::host::{Cables, Setup};
 use super::words::text;
 use crate::declared::{Declared, DeclaredKnob};
-use crate::trail::{Call, Trail};
+use crate::trail::{Trail, TransportCall};
 use ipcperf_core::Missing;
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
@@ -25,10 +25,10 @@ pub(crate) struct Library {
 impl Library {
     /// Loads it, and looks for all that it must have.
     pub(crate) fn load(path: &Path, trail: &Trail) -> Result<Self, Missing> {
-        let note = |call: Call| trail.word().store(call as u32, Ordering::Relaxed);
+        let note = |call: TransportCall| trail.word().store(call as u32, Ordering::Relaxed);
         let name = CString::new(path.as_os_str().as_bytes())
             .map_err(|_| Missing::new("its path has a zero byte", ""))?;
-        note(Call::Load);
+        note(TransportCall::Load);
         // SAFETY: a text that ends with a zero. What its constructors do is the plug-in's affair.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
@@ -47,7 +47,7 @@ impl Library {
         // SAFETY: the header declares the symbol with this type.
         let transport: unsafe extern "C" fn() -> *const Transport =
             unsafe { std::mem::transmute(symbol) };
-        note(Call::Transport);
+        note(TransportCall::Transport);
         // SAFETY: it takes nothing.
         let table = unsafe { transport() };
         trail.word().store(0, Ordering::Relaxed);
@@ -86,7 +86,7 @@ impl Library {
     /// What it says of itself.
     pub(crate) fn declared(&self) -> Result<Declared, String> {
         // SAFETY: not NULL (looked for when it was loaded), and static.
-        let facts: Facts =
+        let facts: FactTable =
             unsafe { whole(self.table.facts, (&raw const (*self.table.facts).size).read()) };
         let mut knobs = Vec::new();
         if !facts.knobs.is_null() && facts.knob_stride as usize >= size_of::<usize>() {
@@ -156,7 +156,7 @@ impl Library {
     pub(crate) fn probe(&self, setup: &Setup<'_>, trail: &Trail) -> Result<u64, String> {
         let setup = setup.raw();
         if let Some(probe) = self.table.probe {
-            trail.word().store(Call::Probe as u32, Ordering::Relaxed);
+            trail.word().store(TransportCall::Probe as u32, Ordering::Relaxed);
             // SAFETY: the setup is valid during the call.
             let code = unsafe { probe(&raw const setup.setup) };
             if code != abi::OK {
@@ -164,7 +164,7 @@ impl Library {
             }
         }
         let limit = self.table.limit.map_or(0, |limit| {
-            trail.word().store(Call::Limit as u32, Ordering::Relaxed);
+            trail.word().store(TransportCall::Limit as u32, Ordering::Relaxed);
             // SAFETY: as above.
             unsafe { limit(&raw const setup.setup) }
         });
@@ -176,7 +176,7 @@ impl Library {
     pub(crate) fn window(&self, setup: &Setup<'_>, trail: &Trail) -> u32 {
         let setup = setup.raw();
         let window = self.table.window.map_or(0, |window| {
-            trail.word().store(Call::Window as u32, Ordering::Relaxed);
+            trail.word().store(TransportCall::Window as u32, Ordering::Relaxed);
             // SAFETY: the setup is valid during the call.
             unsafe { window(&raw const setup.setup) }
         });
@@ -196,7 +196,7 @@ impl Library {
         };
         let setup = setup.raw();
         let mut wirings = [Cables::default().raw(), Cables::default().raw()];
-        trail.word().store(Call::Open as u32, Ordering::Relaxed);
+        trail.word().store(TransportCall::Open as u32, Ordering::Relaxed);
         // SAFETY: all of it is valid during the call.
         let code =
             unsafe { open(&raw const setup.setup, &raw mut channel.own, wirings.as_mut_ptr()) };
@@ -233,7 +233,7 @@ impl Channel {
     /// Removes it.
     pub(crate) fn close(self, trail: &Trail) {
         if let Some(close) = self.library.table.close {
-            trail.word().store(Call::Close as u32, Ordering::Relaxed);
+            trail.word().store(TransportCall::Close as u32, Ordering::Relaxed);
             // SAFETY: what `open` has returned, once.
             unsafe { close(self.own) };
             trail.word().store(0, Ordering::Relaxed);
@@ -244,7 +244,7 @@ impl Channel {
 /// What a plug-in says of the last code of an end, or of none.
 pub(super) fn reason(table: &Transport, own: Own, trail: &Trail) -> Option<String> {
     let reason = table.reason?;
-    trail.word().store(Call::Reason as u32, Ordering::Relaxed);
+    trail.word().store(TransportCall::Reason as u32, Ordering::Relaxed);
     // SAFETY: an end that is attached, or NULL; what it returns is a text, or NULL, until the next call.
     unsafe { text(reason(own)) }
 }

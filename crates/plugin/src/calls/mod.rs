@@ -12,6 +12,6 @@ mod host;
 mod library;
 mod words;
 
-pub(crate) use end::{Answer, End};
-pub(crate) use host::{Cables, Host, Setup};
+pub(crate) use end::{CallOutcome, TransportEnd};
+pub(crate) use host::{Cables, HostContext, Setup};
 pub(crate) use library::Library;

@@ -6,6 +6,7 @@
 //! named.
 
 mod buffer;
+pub mod cgroup;
 pub mod datagram;
 pub mod epoll;
 pub mod file;

@@ -1,7 +1,7 @@
 //! Removes what a run that was killed left behind.
 
-use crate::cgroup;
 use crate::directory;
+use crate::io::cgroup;
 use crate::io::file::place;
 use crate::io::memory::sysv_memory;
 use crate::io::names::{
