@@ -22,29 +22,30 @@ struct Count {
 mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
-    pub(super) const CODE_LINES: [(&str, usize); 19] = [
-        ("crates/core", 5_908),
+    pub(super) const CODE_LINES: [(&str, usize); 20] = [
+        ("crates/core", 6_464),
         ("crates/ring", 674),
-        ("crates/sys", 11_076),
-        ("crates/mech", 7_668),
-        ("crates/engine", 17_033),
-        ("crates/stats", 1_437),
-        ("crates/judge", 2_630),
-        ("crates/render", 2_655),
+        ("crates/sys", 11_612),
+        ("crates/mech", 7_644),
+        ("crates/engine", 17_558),
+        ("crates/stats", 1_439),
+        ("crates/judge", 2_632),
+        ("crates/render", 2_822),
         ("crates/packed", 49),
-        ("crates/kit", 2_799),
-        ("crates/ask", 18_122),
-        ("crates/programs", 11_349),
-        ("crates/studies", 6_493),
-        ("crates/ipcperf", 56),
+        ("crates/kit", 2_962),
+        ("crates/ask", 19_982),
+        ("crates/plugin", 1_915),
+        ("crates/programs", 11_379),
+        ("crates/studies", 6_716),
+        ("crates/ipcperf", 169),
         ("crates/testing", 0),
         ("crates/builtin", 8),
-        ("crates/conformance", 3_529),
+        ("crates/conformance", 3_576),
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 45_400;
-    pub(super) const TOKENS: usize = 1_011_700;
+    pub(super) const TEST_LINES: usize = 47_432;
+    pub(super) const TOKENS: usize = 1_075_400;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -55,7 +56,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 154_700;
+    pub(super) const MARKDOWN_BYTES: usize = 165_300;
 }
 
 /// Folders of Rust that are counted.
