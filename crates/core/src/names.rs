@@ -24,9 +24,14 @@ impl std::error::Error for UnknownName {}
 
 /// The known word nearest to `given`, if one is near enough to be what was meant.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Jaro and Winkler do not see that two letters of a short word are swapped: 'tpc' would be nearer to 'tcp6' than to 'tcp'.
+    let is_one_slip = |word: &str| given.len() > 2 && strsim::osa_distance(given, word) == 1;
     known
         .into_iter()
-        .map(|word| (strsim::jaro_winkler(given, word), word))
+        .map(|word| {
+            let similarity = strsim::jaro_winkler(given, word);
+            (if is_one_slip(word) { similarity + 1.0 } else { similarity }, word)
+        })
         .filter(|(similarity, _)| *similarity > 0.75)
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map(|(_, word)| word)
@@ -238,5 +243,6 @@ mod tests {
         assert_eq!(nearest("pip", known), Some("pipe"));
         assert_eq!(nearest("unixstream", known), Some("unix-stream"));
         assert_eq!(nearest("zebra", known), None);
+        assert_eq!(nearest("tpc", ["tcp", "tcp6", "udp"]), Some("tcp"));
     }
 }

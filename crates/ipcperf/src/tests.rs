@@ -46,10 +46,7 @@ fn words_of_other_tools_are_answered_with_the_command_that_was_meant() {
         ("pipe -s 4K", "ipcperf run pipe -s 4K"),
         ("pipe/*", "ipcperf run pipe/*"),
         ("pipee", "unknown command 'pipee'; did you mean 'pipe'? (ipcperf --help)"),
-        (
-            "pipe tpc",
-            "unknown command 'pipe'; did you mean 'ipcperf run pipe tpc'? (ipcperf --help)",
-        ),
+        ("pipe tpc", "unknown mechanism 'tpc'; did you mean 'ipcperf pipe tcp'? (ipcperf --help)"),
         ("chose", "unknown command 'chose'; did you mean 'choose'? (ipcperf --help)"),
         (
             "marhubi --scale quick",
