@@ -102,7 +102,7 @@
 //!   changes a number is a knob ([`options!`]), one that changes the instructions is a type of its own ([`Spec::variant`]).
 //!
 //! # What comes out
-//! [`bench`] with `cargo bench`: a table, a sentence with an interval, `target/ipcperf/BENCH-UTC.json`, which `ipcperf report` and
+//! [`bench()`] with `cargo bench`: a table, a sentence with an interval, `target/ipcperf/BENCH-UTC.json`, which `ipcperf report` and
 //! `ipcperf trend` read, and the difference from the last one. `cargo bench -- --fail-on slower:5%` ends with 6 where a cell is
 //! certainly slower than that, and with 9 where that is undecided. `cargo test --benches` tries one round. The program is also
 //! the whole command line: `target/release/deps/mine-HASH compare 'mine 64' --live-binary OLD` measures two builds of it side
