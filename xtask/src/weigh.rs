@@ -23,7 +23,7 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 20] = [
-        ("crates/core", 6_464),
+        ("crates/core", 6_468),
         ("crates/ring", 674),
         ("crates/sys", 11_612),
         ("crates/mech", 7_644),
@@ -44,7 +44,7 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 47_432;
+    pub(super) const TEST_LINES: usize = 47_440;
     pub(super) const TOKENS: usize = 1_075_400;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
