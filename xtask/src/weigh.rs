@@ -45,7 +45,7 @@ mod ceiling {
         ("xtask", 4_653),
     ];
     pub(super) const TEST_LINES: usize = 47_440;
-    pub(super) const TOKENS: usize = 1_075_400;
+    pub(super) const TOKENS: usize = 1_075_500;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

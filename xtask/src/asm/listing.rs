@@ -17,8 +17,8 @@ const TIMED: [&str; 2] = [HOT, "ipcperf_engine::slice::crowd::serve::"];
 /// Functions there that watch a connection or end one, outside the timed loop.
 const UNTIMED: [&str; 2] = ["watch", "leave"];
 
-/// In the name of a loop over ports of any type: it calls them through their table.
-const ERASED: &str = "ipcperf_core::port::Erased<";
+/// In the names of loops over ports of any type, and over those of plug-ins: they call them through their table.
+const ERASED: [&str; 2] = ["ipcperf_core::port::Erased<", "ipcperf_plugin::port::PluginPort<"];
 
 /// The global offset table: slot address to the symbol the loader puts there.
 pub(crate) struct Got(BTreeMap<u64, String>);
@@ -174,7 +174,8 @@ impl Report {
     /// Whether the hot loop has what it promises not to have: an indirect call, a panic, an allocation or a system call with no
     /// return after it. The port of an erased loop is called through its table.
     pub(crate) fn is_broken(&self) -> bool {
-        let calls = !self.indirect.is_empty() && !self.name.contains(ERASED);
+        let is_erased = ERASED.iter().any(|name| self.name.contains(name));
+        let calls = !self.indirect.is_empty() && !is_erased;
         calls || self.syscalls > 0 || !self.panics.is_empty() || !self.allocations.is_empty()
     }
 
