@@ -74,7 +74,7 @@ enum {
 /* What the other end notices when an end finishes, or is killed. */
 enum {
   IPCPERF_UNNOTICED = 0,
-  IPCPERF_TOLD = 1, /* it drains what was sent, then gets CLOSED (PEER_DIED) */
+  IPCPERF_NOTICED = 1, /* it drains what was sent, then gets CLOSED (PEER_DIED) */
   IPCPERF_LATE = 2  /* the same, but it may take a minute */
 };
 
@@ -190,7 +190,7 @@ typedef struct ipcperf_setup {
 typedef struct ipcperf_end ipcperf_end;
 typedef struct ipcperf_channel ipcperf_channel;
 
-/* What an end has counted beside its messages: "retries". */
+/* What an end counts in addition to messages: "retries". */
 typedef struct ipcperf_event {
   const char *name; /* plain words, valid until detach */
   uint64_t count;

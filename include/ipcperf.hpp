@@ -79,7 +79,7 @@ template <class F> int guarded(F &&call) noexcept {
     last() = error.what();
     return -EPROTO;
   } catch (...) {
-    last() = "an exception that is no std::exception";
+    last() = "an exception that is not a std::exception";
     return -EPROTO;
   }
 }

@@ -103,7 +103,7 @@ static void mark_detach(ipcperf_end *end) {
       .name = the_name,                                                        \
       .summary = the_summary,                                                  \
       .over = "unix-stream/epoll",                                             \
-      .on_close = IPCPERF_TOLD,                                                \
+      .on_close = IPCPERF_NOTICED,                                                \
       .reach = IPCPERF_NAMED,                                                  \
       .flags = IPCPERF_TWO_WAY | IPCPERF_THREADS | IPCPERF_FRESH,              \
       .copies = 4,                                                             \

@@ -99,8 +99,8 @@ static const ipcperf_facts facts = {
     .summary = "Two pipes, as a plug-in.",
     .over = "pipe",
     .payload = IPCPERF_STREAM,
-    .on_close = IPCPERF_TOLD,
-    .on_death = IPCPERF_TOLD,
+    .on_close = IPCPERF_NOTICED,
+    .on_death = IPCPERF_NOTICED,
     .copies = 2,
 };
 

@@ -134,7 +134,7 @@ static const ipcperf_facts facts = {
     .name = "c-ring/spin",
     .summary = "Two rings of slots in shared memory; both ends watch them.",
     .wait = IPCPERF_WAIT_SPIN,
-    .on_close = IPCPERF_TOLD,
+    .on_close = IPCPERF_NOTICED,
 };
 
 static const ipcperf_transport transport = {

@@ -250,7 +250,7 @@ impl Suite {
     }
 }
 
-/// The processes of the suite, as tasks of a program whose workers play its roles.
+/// The suite's processes: a program's workers play their roles.
 pub const TASKS: &[TaskRow] = &[
     TaskRow { name: worker::NAME, run: worker::serve, messages: &[] },
     TaskRow { name: CASE, run: case::serve, messages: &[] },

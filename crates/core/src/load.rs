@@ -313,7 +313,7 @@ load_options! {
         help: "Mechanisms with addresses (tcp, udp): the network between both sides: loopback,veth. veth: a pair of virtual \
                Ethernet devices, two network namespaces; bridge: the same through a bridge [default: loopback]",
     }
-    /// The scheduling class of the ends; absent where they have that of the process that started them.
+    /// The scheduling class of the ends; absent if they inherit it from the process that started ipcperf.
     Sched = "sched" {
         sched: Option<EachEnd<SchedClass>>, parse: EachEnd::parsed, show: word,
         takers: |pattern| pattern.is_pair(),
@@ -323,7 +323,7 @@ load_options! {
                other:slice=100us, batch, idle, fifo:PRIORITY, rr:PRIORITY, deadline:RUNTIME/DEADLINE/PERIOD; several values \
                make several cells: none,fifo:10 [default: none, as ipcperf was started]",
     }
-    /// The nice values of the ends; absent where they have that of the process that started them.
+    /// The nice values of the ends; absent if they inherit theirs.
     Nice = "nice" {
         nice: Option<EachEnd<Nice>>, parse: EachEnd::parsed, show: word,
         takers: |pattern| pattern.is_pair(),
@@ -332,7 +332,7 @@ load_options! {
         help: "Nice value of both sides, or of one (lead=N, follow=N), -20 to 19: none,5,lead=-5 [default: none, as ipcperf \
                was started]",
     }
-    /// The weights of control groups of the ends, `cpu.weight`; absent where they stay in that of ipcperf.
+    /// The weights (`cpu.weight`) of the control groups of the ends; absent if the ends stay in ipcperf's group.
     CpuWeight = "cgroup-weight" {
         cgroup_weight: Option<EachEnd<CpuWeight>>, parse: EachEnd::parsed, show: word,
         takers: |pattern| pattern.is_pair(),

@@ -561,7 +561,7 @@ pub struct Registry {
     loader: Option<&'static Loader>,
 }
 
-/// Mechanisms of plug-ins. Each is made once and lives as long as the process, as those of the tree do.
+/// Mechanisms from plug-ins. Each is created once and lives as long as the process, like the built-in ones.
 static OF_PLUGINS: Mutex<Vec<&'static Entry>> = Mutex::new(Vec::new());
 
 fn of_plugins() -> MutexGuard<'static, Vec<&'static Entry>> {

@@ -30,7 +30,7 @@ pub(crate) fn count(sessions: &[usize]) -> usize {
     sessions.iter().max().map_or(0, |last| last + 1)
 }
 
-/// Seconds since 1970 of `2026-08-21T10:00:00Z`; `None` of what is no time.
+/// Seconds since 1970 of a time like `2026-08-21T10:00:00Z`; `None` if the text is not a time.
 #[must_use]
 pub fn seconds(text: &str) -> Option<i64> {
     let (date, time) = text.strip_suffix('Z')?.split_once('T')?;

@@ -13,7 +13,7 @@ use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-/// A survey's result takes 2 MiB unpacked; what is larger than this is no result.
+/// The most bytes that a packed file may have unpacked. A survey's result takes 2 MiB.
 pub const MOST: u64 = 256 << 20;
 
 /// What people write takes less; what is larger than this is no job and no study: `/dev/zero`, a result file.

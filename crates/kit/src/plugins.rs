@@ -1,4 +1,4 @@
-//! Plug-ins as they are typed: the file of a shared library in place of the name of a mechanism.
+//! Plug-ins on the command line: the path of a shared library in place of a mechanism's name.
 
 use crate::error::Stop;
 use ipcperf_engine::registry::{Entry, Registry};

@@ -49,7 +49,7 @@ fn declared(path: &Path) -> Result<Value, Missing> {
     };
     let path = fs::canonicalize(path).map_err(unreadable)?;
     if !fs::metadata(&path).map_err(unreadable)?.is_file() {
-        return Err(Missing::new(format!("plug-in {shown}: it is no file"), ""));
+        return Err(Missing::new(format!("plug-in {shown} is not a file"), ""));
     }
     let bytes = fs::read(&path).map_err(unreadable)?;
     let known = Declared {

@@ -280,8 +280,8 @@ fn groups() -> Vec<PathBuf> {
     fs::read_to_string("/proc/self/cgroup").map_or_else(|_| Vec::new(), |text| group_folders(&text))
 }
 
-/// Folders of the control groups of this process that share out CPU time, innermost first: those of the controller `cpu` of
-/// version 1 where it is there, otherwise those of version 2.
+/// Folders of this process's control groups that share out CPU time, innermost first: the controller `cpu` of
+/// version 1 if there is one, otherwise version 2.
 #[must_use]
 pub(crate) fn cpu_group() -> Vec<PathBuf> {
     let Ok(text) = fs::read_to_string("/proc/self/cgroup") else { return Vec::new() };

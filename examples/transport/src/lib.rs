@@ -21,7 +21,7 @@ pub struct Framed {
 }
 
 impl Framed {
-    /// Over a connected socket, with room for messages of so many bytes; longer ones make it larger.
+    /// Over a connected socket, with a buffer for messages of this size; longer messages make it grow.
     #[must_use]
     pub fn new(stream: UnixStream, usual: usize) -> Self {
         let room = || vec![0; HEAD + usual];
@@ -78,7 +78,7 @@ impl Framed {
         self.stream.shutdown(Shutdown::Write)
     }
 
-    /// Reads until so many bytes are there; whether they are, or the connection ended before.
+    /// Reads until this number of bytes is there; false if the connection ends first.
     fn holds(&mut self, wanted: usize) -> io::Result<bool> {
         if self.unread.is_empty() {
             self.unread = 0..0;

@@ -17,7 +17,7 @@ const TIMED: [&str; 2] = [HOT, "ipcperf_engine::slice::crowd::serve::"];
 /// Functions there that watch a connection or end one, outside the timed loop.
 const UNTIMED: [&str; 2] = ["watch", "leave"];
 
-/// In the names of loops over ports of any type, and over those of plug-ins: they call them through their table.
+/// Names of loops over erased ports and over plug-ins, which call a port through its table.
 const ERASED: [&str; 2] = ["ipcperf_core::port::Erased<", "ipcperf_plugin::port::PluginPort<"];
 
 /// The global offset table: slot address to the symbol the loader puts there.

@@ -97,7 +97,7 @@ impl BenchArgs {
     }
 }
 
-/// Words without the format that runners of tests ask for with a list, which is no format of results.
+/// The words without `--format terse`, which test runners add to `--list`: it does not name a format of results.
 fn of_runners(words: &[OsString]) -> Vec<OsString> {
     let mut words = words.to_vec();
     if words.iter().any(|word| word == "--list") {

@@ -15,7 +15,7 @@ pub(super) fn results(program: &Path) -> PathBuf {
     target.unwrap_or_else(|| "target".into()).join("ipcperf")
 }
 
-/// The name of a bench: that of its program, without what cargo puts behind it.
+/// The name of a bench: its program's name without the hash that cargo appends.
 pub(super) fn name(program: &Path) -> String {
     let stem = program.file_stem().and_then(OsStr::to_str).unwrap_or("bench");
     let is_hash = |end: &str| end.len() == 16 && end.chars().all(|sign| sign.is_ascii_hexdigit());

@@ -259,7 +259,7 @@ fn trial(experiment: Experiment) -> Result<ExitCode, Stop> {
     Ok(code.map_or(ExitCode::SUCCESS, ExitCode::from))
 }
 
-/// Refuses a mechanism that cannot be named, or whose name means another one.
+/// Refuses a mechanism whose name cannot be typed or is taken.
 fn has_own_names(registry: &Registry, own: &[String]) -> Result<(), Stop> {
     for name in own {
         let is_word =
@@ -269,7 +269,7 @@ fn has_own_names(registry: &Registry, own: &[String]) -> Result<(), Stop> {
             || parts.clone().any(|part| part.is_empty() || !part.chars().all(is_word))
         {
             return Err(Stop::usage(format!(
-                "SPEC: '{name}' is no name of a mechanism: small letters, digits and '-', with one '/' before a variant"
+                "SPEC: '{name}' is not a mechanism name: use small letters, digits and '-', with one '/' before a variant"
             )));
         }
         if registry.entries().iter().filter(|entry| entry.spec.full_name() == *name).count() > 1 {

@@ -480,7 +480,7 @@ fn shortest(wanted: &Requirements) -> Duration {
     Duration::from_secs_f64(paced(wanted, operations).min(LONGEST.as_secs_f64())).max(SHORTEST)
 }
 
-/// How long so many operations take by the rate or the pauses that were asked for, s.
+/// Seconds that this number of operations takes at the required rate or pauses.
 fn paced(wanted: &Requirements, operations: f64) -> f64 {
     let rate = wanted.rate_per_second.map_or(0.0, |rate| operations / rate);
     rate.max(operations * wanted.think_ns as f64 / 1e9)

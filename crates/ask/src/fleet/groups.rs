@@ -1,7 +1,7 @@
 //! Hosts by CPU and kernel, and which of them are slow.
 //!
 //! The host is the unit, as in `deploy/sql/fleet.sql`: rounds of one host share its state. The spread of a group of 30 is
-//! its own; smaller groups share one, since a spread of a few hosts is no measure of what is unusual.
+//! its own; smaller groups share one, since the spread of a few hosts does not show what is unusual.
 
 use super::host::{HostFigure, HostResult};
 use ipcperf_core::map_of;

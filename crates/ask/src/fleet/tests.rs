@@ -26,7 +26,7 @@ impl Normal {
     }
 }
 
-/// A host of this CPU and kernel, so many times as slow as its like.
+/// A host with this CPU and kernel, slower than others like it by this factor.
 fn host(name: &str, (cpu, kernel): (&str, &str), factor: f64) -> HostResult {
     let base = if cpu.starts_with("Old") { 20_000.0 } else { 10_000.0 };
     let cells = [("pipe", 1.0), ("tcp", 2.0), ("unix-stream", 1.2)].map(|(name, times)| {

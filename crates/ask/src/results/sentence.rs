@@ -85,8 +85,8 @@ pub(crate) fn sentences(set: &ResultSet, specs: &Specs) -> Vec<String> {
     }
 }
 
-/// The same for a page, which begins with the first of them: where there are too many, that of the cells that are
-/// compared with `first`, and how many more there are.
+/// The same for a page, whose heading is the first sentence: if there are too many, only the sentence about the cells that are
+/// compared with `first`, and the number of the others.
 pub(crate) fn sentences_of_page(
     set: &ResultSet,
     specs: &Specs,

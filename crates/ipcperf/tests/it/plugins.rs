@@ -101,7 +101,7 @@ const REFUTED: &[(&str, &str, &str)] = &[
     ("EXITS", "C01", "Lead: in attach"),
     ("WRITES_BEHIND_THE_BUFFER", "C01", "more bytes arrived than were asked for"),
     ("SAYS_TOO_MUCH", "C01", "more bytes arrived than were asked for"),
-    ("RETURNS_NO_CODE", "C01", "it returned 99, which is no code of the header"),
+    ("RETURNS_NO_CODE", "C01", "it returned 99, which the header does not define"),
     ("NEVER_TELLS_THE_END", "C08", "waited in vain for the receiver to be told"),
     ("LIES_ABOUT_ITS_LIMIT", "C10", "65537 bytes met no fault in place of TooLong"),
 ];
@@ -192,7 +192,7 @@ fn a_new_project_builds_and_conforms() {
         sandbox.refuses(&["new-transport", language, &folder], "File exists");
     }
     sandbox.refuses(&["new-transport", "cp", "x"], "did you mean 'cpp'?");
-    sandbox.refuses(&["new-transport", "c", "My"], "is no name of a transport");
+    sandbox.refuses(&["new-transport", "c", "My"], "cannot be the name of a transport");
     nothing_is_left(&sandbox);
 }
 

@@ -21,7 +21,7 @@ impl Mechanism for Tcp6 {
         summary: "A TCP connection over ::1; a reader sleeps in read.",
         manual: &["ipv6(7)", "tcp(7)", "socket(7)"],
         pitfalls: &[
-            "The same code as tcp except for address lookup and a header 20 bytes longer. A round trip of 64 bytes on one CPU took 1.03 times as long as over tcp (Linux 6.18, an EPYC); nothing was found for streams of 64 KiB, whose intervals were wide.",
+            "The same code as tcp except for address lookup and a header 20 bytes longer. A round trip of 64 bytes on one CPU took 1.03 times as long as over tcp (Linux 6.18, an EPYC); for streams of 64 KiB the intervals were too wide to tell.",
             "IPv6 may be switched off, for all interfaces or for one, even if the kernel has it built in.",
             "Buffers are tuned by the sysctls of tcp, net.ipv4.tcp_wmem and tcp_rmem: there are none under net.ipv6.",
             "Packet filters have separate rules for IPv6, which also apply to the loopback interface.",

@@ -12,7 +12,7 @@ pub(super) fn text(code: c_int) -> String {
             "BACK_PRESSURE, which only send and recv may return".into()
         }
         Some(fault) => fault.to_string(),
-        None => format!("it returned {code}, which is no code of the header"),
+        None => format!("it returned {code}, which the header does not define"),
     }
 }
 

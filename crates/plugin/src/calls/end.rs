@@ -105,7 +105,7 @@ impl TransportEnd {
         self.answer("send", code)
     }
 
-    /// Receives into `memory`, of which a plug-in may write the first `len` bytes; how long the message was.
+    /// Receives into the first `len` bytes of `memory`, and returns the length of the message.
     #[inline(always)]
     pub(crate) fn recv(&mut self, memory: &mut [u8], len: usize) -> (CallOutcome, usize) {
         debug_assert!(len <= memory.len());

@@ -54,7 +54,7 @@ impl Library {
         if table.is_null() {
             return Err(Missing::new("ipcperf_transport_v1 returned NULL", ""));
         }
-        // SAFETY: a struct that begins with its size, of which the first three members are in every version.
+        // SAFETY: the struct begins with its size, and every version has its first three members.
         let table = unsafe {
             let version = (&raw const (*table).abi).read();
             if version != ABI {
@@ -249,7 +249,7 @@ pub(super) fn reason(table: &Transport, own: Own, trail: &Trail) -> Option<Strin
     unsafe { text(reason(own)) }
 }
 
-/// A struct of which a plug-in has the first `size` bytes: the members that it does not have are zero.
+/// Copies a struct of `size` bytes from the plug-in; members that an older plug-in lacks are zero.
 ///
 /// # Safety
 /// That number of bytes is there, and all members of `T` may be zero.

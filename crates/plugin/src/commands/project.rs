@@ -94,7 +94,7 @@ fn name(directory: &Path) -> Result<String, Stop> {
     match (1..=32).contains(&name.len()) && name.bytes().all(fits) {
         true => Ok(name),
         false => Err(Stop::usage(format!(
-            "'{name}' is no name of a transport: it has 1 to 32 of a-z, 0-9 and '-'"
+            "'{name}' cannot be the name of a transport: use 1 to 32 of a-z, 0-9 and '-'"
         ))),
     }
 }

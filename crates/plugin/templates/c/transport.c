@@ -87,8 +87,8 @@ static const ipcperf_facts facts = {
     .summary = "A stream socket.",
     .over = "unix-stream",
     .payload = IPCPERF_STREAM,
-    .on_close = IPCPERF_TOLD,
-    .on_death = IPCPERF_TOLD,
+    .on_close = IPCPERF_NOTICED,
+    .on_death = IPCPERF_NOTICED,
     .flags = IPCPERF_TWO_WAY,
     .copies = 2,
 };

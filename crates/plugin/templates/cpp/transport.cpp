@@ -22,8 +22,8 @@ class transport {
     facts.summary = "A stream socket.";
     facts.over = "unix-stream";
     facts.payload = IPCPERF_STREAM;
-    facts.on_close = IPCPERF_TOLD;
-    facts.on_death = IPCPERF_TOLD;
+    facts.on_close = IPCPERF_NOTICED;
+    facts.on_death = IPCPERF_NOTICED;
     facts.flags = IPCPERF_TWO_WAY;
     facts.copies = 2;
     return facts;

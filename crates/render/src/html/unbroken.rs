@@ -62,7 +62,7 @@ impl Html {
         self.plain(&line);
     }
 
-    /// A text, whose lines end wherever they can.
+    /// A text that may break anywhere.
     pub(super) fn plain(&mut self, words: &str) {
         self.put(&escape(words));
     }

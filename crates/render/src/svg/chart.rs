@@ -1,4 +1,4 @@
-//! Lines over numbers or words, and groups of bars, each with what was published beside it.
+//! Lines over numbers or words, and groups of bars, each next to its published value.
 
 use super::{COLOURS, Canvas, LETTER, LINE, NAME, SLACK, Scale, WIDTH, style, tick, wide};
 use crate::text;

@@ -32,7 +32,7 @@ impl Study {
                              differs = [\"{factor}\"]"
                         ));
                     }
-                    // What programs do is not known, those of the user among them.
+                    // The file does not say what programs do.
                     None if is_told && !self.has_programs(claim) => {
                         return Err(format!("claim {id}: differs: its arms have the same {factor}"));
                     }

@@ -106,7 +106,7 @@ pub(crate) fn commands(table: &toml::Table) -> Result<Vec<String>, String> {
 const READINGS: &[&str] =
     &["bytes", "bits_per_second", "wall_s", "user_s", "system_s", "cpu_s", "cpu_s.*", "proof"];
 
-/// What it finds out of programs whose messages are counted, as a cell does.
+/// Readings of programs whose number of messages the file gives, with the names that a cell has for them.
 const PER_MESSAGE: &[&str] = &["cpu_ns", "user_ns", "system_ns", "messages_per_second"];
 
 /// What it finds out of programs with these keys that print no figures.

@@ -101,7 +101,7 @@ impl WeightedGroup {
         };
         if !lists("cgroup.controllers") {
             return Err(Missing::new(
-                format!("the control group {} has no controller cpu of version 2", own.display()),
+                format!("the control group {} has no v2 cpu controller", own.display()),
                 "a system with version 2 alone (boot with systemd.unified_cgroup_hierarchy=1), in a group with this controller",
             ));
         }
@@ -217,7 +217,7 @@ mod tests {
         let weight = "20".parse().expect("a weight");
         let told = WeightedGroup::create_in(home.path(), home.path(), &[("x".to_owned(), weight)]);
         let told = told.expect_err("no controller").to_string();
-        assert!(told.contains("has no controller cpu of version 2; a system"), "{told}");
+        assert!(told.contains("has no v2 cpu controller; a system"), "{told}");
         assert!(!home.path().join("ipcperf-x").exists());
     }
 

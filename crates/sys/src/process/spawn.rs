@@ -143,7 +143,7 @@ mod tests {
         };
         let bit = |signal: c_int| 1_u64 << (signal - 1);
         let kept = bit(libc::SIGKILL) | bit(libc::SIGSTOP);
-        // The C library keeps some signals for itself, and lets nobody block them: glibc two, musl three.
+        // The C library keeps some signals for itself, and refuses to block them: glibc two, musl three.
         let own = bit(32) | bit(33) | if cfg!(target_env = "musl") { bit(34) } else { 0 };
         assert_eq!(set("SigBlk:") | own, !kept);
         assert_eq!(set("SigCgt:") & !own, 0);

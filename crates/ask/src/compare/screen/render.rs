@@ -134,7 +134,7 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
         Some(words) if style.pictures => {
             let words = words.trim_end_matches('.');
             let tally = (document.comparisons.len() != 1).then_some(tally_words);
-            // Why nothing can be told is no heading.
+            // A reason for having no verdict does not make a heading.
             match words.strip_prefix("Cannot tell ").and_then(|rest| rest.split_once(": ")) {
                 Some((what, why)) => (format!("Cannot tell {what}"), Some(format!("{why}.")), None),
                 None => (words.to_owned(), tally, None),

@@ -444,7 +444,7 @@ fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Taken {
         true => from_where(names, &place, &all, a, b),
         false => format!("On {place} no difference is claimed: noise grade F supports none."),
     };
-    // What the parts add up to is no heading.
+    // The sum of the parts does not make a heading.
     let answer = words.split("; the parts").next().unwrap_or(&words);
     let answer = answer.trim_end_matches('.').to_owned();
     let section = Section::new(format!("On {place} ({})", scale.name), |body| {

@@ -13,7 +13,7 @@ pub(super) struct Dates {
 }
 
 impl Dates {
-    /// Of times as documents have them, the oldest first; `None` where one of them is no time.
+    /// An axis of the times of documents, oldest first; `None` if one of them is not a time.
     pub(super) fn of(starts: &[&str]) -> Option<Self> {
         let places: Vec<f64> =
             starts.iter().map(|start| seconds(start).map(|at| at as f64)).collect::<Option<_>>()?;
