@@ -217,10 +217,10 @@ pub struct Cell {
     /// The bound of this cell, and the cell's ratio to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound: Option<BoundRatio>,
-    /// A library beside the bare mechanism that it is built on; absent unless the run measured both alike.
+    /// A library compared with the bare mechanism that it is built on; absent unless the run measured both alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_bare: Option<Beside>,
-    /// A program at the place of the follow beside our own follow; absent unless the run measured both alike.
+    /// A program in place of the follow compared with our own follow; absent unless the run measured both alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_ours: Option<Beside>,
     /// This cell is the reference of its question, as `questions` of the document has it: the others are compared with it.

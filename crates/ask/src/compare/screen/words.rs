@@ -430,5 +430,5 @@ pub(super) fn basis(one: &FigureComparison) -> String {
 
 /// The cells in words: one name where both have it.
 pub(super) fn cells(one: &CellComparison) -> String {
-    if one.a == one.b { one.a.clone() } else { format!("{} beside {}", one.b, one.a) }
+    if one.a == one.b { one.a.clone() } else { format!("{} vs {}", one.b, one.a) }
 }
