@@ -2,20 +2,37 @@
 -- for each round of each cell (key: run_id, id, round, "order"), partitioned by kernel and day. A second load replaces
 -- the first.
 --
---   duckdb -cmd "SET VARIABLE documents='results/**/*.json'; SET VARIABLE load='fleet/2026-11-26'" -f rows.sql
+--   duckdb -cmd "SET VARIABLE documents='results/**/*.json*'; SET VARIABLE load='fleet/2026-11-26'" -f rows.sql
 --
--- documents: a pattern, or a list of them. load: a folder for what this load writes, which must exist. A file that is no
--- result is named; the others are read.
+-- documents: a pattern, or a list of them; packed files (.json.gz) are read, too. load: a folder for what this load
+-- writes, which must exist. A file that is no result is named; the others are read.
 SET preserve_insertion_order = false;
 SET VARIABLE asked = (
     SELECT CASE WHEN getvariable('documents') IS NULL THEN error('SET VARIABLE documents=... first')
                 WHEN getvariable('load') IS NULL THEN error('SET VARIABLE load=... first')
                 ELSE coalesce(TRY_CAST(getvariable('documents') AS VARCHAR[]), [getvariable('documents')::VARCHAR]) END);
 
+-- Only the reader for CSV unpacks files and does not stop at a broken one, so packed files are read as its lines. It
+-- needs at least one file, so it gets any file, and the lines of a plain one are left out.
+SET VARIABLE packed = (
+    SELECT CASE WHEN count(*) = 0 THEN error('no such file: ' || getvariable('asked')::VARCHAR)
+                ELSE list_distinct(coalesce(list(filename) FILTER (filename LIKE '%.gz'), []) || list(filename)[1:1]) END
+    FROM read_blob(getvariable('asked')));
+CREATE OR REPLACE TEMP TABLE unpacked AS
+    SELECT filename AS file, string_agg(line, '') AS text
+    FROM read_csv(getvariable('packed'), columns = {'line': 'VARCHAR'}, auto_detect = false, header = false,
+                  delim = '\x01', quote = '', escape = '', max_line_size = 67108864, parallel = false, filename = true,
+                  store_rejects = true)
+    WHERE filename LIKE '%.gz' GROUP BY filename;
+DELETE FROM unpacked WHERE file IN (
+    SELECT file_path FROM reject_errors JOIN reject_scans USING (scan_id, file_id));
+
 -- A file that is cut off or no UTF-8 has no document: no error of one file ends the load.
 CREATE OR REPLACE MACRO documents_of(files) AS TABLE
-    SELECT filename AS file, CASE WHEN json_valid(text) THEN text::JSON END AS document
-    FROM (SELECT filename, TRY(decode(content)) AS text FROM read_blob(files));
+    SELECT file, CASE WHEN json_valid(text) THEN text::JSON END AS document
+    FROM (SELECT filename AS file,
+                 CASE WHEN filename LIKE '%.gz' THEN unpacked.text ELSE TRY(decode(content)) END AS text
+          FROM read_blob(files) LEFT JOIN unpacked ON filename = unpacked.file);
 
 CREATE OR REPLACE TEMP TABLE read AS
     SELECT file, document IS NULL AS broken, document->>'schema' AS schema,
