@@ -197,6 +197,32 @@ fn a_new_project_builds_and_conforms() {
 }
 
 #[test]
+fn a_new_package_in_rust_has_its_name_and_the_path_of_ipcperf() {
+    let sandbox = Sandbox::new();
+    sandbox.refuses(&["new-transport", "rust", "my-rust"], "--ipcperf PATH names the folder");
+    sandbox.refuses(
+        &["new-transport", "rust", "my-rust", "--ipcperf", "/"],
+        "'/Cargo.toml' is not one",
+    );
+    sandbox
+        .refuses(&["new-transport", "c", "my-c", "--ipcperf", "."], "a plug-in does not need it");
+    let library = env!("CARGO_MANIFEST_DIR");
+    sandbox.done(&["new-transport", "rust", "my-rust", "--ipcperf", library]);
+    let read = |file: &str| {
+        let path = sandbox.home().join("my-rust").join(file);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
+    let (package, mechanism) = (read("Cargo.toml"), read("benches/mechanism/mod.rs"));
+    assert!(package.contains(&format!("path = \"{library}\"")), "{package}");
+    assert!(package.contains("name = \"my-rust\"\nversion"), "{package}");
+    assert!(mechanism.contains("use my_rust::"), "{mechanism}");
+    assert!(mechanism.contains("Spec::message(\"my-rust\")"), "{mechanism}");
+    for file in ["src/lib.rs", "benches/my-rust.rs", "tests/conformance.rs"] {
+        assert!(!read(file).contains('@'), "{file}");
+    }
+}
+
+#[test]
 fn processes_of_a_plugin_end_with_a_killed_coordinator() {
     let Some(sandbox) = with_compiler() else { return };
     let file = build(&sandbox, "SOUND");

@@ -33,46 +33,109 @@ const LANGUAGES: &[(&str, Files)] = &[
             ("ipcperf.hpp", include_str!("../../include/ipcperf.hpp")),
         ],
     ),
+    (
+        RUST,
+        &[
+            ("Cargo.toml", include_str!("../../templates/rust/package.toml")),
+            ("src/lib.rs", include_str!("../../templates/rust/lib.rs")),
+            ("benches/@name@.rs", include_str!("../../templates/rust/bench.rs")),
+            ("benches/mechanism/mod.rs", include_str!("../../templates/rust/mechanism.rs")),
+            ("tests/conformance.rs", include_str!("../../templates/rust/conformance.rs")),
+        ],
+    ),
 ];
+
+/// A package that has ipcperf as a library, not a plug-in.
+const RUST: &str = "rust";
+
+/// What the example of a Rust package is named, whose files are the templates.
+const EXAMPLE: &str = "framed";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct NewTransportArgs {
-    /// c or cpp
+    /// c, cpp or rust
     #[arg(value_name = "LANGUAGE")]
     language: String,
 
     /// Folder that is made; its name is the name of the transport
     #[arg(value_name = "DIR")]
     directory: PathBuf,
+
+    /// The folder crates/ipcperf of a checkout, for a package in Rust: version 1.0.0 is not published
+    #[arg(long, value_name = "PATH")]
+    ipcperf: Option<PathBuf>,
 }
 
 impl CommandArgs for NewTransportArgs {
     const NAME: &'static str = "new-transport";
     const GROUP: CommandGroup = CommandGroup::Machine;
-    const ABOUT: &'static str = "Write a small project for a transport of your own: a plug-in that builds, conforms and runs";
+    const ABOUT: &'static str =
+        "Write a small project for a transport of your own that builds, conforms and runs";
     const EXAMPLES: &'static str = "Examples:
   ipcperf new-transport c mine                  then: cd mine && make check run
-  ipcperf new-transport cpp ~/src/mine";
+  ipcperf new-transport cpp ~/src/mine
+  ipcperf new-transport rust mine --ipcperf ../ipcperf/crates/ipcperf      then: cd mine && cargo test && cargo bench";
 
     fn run(&self, _: &Context<'_>) -> Result<ExitCode, Stop> {
         let files = files(&self.language)?;
         let name = name(&self.directory)?;
+        let library = self.library()?;
         let place = self.directory.display();
+        let filled = |text: &str| {
+            let text = text.replace("@name@", &name).replace("@ipcperf@", &library);
+            match self.language == RUST {
+                false => text,
+                true => text
+                    .replace(
+                        &format!("use {EXAMPLE}::"),
+                        &format!("use {}::", name.replace('-', "_")),
+                    )
+                    .replace(&format!("\"{EXAMPLE}\""), &format!("\"{name}\"")),
+            }
+        };
         fs::create_dir(&self.directory).map_err(|error| {
             Stop::usage(format!("new-transport: {place}: {}", output::words(&error)))
         })?;
         for (file, text) in files {
-            write_new(&self.directory.join(file), &text.replace("@name@", &name)).map_err(
-                |error| Stop::internal(format!("{place}/{file}: {}", output::words(&error))),
-            )?;
+            let path = self.directory.join(filled(file));
+            write_new(&path, &filled(text)).map_err(|error| {
+                Stop::internal(format!("{}: {}", path.display(), output::words(&error)))
+            })?;
         }
-        let text =
-            format!("{place} has the transport '{name}'. Next: cd {place} && make check run\n");
+        let next =
+            if self.language == RUST { "cargo test && cargo bench" } else { "make check run" };
+        let text = format!("{place} has the transport '{name}'. Next: cd {place} && {next}\n");
         output::to_stdout(text.as_bytes())
     }
 }
 
+impl NewTransportArgs {
+    /// The path of ipcperf's package for a package in Rust; empty for a plug-in, which needs none.
+    fn library(&self) -> Result<String, Stop> {
+        let rule =
+            "new-transport rust: --ipcperf PATH names the folder crates/ipcperf of a checkout";
+        match (&self.ipcperf, self.language == RUST) {
+            (None, false) => Ok(String::new()),
+            (Some(_), false) => {
+                Err(Stop::usage("--ipcperf is for a package in Rust; a plug-in does not need it"))
+            }
+            (None, true) => Err(Stop::usage(rule)),
+            (Some(path), true) => {
+                let manifest = path.join("Cargo.toml");
+                let is_ours = fs::read_to_string(&manifest)
+                    .is_ok_and(|text| text.contains("name = \"ipcperf\""));
+                let path = path.canonicalize().ok().filter(|_| is_ours);
+                let path = path.and_then(|path| path.into_os_string().into_string().ok());
+                path.filter(|path| !path.contains(['"', '\\', '\n'])).ok_or_else(|| {
+                    Stop::usage(format!("{rule}; '{}' is not one", manifest.display()))
+                })
+            }
+        }
+    }
+}
+
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)?;
     OpenOptions::new().write(true).create_new(true).open(path)?.write_all(text.as_bytes())
 }
 

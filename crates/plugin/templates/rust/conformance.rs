@@ -1,0 +1,1 @@
+../../../../examples/transport/tests/conformance.rs

@@ -1,0 +1,1 @@
+../../../../examples/transport/src/lib.rs

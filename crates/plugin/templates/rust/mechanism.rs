@@ -1,0 +1,1 @@
+../../../../examples/transport/benches/mechanism/mod.rs
