@@ -15,12 +15,14 @@ use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Settings, conditions};
 use ipcperf_judge::beside;
+use ipcperf_kit::args::{OutputArgs, Unnamed};
 use ipcperf_kit::cli::Cli;
 use ipcperf_kit::command::Context;
 use ipcperf_kit::error::{Code, Stop, note};
 use ipcperf_kit::gates::{self, Gates};
 use ipcperf_kit::measure::{self, rounds_within};
 use ipcperf_kit::progress::ProgressLine;
+use ipcperf_kit::reading::read_result;
 use ipcperf_kit::{output, request};
 use ipcperf_render::text::counted;
 use ipcperf_stats::FEWEST_ROUNDS;
@@ -89,23 +91,24 @@ impl BenchProgram {
             return Ok(if is_gated { Code::CannotTell.into() } else { ExitCode::SUCCESS });
         }
         let results = folder::results(&program);
-        let mut into = args.output.clone();
-        if into.output.is_none() && !into.no_file {
-            into.output = Some(folder::file(&results, &name, &jiff::Timestamp::now()));
-        }
+        let unnamed = Unnamed { folder: results.clone(), stem: name.clone() };
+        let into = OutputArgs { unnamed, ..args.output.clone() };
         if args.plan.dry_run {
             return experiment.print(&context, &into);
         }
         if args.is_trial() {
             return trial(experiment);
         }
-        let named = args.baseline.clone();
-        let earlier = match named.or_else(|| folder::last(&results, &name, &ids)) {
-            // Before a minute of measuring: whether it can be read.
-            Some(path) => since::part(&path, &ids)?,
+        // Before a minute of measuring: whether it can be read.
+        let earlier = match args.baseline.clone() {
+            Some(path) => Some((read_result(&path)?, path)),
+            None => folder::last(&results, &name, &ids),
+        };
+        let earlier = match earlier {
+            Some((set, path)) => since::of_cells(&path, set, &ids)?,
             None => None,
         };
-        if args.output.output.is_none() && !into.no_file {
+        if into.output.is_none() && !into.no_file {
             output::folder("-o", &results)?;
         }
         let amend = |set: &mut ResultSet| refer(set, &self.mechanisms, &against);
