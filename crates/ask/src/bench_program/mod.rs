@@ -10,6 +10,7 @@ use crate::experiment::{Experiment, verdict};
 use crate::run;
 use args::BenchArgs;
 use clap::error::ErrorKind;
+use ipcperf_core::Spec;
 use ipcperf_core::result::{CellKey, Origin, ResultSet, Status};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
@@ -84,8 +85,11 @@ impl BenchProgram {
             return output::lines(listed.map(|id| format!("{id}: benchmark")));
         }
         if ids.is_empty() || args.cargo.ignored {
-            let words = args.filter.join(" ");
-            note(&format!("{name}: no cell has '{words}' in its name; --list shows all"));
+            let why = match args.cargo.skip.is_empty() {
+                true => format!("no cell has '{}' in its name", args.filter.join(" ")),
+                false => "no cell is left to measure".to_owned(),
+            };
+            note(&format!("{name}: {why}; --list shows all"));
             // What was to be gated was not measured.
             let is_gated = !slower.is_empty() && !args.is_trial();
             return Ok(if is_gated { Code::CannotTell.into() } else { ExitCode::SUCCESS });
@@ -182,9 +186,16 @@ impl AskedBench<'_> {
     /// Keeps the cells that the filter names, and what they are compared with.
     fn choose(&self, cells: &mut Vec<CellPlan>) {
         let Self { program, args, .. } = self;
+        let skip = &args.cargo.skip;
         let is_hit = |cell: &CellPlan| match args.cargo.exact {
-            true => args.filter.is_empty() || args.filter.contains(&cell.id),
-            false => args.filter.iter().all(|word| cell.id.contains(word)),
+            true => {
+                (args.filter.is_empty() || args.filter.contains(&cell.id))
+                    && !skip.contains(&cell.id)
+            }
+            false => {
+                args.filter.iter().all(|word| cell.id.contains(word))
+                    && !skip.iter().any(|word| cell.id.contains(word))
+            }
         };
         let is_own = |cell: &CellPlan| program.mechanisms.contains(&cell.key.mechanism);
         let kept: Vec<CellKey> = cells
@@ -265,14 +276,9 @@ fn trial(experiment: Experiment) -> Result<ExitCode, Stop> {
 /// Refuses a mechanism whose name cannot be typed or is taken.
 fn has_own_names(registry: &Registry, own: &[String]) -> Result<(), Stop> {
     for name in own {
-        let is_word =
-            |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
-        let parts = name.split('/');
-        if parts.clone().count() > 2
-            || parts.clone().any(|part| part.is_empty() || !part.chars().all(is_word))
-        {
+        if !Spec::is_full_name(name) {
             return Err(Stop::usage(format!(
-                "SPEC: '{name}' is not a mechanism name: use small letters, digits and '-', with one '/' before a variant"
+                "SPEC: '{name}' is not a mechanism name: use 1 to 32 of a-z, 0-9 and '-', with one '/' before a variant"
             )));
         }
         if registry.entries().iter().filter(|entry| entry.spec.full_name() == *name).count() > 1 {
