@@ -281,7 +281,7 @@ fn rows(
     })
 }
 
-/// More than two results on one page: hosts by CPU and kernel, and those that are slow among their like.
+/// More than two results on one page: hosts by CPU and kernel, and those that are slow for them.
 fn hosts(
     context: &Context<'_>,
     args: &ReportArgs,
