@@ -94,3 +94,17 @@ fn a_page_has_every_verdict_with_what_it_rests_on_and_no_text_of_it_is_markup() 
     assert!(shown.contains("Only in A: 1"), "{shown}");
     is_sound(&page(&serde_json::from_value(spoiled(&document)).unwrap()));
 }
+
+#[test]
+fn a_heading_has_whole_names_and_the_reason_of_doubt_is_below() {
+    let mut document = pair(10_000.0, 13_000.0);
+    document.a.names = vec!["old: a.json".to_owned()];
+    let one = &mut document.comparisons[0].primary;
+    (one.verdict, one.reason) = (Difference::CannotTell, "too noisy: grade F.".to_owned());
+    let page = text(&document, Format::Html);
+    let (heading, rest) = page.split_once("</h1>").expect("a heading");
+    assert!(heading.contains(" or old: a.json is faster (pipe "), "{heading}");
+    assert!(!heading.contains("too noisy") && rest.contains("too noisy: grade F."), "{page}");
+    let screen = text(&document, Format::Table);
+    assert!(screen.contains(": too noisy: grade F."), "{screen}");
+}
