@@ -161,8 +161,8 @@ impl Chosen<'_> {
         Ok(set)
     }
 
-    /// Writes what is made of several files while they are read: nobody has room for thousands. Nothing is written where none
-    /// is a result.
+    /// Writes what is made of several files while they are read: thousands do not fit into memory. Nothing is written where
+    /// none is a result.
     fn streamed(
         &self,
         others: Vec<String>,

@@ -55,7 +55,7 @@ fn main() -> ExitCode {
         ("cells_are_listed_for_people_and_for_runners_of_tests", lists),
         ("a_bench_is_compared_with_what_it_is_built_on_and_with_its_last_run", measures),
         ("what_cannot_be_asked_for_is_one_clear_error", refuses),
-        ("a_gate_without_an_earlier_result_is_undecided", is_undecided),
+        ("a_gate_without_an_earlier_figure_is_undecided", is_undecided),
         ("a_bench_has_all_commands", has_commands),
     ];
     let trials = trials.into_iter().map(|(name, run)| Trial::test(name, run)).collect();
@@ -206,7 +206,10 @@ fn is_undecided() -> Result<(), Failed> {
     let none = target.played("bench", &["--bench", "nonsense"]);
     ensure(none.0 == Some(0), &none)?;
     let first = target.played("bench", &[&SHORT[..], &gate].concat());
-    ensure(first.0 == Some(9) && first.2.contains("there is no earlier result"), &first)
+    ensure(first.0 == Some(9) && first.2.contains("there is no earlier result"), &first)?;
+    let more = target.played("bench", &[&SHORT[..], &["-s", "64,128"], &gate].concat());
+    let lacks = "the earlier result does not have mine ping-pong 128B same-cpu";
+    ensure(matches!(more.0, Some(6 | 9)) && more.2.contains(lacks), &more)
 }
 
 fn has_commands() -> Result<(), Failed> {
