@@ -1,4 +1,5 @@
-# Installs the archive of a release: brew install --formula ./ipcperf.rb. `.ci/release` fills in what stands between @.
+# Installs the archive of a release, from the folder Formula of a tap: brew install OWNER/TAP/ipcperf. `.ci/release` fills in
+# what stands between @.
 class Ipcperf < Formula
   desc "Measures inter-process communication on Linux"
   homepage "@RELEASES@"

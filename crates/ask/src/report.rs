@@ -93,33 +93,26 @@ fn run(context: &Context<'_>, args: &ReportArgs) -> Result<ExitCode, Stop> {
         }
         _ => {}
     }
+    if args.plots.is_some() && (args.rows.is_some() || listed.files.len() != 1) {
+        return Err(Stop::usage("--plots takes one file, a replication, and no --rows"));
+    }
+    let style = output::table_style(&args.look, &args.tables, args.output.is_some());
+    let show = Chosen { context, args, format, style };
     let file = match listed.files.as_slice() {
         [file] if args.rows.is_none() => file,
         [before, after] if format.is_browsed() && args.rows.is_none() => {
-            let code = both(context, args, [before, after], format)?;
+            let code = show.both([before, after])?;
             return Ok(listed.end(code));
         }
-        [_, _, _, ..] if format.is_browsed() && args.rows.is_none() && args.plots.is_none() => {
-            return hosts(context, args, listed, format);
-        }
-        _ if format == Format::Table && args.rows.is_none() => {
-            return match args.plots {
-                Some(_) => Err(no_figures()),
-                None => all(context, args, listed, format),
-            };
-        }
-        _ => return rows(context, args, listed, format),
+        [_, _, _, ..] if format.is_browsed() && args.rows.is_none() => return show.hosts(listed),
+        _ if format == Format::Table && args.rows.is_none() => return show.all(listed),
+        _ => return show.rows(listed),
     };
     let document =
         reading::read(context.commands, &text_of(file)?).map_err(|error| refused(file, &error))?;
-    let show = Chosen { context, args, format, style: table_style(args) };
     let document = show.chosen(document)?;
     let code = output::put(args.output.as_deref(), |out| show.write(&*document, out))?;
     Ok(listed.end(code))
-}
-
-fn table_style(args: &ReportArgs) -> Style {
-    output::table_style(&args.look, &args.tables, args.output.is_some())
 }
 
 /// How documents are shown, and what of them.
@@ -134,6 +127,7 @@ impl Chosen<'_> {
     /// The cells that were asked for, with the pictures of a replication.
     fn chosen(&self, mut document: Box<dyn Document>) -> Result<Box<dyn Document>, Stop> {
         if let Some(folder) = &self.args.plots {
+            let no_figures = || Stop::usage("--plots: only a replication has figures to draw");
             let pictures = document.pictures().ok_or_else(no_figures)?;
             output::folder("--plots", folder)?;
             output::pictures(folder, &pictures)?;
@@ -160,153 +154,149 @@ impl Chosen<'_> {
         };
         document.show(&show, out)
     }
-}
 
-fn no_figures() -> Stop {
-    Stop::usage("--plots: only a replication has figures to draw")
-}
-
-/// Writes what is made of several files while they are read: nobody has room for thousands. Nothing is written where none
-/// is a result.
-fn streamed(
-    context: &Context<'_>,
-    args: &ReportArgs,
-    others: Vec<String>,
-    write: impl FnOnce(&mut FilesRead<'_>, &mut dyn Write) -> Result<io::Result<()>, Stop>,
-) -> Result<ExitCode, Stop> {
-    let mut reading = FilesRead::new(context.commands, others);
-    let mut stopped = None;
-    let put = output::put(args.output.as_deref(), |out| match write(&mut reading, out) {
-        Ok(written) if reading.count > 0 => written,
-        Ok(_) => Err(io::Error::other("no result")),
-        Err(stop) => {
-            stopped = Some(stop);
-            Err(io::Error::other("stopped"))
-        }
-    });
-    if let Some(stop) = stopped {
-        return Err(stop);
+    /// The cells of a result that were asked for.
+    fn kept(&self, mut set: ResultSet) -> Result<ResultSet, Stop> {
+        only::keep(self.context.registry, &mut set, &self.args.only)?;
+        Ok(set)
     }
-    let code = reading.end()?;
-    put.map(|_| code)
-}
 
-/// Several documents below each other, each under its name.
-fn all(
-    context: &Context<'_>,
-    args: &ReportArgs,
-    Listed { files, others }: Listed,
-    format: Format,
-) -> Result<ExitCode, Stop> {
-    let show = Chosen { context, args, format, style: table_style(args) };
-    streamed(context, args, others, |reading, out| {
-        let mut before = "";
-        for path in &files {
-            let read =
-                |text: &str| reading::read(context.commands, text).map_err(|why| why.to_string());
-            let Some((name, document)) = reading.one(path, read) else { continue };
-            let document = show.chosen(document)?;
-            let written = writeln!(out, "{before}==> {} <==", clean(&name, show.style.unicode))
-                .and_then(|()| show.write(&*document, out));
-            if written.is_err() {
-                return Ok(written);
+    /// Writes what is made of several files while they are read: thousands do not fit into memory. Nothing is written where
+    /// none is a result.
+    fn streamed(
+        &self,
+        others: Vec<String>,
+        write: impl FnOnce(&mut FilesRead<'_>, &mut dyn Write) -> Result<io::Result<()>, Stop>,
+    ) -> Result<ExitCode, Stop> {
+        let mut reading = FilesRead::new(self.context.commands, others);
+        let mut stopped = None;
+        let put = output::put(self.args.output.as_deref(), |out| match write(&mut reading, out) {
+            Ok(written) if reading.count > 0 => written,
+            Ok(_) => Err(io::Error::other("no result")),
+            Err(stop) => {
+                stopped = Some(stop);
+                Err(io::Error::other("stopped"))
             }
-            before = "\n\n";
+        });
+        if let Some(stop) = stopped {
+            return Err(stop);
         }
-        Ok(Ok(()))
-    })
-}
+        let code = reading.end()?;
+        put.map(|_| code)
+    }
 
-/// The cells of results of any machines, or the rounds of their cells, in one table.
-fn rows(
-    context: &Context<'_>,
-    args: &ReportArgs,
-    listed: Listed,
-    format: Format,
-) -> Result<ExitCode, Stop> {
-    if format != Format::Csv {
-        return Err(Stop::usage(match args.rows {
-            Some(_) => "--rows is for CSV: add --format csv, or -o FILE.csv",
-            None => {
-                "several results become one CSV table or one page: add --format csv or html, or name the file so with \
-                 -o; as tables they are shown below each other"
-            }
-        }));
-    }
-    if args.plots.is_some() {
-        return Err(no_figures());
-    }
-    let rows = match args.rows {
-        Some(RowChoice::Rounds) => Rows::Rounds,
-        Some(RowChoice::Runs) => Rows::Runs,
-        Some(RowChoice::Cells) | None => Rows::Cells,
-    };
-    let chosen = |mut set: ResultSet| {
-        only::keep(context.registry, &mut set, &args.only)?;
-        Ok::<_, Stop>(set)
-    };
-    if let [path] = listed.files.as_slice() {
-        // Of one file it is an error.
-        let shown = path.display();
-        let set = with_rows(read_result(path)?, args.rows);
-        let set = chosen(set.map_err(|why| Stop::usage(format!("'{shown}': {why}")))?)?;
-        let code = output::put(args.output.as_deref(), |out| {
-            rows.head(out)?;
-            rows.write(&set, &request::specs(context.registry), out)
-        })?;
-        return Ok(listed.end(code));
-    }
-    let read = |text: &str| {
-        with_rows(ipcperf_judge::load(text).map_err(|why| why.to_string())?, args.rows)
-    };
-    let Listed { files, others } = listed;
-    streamed(context, args, others, |reading, out| {
-        let mut is_begun = false;
-        for together in runs(&files) {
-            let given = together.iter().filter_map(|path| reading.one(path, read)).collect();
-            let (kept, told) = once(given);
-            told.iter().for_each(|words| note(words));
-            for (_, set) in kept {
-                let set = chosen(set)?;
-                let head = if is_begun { Ok(()) } else { rows.head(out) };
-                is_begun = true;
-                let written =
-                    head.and_then(|()| rows.write(&set, &request::specs(context.registry), out));
+    /// Several documents below each other, each under its name.
+    fn all(&self, Listed { files, others }: Listed) -> Result<ExitCode, Stop> {
+        self.streamed(others, |reading, out| {
+            let mut before = "";
+            for path in &files {
+                let read = |text: &str| {
+                    reading::read(self.context.commands, text).map_err(|why| why.to_string())
+                };
+                let Some((name, document)) = reading.one(path, read) else { continue };
+                let document = self.chosen(document)?;
+                let written = writeln!(out, "{before}==> {} <==", clean(&name, self.style.unicode))
+                    .and_then(|()| self.write(&*document, out));
                 if written.is_err() {
                     return Ok(written);
                 }
+                before = "\n\n";
             }
+            Ok(Ok(()))
+        })
+    }
+
+    /// The cells of results of any machines, or the rounds of their cells, in one table.
+    fn rows(&self, listed: Listed) -> Result<ExitCode, Stop> {
+        let Self { args, format, .. } = self;
+        if *format != Format::Csv {
+            return Err(Stop::usage(match args.rows {
+                Some(_) => "--rows is for CSV: add --format csv, or -o FILE.csv",
+                None => {
+                    "several results become one CSV table or one page: add --format csv or html, or name the file so with \
+                 -o; as tables they are shown below each other"
+                }
+            }));
         }
-        Ok(Ok(()))
-    })
+        let rows = match args.rows {
+            Some(RowChoice::Rounds) => Rows::Rounds,
+            Some(RowChoice::Runs) => Rows::Runs,
+            Some(RowChoice::Cells) | None => Rows::Cells,
+        };
+        let specs = request::specs(self.context.registry);
+        if let [path] = listed.files.as_slice() {
+            // Of one file it is an error.
+            let shown = path.display();
+            let set = with_rows(read_result(path)?, args.rows);
+            let set = self.kept(set.map_err(|why| Stop::usage(format!("'{shown}': {why}")))?)?;
+            let code = output::put(args.output.as_deref(), |out| {
+                rows.head(out)?;
+                rows.write(&set, &specs, out)
+            })?;
+            return Ok(listed.end(code));
+        }
+        let read = |text: &str| with_rows(result_of(text)?, args.rows);
+        let Listed { files, others } = listed;
+        self.streamed(others, |reading, out| {
+            let mut is_begun = false;
+            for together in runs(&files) {
+                let given = together.iter().filter_map(|path| reading.one(path, read)).collect();
+                let (kept, told) = once(given);
+                told.iter().for_each(|words| note(words));
+                for (_, set) in kept {
+                    let set = self.kept(set)?;
+                    let head = if is_begun { Ok(()) } else { rows.head(out) };
+                    is_begun = true;
+                    let written = head.and_then(|()| rows.write(&set, &specs, out));
+                    if written.is_err() {
+                        return Ok(written);
+                    }
+                }
+            }
+            Ok(Ok(()))
+        })
+    }
+
+    /// More than two results on one page: hosts by CPU and kernel, and those that are slow for them.
+    fn hosts(&self, Listed { files, others }: Listed) -> Result<ExitCode, Stop> {
+        self.streamed(others, |reading, out| {
+            let mut results = Vec::new();
+            for path in &files {
+                let Some((name, set)) = reading.one(path, result_of) else { continue };
+                results.push(HostResult::of(&name, &self.kept(set)?));
+            }
+            let is_one = results.len() > 1 && results.windows(2).all(|two| two[0].is_of(&two[1]));
+            if is_one {
+                return Err(Stop::usage(format!(
+                    "all {} results are of one host: ipcperf trend shows one host over time",
+                    results.len()
+                )));
+            }
+            let style = Style::default().within(self.format);
+            Ok(fleet_doc(results).write(self.format, &style, out))
+        })
+    }
+
+    /// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
+    fn both(&self, [before, after]: [&PathBuf; 2]) -> Result<ExitCode, Stop> {
+        let Self { context, args, format, .. } = self;
+        let terms = Terms { margin: MARGIN, ..Terms::default() };
+        let (a, b) = ([recorded(before)?], [recorded(after)?]);
+        same(&a, &b).iter().for_each(|words| note(words));
+        let document = compare_files(&a, &b, &terms);
+        let document = document.map_err(Stop::incomparable)?;
+        let set = self.kept(read_result(after)?)?;
+        output::put(args.output.as_deref(), |out| {
+            let style = Style::default();
+            let (specs, screens) = (request::specs(context.registry), screens(context.commands));
+            let show = Show { specs: &specs, screens: &screens, ..Show::new(*format, &style) };
+            before_and_after(&document, &set, &show, out)
+        })
+    }
 }
 
-/// More than two results on one page: hosts by CPU and kernel, and those that are slow among their like.
-fn hosts(
-    context: &Context<'_>,
-    args: &ReportArgs,
-    listed: Listed,
-    format: Format,
-) -> Result<ExitCode, Stop> {
-    let Listed { files, others } = listed;
-    streamed(context, args, others, |reading, out| {
-        let mut results = Vec::new();
-        for path in &files {
-            let read = |text: &str| ipcperf_judge::load(text).map_err(|why| why.to_string());
-            let Some((name, mut set)) = reading.one(path, read) else { continue };
-            only::keep(context.registry, &mut set, &args.only)?;
-            results.push(HostResult::of(&name, &set));
-        }
-        let is_one = results.len() > 1 && results.windows(2).all(|two| two[0].is_of(&two[1]));
-        if is_one {
-            return Err(Stop::usage(format!(
-                "all {} results are of one host: ipcperf trend shows one host over time",
-                results.len()
-            )));
-        }
-        let style = Style::default().within(format);
-        Ok(fleet_doc(results).write(format, &style, out))
-    })
+fn result_of(text: &str) -> Result<ResultSet, String> {
+    ipcperf_judge::load(text).map_err(|why| why.to_string())
 }
 
 /// How much of a file says which run it is of.
@@ -335,27 +325,4 @@ fn with_rows(set: ResultSet, rows: Option<RowChoice>) -> Result<ResultSet, Strin
         true => Ok(set),
         false => Err("it has programs, and only cells have rows".to_owned()),
     }
-}
-
-/// Two runs on one page: what the second is beside the first, as `compare` says it, and all of the second.
-fn both(
-    context: &Context<'_>,
-    args: &ReportArgs,
-    files: [&PathBuf; 2],
-    format: Format,
-) -> Result<ExitCode, Stop> {
-    let [before, after] = files;
-    let terms = Terms { margin: MARGIN, ..Terms::default() };
-    let (a, b) = ([recorded(before)?], [recorded(after)?]);
-    same(&a, &b).iter().for_each(|words| note(words));
-    let document = compare_files(&a, &b, &terms);
-    let document = document.map_err(Stop::incomparable)?;
-    let mut set = read_result(after)?;
-    only::keep(context.registry, &mut set, &args.only)?;
-    output::put(args.output.as_deref(), |out| {
-        let style = Style::default();
-        let (specs, screens) = (request::specs(context.registry), screens(context.commands));
-        let show = Show { specs: &specs, screens: &screens, ..Show::new(format, &style) };
-        before_and_after(&document, &set, &show, out)
-    })
 }

@@ -205,6 +205,21 @@ impl Spec {
         }
     }
 
+    /// Whether a text can be the name of a mechanism, or of a variant of one: 1 to 32 of a-z, 0-9 and '-'.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_name(text: &str) -> bool {
+        let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        (1..=32).contains(&text.len()) && text.bytes().all(fits)
+    }
+
+    /// Whether a text can be a [`Spec::full_name`]: a name, or two with a slash in between.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_full_name(text: &str) -> bool {
+        text.splitn(2, '/').all(Self::is_name)
+    }
+
     /// Bytes a wake-up mechanism itself moves, where it is one.
     #[must_use]
     pub const fn wake_word(&self) -> Option<usize> {
@@ -437,5 +452,20 @@ impl Syscalls {
     #[must_use]
     pub fn per_message(self) -> Option<f64> {
         Some(self.send? + self.recv?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_name_is_one_name_or_two_with_a_slash() {
+        for name in ["pipe", "unix-stream/epoll", "a/2", &"x".repeat(32)] {
+            assert!(Spec::is_full_name(name), "{name}");
+        }
+        for text in ["", "/", "pipe/", "/spin", "a/b/c", "Pipe", "a b", "a_b", &"x".repeat(33)] {
+            assert!(!Spec::is_full_name(text), "{text}");
+        }
     }
 }

@@ -105,8 +105,8 @@
 //! [`bench()`] with `cargo bench`: a table, a sentence with an interval, `target/ipcperf/BENCH-UTC.json`, which `ipcperf report` and
 //! `ipcperf trend` read, and the difference from the last one. `cargo bench -- --fail-on slower:5%` ends with 6 where a cell is
 //! certainly slower than that, and with 9 where that is undecided. `cargo test --benches` tries one round. The program is also
-//! the whole command line: `target/release/deps/mine-HASH compare 'mine 64' --live-binary OLD` measures two builds of it side
-//! by side, which finds differences that two runs an hour apart do not.
+//! the whole command line: `OLD compare 'mine 64' --live-binary NEW`, the programs in `target/release/deps`, measures two builds
+//! of it side by side, which finds differences that two runs an hour apart do not. Slower is said of NEW.
 //!
 //! [`conformance`] with `cargo test`: 24 cases against the facts, in real processes. [`Cli`]: `ipcperf` with your mechanisms.
 //!

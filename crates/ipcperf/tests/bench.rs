@@ -2,77 +2,42 @@
 //! program of its own, because workers are re-executions of the bench.
 
 use ipcperf::prelude::*;
+use ipcperf_mech::stream::unix_stream::UnixStream;
+use ipcperf_mech::wait::Block;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use std::fs;
-use std::io::{Read, Write};
-use std::net::Shutdown;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Output};
 
 /// Set where this program is to be a bench; its value says which.
 const PLAYS: &str = "IPCPERF_BENCH_OF";
 
-/// Bytes over a UNIX socket of the standard library.
+type Socket = UnixStream<Block>;
+
+/// A UNIX stream socket under another name.
 #[derive(Debug)]
 struct Mine<const IS_NAMED: bool>;
 
 impl<const IS_NAMED: bool> Mechanism for Mine<IS_NAMED> {
-    const SPEC: &'static Spec = &Spec::stream(if IS_NAMED { "mine" } else { "pipe" })
-        .summary("A UNIX stream socket of the standard library; an end sleeps in read.")
-        .over("unix-stream")
-        .direction(Direction::TwoWay)
-        .notices_close()
-        .notices_death()
-        .copies(2);
-    type Options = NoOptions;
-    type Port = MinePort;
+    const SPEC: &'static Spec = &Spec {
+        name: if IS_NAMED { "mine" } else { "pipe" },
+        over: Some("unix-stream"),
+        ..*Socket::SPEC
+    };
+    type Options = <Socket as Mechanism>::Options;
+    type Port = <Socket as Mechanism>::Port;
 
-    fn probe(_: &NoOptions) -> Result<(), Missing> {
-        Ok(())
+    fn probe(options: &Self::Options) -> Result<(), Missing> {
+        Socket::probe(options)
     }
 
-    fn lends(_: &NoOptions) -> [Lends; 2] {
-        [Lends::Place; 2]
+    fn open(shape: &Shape, options: &Self::Options) -> Result<Link, SetupError> {
+        Socket::open(shape, options)
     }
 
-    fn open(_: &Shape, _: &NoOptions) -> Result<Link, SetupError> {
-        let (lead, follow) = UnixStream::pair()?;
-        Ok(Link::of_fds([lead.into()], [follow.into()]))
-    }
-
-    fn attach(mut end: Attach<'_, NoOptions>) -> Result<MinePort, SetupError> {
-        let [own] = end.descriptors()?;
-        Ok(MinePort { stream: own.into(), buffer: vec![0; end.shape.size] })
-    }
-}
-
-#[derive(Debug)]
-struct MinePort {
-    stream: UnixStream,
-    buffer: Vec<u8>,
-}
-
-impl Port for MinePort {
-    fn send(&mut self, len: usize, fill: impl FnOnce(&mut [u8])) -> Result<(), Fault> {
-        let message = self.buffer.get_mut(..len).ok_or(Fault::TooLong)?;
-        fill(message);
-        Ok(self.stream.write_all(message)?)
-    }
-
-    fn recv<T>(
-        &mut self,
-        len: usize,
-        take: impl FnOnce(&[u8]) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let message = self.buffer.get_mut(..len).ok_or(Fault::TooLong)?;
-        self.stream.read_exact(message)?;
-        take(message)
-    }
-
-    fn finish(&mut self) -> Result<(), Fault> {
-        Ok(self.stream.shutdown(Shutdown::Write)?)
+    fn attach(end: Attach<'_, Self::Options>) -> Result<Self::Port, SetupError> {
+        Socket::attach(end)
     }
 }
 
@@ -90,7 +55,7 @@ fn main() -> ExitCode {
         ("cells_are_listed_for_people_and_for_runners_of_tests", lists),
         ("a_bench_is_compared_with_what_it_is_built_on_and_with_its_last_run", measures),
         ("what_cannot_be_asked_for_is_one_clear_error", refuses),
-        ("a_gate_without_an_earlier_result_is_undecided", is_undecided),
+        ("a_gate_without_an_earlier_figure_is_undecided", is_undecided),
         ("a_bench_has_all_commands", has_commands),
     ];
     let trials = trials.into_iter().map(|(name, run)| Trial::test(name, run)).collect();
@@ -162,18 +127,28 @@ fn tries() -> Result<(), Failed> {
 
 fn lists() -> Result<(), Failed> {
     let target = Target::new();
-    for words in [&["--list"][..], &["--list", "--format", "terse"], &["--bench", "--list"]] {
+    for words in [
+        &["--list"][..],
+        &["--list", "--format", "terse"],
+        &["--bench", "--list"],
+        &["--list", "--include-ignored"],
+        &["--list", "--skip", "128B"],
+    ] {
         let played = target.played("bench", words);
         let is_listed = played.1 == "mine ping-pong 64B same-cpu: benchmark\n";
         ensure(played.0 == Some(0) && is_listed, &played)?;
     }
-    let played = target.played("bench", &["--list", "--format", "terse", "--ignored"]);
-    ensure(played.0 == Some(0) && played.1.is_empty(), &played)
+    for words in [&["--list", "--format", "terse", "--ignored"][..], &["--list", "--skip", "64B"]] {
+        let played = target.played("bench", words);
+        ensure(played.0 == Some(0) && played.1.is_empty(), &played)?;
+    }
+    Ok(())
 }
 
 fn measures() -> Result<(), Failed> {
     let target = Target::new();
     let first = target.played("bench", &SHORT);
+    ensure(first.0 == Some(0), &first)?;
     let files = target.results();
     let [file] = files.as_slice() else { return ensure(false, &first) };
     let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
@@ -211,6 +186,7 @@ fn refuses() -> Result<(), Failed> {
         ),
         ("bench", &["--tmie", "3s"], "unexpected argument '--tmie' found"),
         ("bench", &["--bench", "--fail-on", "faster"], "--fail-on: "),
+        ("bench", &["--bench", "--if-done", "skip"], "--if-done: name the file with -o"),
         ("bench", &["--bench", "--baseline", "no.json"], "cannot read 'no.json'"),
         ("clash", &[], "there is another mechanism 'pipe'"),
         ("nothing", &[], "this bench has no mechanism"),
@@ -230,14 +206,19 @@ fn is_undecided() -> Result<(), Failed> {
     let none = target.played("bench", &["--bench", "nonsense"]);
     ensure(none.0 == Some(0), &none)?;
     let first = target.played("bench", &[&SHORT[..], &gate].concat());
-    ensure(first.0 == Some(9) && first.2.contains("there is no earlier result"), &first)
+    ensure(first.0 == Some(9) && first.2.contains("there is no earlier result"), &first)?;
+    let more = target.played("bench", &[&SHORT[..], &["-s", "64,128"], &gate].concat());
+    let lacks = "the earlier result does not have mine ping-pong 128B same-cpu";
+    ensure(matches!(more.0, Some(6 | 9)) && more.2.contains(lacks), &more)
 }
 
 fn has_commands() -> Result<(), Failed> {
     let target = Target::new();
+    let help = target.played("bench", &["--help"]);
+    ensure(help.1.contains("[default: target/ipcperf/mine-UTC.json]"), &help)?;
     let played = target.played("bench", &["describe", "mine"]);
     ensure(
-        played.0 == Some(0) && played.1.contains("UNIX stream socket of the standard library"),
+        played.0 == Some(0) && played.1.contains("A UNIX stream socket; a reader sleeps in read."),
         &played,
     )
 }

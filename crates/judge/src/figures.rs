@@ -15,6 +15,11 @@ pub fn or_none<T>(value: Option<T>, words: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NONE.to_owned(), words)
 }
 
+/// `2026-11-20 02:00:05` of a time as the document has it.
+pub fn moment(utc: &str) -> String {
+    if utc.is_empty() { NONE.to_owned() } else { utc.replace('T', " ").replace('Z', "") }
+}
+
 /// A value in these words, where they are no longer than those of a sensible one.
 pub fn bounded(value: f64, words: impl FnOnce(f64) -> String) -> String {
     if !value.is_finite() {

@@ -17,6 +17,9 @@ pub struct OutputArgs {
     /// Result file, '-' for standard output [default: ./ipcperf-UTC.json, .json.gz of a survey]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Where it goes without a name.
+    #[arg(skip)]
+    pub unnamed: Unnamed,
     /// Write no result file, only show the result
     #[arg(long, conflicts_with_all = ["output", "if_done"])]
     pub no_file: bool,
@@ -36,6 +39,21 @@ pub struct OutputArgs {
     /// How much is said meanwhile.
     #[command(flatten)]
     pub progress: ProgressArgs,
+}
+
+/// Where a result goes that was given no name: to `STEM-UTC.json` in a folder.
+#[derive(Clone, Debug)]
+pub struct Unnamed {
+    /// Empty for the current directory.
+    pub folder: PathBuf,
+    /// What its name begins with.
+    pub stem: String,
+}
+
+impl Default for Unnamed {
+    fn default() -> Self {
+        Self { folder: PathBuf::new(), stem: "ipcperf".to_owned() }
+    }
 }
 
 /// What happens where the result is there already.

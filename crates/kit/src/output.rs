@@ -1,6 +1,6 @@
 //! Where bytes go: standard output, and files that appear whole or not at all.
 
-use crate::args::{ColorChoice, LookArgs, OutputArgs, TableArgs};
+use crate::args::{ColorChoice, LookArgs, OutputArgs, TableArgs, Unnamed};
 use crate::document::{Document, Show};
 use crate::error::{Stop, note, unknown_name};
 use clap::builder::StyledStr;
@@ -178,8 +178,10 @@ pub enum Target {
     Stdout,
     /// To a file, replacing what is there.
     File(PathBuf),
-    /// To `STEM.json` in the current directory, or the first `STEM-N.json` that does not exist; packed, to `STEM.json.gz`.
+    /// To `STEM.json` in a folder, or the first `STEM-N.json` that does not exist; packed, to `STEM.json.gz`.
     Fresh {
+        /// Where it lies; empty for the current directory.
+        folder: PathBuf,
         /// What the name begins with.
         stem: String,
         /// Whether it is packed.
@@ -191,6 +193,14 @@ impl Target {
     /// Decides, and fails now rather than after a minute of measuring if it cannot be written, or if what is shown could
     /// not.
     pub fn choose(output: Option<&Path>, started: &jiff::Timestamp) -> Result<Self, Stop> {
+        Self::choose_or(output, &Unnamed::default(), started)
+    }
+
+    fn choose_or(
+        output: Option<&Path>,
+        unnamed: &Unnamed,
+        started: &jiff::Timestamp,
+    ) -> Result<Self, Stop> {
         stdout_is_open()?;
         let target = match output {
             Some(path) if path.as_os_str() == "-" => return Ok(Self::Stdout),
@@ -199,7 +209,8 @@ impl Target {
                 Self::File(path.to_owned())
             }
             None => Self::Fresh {
-                stem: format!("ipcperf-{}", started.strftime("%Y%m%dT%H%M%SZ")),
+                folder: unnamed.folder.clone(),
+                stem: format!("{}-{}", unnamed.stem, started.strftime("%Y%m%dT%H%M%SZ")),
                 packed: false,
             },
         };
@@ -211,8 +222,8 @@ impl Target {
     /// The same for a document that was interrupted: unless a name was typed, its name says so, and nobody takes it for whole.
     pub fn of(self, interrupted: bool) -> Self {
         match self {
-            Self::Fresh { stem, packed } if interrupted => {
-                Self::Fresh { stem: stem + ".interrupted", packed }
+            Self::Fresh { folder, stem, packed } if interrupted => {
+                Self::Fresh { folder, stem: stem + ".interrupted", packed }
             }
             other => other,
         }
@@ -221,7 +232,7 @@ impl Target {
     /// The same for a document with hundreds of cells, which takes a megabyte: unless a name was typed, it is packed.
     pub fn of_many(self) -> Self {
         match self {
-            Self::Fresh { stem, .. } => Self::Fresh { stem, packed: true },
+            Self::Fresh { folder, stem, .. } => Self::Fresh { folder, stem, packed: true },
             other => other,
         }
     }
@@ -230,7 +241,7 @@ impl Target {
     pub fn typed(args: &OutputArgs, started: &jiff::Timestamp) -> Result<Option<Self>, Stop> {
         match args.no_file {
             true => stdout_is_open().map(|()| None),
-            false => Self::choose(args.output.as_deref(), started).map(Some),
+            false => Self::choose_or(args.output.as_deref(), &args.unnamed, started).map(Some),
         }
     }
 
@@ -238,7 +249,11 @@ impl Target {
     pub fn planned(args: &OutputArgs, packed: bool) -> Result<String, Stop> {
         Ok(match args.output.as_deref() {
             _ if args.no_file => "no file".into(),
-            None => format!("ipcperf-UTC.{}", ending_of(packed)),
+            None => {
+                let Unnamed { folder, stem } = &args.unnamed;
+                let name = format!("{stem}-UTC.{}", ending_of(packed));
+                folder.join(name).display().to_string()
+            }
             Some(path) if path.as_os_str() == "-" => place(path),
             Some(path) => {
                 is_for_a_document(path)?;
@@ -251,7 +266,9 @@ impl Target {
         match self {
             Self::Stdout => PathBuf::from("-"),
             Self::File(path) => path.clone(),
-            Self::Fresh { stem, packed } => PathBuf::from(format!("{stem}.{}", ending_of(*packed))),
+            Self::Fresh { folder, stem, packed } => {
+                folder.join(format!("{stem}.{}", ending_of(*packed)))
+            }
         }
     }
 
@@ -259,7 +276,7 @@ impl Target {
     pub fn write(&self, fill: impl Fn(&mut dyn Write) -> io::Result<()>) -> Result<PathBuf, Stop> {
         let first = self.first_name();
         let written = match self {
-            Self::Fresh { stem, packed } => fresh(Path::new(""), stem, ending_of(*packed), &fill),
+            Self::Fresh { folder, stem, packed } => fresh(folder, stem, ending_of(*packed), &fill),
             _ => filled(&first, &fill).and_then(WholeFile::publish).map(|()| first.clone()),
         };
         written.map_err(|error| {

@@ -55,12 +55,18 @@ pub(super) struct CargoArgs {
     /// Name the cells, and measure none
     #[arg(long)]
     pub(super) list: bool,
-    /// A filter is the whole name of a cell
+    /// A filter is the whole name of a cell, also behind --skip
     #[arg(long)]
     pub(super) exact: bool,
+    /// Leave out cells that have this in their names (repeatable)
+    #[arg(long, value_name = "FILTER")]
+    pub(super) skip: Vec<String>,
     /// Only what is marked as ignored: nothing is
-    #[arg(long, hide = true)]
+    #[arg(long, hide = true, conflicts_with = "include_ignored")]
     pub(super) ignored: bool,
+    /// All cells: none is marked as ignored
+    #[arg(long, hide = true)]
+    include_ignored: bool,
     /// Nothing is captured
     #[arg(long, hide = true)]
     nocapture: bool,
@@ -76,10 +82,14 @@ impl BenchArgs {
     /// What was typed, behind a program of this name.
     ///
     /// # Errors
-    /// A flag or a value that there is not; help, which is one, with a text.
+    /// An unknown flag or value. Help is an error as well, with its text.
     pub(super) fn of(name: &str, words: &[OsString]) -> Result<(Self, ArgMatches), clap::Error> {
         let command = Self::augment_args(clap::Command::new("bench").bin_name(name));
         let command = command.about(ABOUT).long_about(None::<&str>).after_help(EXAMPLES);
+        let file = format!(
+            "Result file, '-' for standard output [default: target/ipcperf/{name}-UTC.json]"
+        );
+        let command = command.mut_arg("output", |arg| arg.help(file));
         let typed = command
             .try_get_matches_from(std::iter::once(OsString::from(name)).chain(of_runners(words)))?;
         Ok((Self::from_arg_matches(&typed)?, typed))
@@ -115,7 +125,7 @@ pub(super) fn refused(name: &str, error: &clap::Error) -> Stop {
 }
 
 const ABOUT: &str =
-    "Measures mechanisms of this package and those that they are built on, in the same rounds";
+    "Measures the mechanisms of this package, and what they are built on, in the same rounds";
 
 const EXAMPLES: &str = "Examples:
   cargo bench                                         12 rounds of every cell, and the difference from the last run

@@ -1,5 +1,6 @@
 //! Where a bench program keeps its results: `ipcperf` in the target folder of its package, one file for each run.
 
+use ipcperf_core::result::ResultSet;
 use ipcperf_kit::reading::read_result;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -25,38 +26,50 @@ pub(super) fn name(program: &Path) -> String {
     }
 }
 
-/// The last whole result of this bench that has one of these cells. Files that are none are passed over.
-pub(super) fn last(folder: &Path, bench: &str, cells: &[String]) -> Option<PathBuf> {
+/// The last whole result of this bench that has all of these cells, or else the last of those that have most of them: a
+/// filter measures some. Files that are no result are passed over.
+pub(super) fn last(folder: &Path, bench: &str, cells: &[String]) -> Option<(ResultSet, PathBuf)> {
     let files = std::fs::read_dir(folder).ok()?;
-    let mut names: Vec<String> =
-        files.filter_map(|file| file.ok()?.file_name().into_string().ok()).collect();
-    names.retain(|name| is_of(name, bench));
-    names.sort_unstable();
-    names.iter().rev().map(|name| folder.join(name)).find(|path| {
-        let has = |set: ipcperf_core::result::ResultSet| {
-            !set.interrupted && set.cells.iter().any(|cell| cells.contains(&cell.id))
-        };
-        read_result(path).is_ok_and(has)
-    })
+    let names = files.filter_map(|file| file.ok()?.file_name().into_string().ok());
+    let mut dated: Vec<(String, u64, String)> = names
+        .filter_map(|name| of_bench(&name, bench).map(|(time, number)| (time, number, name)))
+        .collect();
+    dated.sort_unstable();
+    let mut best = None;
+    let mut most = 0;
+    for (_, _, name) in dated.into_iter().rev() {
+        let path = folder.join(name);
+        let Ok(set) = read_result(&path) else { continue };
+        let has = |id: &&String| set.cells.iter().any(|cell| cell.id == **id);
+        let found = cells.iter().filter(has).count();
+        if set.interrupted || found <= most {
+            continue;
+        }
+        (best, most) = (Some((set, path)), found);
+        if most == cells.len() {
+            break;
+        }
+    }
+    best
 }
 
-/// Whether a file has the name of a result of this bench: `mine-20260821T100000Z.json`.
-fn is_of(file: &str, bench: &str) -> bool {
-    let time =
-        file.strip_prefix(bench).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".json"));
-    time.is_some_and(|time| {
-        time.len() == 16 && time.chars().all(|sign| sign.is_ascii_digit() || "TZ".contains(sign))
-    })
-}
-
-/// A file for a result that begins now.
-pub(super) fn file(folder: &Path, bench: &str, started: &jiff::Timestamp) -> PathBuf {
-    folder.join(format!("{bench}-{}.json", started.strftime("%Y%m%dT%H%M%SZ")))
+/// When a file that has the name of a result of this bench was begun, and its number among those of that second:
+/// `mine-20260821T100000Z.json`, `mine-20260821T100000Z-2.json`.
+fn of_bench(file: &str, bench: &str) -> Option<(String, u64)> {
+    let rest = file.strip_prefix(bench)?.strip_prefix('-')?.strip_suffix(".json")?;
+    let (time, number) = match rest.split_once('-') {
+        Some((time, number)) => (time, number.parse().ok()?),
+        None => (rest, 1),
+    };
+    let is_time =
+        time.len() == 16 && time.chars().all(|sign| sign.is_ascii_digit() || "TZ".contains(sign));
+    is_time.then(|| (time.to_owned(), number))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::sample::{self, Build, ONE};
 
     #[test]
     fn a_bench_has_the_name_of_its_program_without_a_hash() {
@@ -81,9 +94,41 @@ mod tests {
 
     #[test]
     fn only_results_of_the_same_bench_are_looked_at() {
-        assert!(is_of("mine-20260821T100000Z.json", "mine"));
+        let time = "20260821T100000Z".to_owned();
+        let file = |end: &str| of_bench(&format!("mine-{time}{end}"), "mine");
+        assert_eq!(file(".json"), Some((time.clone(), 1)));
+        assert_eq!(file("-12.json"), Some((time.clone(), 12)));
+        assert_eq!(file(".interrupted.json"), None);
         for other in ["mine-2-20260821T100000Z.json", "mine.json", "other-20260821T100000Z.json"] {
-            assert!(!is_of(other, "mine"), "{other}");
+            assert_eq!(of_bench(other, "mine"), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_run_of_some_cells_does_not_take_the_place_of_one_of_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let cell = |size: u64| sample::cell("pipe", size, ONE).rtt(10_000.0, 100.0);
+        let write = |time: &str, sizes: &[u64], interrupted: bool| {
+            let cells = sizes.iter().map(|size| cell(*size)).collect();
+            let set = ResultSet { interrupted, ..sample::set(cells) };
+            let name = format!("mine-2026082{time}T100000Z.json");
+            std::fs::write(folder.path().join(&name), serde_json::to_string(&set).unwrap())
+                .unwrap();
+        };
+        write("1", &[64, 4096], false);
+        write("2", &[64, 4096], false);
+        write("3", &[64], false);
+        write("4", &[64, 4096], true);
+        let found = |sizes: &[u64]| {
+            let ids: Vec<String> = sizes.iter().map(|size| cell(*size).id).collect();
+            let (set, path) = last(folder.path(), "mine", &ids)?;
+            let name = path.file_name().unwrap().to_str().unwrap();
+            Some((name[..13].to_owned(), set.cells.len()))
+        };
+        assert_eq!(found(&[64, 4096]), Some(("mine-20260822".to_owned(), 2)));
+        assert_eq!(found(&[64]), Some(("mine-20260823".to_owned(), 1)));
+        // A new cell is in none of them: the last one that has the others.
+        assert_eq!(found(&[64, 4096, 65_536]), Some(("mine-20260822".to_owned(), 2)));
+        assert_eq!(found(&[65_536]), None);
     }
 }

@@ -10,17 +10,20 @@ use crate::experiment::{Experiment, verdict};
 use crate::run;
 use args::BenchArgs;
 use clap::error::ErrorKind;
+use ipcperf_core::Spec;
 use ipcperf_core::result::{CellKey, Origin, ResultSet, Status};
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::run::{Settings, conditions};
 use ipcperf_judge::beside;
+use ipcperf_kit::args::{OutputArgs, Unnamed};
 use ipcperf_kit::cli::Cli;
 use ipcperf_kit::command::Context;
 use ipcperf_kit::error::{Code, Stop, note};
 use ipcperf_kit::gates::{self, Gates};
 use ipcperf_kit::measure::{self, rounds_within};
 use ipcperf_kit::progress::ProgressLine;
+use ipcperf_kit::reading::read_result;
 use ipcperf_kit::{output, request};
 use ipcperf_render::text::counted;
 use ipcperf_stats::FEWEST_ROUNDS;
@@ -82,30 +85,34 @@ impl BenchProgram {
             return output::lines(listed.map(|id| format!("{id}: benchmark")));
         }
         if ids.is_empty() || args.cargo.ignored {
-            let words = args.filter.join(" ");
-            note(&format!("{name}: no cell has '{words}' in its name; --list shows all"));
+            let why = match args.cargo.skip.is_empty() {
+                true => format!("no cell has '{}' in its name", args.filter.join(" ")),
+                false => "no cell is left to measure".to_owned(),
+            };
+            note(&format!("{name}: {why}; --list shows all"));
             // What was to be gated was not measured.
             let is_gated = !slower.is_empty() && !args.is_trial();
             return Ok(if is_gated { Code::CannotTell.into() } else { ExitCode::SUCCESS });
         }
         let results = folder::results(&program);
-        let mut into = args.output.clone();
-        if into.output.is_none() && !into.no_file {
-            into.output = Some(folder::file(&results, &name, &jiff::Timestamp::now()));
-        }
+        let unnamed = Unnamed { folder: results.clone(), stem: name.clone() };
+        let into = OutputArgs { unnamed, ..args.output.clone() };
         if args.plan.dry_run {
             return experiment.print(&context, &into);
         }
         if args.is_trial() {
             return trial(experiment);
         }
-        let named = args.baseline.clone();
-        let earlier = match named.or_else(|| folder::last(&results, &name, &ids)) {
-            // Before a minute of measuring: whether it can be read.
-            Some(path) => since::part(&path, &ids)?,
+        // Before a minute of measuring: whether it can be read.
+        let earlier = match args.baseline.clone() {
+            Some(path) => Some((read_result(&path)?, path)),
+            None => folder::last(&results, &name, &ids),
+        };
+        let earlier = match earlier {
+            Some((set, path)) => since::of_cells(&path, set, &ids)?,
             None => None,
         };
-        if args.output.output.is_none() && !into.no_file {
+        if into.output.is_none() && !into.no_file {
             output::folder("-o", &results)?;
         }
         let amend = |set: &mut ResultSet| refer(set, &self.mechanisms, &against);
@@ -179,9 +186,16 @@ impl AskedBench<'_> {
     /// Keeps the cells that the filter names, and what they are compared with.
     fn choose(&self, cells: &mut Vec<CellPlan>) {
         let Self { program, args, .. } = self;
+        let skip = &args.cargo.skip;
         let is_hit = |cell: &CellPlan| match args.cargo.exact {
-            true => args.filter.is_empty() || args.filter.contains(&cell.id),
-            false => args.filter.iter().all(|word| cell.id.contains(word)),
+            true => {
+                (args.filter.is_empty() || args.filter.contains(&cell.id))
+                    && !skip.contains(&cell.id)
+            }
+            false => {
+                args.filter.iter().all(|word| cell.id.contains(word))
+                    && !skip.iter().any(|word| cell.id.contains(word))
+            }
         };
         let is_own = |cell: &CellPlan| program.mechanisms.contains(&cell.key.mechanism);
         let kept: Vec<CellKey> = cells
@@ -262,14 +276,9 @@ fn trial(experiment: Experiment) -> Result<ExitCode, Stop> {
 /// Refuses a mechanism whose name cannot be typed or is taken.
 fn has_own_names(registry: &Registry, own: &[String]) -> Result<(), Stop> {
     for name in own {
-        let is_word =
-            |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
-        let parts = name.split('/');
-        if parts.clone().count() > 2
-            || parts.clone().any(|part| part.is_empty() || !part.chars().all(is_word))
-        {
+        if !Spec::is_full_name(name) {
             return Err(Stop::usage(format!(
-                "SPEC: '{name}' is not a mechanism name: use small letters, digits and '-', with one '/' before a variant"
+                "SPEC: '{name}' is not a mechanism name: use 1 to 32 of a-z, 0-9 and '-', with one '/' before a variant"
             )));
         }
         if registry.entries().iter().filter(|entry| entry.spec.full_name() == *name).count() > 1 {

@@ -11,15 +11,11 @@ use ipcperf_kit::output::{self, Publication};
 use ipcperf_kit::paths_in_text::without_home;
 use ipcperf_kit::{gates, reading};
 use ipcperf_render::Format;
+use ipcperf_render::text::join;
 use std::path::Path;
 
-/// These cells of an earlier result; `None` if it has none of them. A filter measures fewer than there were, and what the
-/// mechanisms are compared with is not judged.
-pub(super) fn part(path: &Path, ids: &[String]) -> Result<Option<Recorded>, Stop> {
-    of_cells(path, reading::read_result(path)?, ids)
-}
-
-/// The same of a result with the name of its file. One that was interrupted is compared with nothing.
+/// These cells of a result with the name of its file; `None` if it has none of them. A filter measures fewer than there
+/// were, and what the mechanisms are compared with is not judged. One that was interrupted is compared with nothing.
 pub(super) fn of_cells(
     path: &Path,
     mut set: ResultSet,
@@ -70,7 +66,13 @@ pub(super) fn compared(
         let name = "Comparison";
         Publication { name, document: &document, target: None, quiet, screen }.publish(|| ())?;
     }
-    Ok(gates::outcome(slower, &document.0))
+    let outcome = gates::outcome(slower, &document.0);
+    let new = &document.0.only_b;
+    if slower.is_empty() || new.is_empty() {
+        return Ok(outcome);
+    }
+    note(&format!("--fail-on cannot tell: the earlier result does not have {}", join(new)));
+    Ok(outcome.or(Some(Code::CannotTell)))
 }
 
 #[cfg(test)]
@@ -96,32 +98,44 @@ mod tests {
         sample::set(vec![cell("pipe", mine), cell("tcp", other)])
     }
 
-    fn code(old: Option<ResultSet>, new: ResultSet, gate: &str) -> Result<Option<Code>, String> {
-        let ids: Vec<String> = vec![set(1.0, 1.0).cells[0].id.clone()];
+    /// How a gate over the first cells of the new result ends.
+    fn code(old: Option<ResultSet>, mut new: ResultSet, own: usize, gate: &str) -> Option<Code> {
+        let ids: Vec<String> = new.cells.iter().take(own).map(|cell| cell.id.clone()).collect();
         let slower = gates::slower(&[gate.to_owned()]).unwrap();
         let old = old.and_then(|old| of_cells(Path::new("old.json"), old, &ids).unwrap());
-        let mut new = new;
         new.origin.run_id = "another".to_owned();
         let new = of_cells(Path::new("new.json"), new, &ids).unwrap();
         let look = LookArgs { format: Some("json".to_owned()), ..LookArgs::default() };
         let output = OutputArgs { look, ..OutputArgs::default() };
-        compared(old, new, &slower, &output).map_err(|stop| stop.to_string())
+        compared(old, new, &slower, &output).unwrap()
     }
 
     #[test]
     fn a_gate_fails_where_a_mechanism_of_the_bench_is_certainly_slower_than_before() {
         let old = || Some(set(10_000.0, 10_000.0));
-        assert_eq!(code(old(), set(20_000.0, 10_000.0), "slower:5%"), Ok(Some(Code::Slower)));
-        assert_eq!(code(old(), set(5_000.0, 10_000.0), "slower:5%"), Ok(None));
+        assert_eq!(code(old(), set(20_000.0, 10_000.0), 1, "slower:5%"), Some(Code::Slower));
+        assert_eq!(code(old(), set(5_000.0, 10_000.0), 1, "slower:5%"), None);
         // A slower bare mechanism does not mean that the mechanism of the bench has changed.
-        assert_eq!(code(old(), set(5_000.0, 20_000.0), "slower:5%"), Ok(None));
+        assert_eq!(code(old(), set(5_000.0, 20_000.0), 1, "slower:5%"), None);
+    }
+
+    #[test]
+    fn a_gate_is_undecided_where_a_cell_was_not_measured_before() {
+        let old = || {
+            let mut old = set(10_000.0, 10_000.0);
+            old.cells.truncate(1);
+            Some(old)
+        };
+        assert_eq!(code(old(), set(5_000.0, 1.0), 1, "slower:5%"), None);
+        assert_eq!(code(old(), set(5_000.0, 1.0), 2, "slower:5%"), Some(Code::CannotTell));
+        assert_eq!(code(old(), set(20_000.0, 1.0), 2, "slower:5%"), Some(Code::Slower));
     }
 
     #[test]
     fn a_gate_is_undecided_where_there_is_nothing_to_compare() {
-        assert_eq!(code(None, set(10_000.0, 1.0), "slower:5%"), Ok(Some(Code::CannotTell)));
-        let stopped = ResultSet { interrupted: true, ..set(10_000.0, 1.0) };
-        let now = set(10_000.0, 1.0);
-        assert_eq!(code(Some(stopped), now, "slower:5%"), Ok(Some(Code::CannotTell)));
+        let now = || set(10_000.0, 1.0);
+        assert_eq!(code(None, now(), 1, "slower:5%"), Some(Code::CannotTell));
+        let stopped = ResultSet { interrupted: true, ..now() };
+        assert_eq!(code(Some(stopped), now(), 1, "slower:5%"), Some(Code::CannotTell));
     }
 }

@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 pub(crate) struct HostResult {
     /// Its label `host`, or the name of its file.
     pub(super) host: String,
+    /// It has that label.
+    pub(super) is_named: bool,
     pub(super) cpu: String,
     pub(super) kernel: String,
     pub(super) started_utc: String,
@@ -61,12 +63,12 @@ impl HostResult {
         findings.sort_unstable();
         findings.dedup();
         let name = file.rsplit('/').next().unwrap_or(file);
+        let name = name.strip_suffix(".gz").unwrap_or(name);
+        let name = name.strip_suffix(".json").unwrap_or(name);
+        let label = set.origin.host();
         Self {
-            host: set
-                .origin
-                .host()
-                .cloned()
-                .unwrap_or_else(|| name.trim_end_matches(".json").to_owned()),
+            host: label.map_or(name, String::as_str).to_owned(),
+            is_named: label.is_some(),
             cpu: set.host.cpu_model.clone(),
             kernel: set.kernel.release.clone(),
             started_utc: set.started_utc.clone(),

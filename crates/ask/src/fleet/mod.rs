@@ -1,4 +1,4 @@
-//! Many hosts: what their results have in common, which hosts are slow among their like, and the page that says so.
+//! Many hosts: what their results have in common, which hosts are slow for their CPU and kernel, and the page that says so.
 
 mod groups;
 mod host;

@@ -2,7 +2,7 @@
 
 use super::groups::{DEVIATIONS, FEWEST, HostGroup, LEAST, OWN_SPREAD, Placed, groups};
 use super::host::{HostFigure, HostResult};
-use ipcperf_judge::figures::{NONE, or_none};
+use ipcperf_judge::figures::{NONE, moment, or_none};
 use ipcperf_judge::percent;
 use ipcperf_render::doc::{
     Blocks, Cell, Chart, Column, Doc, Layout, Line, Picture, Row, Table, Tone,
@@ -24,30 +24,27 @@ const FACTS: usize = 4;
 /// All of it.
 pub(crate) fn fleet_doc(results: Vec<HostResult>) -> Doc {
     let (groups, older) = groups(results);
-    let count: usize = groups.iter().map(|group| group.hosts.len()).sum();
+    let count = hosts(&groups, |_| true);
     let mut slow: Vec<(&HostGroup, &Placed)> =
         groups.iter().flat_map(|group| group.slow().map(move |host| (group, host))).collect();
     slow.sort_by(|(_, a), (_, b)| {
         b.score.partial_cmp(&a.score).unwrap_or(std::cmp::Ordering::Equal)
     });
-    let mut doc = Doc::new(headline(&groups, &slow, count));
-    doc.title = format!("ipcperf report: {}", counted(count as u64, "host"));
+    let mut doc = Doc::new(headline(&groups, &slow));
+    doc.title = format!("ipcperf report: {}", counted(count, "host"));
     doc.picture = picture(&groups);
     let body = &mut doc.body;
     body.table(by_kind(&groups));
-    body.section("Slow hosts", |body| body.table(of_slow(&groups, &slow)));
+    body.section("Slow hosts", |body| body.table(of_slow(&slow)));
     body.section("Medians", |body| medians(&groups, body));
     body.section("All hosts", |body| body.table(all(&groups)));
     body.section("How slow hosts are found", |body| body.list(method(&groups, older)));
     doc
 }
 
-/// `A`, and from the 27th on a number.
-fn letter(at: usize) -> String {
-    match u8::try_from(at) {
-        Ok(at @ 0..26) => char::from(b'A' + at).to_string(),
-        _ => format!("G{}", at + 1),
-    }
+/// How many hosts such groups have.
+fn hosts(groups: &[HostGroup], is_such: impl Fn(&HostGroup) -> bool) -> u64 {
+    groups.iter().filter(|group| is_such(group)).map(|group| group.hosts.len() as u64).sum()
 }
 
 /// `25 %`: how much slower a factor is.
@@ -59,12 +56,13 @@ fn of_score(host: &Placed) -> f64 {
     host.score.map_or(1.0, f64::exp)
 }
 
-fn headline(groups: &[HostGroup], slow: &[(&HostGroup, &Placed)], count: usize) -> String {
-    let hosts = counted(count as u64, "host");
-    if !groups.iter().any(|group| group.is_judged) {
-        let kinds = counted(groups.len() as u64, "group");
+fn headline(groups: &[HostGroup], slow: &[(&HostGroup, &Placed)]) -> String {
+    let [judged, others] = [true, false].map(|is| hosts(groups, |group| group.is_judged == is));
+    if judged == 0 {
+        let (hosts, kinds) = (counted(others, "host"), counted(groups.len() as u64, "group"));
         return format!("{hosts} in {kinds} by CPU and kernel: too few to call one of them slow");
     }
+    let hosts = counted(judged, "host");
     let by = |(_, host): &(&HostGroup, &Placed)| {
         let share = ((of_score(host) - 1.0) * 100.0).round() / 100.0;
         format!("{} by {}", host.result.host, percent(share))
@@ -72,10 +70,14 @@ fn headline(groups: &[HostGroup], slow: &[(&HostGroup, &Placed)], count: usize) 
     let mut names: Vec<String> = slow.iter().take(NAMED).map(by).collect();
     let more = slow.len().saturating_sub(NAMED);
     names.extend((more > 0).then(|| format!("{more} more")));
-    match slow.len() {
-        0 => format!("None of {hosts} is slow among hosts of its CPU and kernel"),
+    let words = match slow.len() {
+        0 => format!("None of {hosts} is slow for its CPU and kernel"),
         1 => format!("1 of {hosts} is slow: {}", join(&names)),
         some => format!("{some} of {hosts} are slow: {}", join(&names)),
+    };
+    match others {
+        0 => words,
+        others => format!("{words}; {others} more in groups too small to judge"),
     }
 }
 
@@ -89,13 +91,13 @@ fn short(cpu: &str) -> String {
 /// Every host as a point, by groups.
 fn picture(groups: &[HostGroup]) -> Option<Chart> {
     let base = groups.first()?;
-    let row = |(at, group): (usize, &HostGroup)| {
+    let row = |group: &HostGroup| {
         let rounds = group.behind(base);
         let known: Vec<f64> = rounds.iter().copied().filter(|one| one.is_finite()).collect();
         let slow = group.slow().count();
         let named = group.hosts.iter().enumerate().filter(|(_, host)| host.is_slow);
         Some(StripRow {
-            label: format!("{}: {}, {}", letter(at), short(&group.cpu), group.kernel),
+            label: format!("{}: {}, {}", group.letter, short(&group.cpu), group.kernel),
             value: ipcperf_stats::median(&known)?,
             named: named.map(|(at, host)| (at, host.result.host.clone())).collect(),
             words: match slow {
@@ -106,9 +108,9 @@ fn picture(groups: &[HostGroup]) -> Option<Chart> {
             ..StripRow::default()
         })
     };
-    let rows: Vec<StripRow> = groups.iter().take(DRAWN).enumerate().filter_map(row).collect();
+    let rows: Vec<StripRow> = groups.iter().take(DRAWN).filter_map(row).collect();
     let more = groups.len().saturating_sub(DRAWN);
-    let title = format!("Times of each host relative to the median of group {}", letter(0));
+    let title = format!("Times of each host relative to the median of group {}", base.letter);
     let label = format!("{title}: {}.", counted(rows.len() as u64, "group"));
     let more = match more {
         0 => String::new(),
@@ -140,11 +142,11 @@ fn by_kind(groups: &[HostGroup]) -> Table {
         Column::number("slow"),
         Column::number("at grade F"),
     ];
-    let row = |(at, group): (usize, &HostGroup)| {
+    let row = |group: &HostGroup| {
         let slow = if group.is_judged { group.slow().count().to_string() } else { NONE.to_owned() };
         let noisy = group.hosts.iter().filter(|host| host.result.grade == "F").count();
         Row::new([
-            letter(at),
+            group.letter.clone(),
             group.cpu.clone(),
             group.kernel.clone(),
             group.hosts.len().to_string(),
@@ -152,16 +154,11 @@ fn by_kind(groups: &[HostGroup]) -> Table {
             noisy.to_string(),
         ])
     };
-    let table = Table::new(columns, groups.iter().enumerate().map(row));
+    let table = Table::new(columns, groups.iter().map(row));
     Table { label: "Hosts by CPU and kernel".to_owned(), ..table }
 }
 
-/// The group of a host, by its place among all.
-fn place(groups: &[HostGroup], group: &HostGroup) -> usize {
-    groups.iter().position(|one| std::ptr::eq(one, group)).unwrap_or(0)
-}
-
-fn of_slow(groups: &[HostGroup], slow: &[(&HostGroup, &Placed)]) -> Table {
+fn of_slow(slow: &[(&HostGroup, &Placed)]) -> Table {
     let columns = [
         Column::text("host"),
         Column::text("group"),
@@ -180,7 +177,7 @@ fn of_slow(groups: &[HostGroup], slow: &[(&HostGroup, &Placed)]) -> Table {
         let lines: Vec<Line> = unusual.into_iter().map(Line::from).collect();
         Row::new([
             Cell::from(Line::from(host.result.host.as_str()).to(address(host))),
-            Cell::from(letter(place(groups, group))),
+            Cell::from(group.letter.as_str()),
             Cell::from(slower(of_score(host))),
             Cell::from(worst),
             if lines.is_empty() { Cell::from(NONE) } else { Cell(lines) },
@@ -216,7 +213,7 @@ fn medians(groups: &[HostGroup], body: &mut Blocks) {
     let more = names.len().saturating_sub(MEDIANS);
     names.truncate(MEDIANS);
     let columns = std::iter::once(Column::text("cell"))
-        .chain((0..shown.len()).map(|at| Column::number(letter(at))));
+        .chain(shown.iter().map(|group| Column::number(group.letter.clone())));
     let words = |one: &HostFigure| one.kind.words(one.value, one.size);
     let row = |(name, _): &(&String, usize)| {
         let figures = shown.iter().map(|group| or_none(group.medians.get(*name), words));
@@ -244,23 +241,22 @@ fn all(groups: &[HostGroup]) -> Table {
         Column::whole("measured (UTC)"),
         Column::text("findings"),
     ];
-    let row = |at: usize, host: &Placed| {
+    let row = |group: &HostGroup, host: &Placed| {
         let of_group = Line::from(or_none(host.score, |score| format!("{:.3}x", score.exp())));
-        let when = host.result.started_utc.replace('T', " ").replace('Z', "");
         let cells = [
             Cell::from(Line::from(host.result.host.as_str())),
-            Cell::from(letter(at)),
+            Cell::from(group.letter.as_str()),
             Cell::from(of_group.worth(host.score.map(f64::exp))),
             Cell::from(host.result.kernel.as_str()),
             Cell::from(host.result.grade.as_str()),
-            Cell::from(when),
+            Cell::from(moment(&host.result.started_utc)),
             Cell::from(findings(host)),
         ];
         Row { anchor: address(host), ..Row::new(cells) }
     };
-    let hosts = groups.iter().enumerate();
-    let hosts = hosts.flat_map(|(at, group)| group.hosts.iter().map(move |host| (at, host)));
-    let table = Table::new(columns, hosts.map(|(at, host)| row(at, host)));
+    let hosts =
+        groups.iter().flat_map(|group| group.hosts.iter().map(move |host| row(group, host)));
+    let table = Table::new(columns, hosts);
     Table { label: "All hosts".to_owned(), is_searched: true, ..table }
 }
 
@@ -279,14 +275,16 @@ fn method(groups: &[HostGroup], older: usize) -> Vec<String> {
              they have {OWN_SPREAD} hosts together."
         ),
     ];
-    let unjudged: Vec<String> = groups
-        .iter()
-        .enumerate()
-        .filter(|(_, group)| !group.is_judged)
-        .map(|(at, _)| letter(at))
-        .collect();
+    let unjudged = groups.iter().filter(|group| !group.is_judged);
+    let unjudged: Vec<String> = unjudged.map(|group| group.letter.clone()).collect();
     if !unjudged.is_empty() {
         lines.push(format!("Too few hosts to find a slow one: group {}.", join(&unjudged)));
+    }
+    let all = || groups.iter().flat_map(|group| &group.hosts);
+    let unnamed = all().filter(|host| !host.result.is_named).count();
+    if unnamed > 0 {
+        let results = counted(unnamed as u64, "result");
+        lines.push(format!("Without the label host a host has the name of its file: {results}."));
     }
     if older > 0 {
         let results = counted(older as u64, "older result");

@@ -42,15 +42,19 @@ fn host(name: &str, (cpu, kernel): (&str, &str), factor: f64) -> HostResult {
 const KINDS: [(&str, &str); 3] =
     [("New CPU", "6.12.1"), ("New CPU", "6.18.0"), ("Old CPU", "6.12.1")];
 
-/// So many hosts of each kind that differ by 1 %; `slow` of them by 25 % more.
+/// `each` hosts of each kind, which differ by 1 %. The hosts in `slow` are 25 % slower.
 fn fleet(each: usize, slow: &[&str], seed: u64) -> Vec<HostResult> {
+    fleet_of(each, slow, 0.01, seed)
+}
+
+fn fleet_of(each: usize, slow: &[&str], spread: f64, seed: u64) -> Vec<HostResult> {
     let mut normal = Normal(seed);
     let mut hosts = Vec::new();
     for (kind, names) in KINDS.iter().zip(["a", "b", "c"]) {
         for at in 0..each {
             let name = format!("{names}{at}");
             let factor = if slow.contains(&name.as_str()) { 1.25 } else { 1.0 };
-            hosts.push(host(&name, *kind, factor * (0.01 * normal.next()).exp()));
+            hosts.push(host(&name, *kind, factor * (spread * normal.next()).exp()));
         }
     }
     hosts
@@ -86,14 +90,14 @@ fn a_page_of_hosts_has_groups_slow_hosts_and_one_picture_in_a_bounded_size() {
 fn equal_hosts_are_rarely_called_slow_and_a_slow_one_nearly_always() {
     let (mut alarms, mut found, mut all) = (0, 0, 0);
     for seed in 0..40 {
-        for each in [12, 40] {
-            let (groups, _) = groups::groups(fleet(each, &["b5"], 100 + seed));
+        for (each, spread) in [(12, 0.01), (40, 0.01), (12, 0.03), (40, 0.03)] {
+            let (groups, _) = groups::groups(fleet_of(each, &["b5"], spread, 100 + seed));
             let slow = groups.iter().flat_map(|group| group.slow());
             let (own, others): (Vec<_>, Vec<_>) = slow.partition(|host| host.result.host == "b5");
             (found, alarms, all) = (found + own.len(), alarms + others.len(), all + 3 * each);
         }
     }
-    assert_eq!(found, 80, "of 80 slow hosts");
+    assert_eq!(found, 160, "of 160 slow hosts");
     assert!(alarms * 500 <= all, "{alarms} of {all} equal hosts");
 }
 
@@ -107,6 +111,29 @@ fn few_hosts_are_not_judged_and_an_older_result_of_a_host_is_left_out() {
     assert!(text.contains("<h1>12 hosts in 3 groups by CPU and kernel: too few"), "{text}");
     assert!(text.contains("1 older result left out"));
     assert!(!text.contains("id=\"slow-hosts\""));
+}
+
+#[test]
+fn the_heading_counts_the_hosts_that_were_judged() {
+    let mut hosts: Vec<HostResult> = fleet(30, &[], 4);
+    hosts.retain(|host| host.host.starts_with('a'));
+    hosts.extend(fleet(3, &["b1"], 5).into_iter().filter(|host| host.host.starts_with('b')));
+    let text = html(hosts);
+    let heading =
+        "<h1>None of 30 hosts is slow for its CPU and kernel; 3 more in groups too small to judge";
+    assert!(text.contains(heading), "{text}");
+}
+
+#[test]
+fn a_result_without_a_label_is_a_host_with_the_name_of_its_file() {
+    let set = sample::set(vec![sample::cell("pipe", 64, sample::TWO).rtt(10_000.0, 100.0)]);
+    for file in ["results/n1.json", "results/n1.json.gz", "n1"] {
+        assert_eq!(HostResult::of(file, &set).host, "n1", "{file}");
+    }
+    let mut hosts = fleet(4, &[], 6);
+    hosts.push(HostResult::of("n1.json.gz", &set));
+    let text = html(hosts);
+    assert!(text.contains("Without the label host a host has the name of its file: 1 result."));
 }
 
 #[test]

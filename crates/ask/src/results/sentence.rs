@@ -296,8 +296,8 @@ fn sockets(kind: &str) -> String {
 }
 
 /// What other sockets, or another configuration, would change for a client: `A UNIX socket would make this redis-benchmark run
-/// 1.5x [1.3, 1.7] faster.`
-fn of_programs(programs: &ExchangedPrograms, cell: &CellComparison) -> String {
+/// 1.5x [1.3, 1.7] faster`, and why that cannot be told.
+fn of_programs(programs: &ExchangedPrograms, cell: &CellComparison) -> (String, Option<String>) {
     let one = &cell.primary;
     // `unix-stream backlog=4096 redis-benchmark on redis-server`
     let before = cell.b.split(" on ").next().unwrap_or(&cell.b);
@@ -309,27 +309,28 @@ fn of_programs(programs: &ExchangedPrograms, cell: &CellComparison) -> String {
         false => (sockets(kind), ""),
     };
     let makes = if is_configured { "makes" } else { "would make" };
-    match one.verdict {
+    let words = match one.verdict {
         Difference::Faster | Difference::Slower => {
             let (Some(ratio), Some([low, high])) = (one.ratio.value, one.ratio.ci95) else {
-                return format!("{subject}: there is no ratio.");
+                return (format!("{subject}: there is no ratio"), None);
             };
             let times = |ratio: f64| ratio.max(1.0 / ratio);
             let interval =
                 Interval { low: times(low).min(times(high)), high: times(low).max(times(high)) };
             let factor = figures::factor(Factor { ratio: times(ratio), interval });
             let way = if one.verdict == Difference::Faster { "faster" } else { "slower" };
-            format!("{subject} {makes} {run} {factor} {way}{than}.")
+            format!("{subject} {makes} {run} {factor} {way}{than}")
         }
         Difference::None => {
-            format!("{subject} {makes} no difference to {run} (within {}).", percent(one.margin))
+            format!("{subject} {makes} no difference to {run} (within {})", percent(one.margin))
         }
-        Difference::CannotTell => format!(
-            "Cannot tell whether {} {makes} {run} faster{than}: {}.",
-            subject.replacen("A ", "a ", 1),
-            one.reason.trim_end_matches('.')
-        ),
-    }
+        Difference::CannotTell => {
+            let subject = subject.replacen("A ", "a ", 1);
+            let words = format!("Cannot tell whether {subject} {makes} {run} faster{than}");
+            return (words, Some(one.reason.trim_end_matches('.').to_owned()));
+        }
+    };
+    (words, None)
 }
 
 /// In what A and B differ, and what both have in common: `unix-stream` and `tcp`, `ping-pong 64B same-llc`.
@@ -345,15 +346,16 @@ pub(crate) fn sides(document: &Comparison, cell: &CellComparison) -> ([String; 2
     ([side(&a, &document.a.names), side(&b, &document.b.names)], place)
 }
 
-/// The sentence of a comparison: the faster side beside the slower one, of the cell that differs most, or why there is none.
+/// The sentence of a comparison: the faster side beside the slower one, of the cell that differs most; and why that cannot
+/// be told. Both without a full stop.
 #[must_use]
-pub(crate) fn comparison(document: &Comparison) -> Option<String> {
+pub(crate) fn comparison(document: &Comparison) -> Option<(String, Option<String>)> {
     let least = |one: &&CellComparison| one.primary.at_least.unwrap_or(0.0);
     let cells = &document.comparisons;
     let most = cells.iter().max_by(|a, b| least(a).total_cmp(&least(b)))?;
     let one = &most.primary;
     if cells.len() > 1 && one.at_least.is_none() {
-        return Some(format!("No certain difference in any of {} cells.", cells.len()));
+        return Some((format!("No certain difference in any of {} cells", cells.len()), None));
     }
     if let Some(programs) = &document.programs {
         return Some(of_programs(programs, most));
@@ -361,6 +363,10 @@ pub(crate) fn comparison(document: &Comparison) -> Option<String> {
     let ([a, b], place) = sides(document, most);
     let place = if place.is_empty() { place } else { format!(" ({place})") };
     let (faster, slower) = if one.verdict == Difference::Faster { (&b, &a) } else { (&a, &b) };
+    let confounded = match document.confounded_by.as_slice() {
+        [] => String::new(),
+        names => format!("; they also differ in {}", join(names)),
+    };
     let words = match one.verdict {
         Difference::Faster | Difference::Slower => {
             let (ratio, [low, high]) = (one.ratio.value?, one.ratio.ci95?);
@@ -374,13 +380,11 @@ pub(crate) fn comparison(document: &Comparison) -> Option<String> {
             format!("{b} is as fast as {a} to within {}{place}", percent(one.margin))
         }
         Difference::CannotTell => {
-            format!("Cannot tell whether {b} or {a} is faster{place}: {}", one.reason)
+            let words = format!("Cannot tell whether {b} or {a} is faster{place}");
+            let why = format!("{}{confounded}", one.reason.trim_end_matches('.'));
+            return Some((words, Some(why)));
         }
     };
-    let confounded = match document.confounded_by.as_slice() {
-        [] => String::new(),
-        names => format!("; they also differ in {}", join(names)),
-    };
     let most = if cells.len() > 1 { "Largest difference: " } else { "" };
-    Some(format!("{most}{}{confounded}.", words.trim_end_matches('.')))
+    Some((format!("{most}{words}{confounded}"), None))
 }

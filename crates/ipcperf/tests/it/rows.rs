@@ -147,6 +147,11 @@ fn rows_are_of_results_and_in_csv() {
             "none of 2 files is a result: cannot read 'gone.json': No",
         ),
         (&["one.json", "--rows", "days", "--format", "csv"], "'days'"),
+        (
+            &["one.json", "other.json", "one.json", "--format", "html", "--plots", "x"],
+            "--plots takes",
+        ),
+        (&["one.json", "other.json", "--format", "html", "--plots", "x"], "--plots takes"),
     ] {
         sandbox.refuses(&[&["report"], words].concat(), part);
     }

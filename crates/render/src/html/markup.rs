@@ -72,8 +72,13 @@ impl Html {
         self.0.push('\n');
     }
 
+    /// A text that may break anywhere.
+    pub(super) fn plain(&mut self, words: &str) {
+        self.put(&escape(words));
+    }
+
     /// What is markup already.
-    pub(super) fn put(&mut self, markup: &str) {
+    fn put(&mut self, markup: &str) {
         self.0.push_str(markup);
     }
 

@@ -1,7 +1,6 @@
 //! What of a text stands on one line of a page: a number with its unit, an interval, a flag.
 
 use super::Html;
-use crate::svg::escape;
 
 /// Units that follow a number after a space.
 const UNITS: [&str; 26] = [
@@ -60,11 +59,6 @@ impl Html {
             before = word;
         }
         self.plain(&line);
-    }
-
-    /// A text that may break anywhere.
-    pub(super) fn plain(&mut self, words: &str) {
-        self.put(&escape(words));
     }
 }
 

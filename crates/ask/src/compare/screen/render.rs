@@ -131,16 +131,14 @@ pub(crate) fn doc(document: &Comparison, style: &Style) -> Doc {
     let sentence = in_a_sentence(document);
     // A page begins with the answer; the last lines of a screen are what is copied.
     let (headline, first, last) = match sentence {
-        Some(words) if style.pictures => {
-            let words = words.trim_end_matches('.');
-            let tally = (document.comparisons.len() != 1).then_some(tally_words);
-            // A reason for having no verdict does not make a heading.
-            match words.strip_prefix("Cannot tell ").and_then(|rest| rest.split_once(": ")) {
-                Some((what, why)) => (format!("Cannot tell {what}"), Some(format!("{why}.")), None),
-                None => (words.to_owned(), tally, None),
-            }
+        // A reason for having no verdict does not make a heading.
+        Some((answer, Some(why))) if style.pictures => (answer, Some(format!("{why}.")), None),
+        Some((answer, None)) if style.pictures => {
+            (answer, (document.comparisons.len() != 1).then_some(tally_words), None)
         }
-        words => (tally_words, None, words),
+        Some((answer, Some(why))) => (tally_words, None, Some(format!("{answer}: {why}."))),
+        Some((answer, None)) => (tally_words, None, Some(format!("{answer}."))),
+        None => (tally_words, None, None),
     };
     let mut doc = Doc::new(headline);
     doc.stopped = stopped(document);

@@ -67,26 +67,6 @@ fn pair(a: f64, b: f64) -> Comparison {
     files(&side("old.json", a), &side("new.json", b))
 }
 
-#[test]
-fn a_page_begins_with_the_answer_and_a_screen_ends_with_it() {
-    let document = pair(10_000.0, 13_000.0);
-    let answer = crate::compare::screen::in_a_sentence(&document).expect("a sentence");
-    let answer = answer.trim_end_matches('.');
-    let page = text(&document, Format::Html);
-    let (_, heading) = page.split_once("<h1").expect("a heading");
-    let (heading, rest) = heading.split_once("</h1>").expect("its end");
-    assert!(heading.contains(answer) && !rest.contains(answer), "{heading}");
-    assert!(!page.contains("B vs A: "), "one verdict needs no tally");
-    let drawn: Vec<&str> = rest.split("<svg").skip(1).collect();
-    assert_eq!(drawn.len(), 2, "one picture, for wide windows and narrow ones");
-    for side in ["A: old.json", "B: new.json"] {
-        assert!(drawn.iter().all(|svg| svg.contains(side)), "{side} is whole");
-    }
-    let screen = text(&document, Format::Table);
-    let flat = screen.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(screen.starts_with("B vs A: ") && flat.ends_with(&format!("{answer}.")), "{screen}");
-}
-
 fn plan() -> ComparisonPlan {
     ComparisonPlan {
         pilot_rounds: 8,

@@ -440,13 +440,15 @@ fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Taken {
         (name.clone(), taken.map(|part| part.as_ref().map(figure)).collect())
     });
     let drawn = chart(&format!("What each part takes on {place}"), &parts, series.collect());
-    let words = match is_sound {
-        true => from_where(names, &place, &all, a, b),
-        false => format!("On {place} no difference is claimed: noise grade F supports none."),
-    };
     // The sum of the parts does not make a heading.
-    let answer = words.split("; the parts").next().unwrap_or(&words);
-    let answer = answer.trim_end_matches('.').to_owned();
+    let (answer, sum) = match is_sound {
+        true => from_where(names, &place, &all, a, b),
+        false => {
+            (format!("On {place} no difference is claimed: noise grade F supports none"), None)
+        }
+    };
+    let sum = sum.map_or_else(String::new, |sum| format!("; {sum}"));
+    let words = format!("{answer}{sum}.");
     let section = Section::new(format!("On {place} ({})", scale.name), |body| {
         body.table(table(heads, rows));
         body.say(Tone::Plain, words);
@@ -454,18 +456,26 @@ fn beside(names: &[String], a: &Trip, b: &Trip, is_sound: bool) -> Taken {
     Taken { answer, drawn, section }
 }
 
-/// Where the difference of two round trips comes from.
-fn from_where(names: &[String], place: &str, all: &Metric, a: &Trip, b: &Trip) -> String {
-    let [Some(first), Some(second)] = [names.first(), names.get(1)] else { return String::new() };
+/// Where the difference of two round trips comes from, and what its parts add up to. Both without a full stop.
+fn from_where(
+    names: &[String],
+    place: &str,
+    all: &Metric,
+    a: &Trip,
+    b: &Trip,
+) -> (String, Option<String>) {
+    let [Some(first), Some(second)] = [names.first(), names.get(1)] else { return <_>::default() };
     let (Some(value), Some([low, high])) = (all.value, all.ci95) else {
-        return format!(
-            "On {place} no difference can be told, so that it has no shares: an interval takes {FEWEST_ROUNDS} rounds."
+        let words = format!(
+            "On {place} no difference can be told, so that it has no shares: an interval takes {FEWEST_ROUNDS} rounds"
         );
+        return (words, None);
     };
     if low <= 0.0 && high >= 0.0 {
-        return format!(
-            "On {place} no difference of {first} and {second} is shown (its interval has 0 in it), so that it has no shares."
+        let words = format!(
+            "On {place} no difference of {first} and {second} is shown (its interval has 0 in it), so that it has no shares"
         );
+        return (words, None);
     }
     let parts = PartOf::ALL.into_iter().filter_map(|part| {
         let beyond = beyond(&a.taken(part)?, &b.taken(part)?);
@@ -481,15 +491,12 @@ fn from_where(names: &[String], place: &str, all: &Metric, a: &Trip, b: &Trip) -
         format!("On {place} {second} takes {} {side} than {first}", figures::nanos(value.abs()));
     let covered = 1.0 - rest.unwrap_or(0.0);
     if covered < 0.0 {
-        return format!(
-            "{beyond}, and the arms do not explain it: their sum differs the other way."
-        );
+        let words =
+            format!("{beyond}, and the arms do not explain it: their sum differs the other way");
+        return (words, None);
     }
-    format!(
-        "{beyond}: most of it is {part} ({:.0} %); the parts measured by themselves add up to {:.0} %.",
-        100.0 * share,
-        100.0 * covered
-    )
+    let sum = format!("the parts measured by themselves add up to {:.0} %", 100.0 * covered);
+    (format!("{beyond}: most of it is {part} ({:.0} %)", 100.0 * share), Some(sum))
 }
 
 /// The system calls of a round trip at both ends.

@@ -5,7 +5,7 @@ use super::figure::{CellFigure, DatedResult};
 use crate::compare::screen::{by_metric, differing};
 use crate::results::{csv, marks};
 use ipcperf_core::result::Status;
-use ipcperf_judge::figures::{NONE, or_none};
+use ipcperf_judge::figures::{NONE, moment, or_none};
 use ipcperf_judge::{Differences, changes, figures, percent, session_floor};
 use ipcperf_render::doc::{Cell, Chart, Column, Doc, Line, Picture, Place, Row, Table, Tone};
 use ipcperf_render::text::{counted, in_groups, join};
@@ -143,11 +143,6 @@ pub fn trend(cell: &str, documents: Vec<(DatedResult, CellFigure)>, newest: &str
 fn side(ratio: f64) -> String {
     let side = if ratio > 1.0 { "higher" } else { "lower" };
     format!("{} {side}", percent((ratio - 1.0).abs()))
-}
-
-/// `2026-11-20 02:00:05` of a time as the document has it.
-fn moment(utc: &str) -> String {
-    if utc.is_empty() { NONE.to_owned() } else { utc.replace('T', " ").replace('Z', "") }
 }
 
 /// Signs between the least and the largest figure of a trend.

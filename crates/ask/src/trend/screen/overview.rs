@@ -113,7 +113,9 @@ fn picture<'a>(all: impl Iterator<Item = &'a Trend>) -> Option<Chart> {
     };
     Some(Chart {
         title,
-        note: format!("Cells with a change come first.{more}"),
+        note: format!(
+            "Above 1 a time is longer, and a rate higher. Cells with a change come first.{more}"
+        ),
         picture: Some(Picture::Chart(chart)),
         ..Chart::default()
     })

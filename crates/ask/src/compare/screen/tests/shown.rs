@@ -94,3 +94,36 @@ fn a_page_has_every_verdict_with_what_it_rests_on_and_no_text_of_it_is_markup() 
     assert!(shown.contains("Only in A: 1"), "{shown}");
     is_sound(&page(&serde_json::from_value(spoiled(&document)).unwrap()));
 }
+
+#[test]
+fn a_page_begins_with_the_answer_and_a_screen_ends_with_it() {
+    let document = pair(10_000.0, 13_000.0);
+    let (answer, _) = crate::compare::screen::in_a_sentence(&document).expect("a sentence");
+    let page = text(&document, Format::Html);
+    let (_, heading) = page.split_once("<h1").expect("a heading");
+    let (heading, rest) = heading.split_once("</h1>").expect("its end");
+    assert!(heading.contains(&answer) && !rest.contains(&answer), "{heading}");
+    assert!(!page.contains("B vs A: "), "one verdict needs no tally");
+    let drawn: Vec<&str> = rest.split("<svg").skip(1).collect();
+    assert_eq!(drawn.len(), 2, "one picture, for wide windows and narrow ones");
+    for side in ["A: old.json", "B: new.json"] {
+        assert!(drawn.iter().all(|svg| svg.contains(side)), "{side} is whole");
+    }
+    let screen = text(&document, Format::Table);
+    let flat = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(screen.starts_with("B vs A: ") && flat.ends_with(&format!("{answer}.")), "{screen}");
+}
+
+#[test]
+fn a_heading_has_whole_names_and_the_reason_of_doubt_is_below() {
+    let mut document = pair(10_000.0, 13_000.0);
+    document.a.names = vec!["old: a.json".to_owned()];
+    let one = &mut document.comparisons[0].primary;
+    (one.verdict, one.reason) = (Difference::CannotTell, "too noisy: grade F.".to_owned());
+    let page = text(&document, Format::Html);
+    let (heading, rest) = page.split_once("</h1>").expect("a heading");
+    assert!(heading.contains(" or old: a.json is faster (pipe "), "{heading}");
+    assert!(!heading.contains("too noisy") && rest.contains("too noisy: grade F."), "{page}");
+    let screen = text(&document, Format::Table);
+    assert!(screen.contains(": too noisy: grade F."), "{screen}");
+}
