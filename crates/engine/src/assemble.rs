@@ -118,7 +118,7 @@ pub(crate) fn document(mut findings: Findings, facts: RunFacts, machine: Machine
             .collect(),
         ..noise::judge(&noise_input, &cells)
     };
-    ResultSet {
+    let set = ResultSet {
         schema: SCHEMA.into(),
         origin: facts.origin,
         started_utc: facts.started_utc,
@@ -135,7 +135,8 @@ pub(crate) fn document(mut findings: Findings, facts: RunFacts, machine: Machine
         plugins: plugin_files(&cells),
         cells,
         pipelines,
-    }
+    };
+    set.rounded()
 }
 
 /// The files of the plug-ins that cells are of.

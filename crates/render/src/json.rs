@@ -3,7 +3,7 @@
 use crate::text;
 use serde::Serialize;
 use serde_json::Serializer;
-use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter};
+use serde_json::ser::{Formatter, PrettyFormatter};
 use std::io;
 
 /// A document, indented, with a newline at the end.
@@ -32,10 +32,6 @@ struct Indents {
 }
 
 impl Formatter for Indents {
-    fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
-        self.pretty.write_f64(out, rounded(value))
-    }
-
     fn begin_array<W: ?Sized + io::Write>(&mut self, out: &mut W) -> io::Result<()> {
         self.depth += 1;
         if self.depth > self.deepest { out.write_all(b"[") } else { self.pretty.begin_array(out) }
@@ -105,10 +101,6 @@ impl Formatter for Indents {
 struct Compact;
 
 impl Formatter for Compact {
-    fn write_f64<W: ?Sized + io::Write>(&mut self, out: &mut W, value: f64) -> io::Result<()> {
-        CompactFormatter.write_f64(out, rounded(value))
-    }
-
     fn write_string_fragment<W: ?Sized + io::Write>(
         &mut self,
         out: &mut W,
@@ -116,15 +108,6 @@ impl Formatter for Compact {
     ) -> io::Result<()> {
         fragment(text, out)
     }
-}
-
-/// Significant digits of a number: no clock or count of a measurement has as many, and more of them are an eighth of a
-/// packed survey.
-const DIGITS: usize = 8;
-
-/// The nearest number of so few digits. Order is kept: what was not above another value is not above it afterwards.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.*e}", DIGITS - 1).parse().unwrap_or(value)
 }
 
 /// Text between escapes, with what a terminal would obey or not show as escapes too (JSON itself asks for those below
@@ -148,38 +131,4 @@ fn fragment<W: ?Sized + io::Write>(text: &str, out: &mut W) -> io::Result<()> {
 pub fn object(value: &impl Serialize, out: &mut dyn io::Write) -> io::Result<()> {
     value.serialize(&mut Serializer::with_formatter(&mut *out, Compact))?;
     writeln!(out)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn written(value: f64) -> String {
-        let (mut line, mut lines) = (Vec::new(), Vec::new());
-        object(&value, &mut line).unwrap();
-        document(&value, &mut lines).unwrap();
-        assert_eq!(line, lines);
-        String::from_utf8(line).unwrap().trim_end().to_owned()
-    }
-
-    #[test]
-    fn a_number_has_eight_digits_and_is_written_the_same_when_it_was_read() {
-        for (value, text) in [
-            (39479.88513455673, "39479.885"),
-            (0.9941176470588236, "0.99411765"),
-            (20.0, "20.0"),
-            (-1e9 / 3.0, "-333333330.0"),
-            (0.0, "0.0"),
-            (f64::MAX, "1.7976931e+308"),
-        ] {
-            assert_eq!(written(value), text);
-            assert_eq!(written(text.parse().unwrap()), text);
-        }
-    }
-
-    #[test]
-    fn rounding_keeps_the_order() {
-        let values = [1.0, 1.000_000_049, 1.000_000_051, 1.000_000_1, 9.999_999_96, 10.0];
-        assert!(values.map(rounded).is_sorted());
-    }
 }

@@ -9,6 +9,7 @@
 mod cell;
 mod columns;
 mod comparison;
+mod digits;
 mod doctor;
 mod environment;
 mod histogram;
