@@ -161,6 +161,21 @@ fn set(thread: u32, wanted: SchedRequest) -> Result<Granted, Missing> {
     granted(wanted, after).map_or(Ok(after), Err)
 }
 
+/// Does something while the calling thread has slices of this length, where its class has some and the kernel grants them to
+/// single threads (Linux 6.12): a thread that is started meanwhile has them, too.
+pub(crate) fn with_slice<T>(slice_ns: u64, make: impl FnOnce() -> T) -> T {
+    let has_slices = |class| matches!(class, Some(SchedClass::Other { .. } | SchedClass::Batch));
+    let own = Attributes::of(0).ok().filter(|own| has_slices(own.class()));
+    let shorter = |own: &Attributes| Attributes { runtime: slice_ns, ..*own }.set(0).is_ok();
+    let own = own.filter(shorter);
+    let made = make();
+    if let Some(own) = own {
+        // With the slice that it had: it may be one that was asked for.
+        let _ = own.set(0);
+    }
+    made
+}
+
 /// Tries again for a while what the kernel refuses as too much: the share of a thread that has just ended is given back at the
 /// end of its period only.
 fn admitted(class: SchedClass, mut set: impl FnMut() -> Result<(), i32>) -> Result<(), i32> {
@@ -444,6 +459,41 @@ mod tests {
             Err(missing) => {
                 assert!(missing.to_string().contains("Linux 6.12"), "{missing}");
                 skipped("sched-slice", missing);
+            }
+        }
+    }
+
+    #[test]
+    fn a_slice_for_a_while_leaves_the_one_that_was_granted() {
+        for asked in [SchedClass::Other { slice_ns: 300_000 }, SchedClass::Batch] {
+            let found = apart(move || {
+                apply(class(asked))?;
+                let slice = || Attributes::of(0).expect("attributes").runtime;
+                let before = slice();
+                Ok::<_, Missing>((before, with_slice(100_000, slice), slice()))
+            });
+            match found {
+                Ok((before, during, after)) => {
+                    assert_eq!(after, before, "{asked}");
+                    // A kernel without slices has none before, either.
+                    assert_eq!(during, if before > 0 { 100_000 } else { 0 }, "{asked}");
+                }
+                Err(missing) => skipped("sched-slice", missing),
+            }
+        }
+    }
+
+    #[test]
+    fn a_thread_of_another_class_keeps_all_that_it_has_where_slices_are_asked_for() {
+        let deadline = "deadline:4ms/10ms/10ms".parse().expect("a class");
+        for asked in [SchedClass::Idle, SchedClass::Fifo(3), deadline] {
+            let found = apart(move || {
+                let before = apply(class(asked))?;
+                Ok::<_, Missing>((before, with_slice(100_000, own)?, own()?))
+            });
+            match found {
+                Ok((before, during, after)) => assert_eq!((during, after), (before, before)),
+                Err(missing) => skipped("sched-fifo", missing),
             }
         }
     }

@@ -156,6 +156,11 @@ fn a_deadline_is_had_without_a_placement_and_refused_where_ends_are_pinned() {
     }
     let all = measured(&sandbox, &[&words[..], &["free", "--follow-in", "pid"]].concat());
     assert!(text(the_one(&all), "reason").contains("can start no other process"), "{all:?}");
+    let words = [&words[..], &["free", "-m", "uring-pipe/sqpoll"]].concat();
+    let all = measured(&sandbox, &words);
+    let ring = all.iter().find(|cell| text(cell, "mechanism") == "uring-pipe/sqpoll");
+    let reason = text(ring.expect("a cell of the ring"), "reason");
+    assert!(reason.contains("io_uring") || reason.contains("can start no threads"), "{reason}");
 }
 
 #[test]
