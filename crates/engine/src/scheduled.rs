@@ -5,6 +5,7 @@ use crate::registry::Entry;
 use ipcperf_core::result::{CellKey, ScheduledEnd};
 use ipcperf_core::{FollowIn, Load, Missing, Namespace, SchedClass, Seat, SetupError};
 use ipcperf_sys::io::cgroup::{self, WeightedGroup};
+use ipcperf_sys::limits;
 use ipcperf_sys::random;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::scheduler::{self, SchedRequest};
@@ -130,7 +131,7 @@ pub(crate) fn enter(job: &Job) -> Result<Option<ScheduledEnd>, Failure> {
     if wanted.class.is_some_and(SchedClass::is_realtime)
         && let Some(time) = job.realtime_for
     {
-        scheduler::limit_realtime(time)?;
+        limits::limit_realtime(time)?;
     }
     let granted = scheduler::apply(wanted).map_err(SetupError::from)?;
     let within = granted.class.is_fair().then(scheduler::group).flatten();
