@@ -91,8 +91,8 @@ pub(crate) fn jobs(job: &Job) -> Result<([Job; 2], Vec<WeightedGroup>), SetupErr
 }
 
 /// How many times as long as usual a slice may take: an end of the class idle gets a three-hundredth of a CPU that another
-/// process wants, and what it does before it measures takes milliseconds of CPU time. One with a high nice value or a small
-/// weight gets a little more.
+/// process wants, and what it does before it measures takes milliseconds of CPU time. An end with a nice value above 0 or a
+/// weight below 100 gets less than its share, too.
 pub(crate) fn patience(load: &Load) -> u32 {
     let is_slow = |end: Seat| {
         wanted(load, end).class == Some(SchedClass::Idle)

@@ -16,7 +16,7 @@ const OFF: &str = "-cpu";
 const SUBTREE: &str = "cgroup.subtree_control";
 /// The start of the names of our groups.
 const OWN: &str = "ipcperf-";
-/// How a group is had that this user may make others in.
+/// Starts ipcperf in a group in which this user may make others.
 const DELEGATED: &str = "systemd-run --user --scope -p Delegate=yes ipcperf ...";
 
 /// A group of its own for one end; it goes with its owner, which outlives the end.
