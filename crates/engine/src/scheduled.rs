@@ -9,7 +9,7 @@ use ipcperf_sys::limits;
 use ipcperf_sys::random;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::scheduler::{self, SchedRequest};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// What is asked of one end.
@@ -47,13 +47,28 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey) -> Option<Missing> {
     }
     let cpu = |end: Seat| key.cpus.get(end.index()).copied().or_else(|| key.placement.alone(end));
     let ends = Seat::BOTH.map(|end| (wanted(load, end), cpu(end)));
-    if let Err(missing) = scheduler::probe(&ends) {
+    if let Some(missing) = refused(&ends) {
         return Some(missing);
     }
-    // What this process may do does not change, and a machine that lacks it lacks it for all cells.
     static GROUPS: OnceLock<Result<(), Missing>> = OnceLock::new();
     let groups = || GROUPS.get_or_init(groups).clone().err();
     load.cgroup_weight.and_then(|_| groups())
+}
+
+/// What is asked of an end, and the CPU that it is pinned to.
+type AskedEnd = (SchedRequest, Option<usize>);
+
+/// Why ends cannot be scheduled so. Each is tried once: what this process may do does not change, and cells differ in much
+/// else.
+fn refused(ends: &[AskedEnd; 2]) -> Option<Missing> {
+    static KNOWN: Mutex<Vec<([AskedEnd; 2], Option<Missing>)>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, answer)) = known.iter().find(|(asked, _)| asked == ends) {
+        return answer.clone();
+    }
+    let answer = scheduler::probe(ends).err();
+    known.push((*ends, answer.clone()));
+    answer
 }
 
 /// Whether control groups with weights can be had: one is made and removed.
