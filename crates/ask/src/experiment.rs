@@ -448,11 +448,7 @@ pub(crate) fn record(
     }
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
-    let target = Target::typed(args, &started)?;
-    let target = match plan.command.as_str() {
-        "survey" => target.map(Target::of_many),
-        _ => target,
-    };
+    let target = Target::typed(args, &started)?.map(|target| target.of_command(&plan.command));
     let interrupts = measure::interrupts()?;
     let expected = Duration::try_from_secs_f64(plan.expected_s).unwrap_or_default();
     let line = ProgressLine::new(expected, args.progress.is_silent());

@@ -102,6 +102,11 @@ fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "gz")
 }
 
+/// Whether the document of a command has hundreds of cells: then it takes a megabyte.
+fn is_large(command: &str) -> bool {
+    command == "survey"
+}
+
 /// What measures writes documents, and they are JSON whatever the file is called.
 fn is_for_a_document(path: &Path) -> Result<(), Stop> {
     let Some(other) = ending(path).filter(|ending| Format::of_ending(ending) != Some(Format::Json))
@@ -218,10 +223,10 @@ impl Target {
         }
     }
 
-    /// The same for a document with hundreds of cells, which takes a megabyte: unless a name was typed, it is packed.
-    pub fn of_many(self) -> Self {
+    /// The same for the document of a command: unless a name was typed, one with hundreds of cells is packed.
+    pub fn of_command(self, command: &str) -> Self {
         match self {
-            Self::Fresh { stem, .. } => Self::Fresh { stem, packed: true },
+            Self::Fresh { stem, .. } => Self::Fresh { stem, packed: is_large(command) },
             other => other,
         }
     }
@@ -235,10 +240,10 @@ impl Target {
     }
 
     /// Where it will go, for a plan. Nothing is tried there.
-    pub fn planned(args: &OutputArgs, packed: bool) -> Result<String, Stop> {
+    pub fn planned(args: &OutputArgs, command: &str) -> Result<String, Stop> {
         Ok(match args.output.as_deref() {
             _ if args.no_file => "no file".into(),
-            None => format!("ipcperf-UTC.{}", ending_of(packed)),
+            None => format!("ipcperf-UTC.{}", ending_of(is_large(command))),
             Some(path) if path.as_os_str() == "-" => place(path),
             Some(path) => {
                 is_for_a_document(path)?;

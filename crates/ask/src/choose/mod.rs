@@ -392,16 +392,12 @@ fn staging(
     is_named: impl Fn(&CellPlan) -> bool,
 ) -> Staging {
     let mut questions = questions::of(registry, cells, is_named);
-    let patterns = joined(wanted.deciding(), &limited(wanted));
+    let patterns = joined(wanted.deciding(), &wanted.limited());
     let decides =
         |question: &QuestionPlan| patterns.contains(&cells[question.cells[0]].key.pattern);
     questions.sort_by_key(|question| !decides(question));
     let deciding = questions.iter().filter(|question| decides(question)).count();
-    let tail = match (wanted.p999_ns, wanted.p99_ns, wanted.by) {
-        (Some(_), ..) => Tail::P999,
-        (None, Some(_), _) | (.., Goal::P99) => Tail::P99,
-        _ => Tail::None,
-    };
+    let tail = tail(wanted);
     questions[..deciding].iter_mut().for_each(|question| question.tail = tail);
     let mut staging = questions::staging(questions, cells, deciding, PRACTICAL_MARGIN);
     staging.is_united = true;
@@ -436,9 +432,8 @@ fn within(
         let fits = plan.keep_budget();
         (plan, fits)
     };
-    let limited = limited(wanted);
     let decides = |cell: &CellPlan| {
-        let patterns = joined(wanted.deciding(), &limited);
+        let patterns = joined(wanted.deciding(), &wanted.limited());
         wanted.unmet(cell.entry.spec).is_empty() && patterns.contains(&cell.key.pattern)
     };
     let deciding: Vec<CellPlan> = cells.iter().filter(|cell| decides(cell)).cloned().collect();
@@ -470,12 +465,21 @@ fn load_words(wanted: &Requirements) -> String {
     }
 }
 
+/// The tail that decides.
+fn tail(wanted: &Requirements) -> Tail {
+    match (wanted.p999_ns, wanted.p99_ns, wanted.by) {
+        (Some(_), ..) => Tail::P999,
+        (None, Some(_), _) | (.., Goal::P99) => Tail::P99,
+        _ => Tail::None,
+    }
+}
+
 /// How long a slice has to be for what is asked of it.
 fn shortest(wanted: &Requirements) -> Duration {
-    let operations = match (wanted.p999_ns, wanted.p99_ns, wanted.by) {
-        (Some(_), ..) => OF_P999,
-        (None, Some(_), _) | (.., Goal::P99) => OF_P99,
-        _ => OF_MEDIAN,
+    let operations = match tail(wanted) {
+        Tail::P999 => OF_P999,
+        Tail::P99 => OF_P99,
+        Tail::None => OF_MEDIAN,
     };
     Duration::from_secs_f64(paced(wanted, operations).min(LONGEST.as_secs_f64())).max(SHORTEST)
 }
@@ -539,8 +543,7 @@ fn cells(
         // Who misses a need has no connections, and a server that has some takes no knobs; consumers are compared as they are.
         return Ok(all);
     }
-    let limited = limited(wanted);
-    let of_near = joined(wanted.deciding(), &limited);
+    let of_near = joined(wanted.deciding(), &wanted.limited());
     for entry in near {
         let more = planned(&[entry], &of_near, given, host, wanted)?;
         if !add(&mut all, more, NEAR) {
@@ -570,11 +573,6 @@ fn cells(
         }
     }
     Ok(all)
-}
-
-/// The patterns whose tail has a limit.
-fn limited(wanted: &Requirements) -> Vec<PatternKind> {
-    if wanted.has_limit() { wanted.timed() } else { Vec::new() }
 }
 
 /// These patterns and more, each once.
