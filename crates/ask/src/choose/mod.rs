@@ -287,13 +287,9 @@ fn from(
     let mut wanted = wanted;
     let before = set.invocation.plan.requirements.take();
     if let Some(before) = &before
-        && before.inflight > 0
         && crate::choose::screen::lacking(&set, &wanted).is_some()
     {
-        // What the rate took, where it is the same: of another rate there are no cells.
-        wanted.inflight = before.inflight;
-        wanted.conns = wanted.conns.max(before.conns);
-        wanted.attempts.clone_from(&before.attempts);
+        wanted = with_several(wanted, before);
     }
     if !args.mechanism.is_empty() {
         only::keep_mechanisms(registry, &mut set, &args.mechanism)
@@ -312,6 +308,16 @@ fn from(
     let show = Show { specs: &specs, screens: &[screen::SCREEN], ..Show::new(format, &style) };
     output::put(None, |out| render(&set, &show, out))?;
     Ok(set)
+}
+
+/// With the requests in flight that the rate took before, where there were several. Of another rate there are no cells, and
+/// another number of connections was not asked for then.
+fn with_several(wanted: Requirements, before: &Requirements) -> Requirements {
+    if before.inflight == 0 || ![0, before.conns].contains(&wanted.conns) {
+        return wanted;
+    }
+    let attempts = before.attempts.clone();
+    Requirements { inflight: before.inflight, conns: before.conns, attempts, ..wanted }
 }
 
 /// Prints a program for the mechanism that is chosen, below the choice.

@@ -44,6 +44,18 @@ fn what_meets_the_needs_comes_first_and_the_rest_as_far_as_there_is_room() {
 }
 
 #[test]
+fn what_a_rate_took_is_taken_over_for_the_connections_that_it_was_measured_with() {
+    let before = Requirements { inflight: 16, conns: 16, ..Requirements::default() };
+    for (conns, expected) in [(0, (16, 16)), (16, (16, 16)), (3, (0, 3)), (17, (0, 17))] {
+        let wanted = Requirements { conns, ..Requirements::default() };
+        let found = with_several(wanted.clone(), &before);
+        assert_eq!((found.inflight, found.conns), expected);
+        let one = Requirements { conns: 16, ..Requirements::default() };
+        assert_eq!(with_several(wanted.clone(), &one), wanted, "nothing was tried then");
+    }
+}
+
+#[test]
 fn slow_rates_and_long_pauses_have_longer_slices() {
     let of = |rate: Option<f64>, think_ns, p99_ns| {
         shortest(&Requirements {
