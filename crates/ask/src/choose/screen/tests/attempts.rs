@@ -65,6 +65,10 @@ fn where_no_attempt_reaches_the_rate_the_remedy_is_one_that_the_best_of_them_rea
     );
     assert!(text.contains("a lower rate: --rate 13000"), "{text}");
     assert!(!text.contains("--inflight 8") && !text.contains("connections over"), "{text}");
+    // What the closed loop said is a share already.
+    let closed = Requirements { attempts: vec![attempt(1, 1, 18_000.0)], ..wanted };
+    let text = written(&set, &closed, &Style { width: 200, ..Style::default() });
+    assert!(text.contains("a lower rate: --rate 18000"), "{text}");
 }
 
 #[test]
