@@ -2,7 +2,7 @@
 
 use crate::choose::screen::field::achieved;
 use crate::choose::screen::pace::SHARE;
-use crate::experiment::{Experiment, plan};
+use crate::experiment::{Beforehand, Experiment, plan};
 use crate::results::chapters::name;
 use ipcperf_core::PatternKind;
 use ipcperf_core::result::{Attempt, Cell, Goal, Origin, Requirements, ResultSet, Status};
@@ -46,23 +46,35 @@ pub(super) fn are_made(wanted: &Requirements) -> bool {
     is_fast && is_of_times && wanted.think_ns == 0 && wanted.consumers == 0
 }
 
-/// The requirements with as few requests in flight and connections as the rate takes, by short measurements; unchanged
-/// where one request in flight is enough.
+/// The requirements with as few requests in flight and connections as the rate takes, by short measurements, unchanged where
+/// one request in flight is enough; and what the measurements have taken of the budget.
 pub(super) fn made(
     candidates: &[Entry],
     wanted: &Requirements,
     (budget, seed, is_silent): (Duration, u64, bool),
     planned: &Planned<'_>,
-) -> Result<Requirements, Stop> {
+) -> Result<(Requirements, Beforehand), Stop> {
     let began = Instant::now();
-    fewest(wanted, |way| {
-        let experiment = planned_for(candidates, way, (budget, seed), planned)?;
-        let Some(experiment) = experiment else { return Ok(None) };
+    let mut skipped = Duration::ZERO;
+    let wanted = fewest(wanted, |way| {
+        let Some(mut experiment) = planned_for(candidates, way, seed, planned)? else {
+            return Ok(None);
+        };
         let expected = experiment.expected();
-        let is_within =
-            expected <= budget.mul_f64(ONE) && began.elapsed() + expected <= budget.mul_f64(ALL);
-        is_within.then(|| measured(experiment, way, is_silent)).transpose()
-    })
+        experiment.settings.budget = left(budget, began.elapsed(), expected);
+        if experiment.settings.budget.is_none() {
+            skipped += expected;
+            return Ok(None);
+        }
+        measured(experiment, way, is_silent).map(Some)
+    })?;
+    Ok((wanted, Beforehand { spent: began.elapsed().min(budget), skipped }))
+}
+
+/// How long an attempt may take at most that is expected to take so long, after others; `None` where it does not fit.
+fn left(budget: Duration, spent: Duration, expected: Duration) -> Option<Duration> {
+    let left = budget.mul_f64(ALL).saturating_sub(spent);
+    (expected <= budget.mul_f64(ONE).min(left)).then_some(left)
 }
 
 /// The first way in which a mechanism keeps up. Where none does, the one that came nearest. `measured` has nothing where no
@@ -114,7 +126,7 @@ pub(super) fn words(wanted: &Requirements) -> String {
 fn planned_for(
     candidates: &[Entry],
     way: &Requirements,
-    (budget, seed): (Duration, u64),
+    seed: u64,
     planned: &Planned<'_>,
 ) -> Result<Option<Experiment>, Stop> {
     let can = |entry: &&Entry| {
@@ -131,14 +143,8 @@ fn planned_for(
     }
     let rate = way.rate_per_second.unwrap_or(EASY);
     let slice = Duration::from_secs_f64(REQUESTS / rate).clamp(SHORTEST, LONGEST);
-    let settings = Settings {
-        rounds: ROUNDS,
-        slice,
-        warmup: slice / 5,
-        seed,
-        budget: Some(budget),
-        ..Settings::default()
-    };
+    let settings =
+        Settings { rounds: ROUNDS, slice, warmup: slice / 5, seed, ..Settings::default() };
     Ok(Some(Experiment::new("choose", cells, settings)))
 }
 
@@ -333,5 +339,15 @@ mod tests {
         // Nor what was not measured for lack of time.
         let found = fewest(&wanted, |way| Ok((way.inflight != 2).then(|| measured(way, 1e9))));
         assert_eq!(found.expect("measured").inflight, 4);
+    }
+
+    #[test]
+    fn attempts_have_a_share_of_the_budget_together() {
+        let seconds = Duration::from_secs;
+        assert_eq!(left(seconds(60), seconds(0), seconds(12)), Some(seconds(30)));
+        assert_eq!(left(seconds(60), seconds(0), seconds(13)), None, "too much for one");
+        assert_eq!(left(seconds(60), seconds(20), seconds(9)), Some(seconds(10)));
+        assert_eq!(left(seconds(60), seconds(20), seconds(11)), None);
+        assert_eq!(left(seconds(60), seconds(40), seconds(1)), None);
     }
 }

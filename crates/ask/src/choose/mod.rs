@@ -5,7 +5,7 @@ pub(crate) mod screen;
 
 use crate::args::{places, typed};
 use crate::documents;
-use crate::experiment::Experiment;
+use crate::experiment::{Beforehand, Experiment};
 use crate::questions::SLICE_OVERHEAD;
 use crate::results::document::render;
 use crate::snippets::Language;
@@ -34,7 +34,7 @@ use ipcperf_stats::{FEWEST_ROUNDS, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The requirements, and how much time there is to measure.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -346,23 +346,23 @@ fn measure(
         wanted.among = candidates.iter().map(|entry| entry.spec.full_name()).collect();
     }
     let seed = args.plan.seed();
-    let mut budget = budget;
+    let mut beforehand = Beforehand::default();
     if attempts::are_made(&wanted) {
         if args.plan.dry_run {
             note(&attempts::words(&wanted));
         } else {
-            let began = Instant::now();
             let planned = |some: &[Entry], pattern, way: &Requirements| {
                 planned(some, &[pattern], &options, &host, way)
             };
             let is_silent = args.output.progress.is_silent();
-            wanted = attempts::made(&candidates, &wanted, (budget, seed, is_silent), &planned)?;
-            budget = budget.saturating_sub(began.elapsed());
+            (wanted, beforehand) =
+                attempts::made(&candidates, &wanted, (budget, seed, is_silent), &planned)?;
         }
     }
     let slice = shortest(&wanted).max(EXPLAINING);
-    let cells = cells((&candidates, &options), &host, &wanted, slice, budget)?;
-    let mut experiment = within(budget, cells, &wanted, seed)?;
+    let left = budget.saturating_sub(beforehand.spent);
+    let cells = cells((&candidates, &options), &host, &wanted, slice, left)?;
+    let mut experiment = within((budget, beforehand), cells, &wanted, seed)?;
     let is_measured = |entry: &Entry| {
         experiment.cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name())
     };
@@ -415,13 +415,15 @@ fn staging(
     staging
 }
 
-/// The plan of these cells that keeps the budget: where not enough rounds of all of them fit, of those alone that decide.
+/// The plan of these cells that keeps what is left of the budget: where not enough rounds of all of them fit, of those alone
+/// that decide.
 fn within(
-    budget: Duration,
+    (budget, beforehand): (Duration, Beforehand),
     cells: Vec<CellPlan>,
     wanted: &Requirements,
     seed: u64,
 ) -> Result<Experiment, Stop> {
+    let budget = budget.saturating_sub(beforehand.spent);
     let plan = |cells: Vec<CellPlan>| {
         let shortest = shortest(wanted);
         let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
@@ -434,7 +436,7 @@ fn within(
         let settings = beside(beside(shortest).slice);
         // The budget of a run ends it; what was spent on peaks is part of it.
         let settings = Settings { budget: Some(budget), ..settings };
-        let mut plan = Experiment::new("choose", cells, settings);
+        let mut plan = Experiment { beforehand, ..Experiment::new("choose", cells, settings) };
         let fits = plan.keep_budget();
         (plan, fits)
     };
@@ -451,10 +453,14 @@ fn within(
     if fits {
         return Ok(few);
     }
+    let attempts = match beforehand.spent.as_secs_f64() {
+        0.0 => String::new(),
+        spent => format!(", of which attempts took {:.0} s", spent.ceil()),
+    };
     Err(Stop::usage(format!(
-        "--budget {}: one round of {}{} takes about {:.0} s, and an order takes {FEWEST_ROUNDS}: --budget {}, or fewer \
-         mechanisms (-m)",
-        format_duration(budget.as_nanos() as u64),
+        "--budget {}{attempts}: one round of {}{} takes about {:.0} s, and an order takes {FEWEST_ROUNDS}: --budget {}, or \
+         fewer mechanisms (-m)",
+        few.typed_budget(),
         counted(few.runnable(), "cell"),
         load_words(wanted),
         few.expected().as_secs_f64().ceil(),
