@@ -106,7 +106,7 @@ impl FromStr for SchedClass {
 }
 
 impl SchedClass {
-    /// What is written in a document: what the kernel says that a process has may be a slice that it grants nobody who asks.
+    /// A class as a document has it: the slice that a process has by itself may be one that the kernel does not grant.
     fn written(text: &str) -> Result<Self, String> {
         let (class, rest) = match text.split_once(':') {
             Some((class, rest)) => (class, Some(rest)),

@@ -479,7 +479,7 @@ mod tests {
 
     #[test]
     fn a_thread_of_another_class_keeps_all_that_it_has_where_slices_are_asked_for() {
-        let deadline = "deadline:4ms/10ms/10ms".parse().expect("a class");
+        let deadline = "deadline:1ms/10ms/10ms".parse().expect("a class");
         for asked in [SchedClass::Idle, SchedClass::Fifo(3), deadline] {
             let found = apart(move || {
                 let before = apply(class(asked))?;
@@ -533,7 +533,7 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_deadline_are_admitted_again_and_again() {
-        let asked: SchedClass = "deadline:4ms/10ms/10ms".parse().expect("a class");
+        let asked: SchedClass = "deadline:1ms/10ms/10ms".parse().expect("a class");
         let both = [(class(asked), None), (class(asked), None)];
         match probe(&both) {
             Ok(()) => assert_eq!((0..9).filter(|_| probe(&both).is_err()).count(), 0),

@@ -327,8 +327,9 @@ mod tests {
         // It cannot be written.
         fs::create_dir(own.path().join(SUBTREE)).expect("a directory");
         let all = [("x".to_owned(), "20".parse().expect("a weight"))];
-        let told = WeightedGroup::create_in(own.path(), notes.path(), &all).expect_err("refused");
-        assert!(told.to_string().contains("no group can be made in"), "{told}");
+        let refusal =
+            WeightedGroup::create_in(own.path(), notes.path(), &all).expect_err("refused");
+        assert!(refusal.to_string().contains("no group can be made in"), "{refusal}");
         assert_eq!(groups_in(own.path()).expect("readable"), [SUBTREE]);
         assert_eq!(fs::read_dir(notes.path()).expect("notes").count(), 0);
     }
