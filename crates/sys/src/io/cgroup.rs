@@ -19,7 +19,7 @@ const OFF: &str = "-cpu";
 const SUBTREE: &str = "cgroup.subtree_control";
 /// The start of the names of our groups.
 const OWN: &str = "ipcperf-";
-/// The end of the names of those whose runs found the controller off, or on because of such a group: the last switches it off.
+/// The end of their names, if their runs found the controller off, or on because of such a group: the last switches it off.
 const SWITCHED: &[u8] = b"-switched";
 /// How long a run waits at most while another makes or removes groups.
 const LOCKED: Duration = Duration::from_secs(2);
@@ -40,7 +40,7 @@ pub(crate) struct Noted {
     folder: PathBuf,
 }
 
-/// Whether a file has the name of a group of ours.
+/// Whether a file has the name of one of our groups.
 fn is_own(name: &OsStr) -> bool {
     name.as_bytes().starts_with(OWN.as_bytes())
 }
