@@ -218,7 +218,8 @@ fn outcome(set: &ResultSet, way: &Requirements) -> Outcome {
             inflight: way.inflight.max(1),
             conns: way.conns.max(1),
             mechanism: name(cell),
-            achieved_per_second,
+            // A slice that begins with requests of the warm-up answers more than come in it.
+            achieved_per_second: achieved_per_second.min(rate),
         })
     })
 }
@@ -304,6 +305,12 @@ mod tests {
         assert!(attempt.achieved_per_second < 20_000.0, "{attempt:?}");
         let enough = set(vec![cell("pipe", 64, TWO).rtt(1e9 / 28_000.0, 90.0)]);
         assert!(matches!(outcome(&enough, &wanted), Outcome::KeepsUp));
+        // A server whose slices are saturated, and in which requests of the warm-up were answered, too.
+        let served = Requirements { inflight: 4, ..wanted };
+        let mut set = measured(&served, 10_000.0);
+        set.cells[0].achieved_per_second = Some(sample::metric(22_500.0, 1.0));
+        let Outcome::Behind(attempt) = outcome(&set, &served) else { panic!("saturated") };
+        assert!(attempt.achieved_per_second <= 20_000.0, "{attempt:?}");
     }
 
     #[test]
