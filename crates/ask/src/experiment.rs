@@ -87,6 +87,16 @@ pub(crate) struct Experiment {
     pub(crate) raw: Option<PathBuf>,
     /// How they are measured in stages; `None`: all of them in every round.
     pub(crate) staging: Option<Staging>,
+    /// What the budget that was typed was spent on before; `settings` has the rest.
+    pub(crate) beforehand: Beforehand,
+}
+
+/// Time of a budget that is not for a plan itself.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Beforehand {
+    pub(crate) spent: Duration,
+    /// What a longer budget would be spent on as well.
+    pub(crate) skipped: Duration,
 }
 
 /// So many cells a dry run names one by one; of more it says how many there are of each kind.
@@ -96,7 +106,8 @@ impl Experiment {
     /// All cells in every round, with nothing else asked for.
     pub(crate) fn new(command: &'static str, cells: Vec<CellPlan>, settings: Settings) -> Self {
         let (requirements, margin, crossover, raw, staging) = (None, None, None, None, None);
-        Self { command, cells, settings, requirements, margin, crossover, raw, staging }
+        let beforehand = Beforehand::default();
+        Self { command, cells, settings, requirements, margin, crossover, raw, staging, beforehand }
     }
 
     /// How many cells can run here.
@@ -157,7 +168,7 @@ impl Experiment {
     /// What its budget is too short for, and what would do: one round, or as many as `what` takes.
     pub(crate) fn short(&self, what: &str) -> Option<String> {
         let budget = self.settings.budget?;
-        let given = units::format_duration(budget.as_nanos() as u64);
+        let given = self.typed_budget();
         let enough = self.enough();
         let (rounds, one) = (self.settings.rounds, self.expected_of(1));
         if one > budget {
@@ -176,7 +187,15 @@ impl Experiment {
 
     /// The budget that has room for as many rounds as anything certain takes.
     pub(crate) fn enough(&self) -> String {
-        format!("{}s", self.expected_of(FEWEST_ROUNDS as u64).as_secs_f64().ceil())
+        let Beforehand { spent, skipped } = self.beforehand;
+        let enough = self.expected_of(FEWEST_ROUNDS as u64) + spent + skipped;
+        format!("{}s", enough.as_secs_f64().ceil())
+    }
+
+    /// The budget as it was asked for.
+    pub(crate) fn typed_budget(&self) -> String {
+        let typed = self.settings.budget.unwrap_or_default() + self.beforehand.spent;
+        units::format_duration(typed.as_nanos() as u64)
     }
 
     /// Carries the plan out, or only prints it.
@@ -448,11 +467,7 @@ pub(crate) fn record(
     }
     let raw = raw.map(|raw| Raw::choose(raw, args.output.as_deref())).transpose()?;
     let started = jiff::Timestamp::now();
-    let target = Target::typed(args, &started)?;
-    let target = match plan.command.as_str() {
-        "survey" => target.map(Target::of_many),
-        _ => target,
-    };
+    let target = Target::typed(args, &started)?.map(|target| target.of_command(&plan.command));
     let interrupts = measure::interrupts()?;
     let expected = Duration::try_from_secs_f64(plan.expected_s).unwrap_or_default();
     let line = ProgressLine::new(expected, args.progress.is_silent());

@@ -1,7 +1,7 @@
 //! The text of a kernel error number, the way the C library words it.
 
-// Numbers that mean something to a loop. They are the same on all that ipcperf runs on; a test of `mech` holds them against
-// those of the C library.
+// Error numbers that a loop acts on. They are equal on all supported architectures; a test in `mech` compares them with the C
+// library.
 pub(crate) const ESRCH: i32 = 3;
 pub(crate) const E2BIG: i32 = 7;
 pub(crate) const EAGAIN: i32 = 11;

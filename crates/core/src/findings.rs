@@ -528,14 +528,14 @@ pub const UNCONTESTED: Row = finding(
     "I-UNCONTESTED",
     Without,
     "an end that was scheduled by --sched, --nice or --cgroup-weight was ready but not running for less than 1 % of the time{}",
-    "without another process that wants its CPU, class, nice value and weight change little or nothing",
+    "either no other process wanted its CPU, so that class, nice value and weight change little, or the end always went first",
     "measure with the load that the program has next to it",
 );
 pub const GROUPED: Row = finding(
     "I-GROUPED",
     Without,
-    "nice value and the class idle count only within {a control group or session}{}",
-    "next to processes outside of it only the weights of the groups count, so that they may have had no effect",
+    "the nice value and the class idle count only within {a control group or session}{}",
+    "outside of it only the weights of the groups count, so the nice value or class may have had no effect",
     "{--cgroup-weight, or another way out}",
 );
 pub const REAPED: Row =

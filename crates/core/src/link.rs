@@ -23,7 +23,7 @@ pub struct Link {
     pub trail: Option<Box<dyn Trail>>,
 }
 
-/// What an end leaves for whoever asks why it failed, also after it was killed.
+/// What an end leaves to explain a failure, even after it was killed.
 pub trait Trail: fmt::Debug {
     /// The call that it has not returned from.
     fn call(&self, seat: Seat) -> Option<&'static str>;

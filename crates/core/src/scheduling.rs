@@ -91,6 +91,23 @@ impl FromStr for SchedClass {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
+        let [least, most] = Self::SLICES;
+        match Self::written(text)? {
+            Self::Other { slice_ns } if text != "other" && !(least..=most).contains(&slice_ns) => {
+                Err(format!(
+                    "'{text}': the kernel grants slices from {} to {}",
+                    format_duration(least),
+                    format_duration(most)
+                ))
+            }
+            class => Ok(class),
+        }
+    }
+}
+
+impl SchedClass {
+    /// A class as a document has it: the slice that a process has by itself may be one that the kernel does not grant.
+    fn written(text: &str) -> Result<Self, String> {
         let (class, rest) = match text.split_once(':') {
             Some((class, rest)) => (class, Some(rest)),
             None => (text, None),
@@ -112,16 +129,7 @@ impl FromStr for SchedClass {
                 let given = rest
                     .strip_prefix("slice=")
                     .ok_or_else(|| format!("'{text}' is not other or other:slice=TIME"))?;
-                let slice_ns = ns(given)?;
-                let [least, most] = Self::SLICES;
-                match (least..=most).contains(&slice_ns) {
-                    true => Ok(Self::Other { slice_ns }),
-                    false => Err(format!(
-                        "'{text}': the kernel grants slices from {} to {}",
-                        format_duration(least),
-                        format_duration(most)
-                    )),
-                }
+                ns(given).map(|slice_ns| Self::Other { slice_ns })
             }
             ("batch", None) => Ok(Self::Batch),
             ("idle", None) => Ok(Self::Idle),
@@ -283,7 +291,7 @@ impl<T: FromStr<Err = String>> FromStr for EachEnd<T> {
 
 /// Makes what documents have of a type that is written as a word.
 macro_rules! as_word {
-    ($([$($generic:ident)?] $name:ty;)*) => {
+    ($([$($generic:ident)?] $name:ty, $read:path;)*) => {
         $(
             impl$(<$generic: fmt::Display + PartialEq>)? Serialize for $name {
                 fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
@@ -293,7 +301,7 @@ macro_rules! as_word {
 
             impl<'de$(, $generic: FromStr<Err = String>)?> Deserialize<'de> for $name {
                 fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-                    String::deserialize(from)?.parse().map_err(de::Error::custom)
+                    $read(&String::deserialize(from)?).map_err(de::Error::custom)
                 }
             }
 
@@ -316,8 +324,8 @@ macro_rules! as_word {
 }
 
 as_word! {
-    [] SchedClass;
-    [T] EachEnd<T>;
+    [] SchedClass, SchedClass::written;
+    [T] EachEnd<T>, str::parse;
 }
 
 #[cfg(test)]
@@ -350,6 +358,18 @@ mod tests {
     }
 
     #[test]
+    fn a_slice_that_the_kernel_has_by_itself_is_read_from_a_document_and_cannot_be_asked_for() {
+        for slice_ns in [50_000, 700_000, 200_000_000] {
+            let class = SchedClass::Other { slice_ns };
+            let text = serde_json::to_string(&class).expect("a word");
+            assert_eq!(serde_json::from_str::<SchedClass>(&text).expect("a class"), class);
+            let is_granted = slice_ns == 700_000;
+            assert_eq!(class.to_string().parse::<SchedClass>().is_ok(), is_granted, "{class}");
+        }
+        assert!(serde_json::from_str::<SchedClass>("\"fifo:0\"").is_err());
+    }
+
+    #[test]
     fn a_wrong_word_says_what_would_be_right() {
         for (text, part) in [
             ("ilde", "did you mean 'idle'?"),
@@ -359,6 +379,7 @@ mod tests {
             ("batch:1", "is not a scheduling class"),
             ("other:100us", "other:slice=TIME"),
             ("other:slice=10us", "from 100us to 100ms"),
+            ("other:slice=0us", "from 100us to 100ms"),
             ("other:slice=1", "is not a time"),
             ("deadline:5ms/1ms/10ms", "in ascending order"),
             ("deadline:1ms/5ms", "RUNTIME/DEADLINE/PERIOD"),

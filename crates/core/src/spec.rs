@@ -68,7 +68,7 @@ pub struct Spec {
     pub over: Option<&'static str>,
     /// Whether each message goes its own way, or is a call that has an answer.
     pub exchange: Transfers,
-    /// Whether an end has threads of its own beside the one that sends and receives.
+    /// Whether an end starts threads in addition to the one that sends and receives, threads of the kernel included.
     pub threads: bool,
     /// No fact: no other crate writes out all fields with it, so a new field breaks none. `non_exhaustive` would also refuse the
     /// bases that families of mechanisms share.

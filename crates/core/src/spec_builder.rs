@@ -145,7 +145,7 @@ impl Spec {
         needs: &'static [&'static str],
         /// Whether each message goes its own way, or is a call that has an answer.
         exchange: Transfers,
-        /// Whether an end has threads of its own in addition to the one that sends and receives.
+        /// Whether an end starts threads in addition to the one that sends and receives.
         threads: bool,
     }
 }

@@ -5,10 +5,11 @@ use crate::registry::Entry;
 use ipcperf_core::result::{CellKey, ScheduledEnd};
 use ipcperf_core::{FollowIn, Load, Missing, Namespace, SchedClass, Seat, SetupError};
 use ipcperf_sys::io::cgroup::{self, WeightedGroup};
+use ipcperf_sys::limits;
 use ipcperf_sys::random;
 use ipcperf_sys::rundir::RunDirectory;
 use ipcperf_sys::scheduler::{self, SchedRequest};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 /// What is asked of one end.
@@ -46,13 +47,28 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey) -> Option<Missing> {
     }
     let cpu = |end: Seat| key.cpus.get(end.index()).copied().or_else(|| key.placement.alone(end));
     let ends = Seat::BOTH.map(|end| (wanted(load, end), cpu(end)));
-    if let Err(missing) = scheduler::probe(&ends) {
+    if let Some(missing) = refused(&ends) {
         return Some(missing);
     }
-    // What this process may do does not change, and a machine that lacks it lacks it for all cells.
     static GROUPS: OnceLock<Result<(), Missing>> = OnceLock::new();
     let groups = || GROUPS.get_or_init(groups).clone().err();
     load.cgroup_weight.and_then(|_| groups())
+}
+
+/// What is asked of an end, and the CPU that it is pinned to.
+type AskedEnd = (SchedRequest, Option<usize>);
+
+/// Why ends cannot be scheduled so. Each is tried once: what this process may do does not change, and cells differ in much
+/// else.
+fn refused(ends: &[AskedEnd; 2]) -> Option<Missing> {
+    static KNOWN: Mutex<Vec<([AskedEnd; 2], Option<Missing>)>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, answer)) = known.iter().find(|(asked, _)| asked == ends) {
+        return answer.clone();
+    }
+    let answer = scheduler::probe(ends).err();
+    known.push((*ends, answer.clone()));
+    answer
 }
 
 /// Whether control groups with weights can be had: one is made and removed.
@@ -90,8 +106,8 @@ pub(crate) fn jobs(job: &Job) -> Result<([Job; 2], Vec<WeightedGroup>), SetupErr
 }
 
 /// How many times as long as usual a slice may take: an end of the class idle gets a three-hundredth of a CPU that another
-/// process wants, and what it does before it measures takes milliseconds of CPU time. One with a high nice value or a small
-/// weight gets a little more.
+/// process wants, and what it does before it measures takes milliseconds of CPU time. An end with a nice value above 0 or a
+/// weight below 100 gets less than its share, too.
 pub(crate) fn patience(load: &Load) -> u32 {
     let is_slow = |end: Seat| {
         wanted(load, end).class == Some(SchedClass::Idle)
@@ -130,7 +146,7 @@ pub(crate) fn enter(job: &Job) -> Result<Option<ScheduledEnd>, Failure> {
     if wanted.class.is_some_and(SchedClass::is_realtime)
         && let Some(time) = job.realtime_for
     {
-        scheduler::limit_realtime(time)?;
+        limits::limit_realtime(time)?;
     }
     let granted = scheduler::apply(wanted).map_err(SetupError::from)?;
     let within = granted.class.is_fair().then(scheduler::group).flatten();

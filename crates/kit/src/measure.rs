@@ -44,7 +44,7 @@ pub fn dry_run(
     if reading::done(commands, asked, args)?.is_some() {
         return Ok(ExitCode::SUCCESS);
     }
-    let head = format!("{amount}, result: {}", Target::planned(args, asked.command == "survey")?);
+    let head = format!("{amount}, result: {}", Target::planned(args, &asked.command)?);
     output::lines(std::iter::once(head).chain(arms))
 }
 

@@ -102,6 +102,11 @@ fn is_packed(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == "gz")
 }
 
+/// Whether the document of a command has hundreds of cells: then it takes a megabyte.
+fn is_large(command: &str) -> bool {
+    command == "survey"
+}
+
 /// What measures writes documents, and they are JSON whatever the file is called.
 fn is_for_a_document(path: &Path) -> Result<(), Stop> {
     let Some(other) = ending(path).filter(|ending| Format::of_ending(ending) != Some(Format::Json))
@@ -229,10 +234,12 @@ impl Target {
         }
     }
 
-    /// The same for a document with hundreds of cells, which takes a megabyte: unless a name was typed, it is packed.
-    pub fn of_many(self) -> Self {
+    /// The same for the document of a command: unless a name was typed, one with hundreds of cells is packed.
+    pub fn of_command(self, command: &str) -> Self {
         match self {
-            Self::Fresh { folder, stem, .. } => Self::Fresh { folder, stem, packed: true },
+            Self::Fresh { folder, stem, .. } => {
+                Self::Fresh { folder, stem, packed: is_large(command) }
+            }
             other => other,
         }
     }
@@ -246,12 +253,12 @@ impl Target {
     }
 
     /// Where it will go, for a plan. Nothing is tried there.
-    pub fn planned(args: &OutputArgs, packed: bool) -> Result<String, Stop> {
+    pub fn planned(args: &OutputArgs, command: &str) -> Result<String, Stop> {
         Ok(match args.output.as_deref() {
             _ if args.no_file => "no file".into(),
             None => {
                 let Unnamed { folder, stem } = &args.unnamed;
-                let name = format!("{stem}-UTC.{}", ending_of(packed));
+                let name = format!("{stem}-UTC.{}", ending_of(is_large(command)));
                 folder.join(name).display().to_string()
             }
             Some(path) if path.as_os_str() == "-" => place(path),

@@ -2,6 +2,7 @@
 
 use crate::error::Stop;
 use ipcperf_engine::registry::{Entry, Registry};
+use std::ffi::OsString;
 use std::path::Path;
 
 /// Whether a word is the file of a plug-in: a path, so that no name of a mechanism is one.
@@ -16,7 +17,7 @@ pub(crate) fn is_plugin(word: &str) -> bool {
 
 /// The mechanism in the file of a plug-in.
 pub(crate) fn plugin(registry: &Registry, word: &str) -> Result<&'static Entry, Stop> {
-    if !is_allowed(word, std::env::args()) {
+    if !is_allowed(word, std::env::args_os()) {
         return Err(Stop::usage(format!(
             "plug-in {word}: it is code that would run as you, and a file names it; allow it with --allow-exec"
         )));
@@ -25,8 +26,9 @@ pub(crate) fn plugin(registry: &Registry, word: &str) -> Result<&'static Entry, 
 }
 
 /// Whether the user has typed the file of a plug-in, or allows what files name.
-fn is_allowed(word: &str, mut typed: impl Iterator<Item = String>) -> bool {
-    typed.any(|argument| {
+fn is_allowed(word: &str, typed: impl Iterator<Item = OsString>) -> bool {
+    // An argument that is no text may name any other file.
+    typed.filter_map(|argument| argument.into_string().ok()).any(|argument| {
         let mut words = argument.split([',', '=', ' ', '\t', '\n']);
         argument == "--allow-exec" || words.any(|one| one == word)
     })
@@ -40,6 +42,7 @@ pub(crate) fn known(registry: &Registry) -> impl Iterator<Item = &Entry> + Clone
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::ffi::OsStringExt;
 
     #[test]
     fn the_file_of_a_plugin_is_a_path_to_a_shared_library() {
@@ -55,14 +58,16 @@ mod tests {
 
     #[test]
     fn a_plugin_is_loaded_where_it_was_typed_or_is_allowed() {
-        let typed = |words: &[&str]| {
-            let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
-            is_allowed("./x.so", words.into_iter())
-        };
+        let typed = |words: &[&str]| is_allowed("./x.so", words.iter().map(OsString::from));
         assert!(typed(&["ipcperf", "run", "-m", "pipe,./x.so depth=1"]));
         assert!(typed(&["ipcperf", "run", "--mechanism=./x.so"]));
         assert!(typed(&["ipcperf", "run", "job.toml", "--allow-exec"]));
         assert!(!typed(&["ipcperf", "run", "job.toml", "-m", "../y/./x.so"]));
         assert!(!typed(&["ipcperf", "run", "job.toml"]));
+        let no_text = OsString::from_vec(b"-o\xff.json".to_vec());
+        let mut words = vec![no_text, "-m".into()];
+        assert!(!is_allowed("./x.so", words.clone().into_iter()));
+        words.push("./x.so".into());
+        assert!(is_allowed("./x.so", words.into_iter()), "whatever else was typed");
     }
 }

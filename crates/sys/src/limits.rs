@@ -10,6 +10,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The limit of open files that this process was started with, and how many it had open then beside the standard three.
 static OPEN_FILES: OnceLock<(Rlimit, u64)> = OnceLock::new();
@@ -60,12 +61,15 @@ pub(crate) fn more_niceness(needed: u64) -> String {
     format!("{}, or run as root", NICENESS.set(needed))
 }
 
-/// Sets RLIMIT_RTTIME, microseconds, if it is not lower already. At the limit the kernel ends the process.
-pub(crate) fn limit_realtime(micros: u64) -> io::Result<()> {
-    let now = getrlimit(Resource::Rttime);
-    let lower = |limit: Option<u64>| Some(limit.map_or(micros, |limit| limit.min(micros)));
-    let limit = Rlimit { current: lower(now.maximum), maximum: lower(now.maximum) };
-    Ok(setrlimit(Resource::Rttime, limit)?)
+/// Ends this process if one of its threads of a real-time class uses a CPU for this time without waiting, with or without a
+/// coordinator (`RLIMIT_RTTIME`, soft and hard). A hard limit that is lower already is kept.
+///
+/// # Errors
+/// The kernel's.
+pub fn limit_realtime(time: Duration) -> io::Result<()> {
+    let micros = u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
+    let limit = getrlimit(Resource::Rttime).maximum.map_or(micros, |most| most.min(micros));
+    Ok(setrlimit(Resource::Rttime, Rlimit { current: Some(limit), maximum: Some(limit) })?)
 }
 
 /// The inode of the first namespace of users (`PROC_USER_INIT_INO`, `linux/proc_ns.h`). Limits of the system heed only

@@ -7,9 +7,9 @@ use crate::affinity;
 use crate::io::raw;
 use crate::limits;
 use crate::procfs;
+use ipcperf_core::result::SchedGroup;
 use ipcperf_core::{Missing, Nice, SchedClass, errno};
 use serde::{Deserialize, Serialize};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread::JoinHandle;
@@ -159,6 +159,21 @@ fn set(thread: u32, wanted: SchedRequest) -> Result<Granted, Missing> {
     }
     let after = of(thread)?;
     granted(wanted, after).map_or(Ok(after), Err)
+}
+
+/// Does something while the calling thread has slices of this length, where its class has some and the kernel grants them to
+/// single threads (Linux 6.12): a thread that is started meanwhile has them, too.
+pub(crate) fn with_slice<T>(slice_ns: u64, make: impl FnOnce() -> T) -> T {
+    let has_slices = |class| matches!(class, Some(SchedClass::Other { .. } | SchedClass::Batch));
+    let own = Attributes::of(0).ok().filter(|own| has_slices(own.class()));
+    let shorter = |own: &Attributes| Attributes { runtime: slice_ns, ..*own }.set(0).is_ok();
+    let own = own.filter(shorter);
+    let made = make();
+    if let Some(own) = own {
+        // With the slice that it had: it may be one that was asked for.
+        let _ = own.set(0);
+    }
+    made
 }
 
 /// Tries again for a while what the kernel refuses as too much: the share of a thread that has just ended is given back at the
@@ -321,6 +336,11 @@ pub fn probe(ends: &[(SchedRequest, Option<usize>)]) -> Result<(), Missing> {
     Ok(())
 }
 
+/// The number of the calling thread.
+fn thread_number() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned()
+}
+
 /// A thread that has a class, and gives it back when this is dropped.
 struct SchedProbe {
     /// Its end is what the thread waits for.
@@ -336,13 +356,13 @@ impl SchedProbe {
         let (release, released) = mpsc::channel::<()>();
         let body = move || {
             if let Some(cpu) = cpu {
-                // What cannot be pinned is refused elsewhere.
-                let _ = affinity::pin(cpu);
+                // What cannot be pinned is refused elsewhere. This thread alone is: the process is not.
+                let _ = affinity::allow(thread_number(), &[cpu]);
             }
             // The kernel forgets to give back the share of a thread that slept when it got a deadline, so that this one asks
             // itself; that of the class idle would take long to answer on a busy CPU.
             let own = if is_deadline { apply(wanted).map(drop) } else { Ok(()) };
-            let _ = say.send((rustix::thread::gettid(), own));
+            let _ = say.send((thread_number(), own));
             let _ = released.recv();
             if is_deadline {
                 let _ = Attributes::with(SchedClass::Other { slice_ns: 0 }, 0, 0).set(0);
@@ -355,7 +375,7 @@ impl SchedProbe {
         let (number, own) = told.recv().map_err(gone)?;
         own?;
         if !is_deadline {
-            set(number.as_raw_nonzero().get().cast_unsigned(), wanted)?;
+            set(number, wanted)?;
         }
         Ok(trial)
     }
@@ -370,32 +390,26 @@ impl Drop for SchedProbe {
     }
 }
 
-/// Ends this process if one of its threads of a real-time class uses a CPU for this time without waiting, with or without a
-/// coordinator (`RLIMIT_RTTIME`).
-///
-/// # Errors
-/// The kernel's.
-pub fn limit_realtime(time: Duration) -> io::Result<()> {
-    limits::limit_realtime(u64::try_from(time.as_micros()).unwrap_or(u64::MAX))
-}
-
-/// The control group or the session within which the fair classes of this process share its CPUs with others: between groups
-/// only the weights of these count. `None` where it shares them with all processes.
+/// The control group or the session within which the fair classes of this process share its CPUs with others; `None` where it
+/// shares them with all processes.
 #[must_use]
-pub fn group() -> Option<String> {
-    let root = |folder: &&PathBuf| {
-        folder.join("cpu.weight").exists() || folder.join("cpu.shares").exists()
-    };
-    let groups = procfs::cpu_group();
-    // The outermost group of version 1 has shares, too, and is that of all processes.
-    let inner = groups.iter().take(groups.len().saturating_sub(1)).find(root);
-    if let Some(group) = inner {
-        return Some(format!("the control group {}", group.display()));
+pub fn group() -> Option<SchedGroup> {
+    if let Some(folder) = innermost(&procfs::cpu_group()) {
+        return Some(SchedGroup::ControlGroup(folder.display().to_string()));
     }
     let is_on = procfs::text("/proc/sys/kernel/sched_autogroup_enabled").as_deref() == Some("1");
     let session = procfs::text("/proc/self/autogroup").filter(|text| is_on && !text.is_empty())?;
     let name = session.split(' ').next()?.trim_start_matches('/').to_owned();
-    Some(format!("its session ({name}, kernel.sched_autogroup_enabled = 1)"))
+    Some(SchedGroup::Session(name))
+}
+
+/// The first of these folders that has a weight of CPU time. The group of all processes has none in version 2. That of version
+/// 1 has one without effect, and is the only one with a `release_agent`: the outermost folder of a container is another group.
+fn innermost(groups: &[PathBuf]) -> Option<&PathBuf> {
+    groups.iter().find(|folder| {
+        let has = |file: &str| folder.join(file).exists();
+        has("cpu.weight") || has("cpu.shares") && !has("release_agent")
+    })
 }
 
 #[cfg(test)]
@@ -423,17 +437,12 @@ mod tests {
             apart(|| apply(class(SchedClass::Idle))).expect("no right").class,
             SchedClass::Idle
         );
-        let nicer = apart(|| {
-            let before = own().expect("a class").nice;
-            let nice = (before + 1).to_string().parse().expect("a nice value");
-            (
-                before,
-                apply(SchedRequest { class: None, nice: Some(nice) })
-                    .expect("no right is needed")
-                    .nice,
-            )
+        let (higher, found) = apart(|| {
+            let higher = (own().expect("a class").nice + 1).min(19);
+            let nice = Some(higher.to_string().parse().expect("a nice value"));
+            (higher, apply(SchedRequest { class: None, nice }).expect("no right is needed"))
         });
-        assert_eq!(nicer.1, nicer.0 + 1);
+        assert_eq!(found.nice, higher);
     }
 
     #[test]
@@ -444,6 +453,41 @@ mod tests {
             Err(missing) => {
                 assert!(missing.to_string().contains("Linux 6.12"), "{missing}");
                 skipped("sched-slice", missing);
+            }
+        }
+    }
+
+    #[test]
+    fn a_slice_for_a_while_leaves_the_one_that_was_granted() {
+        for asked in [SchedClass::Other { slice_ns: 300_000 }, SchedClass::Batch] {
+            let found = apart(move || {
+                apply(class(asked))?;
+                let slice = || Attributes::of(0).expect("attributes").runtime;
+                let before = slice();
+                Ok::<_, Missing>((before, with_slice(100_000, slice), slice()))
+            });
+            match found {
+                Ok((before, during, after)) => {
+                    assert_eq!(after, before, "{asked}");
+                    // A kernel without slices has none before, either.
+                    assert_eq!(during, if before > 0 { 100_000 } else { 0 }, "{asked}");
+                }
+                Err(missing) => skipped("sched-slice", missing),
+            }
+        }
+    }
+
+    #[test]
+    fn a_thread_of_another_class_keeps_all_that_it_has_where_slices_are_asked_for() {
+        let deadline = "deadline:1ms/10ms/10ms".parse().expect("a class");
+        for asked in [SchedClass::Idle, SchedClass::Fifo(3), deadline] {
+            let found = apart(move || {
+                let before = apply(class(asked))?;
+                Ok::<_, Missing>((before, with_slice(100_000, own)?, own()?))
+            });
+            match found {
+                Ok((before, during, after)) => assert_eq!((during, after), (before, before)),
+                Err(missing) => skipped("sched-fifo", missing),
             }
         }
     }
@@ -465,7 +509,7 @@ mod tests {
     #[test]
     fn what_is_tried_changes_nothing_and_is_given_back() {
         let before = own().expect("a class");
-        let idle = (class(SchedClass::Idle), Some(0));
+        let idle = (class(SchedClass::Idle), Some(affinity::allowed_cpus().expect("readable")[0]));
         probe(&[idle, idle]).expect("no right is needed");
         assert_eq!(own().expect("a class"), before);
     }
@@ -473,13 +517,15 @@ mod tests {
     #[test]
     fn a_pinned_thread_has_no_deadline_and_the_reason_is_named() {
         let asked: SchedClass = "deadline:1ms/5ms/10ms".parse().expect("a class");
-        if affinity::allowed_cpus().is_ok_and(|cpus| cpus.len() < 2) {
+        let cpus = affinity::allowed_cpus().expect("readable");
+        if cpus.len() < 2 {
             return skipped("two CPUs", "one CPU is a whole scheduling domain");
         }
-        let told = probe(&[(class(asked), Some(0))]).map_err(|missing| missing.to_string());
+        let told = probe(&[(class(asked), Some(cpus[0]))]).map_err(|missing| missing.to_string());
         if limits::may_schedule() {
             let told = told.expect_err("it is pinned");
-            assert!(told.contains("may use CPU 0 only; --place free"), "{told}");
+            let only = format!("may use CPU {} only; --place free", cpus[0]);
+            assert!(told.contains(&only), "{told}");
         } else {
             assert!(told.expect_err("no right").contains("needs CAP_SYS_NICE"));
         }
@@ -487,7 +533,7 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_deadline_are_admitted_again_and_again() {
-        let asked: SchedClass = "deadline:4ms/10ms/10ms".parse().expect("a class");
+        let asked: SchedClass = "deadline:1ms/10ms/10ms".parse().expect("a class");
         let both = [(class(asked), None), (class(asked), None)];
         match probe(&both) {
             Ok(()) => assert_eq!((0..9).filter(|_| probe(&both).is_err()).count(), 0),
@@ -528,5 +574,33 @@ mod tests {
         assert_eq!(no_realtime(std::slice::from_ref(&with)), None);
         let found = no_realtime(&[with, without.clone()]).expect("one has none");
         assert_eq!(found, without.join("cpu.rt_runtime_us"));
+    }
+
+    #[test]
+    fn the_group_of_all_processes_is_no_group_and_the_outermost_of_a_container_is_one() {
+        let home = tempfile::tempdir().expect("a directory");
+        let folder = |name: &str, files: &[&str]| {
+            let folder = home.path().join(name);
+            std::fs::create_dir(&folder).expect("a directory");
+            for file in files {
+                std::fs::write(folder.join(file), "").expect("a file");
+            }
+            folder
+        };
+        let all = folder("all-of-2", &["cpu.stat"]);
+        let all_of_1 = folder("all-of-1", &["cpu.shares", "release_agent"]);
+        let inner = folder("inner-of-2", &["cpu.weight"]);
+        let inner_of_1 = folder("inner-of-1", &["cpu.shares"]);
+        for (groups, expected) in [
+            (vec![&all], None),
+            (vec![&all_of_1], None),
+            (vec![&inner], Some(&inner)),
+            (vec![&inner_of_1], Some(&inner_of_1)),
+            (vec![&inner, &all], Some(&inner)),
+            (vec![&inner_of_1, &all_of_1], Some(&inner_of_1)),
+        ] {
+            let groups: Vec<PathBuf> = groups.into_iter().cloned().collect();
+            assert_eq!(innermost(&groups), expected, "{groups:?}");
+        }
     }
 }

@@ -1,8 +1,8 @@
 //! More requests in flight and more connections, where one request in flight does not reach the rate that was asked for.
 
-use crate::choose::screen::field::{achieved, is_saturated};
+use crate::choose::screen::field::achieved;
 use crate::choose::screen::pace::SHARE;
-use crate::experiment::{Experiment, plan};
+use crate::experiment::{Beforehand, Experiment, plan};
 use crate::results::chapters::name;
 use ipcperf_core::PatternKind;
 use ipcperf_core::result::{Attempt, Cell, Goal, Origin, Requirements, ResultSet, Status};
@@ -10,6 +10,7 @@ use ipcperf_core::units::format_per_second;
 use ipcperf_engine::plan::CellPlan;
 use ipcperf_engine::registry::Entry;
 use ipcperf_engine::run::{self, Settings};
+use ipcperf_judge::ROUND_TRIP;
 use ipcperf_kit::error::Stop;
 use ipcperf_kit::measure;
 use ipcperf_kit::progress::ProgressLine;
@@ -45,27 +46,39 @@ pub(super) fn are_made(wanted: &Requirements) -> bool {
     is_fast && is_of_times && wanted.think_ns == 0 && wanted.consumers == 0
 }
 
-/// The requirements with as few requests in flight and connections as the rate takes, by short measurements; unchanged
-/// where one request in flight is enough.
+/// The requirements with as few requests in flight and connections as the rate takes, by short measurements, unchanged where
+/// one request in flight is enough; and what the measurements have taken of the budget.
 pub(super) fn made(
     candidates: &[Entry],
     wanted: &Requirements,
     (budget, seed, is_silent): (Duration, u64, bool),
     planned: &Planned<'_>,
-) -> Result<Requirements, Stop> {
+) -> Result<(Requirements, Beforehand), Stop> {
     let began = Instant::now();
-    fewest(wanted, |way| {
-        let experiment = planned_for(candidates, way, (budget, seed), planned)?;
-        let Some(experiment) = experiment else { return Ok(None) };
+    let mut skipped = Duration::ZERO;
+    let wanted = fewest(wanted, |way| {
+        let Some(mut experiment) = planned_for(candidates, way, seed, planned)? else {
+            return Ok(None);
+        };
         let expected = experiment.expected();
-        let is_within =
-            expected <= budget.mul_f64(ONE) && began.elapsed() + expected <= budget.mul_f64(ALL);
-        is_within.then(|| measured(experiment, way, is_silent)).transpose()
-    })
+        experiment.settings.budget = left(budget, began.elapsed(), expected);
+        if experiment.settings.budget.is_none() {
+            skipped += expected;
+            return Ok(None);
+        }
+        measured(experiment, way, is_silent).map(Some)
+    })?;
+    Ok((wanted, Beforehand { spent: began.elapsed().min(budget), skipped }))
+}
+
+/// How long an attempt may take at most that is expected to take so long, after others; `None` where it does not fit.
+fn left(budget: Duration, spent: Duration, expected: Duration) -> Option<Duration> {
+    let left = budget.mul_f64(ALL).saturating_sub(spent);
+    (expected <= budget.mul_f64(ONE).min(left)).then_some(left)
 }
 
 /// The first way in which a mechanism keeps up. Where none does, the one that came nearest. `measured` has nothing where no
-/// mechanism can have the requests in flight, or no time is left.
+/// mechanism can have the requests in flight, or where there is no time for it: such a way is skipped.
 fn fewest(
     wanted: &Requirements,
     mut measured: impl FnMut(&Requirements) -> Result<Option<ResultSet>, Stop>,
@@ -79,18 +92,23 @@ fn fewest(
     let ways = ways.filter(|way| wanted.conns == 0 || way.conns == wanted.conns);
     let mut attempts: Vec<Attempt> = Vec::new();
     let mut best = (f64::NEG_INFINITY, wanted.clone());
-    for way in std::iter::once(wanted.clone()).chain(ways) {
-        let Some(set) = measured(&way)? else { break };
-        if set.interrupted {
+    for (tried, way) in std::iter::once(wanted.clone()).chain(ways).enumerate() {
+        let set = measured(&way)?;
+        if set.as_ref().is_some_and(|set| set.interrupted) {
             return Err(Stop::interrupted("interrupted before the choice was measured"));
         }
-        let Some(attempt) = nearest(&set, &way) else {
-            return Ok(Requirements { attempts, ..way });
-        };
-        if attempt.achieved_per_second > best.0 {
-            best = (attempt.achieved_per_second, way);
+        match set.map_or(Outcome::Unknown, |set| outcome(&set, &way)) {
+            Outcome::KeepsUp => return Ok(Requirements { attempts, ..way }),
+            // Nothing says that one request in flight is not enough.
+            Outcome::Unknown if tried == 0 => break,
+            Outcome::Unknown => {}
+            Outcome::Behind(attempt) => {
+                if attempt.achieved_per_second > best.0 {
+                    best = (attempt.achieved_per_second, way);
+                }
+                attempts.push(attempt);
+            }
         }
-        attempts.push(attempt);
     }
     Ok(Requirements { attempts, ..best.1 })
 }
@@ -108,7 +126,7 @@ pub(super) fn words(wanted: &Requirements) -> String {
 fn planned_for(
     candidates: &[Entry],
     way: &Requirements,
-    (budget, seed): (Duration, u64),
+    seed: u64,
     planned: &Planned<'_>,
 ) -> Result<Option<Experiment>, Stop> {
     let can = |entry: &&Entry| {
@@ -125,14 +143,8 @@ fn planned_for(
     }
     let rate = way.rate_per_second.unwrap_or(EASY);
     let slice = Duration::from_secs_f64(REQUESTS / rate).clamp(SHORTEST, LONGEST);
-    let settings = Settings {
-        rounds: ROUNDS,
-        slice,
-        warmup: slice / 5,
-        seed,
-        budget: Some(budget),
-        ..Settings::default()
-    };
+    let settings =
+        Settings { rounds: ROUNDS, slice, warmup: slice / 5, seed, ..Settings::default() };
     Ok(Some(Experiment::new("choose", cells, settings)))
 }
 
@@ -155,48 +167,60 @@ fn measured(
     })
 }
 
-/// Requests per second that a cell shows a mechanism to answer: of a closed loop as many as its mean leaves room for, of
-/// which random arrivals can have [`SHARE`].
+/// What a short measurement says of a way.
+enum Outcome {
+    /// A mechanism keeps up with the rate at all sizes.
+    KeepsUp,
+    /// None does. This one came nearest.
+    Behind(Attempt),
+    /// No mechanism has a figure.
+    Unknown,
+}
+
+/// Requests per second that a cell shows a mechanism to answer: of a closed loop, which waits for nothing, random arrivals
+/// can have [`SHARE`]. `None` without a figure.
 fn answered(cell: &Cell) -> Option<f64> {
     match cell.key.pattern {
-        PatternKind::PingPong => Some(1e9 / cell.rtt_ns.as_ref()?.get("mean")?.value?),
+        PatternKind::PingPong => Some(SHARE * 1e9 / cell.rtt_ns.as_ref()?.get("mean")?.value?),
         _ => achieved(cell),
     }
 }
 
-/// Whether a mechanism keeps up with the rate.
+/// Whether a cell shows that a mechanism keeps up with the rate.
 fn keeps_up(cell: &Cell, rate: f64) -> bool {
     match cell.key.pattern {
-        PatternKind::PingPong => answered(cell).is_some_and(|most| SHARE * most >= rate),
-        _ => !is_saturated(cell),
+        PatternKind::PingPong => answered(cell).is_some_and(|most| most >= rate),
+        _ => ROUND_TRIP.of_cell(cell).is_some_and(|time| time.value.is_some()),
     }
 }
 
-/// What came nearest to the rate; `None` where a mechanism keeps up with it at all sizes, or where nothing was measured.
-fn nearest(set: &ResultSet, way: &Requirements) -> Option<Attempt> {
+/// What came nearest to the rate, where no mechanism keeps up with it at all sizes.
+fn outcome(set: &ResultSet, way: &Requirements) -> Outcome {
     let ok = || set.cells.iter().filter(|cell| cell.status == Status::Ok);
     let of = |one: &Cell| -> Vec<&Cell> {
         let key = &one.key;
         ok().filter(|cell| cell.key.mechanism == key.mechanism).collect()
     };
-    let rate = way.rate_per_second?;
+    let rate = way.rate_per_second.unwrap_or_default();
     let mut best: Option<(f64, &Cell)> = None;
     for cell in ok() {
         let sizes = of(cell);
         if sizes.len() == way.sizes.len() && sizes.iter().all(|cell| keeps_up(cell, rate)) {
-            return None;
+            return Outcome::KeepsUp;
         }
         let least = sizes.iter().filter_map(|cell| answered(cell)).fold(f64::INFINITY, f64::min);
         if least.is_finite() && best.is_none_or(|(most, _)| least > most) {
             best = Some((least, cell));
         }
     }
-    let (achieved_per_second, cell) = best?;
-    Some(Attempt {
-        inflight: way.inflight.max(1),
-        conns: way.conns.max(1),
-        mechanism: name(cell),
-        achieved_per_second,
+    best.map_or(Outcome::Unknown, |(achieved_per_second, cell)| {
+        Outcome::Behind(Attempt {
+            inflight: way.inflight.max(1),
+            conns: way.conns.max(1),
+            mechanism: name(cell),
+            // A slice that begins with requests of the warm-up answers more than come in it.
+            achieved_per_second: achieved_per_second.min(rate),
+        })
     })
 }
 
@@ -264,5 +288,73 @@ mod tests {
         let served = Requirements { inflight: 4, ..fast };
         let load = served.load(PatternKind::Serve);
         assert_eq!((served.timed(), load.inflight, load.conns), (vec![PatternKind::Serve], 4, 1));
+    }
+
+    #[test]
+    fn an_attempt_of_a_closed_loop_that_is_not_enough_is_below_the_rate() {
+        let wanted = Requirements {
+            sizes: vec![64],
+            rate_per_second: Some(20_000.0),
+            ..Requirements::default()
+        };
+        // Some 22,000 one after the other, of which random arrivals can have 17,600.
+        let closed = set(vec![cell("pipe", 64, TWO).rtt(1e9 / 23_000.0, 90.0)]);
+        let mean = closed.cells[0].rtt_ns.as_ref().expect("times")["mean"].value.expect("a mean");
+        assert!(1e9 / mean > 20_000.0);
+        let Outcome::Behind(attempt) = outcome(&closed, &wanted) else { panic!("not enough") };
+        assert!(attempt.achieved_per_second < 20_000.0, "{attempt:?}");
+        let enough = set(vec![cell("pipe", 64, TWO).rtt(1e9 / 28_000.0, 90.0)]);
+        assert!(matches!(outcome(&enough, &wanted), Outcome::KeepsUp));
+        // A server whose slices are saturated, and in which requests of the warm-up were answered, too.
+        let served = Requirements { inflight: 4, ..wanted };
+        let mut set = measured(&served, 10_000.0);
+        set.cells[0].achieved_per_second = Some(sample::metric(22_500.0, 1.0));
+        let Outcome::Behind(attempt) = outcome(&set, &served) else { panic!("saturated") };
+        assert!(attempt.achieved_per_second <= 20_000.0, "{attempt:?}");
+    }
+
+    #[test]
+    fn what_has_no_figure_is_no_proof_that_a_mechanism_keeps_up() {
+        let sizes = vec![64];
+        let rate_per_second = Some(30_000.0);
+        let wanted = Requirements { sizes, rate_per_second, ..Requirements::default() };
+        let failed = |way: &Requirements| {
+            let mut set = measured(way, 1e9);
+            set.cells.iter_mut().for_each(|cell| cell.status = Status::Failed);
+            set
+        };
+        let silent = |way: &Requirements| {
+            let mut set = measured(way, 1e9);
+            for cell in &mut set.cells {
+                cell.achieved_per_second = None;
+                let times = cell.rtt_ns.as_mut().expect("times");
+                times.values_mut().for_each(|time| *time = Metric::missing("all rounds rejected"));
+            }
+            set
+        };
+        for without in [&failed as &dyn Fn(&Requirements) -> ResultSet, &silent] {
+            // Of one request in flight nothing is known: no more are tried.
+            let found = fewest(&wanted, |way| Ok(Some(without(way)))).expect("measured");
+            assert_eq!((found.inflight, found.attempts.len()), (0, 0));
+            // Two gave nothing, so that they are not taken, and four are enough.
+            let found = fewest(&wanted, |way| {
+                Ok(Some(if way.inflight == 2 { without(way) } else { measured(way, 1e9) }))
+            });
+            let found = found.expect("measured");
+            assert_eq!((found.inflight, found.attempts.len()), (4, 1));
+        }
+        // Nor what was not measured for lack of time.
+        let found = fewest(&wanted, |way| Ok((way.inflight != 2).then(|| measured(way, 1e9))));
+        assert_eq!(found.expect("measured").inflight, 4);
+    }
+
+    #[test]
+    fn attempts_have_a_share_of_the_budget_together() {
+        let seconds = Duration::from_secs;
+        assert_eq!(left(seconds(60), seconds(0), seconds(12)), Some(seconds(30)));
+        assert_eq!(left(seconds(60), seconds(0), seconds(13)), None, "too much for one");
+        assert_eq!(left(seconds(60), seconds(20), seconds(9)), Some(seconds(10)));
+        assert_eq!(left(seconds(60), seconds(20), seconds(11)), None);
+        assert_eq!(left(seconds(60), seconds(40), seconds(1)), None);
     }
 }

@@ -5,7 +5,7 @@ pub(crate) mod screen;
 
 use crate::args::{places, typed};
 use crate::documents;
-use crate::experiment::Experiment;
+use crate::experiment::{Beforehand, Experiment};
 use crate::questions::SLICE_OVERHEAD;
 use crate::results::document::render;
 use crate::snippets::Language;
@@ -34,7 +34,7 @@ use ipcperf_stats::{FEWEST_ROUNDS, FIRST_CONFIRMED, PRACTICAL_MARGIN};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The requirements, and how much time there is to measure.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -287,13 +287,9 @@ fn from(
     let mut wanted = wanted;
     let before = set.invocation.plan.requirements.take();
     if let Some(before) = &before
-        && before.inflight > 0
         && crate::choose::screen::lacking(&set, &wanted).is_some()
     {
-        // What the rate took, where it is the same: of another rate there are no cells.
-        wanted.inflight = before.inflight;
-        wanted.conns = wanted.conns.max(before.conns);
-        wanted.attempts.clone_from(&before.attempts);
+        wanted = with_several(wanted, before);
     }
     if !args.mechanism.is_empty() {
         only::keep_mechanisms(registry, &mut set, &args.mechanism)
@@ -312,6 +308,16 @@ fn from(
     let show = Show { specs: &specs, screens: &[screen::SCREEN], ..Show::new(format, &style) };
     output::put(None, |out| render(&set, &show, out))?;
     Ok(set)
+}
+
+/// With the requests in flight that the rate took before, where there were several. Of another rate there are no cells, and
+/// another number of connections was not asked for then.
+fn with_several(wanted: Requirements, before: &Requirements) -> Requirements {
+    if before.inflight == 0 || ![0, before.conns].contains(&wanted.conns) {
+        return wanted;
+    }
+    let attempts = before.attempts.clone();
+    Requirements { inflight: before.inflight, conns: before.conns, attempts, ..wanted }
 }
 
 /// Prints a program for the mechanism that is chosen, below the choice.
@@ -340,23 +346,23 @@ fn measure(
         wanted.among = candidates.iter().map(|entry| entry.spec.full_name()).collect();
     }
     let seed = args.plan.seed();
-    let mut budget = budget;
+    let mut beforehand = Beforehand::default();
     if attempts::are_made(&wanted) {
         if args.plan.dry_run {
             note(&attempts::words(&wanted));
         } else {
-            let began = Instant::now();
             let planned = |some: &[Entry], pattern, way: &Requirements| {
                 planned(some, &[pattern], &options, &host, way)
             };
             let is_silent = args.output.progress.is_silent();
-            wanted = attempts::made(&candidates, &wanted, (budget, seed, is_silent), &planned)?;
-            budget = budget.saturating_sub(began.elapsed());
+            (wanted, beforehand) =
+                attempts::made(&candidates, &wanted, (budget, seed, is_silent), &planned)?;
         }
     }
     let slice = shortest(&wanted).max(EXPLAINING);
-    let cells = cells((&candidates, &options), &host, &wanted, slice, budget)?;
-    let mut experiment = within(budget, cells, &wanted, seed)?;
+    let left = budget.saturating_sub(beforehand.spent);
+    let cells = cells((&candidates, &options), &host, &wanted, slice, left)?;
+    let mut experiment = within((budget, beforehand), cells, &wanted, seed)?;
     let is_measured = |entry: &Entry| {
         experiment.cells.iter().any(|cell| cell.key.mechanism == entry.spec.full_name())
     };
@@ -392,16 +398,12 @@ fn staging(
     is_named: impl Fn(&CellPlan) -> bool,
 ) -> Staging {
     let mut questions = questions::of(registry, cells, is_named);
-    let patterns = joined(wanted.deciding(), &limited(wanted));
+    let patterns = joined(wanted.deciding(), &wanted.limited());
     let decides =
         |question: &QuestionPlan| patterns.contains(&cells[question.cells[0]].key.pattern);
     questions.sort_by_key(|question| !decides(question));
     let deciding = questions.iter().filter(|question| decides(question)).count();
-    let tail = match (wanted.p999_ns, wanted.p99_ns, wanted.by) {
-        (Some(_), ..) => Tail::P999,
-        (None, Some(_), _) | (.., Goal::P99) => Tail::P99,
-        _ => Tail::None,
-    };
+    let tail = tail(wanted);
     questions[..deciding].iter_mut().for_each(|question| question.tail = tail);
     let mut staging = questions::staging(questions, cells, deciding, PRACTICAL_MARGIN);
     staging.is_united = true;
@@ -413,13 +415,15 @@ fn staging(
     staging
 }
 
-/// The plan of these cells that keeps the budget: where not enough rounds of all of them fit, of those alone that decide.
+/// The plan of these cells that keeps what is left of the budget: where not enough rounds of all of them fit, of those alone
+/// that decide.
 fn within(
-    budget: Duration,
+    (budget, beforehand): (Duration, Beforehand),
     cells: Vec<CellPlan>,
     wanted: &Requirements,
     seed: u64,
 ) -> Result<Experiment, Stop> {
+    let budget = budget.saturating_sub(beforehand.spent);
     let plan = |cells: Vec<CellPlan>| {
         let shortest = shortest(wanted);
         let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
@@ -432,13 +436,12 @@ fn within(
         let settings = beside(beside(shortest).slice);
         // The budget of a run ends it; what was spent on peaks is part of it.
         let settings = Settings { budget: Some(budget), ..settings };
-        let mut plan = Experiment::new("choose", cells, settings);
+        let mut plan = Experiment { beforehand, ..Experiment::new("choose", cells, settings) };
         let fits = plan.keep_budget();
         (plan, fits)
     };
-    let limited = limited(wanted);
     let decides = |cell: &CellPlan| {
-        let patterns = joined(wanted.deciding(), &limited);
+        let patterns = joined(wanted.deciding(), &wanted.limited());
         wanted.unmet(cell.entry.spec).is_empty() && patterns.contains(&cell.key.pattern)
     };
     let deciding: Vec<CellPlan> = cells.iter().filter(|cell| decides(cell)).cloned().collect();
@@ -450,10 +453,14 @@ fn within(
     if fits {
         return Ok(few);
     }
+    let attempts = match beforehand.spent.as_secs_f64() {
+        0.0 => String::new(),
+        spent => format!(", of which attempts took {:.0} s", spent.ceil()),
+    };
     Err(Stop::usage(format!(
-        "--budget {}: one round of {}{} takes about {:.0} s, and an order takes {FEWEST_ROUNDS}: --budget {}, or fewer \
-         mechanisms (-m)",
-        format_duration(budget.as_nanos() as u64),
+        "--budget {}{attempts}: one round of {}{} takes about {:.0} s, and an order takes {FEWEST_ROUNDS}: --budget {}, or \
+         fewer mechanisms (-m)",
+        few.typed_budget(),
         counted(few.runnable(), "cell"),
         load_words(wanted),
         few.expected().as_secs_f64().ceil(),
@@ -470,12 +477,21 @@ fn load_words(wanted: &Requirements) -> String {
     }
 }
 
+/// The tail that decides.
+fn tail(wanted: &Requirements) -> Tail {
+    match (wanted.p999_ns, wanted.p99_ns, wanted.by) {
+        (Some(_), ..) => Tail::P999,
+        (None, Some(_), _) | (.., Goal::P99) => Tail::P99,
+        _ => Tail::None,
+    }
+}
+
 /// How long a slice has to be for what is asked of it.
 fn shortest(wanted: &Requirements) -> Duration {
-    let operations = match (wanted.p999_ns, wanted.p99_ns, wanted.by) {
-        (Some(_), ..) => OF_P999,
-        (None, Some(_), _) | (.., Goal::P99) => OF_P99,
-        _ => OF_MEDIAN,
+    let operations = match tail(wanted) {
+        Tail::P999 => OF_P999,
+        Tail::P99 => OF_P99,
+        Tail::None => OF_MEDIAN,
     };
     Duration::from_secs_f64(paced(wanted, operations).min(LONGEST.as_secs_f64())).max(SHORTEST)
 }
@@ -539,8 +555,7 @@ fn cells(
         // Who misses a need has no connections, and a server that has some takes no knobs; consumers are compared as they are.
         return Ok(all);
     }
-    let limited = limited(wanted);
-    let of_near = joined(wanted.deciding(), &limited);
+    let of_near = joined(wanted.deciding(), &wanted.limited());
     for entry in near {
         let more = planned(&[entry], &of_near, given, host, wanted)?;
         if !add(&mut all, more, NEAR) {
@@ -570,11 +585,6 @@ fn cells(
         }
     }
     Ok(all)
-}
-
-/// The patterns whose tail has a limit.
-fn limited(wanted: &Requirements) -> Vec<PatternKind> {
-    if wanted.has_limit() { wanted.timed() } else { Vec::new() }
 }
 
 /// These patterns and more, each once.

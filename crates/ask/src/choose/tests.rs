@@ -44,6 +44,18 @@ fn what_meets_the_needs_comes_first_and_the_rest_as_far_as_there_is_room() {
 }
 
 #[test]
+fn what_a_rate_took_is_taken_over_for_the_connections_that_it_was_measured_with() {
+    let before = Requirements { inflight: 16, conns: 16, ..Requirements::default() };
+    for (conns, expected) in [(0, (16, 16)), (16, (16, 16)), (3, (0, 3)), (17, (0, 17))] {
+        let wanted = Requirements { conns, ..Requirements::default() };
+        let found = with_several(wanted.clone(), &before);
+        assert_eq!((found.inflight, found.conns), expected);
+        let one = Requirements { conns: 16, ..Requirements::default() };
+        assert_eq!(with_several(wanted.clone(), &one), wanted, "nothing was tried then");
+    }
+}
+
+#[test]
 fn slow_rates_and_long_pauses_have_longer_slices() {
     let of = |rate: Option<f64>, think_ns, p99_ns| {
         shortest(&Requirements {
@@ -63,20 +75,32 @@ fn slow_rates_and_long_pauses_have_longer_slices() {
 fn a_budget_holds_and_one_that_is_too_short_names_one_that_is_not() {
     let (registry, host) = (ipcperf_builtin::builtin(), Host::read().expect("affinity"));
     let all = request::block(standing(&registry)).expect("no knobs");
-    let planned = |wanted: &Requirements, budget: Duration| {
+    let planned = |wanted: &Requirements, budget: Duration, beforehand: Beforehand| {
         let slice = shortest(wanted).max(EXPLAINING);
-        let cells = cells((&all.0, &all.1), &host, wanted, slice, budget).expect("some");
-        within(budget, cells, wanted, 1)
+        let left = budget.saturating_sub(beforehand.spent);
+        let cells = cells((&all.0, &all.1), &host, wanted, slice, left).expect("some");
+        within((budget, beforehand), cells, wanted, 1)
     };
     let mut refused = 0;
-    for rate in [None, Some(30.0), Some(1000.0), Some(20_000.0)] {
+    for (rate, spent_ns, skipped_s) in [
+        (None, 0, 0),
+        (Some(30.0), 0, 0),
+        (Some(1000.0), 0, 0),
+        (Some(20_000.0), 0, 0),
+        (Some(20_000.0), 123_456_789, 0),
+        (Some(20_000.0), 987_654_321, 4),
+    ] {
         let wanted =
             Requirements { sizes: vec![64], rate_per_second: rate, ..Requirements::default() };
+        let beforehand = Beforehand {
+            spent: Duration::from_nanos(spent_ns),
+            skipped: Duration::from_secs(skipped_s),
+        };
         for seconds in [1, 3, 20, 60, 600] {
             let budget = Duration::from_secs(seconds);
-            let text = match planned(&wanted, budget) {
+            let text = match planned(&wanted, budget, beforehand) {
                 Ok(plan) => {
-                    let expected = plan.expected();
+                    let expected = plan.expected() + beforehand.spent;
                     assert!(expected <= budget, "{rate:?} in {seconds} s: {expected:?}");
                     let is_short = plan.settings.rounds < FEWEST_ROUNDS as u64;
                     let said = plan.short("an order");
@@ -90,9 +114,17 @@ fn a_budget_holds_and_one_that_is_too_short_names_one_that_is_not() {
             };
             let Some(text) = text else { continue };
             assert!(text.contains("an order takes 6: --budget "), "{text}");
+            assert!(text.contains(&format!("--budget {seconds}s")), "as it was typed: {text}");
+            assert_eq!(text.contains(", of which attempts took 1 s: "), {
+                text.starts_with("--budget") && spent_ns > 0
+            });
             let enough = text.rsplit("--budget ").next().expect("one");
             let enough: u64 = enough.split('s').next().expect("seconds").parse().expect(&text);
-            let plan = planned(&wanted, Duration::from_secs(enough)).expect("enough");
+            // The next time what was skipped may be measured, too.
+            let spent = beforehand.spent + beforehand.skipped;
+            let beforehand = Beforehand { spent, ..Beforehand::default() };
+            let enough = Duration::from_secs(enough);
+            let plan = planned(&wanted, enough, beforehand).expect("enough");
             assert!(plan.settings.rounds >= FEWEST_ROUNDS as u64, "{rate:?}: {text}");
         }
     }

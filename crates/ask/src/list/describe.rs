@@ -82,7 +82,7 @@ pub(crate) fn facts(spec: &Spec, limit: Option<&Limit>) -> Vec<(&'static str, St
         ));
     }
     if spec.threads {
-        let words = "its own in each end, which take turns with the one that sends and receives";
+        let words = "more in each end than the one that sends and receives";
         facts.push(("threads", words.to_owned()));
     }
     if spec.memory == Memory::Fresh {

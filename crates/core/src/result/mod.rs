@@ -52,7 +52,7 @@ pub use question::Question;
 pub use reading::{read, read_cells};
 pub use rejection::Rejection;
 pub use requirements::{Attempt, Goal, Need, Requirements};
-pub use scheduled::{Scheduled, ScheduledEnd};
+pub use scheduled::{SchedGroup, Scheduled, ScheduledEnd};
 
 use serde::{Deserialize, Serialize};
 

@@ -188,6 +188,12 @@ impl Requirements {
         self.limits().next().is_some()
     }
 
+    /// The patterns whose tail has a limit.
+    #[must_use]
+    pub fn limited(&self) -> Vec<PatternKind> {
+        if self.has_limit() { self.timed() } else { Vec::new() }
+    }
+
     /// The same with any tail.
     #[must_use]
     pub fn without_limits(&self) -> Self {

@@ -1,7 +1,7 @@
 //! Findings about ends that were scheduled as was asked for: where it can have had no effect.
 
 use ipcperf_core::findings;
-use ipcperf_core::result::{Cell, Finding, ScheduledEnd};
+use ipcperf_core::result::{Cell, Finding, SchedGroup, ScheduledEnd};
 use ipcperf_core::units::percent;
 use ipcperf_core::{SchedClass, Seat};
 use std::collections::BTreeMap;
@@ -25,14 +25,18 @@ fn waited(cell: &Cell, end: Seat) -> Option<f64> {
     (ran > 0.0).then_some(waited / ran)
 }
 
-/// Ends whose CPU no other process wanted.
+/// Ends of a fair class that waited little for their CPU. One of another class goes first, so that it waits for none of the
+/// processes from which it takes the CPU.
 pub(super) fn uncontested(cells: &[Cell]) -> Option<Finding> {
     let of = |cell: &Cell| {
-        let ends = Seat::BOTH.into_iter().filter(|end| cell.key.load.schedules(*end));
+        let scheduled = cell.scheduled.as_ref()?;
+        let is_it =
+            |end: &Seat| cell.key.load.schedules(*end) && scheduled.end(*end).class.is_fair();
+        let ends = Seat::BOTH.into_iter().filter(is_it);
         ends.filter_map(|end| waited(cell, end)).reduce(f64::min)
     };
-    let all = cells.iter().filter(|cell| cell.scheduled.is_some());
-    let hit: Vec<(&Cell, f64)> = all
+    let hit: Vec<(&Cell, f64)> = cells
+        .iter()
         .filter_map(|cell| Some((cell, of(cell)?)))
         .filter(|(_, share)| *share < CONTESTED)
         .collect();
@@ -52,24 +56,26 @@ fn is_inside(cell: &Cell, end: Seat, found: &ScheduledEnd) -> bool {
 
 /// Ends whose nice value or class counts within a group only, by group.
 pub(super) fn grouped(cells: &[Cell]) -> Vec<Finding> {
-    let mut groups: BTreeMap<&str, Vec<&Cell>> = BTreeMap::new();
+    let mut groups: BTreeMap<&SchedGroup, Vec<&Cell>> = BTreeMap::new();
     for cell in cells {
         let Some(scheduled) = &cell.scheduled else { continue };
         let ends = Seat::BOTH.map(|end| (end, scheduled.end(end)));
         let inside = ends.into_iter().filter(|(end, found)| is_inside(cell, *end, found));
-        if let Some(group) = inside.filter_map(|(_, found)| found.within.as_deref()).next() {
+        if let Some(group) = inside.filter_map(|(_, found)| found.within.as_ref()).next() {
             groups.entry(group).or_default().push(cell);
         }
     }
-    let finding = |(group, hit): (&str, Vec<&Cell>)| {
-        let remedy = match group.contains("sched_autogroup_enabled") {
-            true => {
+    let finding = |(group, hit): (&SchedGroup, Vec<&Cell>)| {
+        let remedy = match group {
+            SchedGroup::Session(_) => {
                 "sysctl kernel.sched_autogroup_enabled=0, --cgroup-weight, or the other processes in the same session"
             }
-            false => "--cgroup-weight, or the other processes in the same group",
+            SchedGroup::ControlGroup(_) => {
+                "--cgroup-weight, or the other processes in the same group"
+            }
         };
         let detail = format!(" ({} first)", hit[0].id);
-        findings::GROUPED.found(&[group, &detail, remedy]).of(hit)
+        findings::GROUPED.found(&[&group.to_string(), &detail, remedy]).of(hit)
     };
     groups.into_iter().map(finding).collect()
 }
@@ -80,7 +86,7 @@ mod tests {
     use ipcperf_core::Load;
     use ipcperf_core::result::{CellKey, Round, Scheduled};
 
-    fn cell(load: &str, delay_ns: u64, within: Option<&str>) -> Cell {
+    fn cell(load: &str, delay_ns: u64, within: Option<&SchedGroup>) -> Cell {
         let (key, value) = load.split_once('=').expect("a key and a value");
         let mut load = Load::default();
         load.set(key.parse().expect("a key"), value).expect("a value");
@@ -88,7 +94,7 @@ mod tests {
             class: SchedClass::Other { slice_ns: 0 },
             nice: 0,
             cgroup_weight: None,
-            within: within.map(str::to_owned),
+            within: within.cloned(),
             run_delay_per_wakeup_ns: None,
         };
         let mut round = Round { elapsed_ns: 1e9, ..Round::default() };
@@ -114,19 +120,23 @@ mod tests {
         unknown.rounds[0].covariates.lead.run_delay_ns = None;
         unknown.rounds[0].covariates.follow.run_delay_ns = None;
         assert!(uncontested(&[unknown]).is_none());
+        let mut first = cell("sched=lead=fifo:3", 0, None);
+        first.scheduled.as_mut().expect("ends").lead.class = SchedClass::Fifo(3);
+        assert!(uncontested(&[first]).is_none(), "it goes first, so that it never waits");
     }
 
     #[test]
     fn a_nice_value_counts_within_its_group_and_a_slice_everywhere() {
-        let session = "its session (autogroup-9, kernel.sched_autogroup_enabled = 1)";
+        let session = SchedGroup::Session("autogroup-9".to_owned());
+        let control = SchedGroup::ControlGroup("/x".to_owned());
         let cells = [
-            cell("nice=5", 0, Some(session)),
-            cell("sched=follow=idle", 0, Some("the control group /x")),
-            cell("sched=other:slice=1ms", 0, Some(session)),
+            cell("nice=5", 0, Some(&session)),
+            cell("sched=follow=idle", 0, Some(&control)),
+            cell("sched=other:slice=1ms", 0, Some(&session)),
             cell("nice=3", 0, None),
         ];
         let found = grouped(&cells);
         let named: Vec<_> = found.iter().map(|finding| finding.cells.clone()).collect();
-        assert_eq!(named, [["cell 5"], ["cell follow=idle"]]);
+        assert_eq!(named, [["cell follow=idle"], ["cell 5"]]);
     }
 }

@@ -15,6 +15,7 @@ pub(crate) const fn driven<D: Drive>() -> Spec {
         variant: if thread { Some("sqpoll") } else { None },
         wait: if thread { Wait::SpinThenBlock } else { Wait::Block },
         default: !thread,
+        threads: thread,
         pitfalls: if thread { SQPOLL_PITFALLS } else { PITFALLS },
         syscalls: if thread {
             Syscalls { send: None, recv: None }

@@ -2,11 +2,14 @@
 
 use crate::io::names::{GROUP, Unlink, note};
 use ipcperf_core::{CpuWeight, Missing, errno};
-use std::ffi::OsStr;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// The controller that shares out CPU time.
 const CPU: &str = "cpu";
@@ -16,7 +19,11 @@ const OFF: &str = "-cpu";
 const SUBTREE: &str = "cgroup.subtree_control";
 /// The start of the names of our groups.
 const OWN: &str = "ipcperf-";
-/// How a group is had that this user may make others in.
+/// The end of their names, if their runs found the controller off, or on because of such a group: the last switches it off.
+const SWITCHED: &[u8] = b"-switched";
+/// How long a run waits at most while another makes or removes groups.
+const LOCKED: Duration = Duration::from_secs(2);
+/// Starts ipcperf in a group in which this user may make others.
 const DELEGATED: &str = "systemd-run --user --scope -p Delegate=yes ipcperf ...";
 
 /// A group of its own for one end; it goes with its owner, which outlives the end.
@@ -31,49 +38,67 @@ pub struct WeightedGroup {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Noted {
     folder: PathBuf,
-    /// The group around it did not share out CPU time before.
-    switches_off: bool,
 }
 
-/// What follows the folder in a note where the group around it is switched off again.
-const SWITCHES_OFF: &[u8] = b"\n-cpu";
+/// Whether a file has the name of one of our groups.
+fn is_own(name: &OsStr) -> bool {
+    name.as_bytes().starts_with(OWN.as_bytes())
+}
+
+/// Whether it has the name of a group after which the controller is switched off.
+fn is_switched(name: &OsStr) -> bool {
+    is_own(name) && name.as_bytes().ends_with(SWITCHED)
+}
+
+/// The names of the groups in this one.
+fn groups_in(around: &Path) -> io::Result<Vec<OsString>> {
+    let is_folder = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let entries = fs::read_dir(around)?.flatten().filter(is_folder);
+    Ok(entries.map(|entry| entry.file_name()).collect())
+}
+
+/// Keeps other runs from making and removing groups in this one until it is dropped. `None` where something else has locked it
+/// for long: then it goes on without.
+fn lock(around: &Path) -> Option<fs::File> {
+    let folder = fs::File::open(around).ok()?;
+    let end = Instant::now() + LOCKED;
+    loop {
+        match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Some(folder),
+            Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < end => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(_) => return None,
+        }
+    }
+}
 
 impl Noted {
-    fn text(&self) -> Vec<u8> {
-        let end = if self.switches_off { SWITCHES_OFF } else { b"" };
-        [self.folder.as_os_str().as_bytes(), end].concat()
-    }
-
     pub(crate) fn parse(text: &[u8]) -> Self {
-        let off = text.strip_suffix(SWITCHES_OFF);
-        let folder = OsStr::from_bytes(off.unwrap_or(text));
-        Self { folder: folder.into(), switches_off: off.is_some() }
+        Self { folder: OsStr::from_bytes(text).into() }
     }
 
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Removes a group without processes, and leaves the one around it as it was, unless others are in there. Whether there
-    /// was one.
+    /// Removes a group without processes, if it was made, and leaves the one around it as it was, unless others are in there.
+    /// Whether there was one.
     pub(crate) fn remove(&self) -> io::Result<bool> {
-        let name = self.folder.file_name();
-        let is_own = name.is_some_and(|name| name.as_bytes().starts_with(OWN.as_bytes()));
-        let Some(around) = self.folder.parent().filter(|_| is_own && self.folder.is_absolute())
-        else {
-            return Ok(false);
-        };
-        match fs::remove_dir(&self.folder) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        let name = self.folder.file_name().filter(|name| is_own(name));
+        let around = self.folder.parent().filter(|_| self.folder.is_absolute());
+        let Some((name, around)) = name.zip(around) else { return Ok(false) };
+        let _lock = lock(around);
+        let is_removed = match fs::remove_dir(&self.folder) {
+            Ok(()) => true,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
             Err(error) => return Err(error),
-        }
-        let is_folder = |entry: fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if self.switches_off && !fs::read_dir(around)?.flatten().any(is_folder) {
+        };
+        if is_switched(name) && groups_in(around).is_ok_and(|groups| groups.is_empty()) {
             // It changes nothing for the processes there, so that nothing is lost where it is refused.
             let _ = fs::write(around.join(SUBTREE), OFF);
         }
-        Ok(true)
+        Ok(is_removed)
     }
 }
 
@@ -105,37 +130,40 @@ impl WeightedGroup {
                 "a system with version 2 alone (boot with systemd.unified_cgroup_hierarchy=1), in a group with this controller",
             ));
         }
-        let switches_off = !lists(SUBTREE);
-        all.iter()
-            .map(|(name, weight)| Self::one(own, directory, name, *weight, switches_off))
-            .collect()
+        let mut groups: Vec<Self> = Vec::with_capacity(all.len());
+        // It is given back first where a group cannot be made: those before are removed under the lock.
+        let _lock = lock(own);
+        let others = groups_in(own).unwrap_or_default();
+        let is_switched = !lists(SUBTREE) || others.iter().any(|name| is_switched(name));
+        let end = if is_switched { SWITCHED } else { b"" };
+        for (name, weight) in all {
+            let folder = [OWN.as_bytes(), name.as_bytes(), end].concat();
+            let noted = Noted { folder: own.join(OsStr::from_bytes(&folder)) };
+            let text = noted.folder.as_os_str().as_bytes();
+            let note = note(directory, GROUP, name, text)
+                .map_err(|error| Missing::new(error.to_string(), ""))?;
+            groups.push(Self { noted, _note: note });
+            groups[groups.len() - 1].make(own, *weight)?;
+        }
+        Ok(groups)
     }
 
-    fn one(
-        own: &Path,
-        directory: &Path,
-        name: &str,
-        weight: CpuWeight,
-        switches_off: bool,
-    ) -> Result<Self, Missing> {
+    /// Makes what is noted. The folder comes first: it shows other runs why the controller is on.
+    fn make(&self, own: &Path, weight: CpuWeight) -> Result<(), Missing> {
         let refused = |what: &str, error: &io::Error| {
             let why = error.raw_os_error().map_or_else(|| error.to_string(), errno::text);
             let what = format!("no group can be made in {} ({what}: {why})", own.display());
             Missing::new(what, DELEGATED)
         };
-        let noted = Noted { folder: own.join(format!("{OWN}{name}")), switches_off };
-        let note = note(directory, GROUP, name, &noted.text())
-            .map_err(|error| Missing::new(error.to_string(), ""))?;
+        fs::create_dir(self.folder()).map_err(|error| refused("mkdir", &error))?;
         fs::write(own.join(SUBTREE), ON).map_err(|error| refused(SUBTREE, &error))?;
-        fs::create_dir(&noted.folder).map_err(|error| refused("mkdir", &error))?;
-        let group = Self { noted, _note: note };
         // The own group has processes, so that only threads may be shared out inside of it.
         for (file, value) in
             [("cgroup.type", "threaded".to_owned()), ("cpu.weight", weight.to_string())]
         {
-            fs::write(group.folder().join(file), value).map_err(|error| refused(file, &error))?;
+            fs::write(self.folder().join(file), value).map_err(|error| refused(file, &error))?;
         }
-        Ok(group)
+        Ok(())
     }
 
     /// Where it lies, for [`enter`].
@@ -224,28 +252,86 @@ mod tests {
     #[test]
     fn only_a_group_of_ours_is_removed_and_the_last_switches_off() {
         let home = tempfile::tempdir().expect("a directory");
-        let noted =
-            |name: &str, switches_off| Noted { folder: home.path().join(name), switches_off };
-        let all = [("ipcperf-x", true), ("precious", false), ("ipcperf-y", true)];
+        let noted = |name: &str| Noted { folder: home.path().join(name) };
+        let all = ["ipcperf-x-switched", "precious-switched", "ipcperf-y-switched"];
         let switch = home.path().join(SUBTREE);
-        for (name, _) in all {
+        for name in all {
             fs::create_dir(home.path().join(name)).expect("a directory");
         }
-        for (name, gone) in all {
-            let noted = noted(name, true);
-            assert_eq!(Noted::parse(&noted.text()), noted);
-            assert_eq!(noted.remove().expect("removed"), gone, "{name}");
-            assert_eq!(noted.folder().exists(), !gone, "{name}");
+        for name in all {
+            let (noted, goes) = (noted(name), name.starts_with(OWN));
+            assert_eq!(noted.remove().expect("removed"), goes, "{name}");
+            assert_eq!(noted.folder().exists(), !goes, "{name}");
             assert!(!switch.exists(), "another group is in there");
         }
-        fs::remove_dir(home.path().join("precious")).expect("empty");
-        for (name, switched) in [("ipcperf-z", false), ("ipcperf-z", true)] {
+        fs::remove_dir(home.path().join("precious-switched")).expect("empty");
+        for (name, switched) in [("ipcperf-z", false), ("ipcperf-z-switched", true)] {
             fs::create_dir(home.path().join(name)).expect("a directory");
-            assert!(noted(name, switched).remove().expect("removed"));
+            assert!(noted(name).remove().expect("removed"));
             assert_eq!(switch.exists(), switched);
         }
-        assert!(!noted("ipcperf-x", true).remove().expect("gone already"));
         assert!(!Noted::parse(b"ipcperf-x").remove().expect("not absolute"));
+    }
+
+    #[test]
+    fn a_note_of_a_group_that_was_never_made_switches_off() {
+        let home = tempfile::tempdir().expect("a directory");
+        let switch = home.path().join(SUBTREE);
+        for (name, switched) in [("ipcperf-x", false), ("ipcperf-x-switched", true)] {
+            let noted = Noted::parse(home.path().join(name).as_os_str().as_bytes());
+            assert!(!noted.remove().expect("there is none"));
+            assert_eq!(switch.exists(), switched, "{name}");
+        }
+    }
+
+    /// A folder that looks like a group which hands the controller on to those in it, or not yet.
+    fn around(subtree: &str) -> tempfile::TempDir {
+        let home = tempfile::tempdir().expect("a directory");
+        for (file, text) in [("cgroup.controllers", "cpu memory\n"), (SUBTREE, subtree)] {
+            fs::write(home.path().join(file), text).expect("a file");
+        }
+        home
+    }
+
+    #[test]
+    fn a_second_run_knows_that_the_first_has_switched_the_controller_on() {
+        for (subtree, last) in [("memory", OFF), ("cpu memory", ON)] {
+            let (own, notes) = (around(subtree), tempfile::tempdir().expect("a directory"));
+            let made = |name: &str| {
+                let all = [(name.to_owned(), "20".parse().expect("a weight"))];
+                let groups = WeightedGroup::create_in(own.path(), notes.path(), &all);
+                // The kernel would list it without the sign, and removes the files of a group with it.
+                let groups = groups.expect("a group");
+                let on = [subtree, CPU].join(" ");
+                assert_eq!(fs::read_to_string(own.path().join(SUBTREE)).expect("a file"), ON);
+                fs::write(own.path().join(SUBTREE), on).expect("a file");
+                ["cgroup.type", "cpu.weight"].into_iter().for_each(|file| {
+                    fs::remove_file(groups[0].folder().join(file)).expect("written");
+                });
+                groups
+            };
+            let (first, second) = (made("first"), made("second"));
+            let state = || fs::read_to_string(own.path().join(SUBTREE)).expect("a file");
+            drop(first);
+            assert!(state().starts_with(subtree), "the second is in there");
+            drop(second);
+            assert_eq!(state() == OFF, last == OFF, "{subtree}");
+            assert_eq!(fs::read_dir(notes.path()).expect("notes").count(), 0);
+        }
+    }
+
+    #[test]
+    fn a_group_that_cannot_be_made_leaves_nothing() {
+        let (own, notes) = (around(""), tempfile::tempdir().expect("a directory"));
+        fs::remove_file(own.path().join(SUBTREE)).expect("a file");
+        // It cannot be written.
+        fs::create_dir(own.path().join(SUBTREE)).expect("a directory");
+        let all = [("x".to_owned(), "20".parse().expect("a weight"))];
+        let refusal =
+            WeightedGroup::create_in(own.path(), notes.path(), &all).expect_err("refused");
+        assert!(refusal.to_string().contains("no group can be made in"), "{refusal}");
+        assert_eq!(groups_in(own.path()).expect("readable"), [SUBTREE]);
+        assert_eq!(fs::read_dir(notes.path()).expect("notes").count(), 0);
     }
 
     #[test]

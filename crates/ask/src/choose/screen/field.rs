@@ -363,8 +363,7 @@ fn basis(set: &ResultSet, wanted: &Requirements) -> Option<Basis> {
 pub(super) fn lacking(set: &ResultSet, wanted: &Requirements) -> Option<String> {
     let usual = || set.cells.iter().filter(move |cell| is_usual(wanted, cell));
     let trials = Workload::all(wanted, &wanted.deciding()).into_iter();
-    let limited = if wanted.has_limit() { wanted.timed() } else { Vec::new() };
-    let mut trials = trials.chain(Workload::all(wanted, &limited));
+    let mut trials = trials.chain(Workload::all(wanted, &wanted.limited()));
     let missing = trials.find(|trial| !usual().any(|cell| trial.is_of(wanted, cell)))?;
     let load = wanted.load(missing.pattern);
     let is_alike = |cell: &&Cell| cell.key.pattern == missing.pattern && cell.key.load == load;

@@ -43,6 +43,12 @@ fn entrants<'a>(
     field.entrants.iter().chain(spinning).filter_map(entrant).collect()
 }
 
+/// How much an attempt could be asked for: what the first says is that already, where it was a closed loop.
+fn usable(attempt: &Attempt, wanted: &Requirements) -> f64 {
+    let is_closed = (attempt.inflight, attempt.conns) == (1, 1) && wanted.conns != 1;
+    attempt.achieved_per_second * if is_closed { 1.0 } else { SHARE }
+}
+
 /// The mechanism that came nearest to a rate.
 pub(super) struct Pace {
     rate: f64,
@@ -53,8 +59,8 @@ pub(super) struct Pace {
     has_several: bool,
     /// ` with 4 requests in flight`, where there were several.
     flight: String,
-    /// The attempt that came nearest.
-    nearest: Option<Attempt>,
+    /// The most that an attempt could be asked for, per second.
+    tried: f64,
     /// Bytes of a message, requests that were answered in a second, and CPU time of one, ns.
     sizes: Vec<(u64, f64, Option<f64>)>,
     cpus: usize,
@@ -89,11 +95,7 @@ impl Pace {
             keeps_all,
             has_several: wanted.is_served() || !wanted.attempts.is_empty(),
             flight: in_flight(wanted),
-            nearest: wanted
-                .attempts
-                .iter()
-                .max_by(|a, b| a.achieved_per_second.total_cmp(&b.achieved_per_second))
-                .cloned(),
+            tried: wanted.attempts.iter().map(|one| usable(one, wanted)).fold(0.0, f64::max),
             sizes: cells.iter().filter_map(of).collect(),
             cpus: set.host.cpus_allowed.len().max(1),
         })
@@ -128,9 +130,14 @@ impl Pace {
 
     /// What would meet the rate.
     pub(super) fn remedies(&self) -> Vec<String> {
+        let one = (SHARE * self.least()).max(self.tried);
+        let digits = 10_f64.powf((one.max(10.0).log10().floor() - 1.0).max(0.0));
+        let lower = ((one / digits).floor() * digits).max(1.0);
+        let lower = format!("a lower rate: --rate {lower:.0}");
+        if self.has_several {
+            return vec![lower];
+        }
         let name = &self.name;
-        let tried = self.nearest.as_ref().map_or(0.0, |one| one.achieved_per_second);
-        let one = SHARE * self.least().max(tried);
         let count = (self.rate / one).ceil();
         let costs = self.sizes.iter().filter_map(|(.., cpu)| *cpu);
         let needed = self.rate * costs.fold(0.0, f64::max) / 1e9;
@@ -146,16 +153,10 @@ impl Pace {
                 "{count:.0} connections over {name}, with {each} each (about {needed:.1} of {cpus} busy)"
             )
         };
-        let digits = 10_f64.powf((one.max(10.0).log10().floor() - 1.0).max(0.0));
-        let lower = ((one / digits).floor() * digits).max(1.0);
         let mechanism = name.split(' ').next().unwrap_or(name);
         let several = format!(
             "several requests in flight over one connection: 'ipcperf run -m {mechanism} -p request --inflight 8' measures that"
         );
-        let lower = format!("a lower rate: --rate {lower:.0}");
-        if self.has_several {
-            return vec![lower];
-        }
         let mut all = vec![connections, lower];
         all.extend(self.keeps_all.then_some(several));
         all

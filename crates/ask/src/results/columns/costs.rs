@@ -143,7 +143,7 @@ pub(super) const COSTS: &[Column] = &[
         is_shown: |chapter, _| chapter.has(|cell| cell.scheduled.is_some()),
         figures: Room::Rank(35),
         costs: Room::Rank(85),
-        meaning: "how long a side is ready but not running after each wake-up, for the side with the longer delay",
+        meaning: "time ready but not running per voluntary context switch, waits after a preemption included, for the side with the longer delay",
         advice: "ask for a class, nice value or weight that shortens it: ipcperf run --sched, --nice, --cgroup-weight",
         csv: &[
             text("lead_class", "/scheduled/lead/class"),

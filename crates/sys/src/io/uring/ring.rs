@@ -19,6 +19,7 @@ use super::Drive;
 use crate::io::futex::SPINS;
 use crate::io::raw;
 use crate::limits;
+use crate::scheduler::with_slice;
 use crate::sysctl;
 use io_uring::squeue::Entry;
 use io_uring::{IoUring, Probe, opcode};
@@ -234,41 +235,6 @@ fn build<D: Drive>(entries: u32) -> io::Result<IoUring> {
         }
     }
     Err(refused.unwrap_or_else(|| io::Error::from_raw_os_error(libc::EINVAL)))
-}
-
-/// The start of `struct sched_attr` (`linux/sched/types.h`), all of it in its first version.
-#[repr(C)]
-#[derive(Clone, Copy, Default)]
-struct Scheduling {
-    size: u32,
-    policy: u32,
-    flags: u64,
-    nice: i32,
-    priority: u32,
-    runtime: u64,
-    deadline: u64,
-    period: u64,
-}
-
-/// Runs `make` while the calling thread has slices of `nanoseconds`, where the kernel has such slices.
-fn with_slice<T>(nanoseconds: u64, make: impl FnOnce() -> T) -> T {
-    let mut own = Scheduling::default();
-    let size = size_of::<Scheduling>();
-    let place = &raw mut own as usize;
-    // SAFETY: the kernel writes at most `size` bytes of integers to a live value.
-    let known = unsafe { raw::call6(libc::SYS_sched_getattr, [0, place, size, 0, 0, 0]) };
-    let set = |scheduling: &Scheduling| {
-        let place = std::ptr::from_ref(scheduling) as usize;
-        // SAFETY: the kernel reads a live value that says how long it is.
-        unsafe { raw::call3(libc::SYS_sched_setattr, 0, place, 0) }
-    };
-    let is_set = known.is_ok() && set(&Scheduling { runtime: nanoseconds, ..own }).is_ok();
-    let made = make();
-    if is_set {
-        // 0 is the usual slice again.
-        let _ = set(&Scheduling { runtime: 0, ..own });
-    }
-    made
 }
 
 /// How long the kernel may take to free the memory of rings that were closed: a few hundredths of a second, if it is not

@@ -65,6 +65,16 @@ fn where_no_attempt_reaches_the_rate_the_remedy_is_one_that_the_best_of_them_rea
     );
     assert!(text.contains("a lower rate: --rate 13000"), "{text}");
     assert!(!text.contains("--inflight 8") && !text.contains("connections over"), "{text}");
+    // What the closed loop said is a share already.
+    let closed = Requirements { attempts: vec![attempt(1, 1, 18_000.0)], ..wanted };
+    let text = written(&set, &closed, &Style { width: 200, ..Style::default() });
+    assert!(text.contains("a lower rate: --rate 18000"), "{text}");
+    // One that answers as many as come, but not all of them in time, has no figure that is enough.
+    let behind = Requirements { attempts: vec![attempt(4, 1, 20_000.0)], ..closed };
+    let text = written(&set, &behind, &Style { width: 200, ..Style::default() });
+    let (_, after) = text.split_once("Not enough for 20.0 k/s: ").expect(&text);
+    assert!(after.contains(" with 4 requests in flight, which falls behind at times."), "{text}");
+    assert!(!after.contains("20.0 k/s"), "{text}");
 }
 
 #[test]
