@@ -9,7 +9,7 @@ use ipcperf_engine::job::Failure;
 use ipcperf_engine::plugins::TASK;
 use ipcperf_engine::protocol::{Order, Word};
 use ipcperf_engine::task::{SUBCOMMAND, WorkerContext};
-use ipcperf_sys::control::Parcel;
+use ipcperf_sys::control::{Parcel, wait_any};
 use ipcperf_sys::io::names::PosixMemories;
 use ipcperf_sys::process::{Worker, describe_end, own_pid};
 use serde::de::DeserializeOwned;
@@ -97,19 +97,32 @@ impl Process {
                 Ok(word) => Ok((word, fds)),
                 Err(error) => Err(format!("{}: {error}", self.file)),
             },
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                self.worker.kill();
-                let what = self.trail.call().unwrap_or("the process");
-                let late = format!("{what} has not returned after {} s", patience.as_secs());
-                Err(self.explained(&late))
-            }
-            Err(_) => {
-                let end = self.worker.wait().map_or_else(|error| error.to_string(), describe_end);
-                let within = self.trail.call().map(|call| format!(" in {call}"));
-                let ended = format!("its process ended{}: {end}", within.unwrap_or_default());
-                Err(self.explained(&ended))
-            }
+            Err(error) => Err(self.silent(&error, until, patience)),
         }
+    }
+
+    /// Why it says nothing. Its code may have closed the channel and live on, so that its end is not waited for without limit.
+    fn silent(&mut self, error: &io::Error, until: Instant, patience: Duration) -> String {
+        let is_closed = error.kind() == io::ErrorKind::UnexpectedEof;
+        let has_ended = is_closed
+            && wait_any(&[self.worker.pidfd()], until).is_ok_and(|ended| ended.contains(&true));
+        let call = self.trail.call();
+        let within = call.map_or_else(String::new, |call| format!(" in {call}"));
+        if has_ended {
+            let end = self.worker.wait().map_or_else(|error| error.to_string(), describe_end);
+            return self.explained(&format!("its process ended{within}: {end}"));
+        }
+        self.worker.kill();
+        let seconds = patience.as_secs();
+        self.explained(&match error.kind() {
+            io::ErrorKind::TimedOut => {
+                format!("{} has not returned after {seconds} s", call.unwrap_or("the process"))
+            }
+            io::ErrorKind::UnexpectedEof => format!(
+                "its process closed its channel to ipcperf{within}, and has not ended after {seconds} s"
+            ),
+            _ => format!("the channel of its process: {error}"),
+        })
     }
 
     fn explained(&self, what: &str) -> String {
@@ -229,7 +242,7 @@ impl Held {
             _ => return Err(format!("{}: its process said something else", process.file)),
         }
         let until = Instant::now() + CLOSES;
-        match ipcperf_sys::control::wait_any(&[process.worker.pidfd()], until) {
+        match wait_any(&[process.worker.pidfd()], until) {
             Ok(ended) if !ended[0] => {
                 Err(process.explained("its process has not ended 1 s after close"))
             }
