@@ -1,6 +1,13 @@
-//! What a program knows of the plug-ins that its user has named.
+//! What a program knows of the plug-ins that its user has named, and what they leave.
 
+use crate::job::{Failure, SideReport};
+use crate::registry::Driven;
+use ipcperf_core::Missing;
+use ipcperf_sys::program;
 use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -33,6 +40,49 @@ pub(crate) fn learn(more: impl IntoIterator<Item = Value>) {
 /// The declaration whose field has this text.
 pub(crate) fn find(field: &str, text: &str) -> Option<Value> {
     named().iter().find(|one| one[field] == text).cloned()
+}
+
+/// Measures over an end of this plug-in, and looks for what is left once the end is gone.
+pub(crate) fn leaving_nothing(
+    name: &str,
+    driven: Driven<'_, '_>,
+    drive: impl FnOnce(Driven<'_, '_>) -> Result<SideReport, Failure>,
+) -> Result<SideReport, Failure> {
+    let mut before = descriptors();
+    // They are the plug-in's from here on.
+    before.retain(|fd, _| !driven.wiring.fds.iter().any(|own| own.as_raw_fd() == *fd));
+    let measured = drive(driven);
+    let children = program::end_children();
+    let mut report = measured?;
+    let known = find("name", name).unwrap_or_default();
+    let file = known["file"].as_str().unwrap_or(name);
+    let mut left = descriptors();
+    left.retain(|fd, _| !before.contains_key(fd));
+    if let Some((_, example)) = left.first_key_value() {
+        let count = left.len();
+        return Err(format!("{file}: descriptors open after detach: {count} ({example})").into());
+    }
+    if children > 0 {
+        return Err(format!("{file}: processes left after detach: {children}").into());
+    }
+    let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    if threads > 1 {
+        report.events.insert("threads after detach".into(), threads as u64 - 1);
+    }
+    Ok(report)
+}
+
+/// Open descriptors of this process, and what they are of.
+fn descriptors() -> BTreeMap<i32, String> {
+    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let each = entries.filter_map(|entry| {
+        let fd = entry.file_name().to_str()?.parse().ok()?;
+        // The descriptor of the folder itself is closed by now.
+        Some((fd, fs::read_link(format!("/proc/self/fd/{fd}")).ok()?.display().to_string()))
+    });
+    let mut all: BTreeMap<i32, String> = each.collect();
+    all.retain(|_, target| !target.starts_with("/proc/"));
+    all
 }
 
 static FLEETING: AtomicBool = AtomicBool::new(false);

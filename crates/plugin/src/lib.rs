@@ -17,15 +17,14 @@ use calls::{Cables, Setup, TransportEnd};
 use declared::{Declared, kept};
 use ipcperf_core::digest::sha256;
 use ipcperf_core::{
-    Attach, DynPort, Lends, Limit, Link, Missing, Namespaces, OptionError, OptionSet, Seat,
-    SetupError, Shape, Spec, Wiring, options,
+    Attach, DynPort, Knob, Lends, Limit, Link, Missing, Namespaces, OptionError, OptionSet, Seat,
+    SetupError, Shape, Spec, options,
 };
-use ipcperf_engine::job::{Failure, Job, SideReport};
-use ipcperf_engine::page::Page;
+use ipcperf_engine::job::{Failure, SideReport};
 use ipcperf_engine::plugins;
-use ipcperf_engine::registry::{self, AnyMechanism, Entry, Loader};
-use ipcperf_engine::task::WorkerContext;
-use ipcperf_sys::{procfs, program};
+use ipcperf_engine::registry::{self, AnyMechanism, Driven, Entry, Loader};
+use ipcperf_kit::output;
+use ipcperf_sys::file;
 use port::PluginPort;
 use process::{Held, PluginRequest, Probed};
 use serde_json::Value;
@@ -142,48 +141,12 @@ impl Plugin {
         )
     }
 
-    /// Measures over a port of it, and looks for what is left afterwards.
-    fn measured<const LOSSY: bool>(
-        &self,
-        wiring: Wiring,
-        job: &Job,
-        page: &Page,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<SideReport, Failure> {
-        let mut before = descriptors();
-        // They are the plug-in's from here on.
-        before.retain(|fd, _| !wiring.fds.iter().any(|own| own.as_raw_fd() == *fd));
-        let end = self.end(Attach {
-            wiring,
-            seat: job.seat,
-            shape: &job.shape,
-            options: &job.options,
-            meet: context,
-        })?;
+    /// Measures over a port of it.
+    fn measured<const LOSSY: bool>(&self, driven: Driven<'_, '_>) -> Result<SideReport, Failure> {
+        let Driven { wiring, job, page, context } = driven;
+        let end = self.end(job.end(wiring, context))?;
         let mut port = PluginPort::<LOSSY>::new(end, &job.shape, false)?;
-        let measured = registry::measure_over(&mut port, self.declared.lends(), job, page, context);
-        drop(port);
-        let mut report = measured?;
-        let mut left = descriptors();
-        left.retain(|fd, _| !before.contains_key(fd));
-        if let Some((_, example)) = left.first_key_value() {
-            let (file, count) = (&self.declared.file, left.len());
-            return Err(
-                format!("{file}: descriptors open after detach: {count} ({example})").into()
-            );
-        }
-        let children = procfs::children().len();
-        if children > 0 {
-            program::end_children();
-            return Err(
-                format!("{}: processes left after detach: {children}", self.declared.file).into()
-            );
-        }
-        let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
-        if threads > 1 {
-            report.events.insert("threads after detach".into(), threads as u64 - 1);
-        }
-        Ok(report)
+        registry::measure_over(&mut port, self.declared.lends(), job, page, context)
     }
 }
 
@@ -244,31 +207,12 @@ impl AnyMechanism for Plugin {
         })
     }
 
-    fn drive(
-        &self,
-        wiring: Wiring,
-        job: &Job,
-        page: &Page,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<SideReport, Failure> {
+    fn drive(&self, driven: Driven<'_, '_>) -> Result<SideReport, Failure> {
         match self.declared.is_lossy {
-            true => self.measured::<true>(wiring, job, page, context),
-            false => self.measured::<false>(wiring, job, page, context),
+            true => self.measured::<true>(driven),
+            false => self.measured::<false>(driven),
         }
     }
-}
-
-/// Open descriptors of this process, and what they are of.
-fn descriptors() -> BTreeMap<i32, String> {
-    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let each = entries.filter_map(|entry| {
-        let fd = entry.file_name().to_str()?.parse().ok()?;
-        // The descriptor of the folder itself is closed by now.
-        Some((fd, fs::read_link(format!("/proc/self/fd/{fd}")).ok()?.display().to_string()))
-    });
-    let mut all: BTreeMap<i32, String> = each.collect();
-    all.retain(|_, target| !target.starts_with("/proc/"));
-    all
 }
 
 /// A channel that is open, and what its ends leave.
