@@ -622,8 +622,7 @@ impl Registry {
     /// # Errors
     /// It is no plug-in, or its name is taken.
     pub fn plugin(&self, path: &Path) -> Result<&'static Entry, Missing> {
-        let loader =
-            self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
+        let loader = self.loader()?;
         if let Some(known) =
             path.canonicalize().ok().and_then(|path| plugins::find("path", path.to_str()?))
             && let Some(entry) =
@@ -647,9 +646,7 @@ impl Registry {
 
     /// The mechanism that a plug-in declares.
     fn made(&self, declared: &Value) -> Result<&'static Entry, Missing> {
-        let loader =
-            self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
-        let entry: &'static Entry = Box::leak(Box::new((loader.entry)(declared)?));
+        let entry: &'static Entry = Box::leak(Box::new((self.loader()?.entry)(declared)?));
         of_plugins().push(entry);
         Ok(entry)
     }
@@ -659,8 +656,12 @@ impl Registry {
     /// # Errors
     /// What went wrong there.
     pub fn serve_plugin(&self, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
-        let loader = self.loader.ok_or_else(|| "this program loads no plug-ins".to_owned())?;
+        let loader = self.loader().map_err(SetupError::from)?;
         (loader.serve)(context)
+    }
+
+    fn loader(&self) -> Result<&'static Loader, Missing> {
+        self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))
     }
 }
 
