@@ -15,7 +15,7 @@ pub use commands::COMMANDS;
 
 use calls::{Cables, Setup, TransportEnd};
 use declared::{Declared, kept};
-use ipcperf_core::digest::sha256;
+use ipcperf_core::digest::{hex, sha256};
 use ipcperf_core::{
     Attach, DynPort, Knob, Lends, Limit, Link, Missing, Namespaces, OptionError, OptionSet, Seat,
     SetupError, Shape, Spec, options,
@@ -30,7 +30,7 @@ use process::{Held, PluginRequest, Probed};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::AsRawFd;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use trail::Trail;
@@ -41,20 +41,18 @@ pub static LOADER: Loader = Loader { declared, entry, serve: process::serve };
 /// What the plug-in in a file declares.
 fn declared(path: &Path) -> Result<Value, Missing> {
     let shown = path.display();
-    let unreadable = |error: std::io::Error| {
-        let code = error.raw_os_error().map(ipcperf_core::errno::text);
-        let why = code.unwrap_or_else(|| error.to_string());
-        Missing::new(format!("plug-in {shown}: {why}"), "")
-    };
+    let unreadable =
+        |error: io::Error| Missing::new(format!("plug-in {shown}: {}", output::words(&error)), "");
     let path = fs::canonicalize(path).map_err(unreadable)?;
-    if !fs::metadata(&path).map_err(unreadable)?.is_file() {
-        return Err(Missing::new(format!("plug-in {shown} is not a file"), ""));
-    }
-    let bytes = fs::read(&path).map_err(unreadable)?;
+    // Before the digest: what changes while the file is read is another version than the one whose bytes it has.
+    let version = process::version(&path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let (mut file, _) = file::regular(&path).map_err(unreadable)?;
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
     let known = Declared {
         file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        sha256: sha256(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
-        version: process::version(&path).map_err(unreadable)?,
+        sha256: hex(&sha256(&bytes)),
+        version,
         path,
         ..Declared::default()
     };
