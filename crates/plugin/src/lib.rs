@@ -71,8 +71,9 @@ fn entry(declared: &Value) -> Result<Entry, Missing> {
     let declared: Declared = serde_json::from_value(declared.clone())
         .map_err(|error| Missing::new(error.to_string(), ""))?;
     let (spec, knobs) = (declared.spec()?, declared.knobs()?);
-    let is_lossy = declared.is_lossy;
-    let plugin = Plugin { declared, spec, probed: Mutex::default(), windows: Mutex::default() };
+    let (file, is_lossy) = (kept(&declared.file), declared.is_lossy);
+    let (probed, windows) = (Mutex::default(), Mutex::default());
+    let plugin = Plugin { declared, file, spec, knobs, probed, windows };
     Ok(Entry::of_plugin(spec, knobs, Box::leak(Box::new(plugin)), is_lossy))
 }
 
@@ -83,7 +84,10 @@ type Settings = Vec<(String, String)>;
 #[derive(Debug)]
 struct Plugin {
     declared: Declared,
+    // These live as long as the process, and are made once.
+    file: &'static str,
     spec: &'static Spec,
+    knobs: &'static [Knob],
     /// What it has answered, by its settings.
     probed: Mutex<BTreeMap<Settings, Probed>>,
     windows: Mutex<BTreeMap<(Settings, usize), u32>>,
@@ -93,9 +97,8 @@ impl Plugin {
     /// Its own settings, which are in range.
     fn settings(&self, set: &OptionSet) -> Result<Settings, OptionError> {
         let name = self.spec.name;
-        let knobs = self.declared.knobs().unwrap_or_default();
         let own = set.of(name).map(|(knob, text)| {
-            options::check(name, knobs, knob, text)?;
+            options::check(name, self.knobs, knob, text)?;
             Ok((knob.to_owned(), text.to_owned()))
         });
         own.collect()
@@ -123,7 +126,7 @@ impl Plugin {
         let library = process::load(&self.declared, &trail)?;
         let host = process::host(shape, None);
         host.meet.replace(Some(meet));
-        let settings = process::settings(&self.declared, set)?;
+        let settings = process::settings(&self.declared, self.knobs, set)?;
         let setup = Setup {
             host: &host,
             message_bytes: shape.size as u64,
@@ -157,7 +160,7 @@ impl AnyMechanism for Plugin {
     fn limit(&self, set: &OptionSet) -> Result<Option<Limit>, OptionError> {
         let bytes = self.probed(set)?.limit;
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        Ok((bytes > 0).then(|| Limit { bytes, set_by: kept(&self.declared.file), raise: "" }))
+        Ok((bytes > 0).then_some(Limit { bytes, set_by: self.file, raise: "" }))
     }
 
     fn window(&self, size: usize, set: &OptionSet) -> Result<Option<u32>, OptionError> {
@@ -231,5 +234,24 @@ impl ipcperf_core::Trail for OpenChannel {
 
     fn close(&mut self) -> Result<(), String> {
         self.held.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_was_answered_costs_no_memory() {
+        let declared = Declared { name: "mine".into(), probes: true, ..Declared::default() };
+        let entry = entry(&serde_json::to_value(&declared).expect("JSON")).expect("facts");
+        let (file, spec, knobs) = (kept("mine.so"), entry.spec, entry.knobs);
+        let probed = Probed { lacks: None, limit: 64 };
+        let probed = Mutex::new([(Vec::new(), probed)].into());
+        let plugin = Plugin { declared, file, spec, knobs, probed, windows: Mutex::default() };
+        for _ in 0..2 {
+            let limit = plugin.limit(&OptionSet::default()).expect("no knobs").expect("a limit");
+            assert!(std::ptr::eq(limit.set_by, file) && limit.bytes == 64);
+        }
     }
 }

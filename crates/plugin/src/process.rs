@@ -4,7 +4,7 @@
 use crate::calls::{Cables, HostContext, Library, Setup};
 use crate::declared::Declared;
 use crate::trail::Trail;
-use ipcperf_core::{KnobValue, Missing, OptionSet, SetupError, Shape, Wiring, options};
+use ipcperf_core::{Knob, KnobValue, Missing, OptionSet, SetupError, Shape, Wiring, options};
 use ipcperf_engine::job::Failure;
 use ipcperf_engine::plugins::TASK;
 use ipcperf_engine::protocol::{Order, Word};
@@ -285,10 +285,10 @@ pub(crate) fn load(declared: &Declared, trail: &Trail) -> Result<Library, SetupE
 /// The settings of a plug-in as it gets them: numbers in digits, flags as `on` and `off`.
 pub(crate) fn settings(
     declared: &Declared,
+    knobs: &'static [Knob],
     set: &OptionSet,
 ) -> Result<Vec<(CString, CString)>, SetupError> {
     let name = declared.name.split('/').next().unwrap_or_default();
-    let knobs = declared.knobs()?;
     let mut settings = Vec::new();
     for (knob, text) in set.of(name) {
         let value = options::check(name, knobs, knob, text)
@@ -324,6 +324,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let fd = context.fds.pop().ok_or_else(|| "no memory for a trail".to_owned())?;
     let trail = Trail::take_over(fd)?;
     let library = load(&declared, &trail)?;
+    let knobs = declared.knobs().map_err(SetupError::from)?;
     match question {
         PluginRequest::Declare => {
             let Declared { file, path, sha256, version, .. } = declared;
@@ -338,7 +339,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         PluginRequest::Probe(set) => {
             let shape = Shape::default();
             let host = host(&shape, Some(PATIENCE));
-            let settings = settings(&declared, &set)?;
+            let settings = settings(&declared, knobs, &set)?;
             let setup = Setup { host: &host, message_bytes: 0, is_lead: false, settings };
             let (lacks, limit) = match library.probe(&setup, &trail) {
                 Ok(limit) => (None, limit),
@@ -349,13 +350,13 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
         PluginRequest::Window(set, size) => {
             let shape = Shape::default();
             let host = host(&shape, Some(PATIENCE));
-            let settings = settings(&declared, &set)?;
+            let settings = settings(&declared, knobs, &set)?;
             let setup = Setup { host: &host, message_bytes: size as u64, is_lead: false, settings };
             Ok(library.window(&setup, &trail).into())
         }
         PluginRequest::Open(set, shape) => {
             let host = host(&shape, Some(PATIENCE));
-            let settings = settings(&declared, &set)?;
+            let settings = settings(&declared, knobs, &set)?;
             let setup =
                 Setup { host: &host, message_bytes: shape.size as u64, is_lead: false, settings };
             let (channel, [lead, follow]) =
