@@ -158,7 +158,7 @@ typedef struct ipcperf_host {
    * the channel. Empty if there is none. */
   const char *directory;
   /* No other channel has it. Memory in /dev/shm whose name begins with it is
-   * removed, also after a kill. */
+   * removed, also after a kill. In open and attach; empty elsewhere. */
   const char *prefix;
   uint64_t nonce;       /* the same number at both ends, for handshakes */
   uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none is known */

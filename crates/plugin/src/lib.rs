@@ -124,7 +124,7 @@ impl Plugin {
         let fd = fd.ok_or_else(|| SetupError::Protocol("no memory for a trail".into()))?;
         let trail = Trail::take_over(fd).map_err(SetupError::io("standard error"))?;
         let library = process::load(&self.declared, &trail)?;
-        let host = process::host(shape, None);
+        let host = process::host(Some(shape), None);
         host.meet.replace(Some(meet));
         let settings = process::settings(&self.declared, self.knobs, set)?;
         let setup = Setup {

@@ -9,6 +9,7 @@ use ipcperf_engine::job::Failure;
 use ipcperf_engine::plugins::TASK;
 use ipcperf_engine::protocol::{Order, Word};
 use ipcperf_engine::task::{SUBCOMMAND, WorkerContext};
+use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::control::{Parcel, wait_any};
 use ipcperf_sys::io::names::PosixMemories;
 use ipcperf_sys::process::{Worker, describe_end, own_pid};
@@ -303,16 +304,16 @@ pub(crate) fn settings(
     Ok(settings)
 }
 
-/// What a plug-in may know of its channel.
-pub(crate) fn host<'a>(shape: &Shape, deadline: Option<Duration>) -> HostContext<'a> {
-    let directory = shape.directory.as_deref().map(|path| path.as_os_str().as_bytes().to_vec());
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let now = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
+/// What a plug-in may know of its channel. Without one there are no names: nothing would remove what has them.
+pub(crate) fn host<'a>(shape: Option<&Shape>, deadline: Option<Duration>) -> HostContext<'a> {
+    let directory = shape.and_then(|shape| shape.directory.as_deref());
+    let directory = directory.map(|path| path.as_os_str().as_bytes().to_vec());
+    let prefix = shape.map(|shape| shape.name(""));
     HostContext {
         directory: CString::new(directory.unwrap_or_default()).unwrap_or_default(),
-        prefix: CString::new(shape.name("")).unwrap_or_default(),
-        nonce: shape.nonce,
-        deadline_ns: deadline.map_or(0, |patience| now + patience.as_nanos() as u64),
+        prefix: CString::new(prefix.unwrap_or_default()).unwrap_or_default(),
+        nonce: shape.map_or(0, |shape| shape.nonce),
+        deadline_ns: deadline.map_or(0, |patience| monotonic_ns() + patience.as_nanos() as u64),
         meet: RefCell::new(None),
         granted: RefCell::new(Vec::new()),
     }
@@ -337,8 +338,7 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             })?)
         }
         PluginRequest::Probe(set) => {
-            let shape = Shape::default();
-            let host = host(&shape, Some(PATIENCE));
+            let host = host(None, Some(PATIENCE));
             let settings = settings(&declared, knobs, &set)?;
             let setup = Setup { host: &host, message_bytes: 0, is_lead: false, settings };
             let (lacks, limit) = match library.probe(&setup, &trail) {
@@ -348,14 +348,13 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             Ok(serde_json::to_value(Probed { lacks, limit })?)
         }
         PluginRequest::Window(set, size) => {
-            let shape = Shape::default();
-            let host = host(&shape, Some(PATIENCE));
+            let host = host(None, Some(PATIENCE));
             let settings = settings(&declared, knobs, &set)?;
             let setup = Setup { host: &host, message_bytes: size as u64, is_lead: false, settings };
             Ok(library.window(&setup, &trail).into())
         }
         PluginRequest::Open(set, shape) => {
-            let host = host(&shape, Some(PATIENCE));
+            let host = host(Some(&*shape), Some(PATIENCE));
             let settings = settings(&declared, knobs, &set)?;
             let setup =
                 Setup { host: &host, message_bytes: shape.size as u64, is_lead: false, settings };
@@ -377,5 +376,19 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             told?;
             Ok(Value::Null)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_channel_has_a_prefix() {
+        let shape = Shape { nonce: 7, ..Shape::default() };
+        let of = host(Some(&shape), None);
+        assert_eq!((of.prefix.to_str(), of.nonce), (Ok("ipcperf-0000000000000007-"), 7));
+        let none = host(None, None);
+        assert!(none.prefix.is_empty() && none.directory.is_empty());
     }
 }
