@@ -13,6 +13,7 @@ use ipcperf_sys::clock::monotonic_ns;
 use ipcperf_sys::control::{Parcel, wait_any};
 use ipcperf_sys::io::names::PosixMemories;
 use ipcperf_sys::process::{Worker, describe_end, own_pid};
+use ipcperf_sys::program;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -319,8 +320,16 @@ pub(crate) fn host<'a>(shape: Option<&Shape>, deadline: Option<Duration>) -> Hos
     }
 }
 
-/// The work of the process.
+/// The work of the process. What a plug-in has forked would outlive it.
 pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let answer = answer(context);
+    match program::end_children() {
+        0 => answer,
+        left => answer.and(Err(format!("processes left by it: {left}").into())),
+    }
+}
+
+fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let Params { declared, question } = context.params()?;
     let fd = context.fds.pop().ok_or_else(|| "no memory for a trail".to_owned())?;
     let trail = Trail::take_over(fd)?;
