@@ -90,7 +90,7 @@ struct Plugin {
     knobs: &'static [Knob],
     /// What it has answered, by its settings.
     probed: Mutex<BTreeMap<Settings, Probed>>,
-    windows: Mutex<BTreeMap<(Settings, usize), u32>>,
+    windows: Mutex<BTreeMap<(Settings, usize), Result<u32, String>>>,
 }
 
 impl Plugin {
@@ -142,6 +142,19 @@ impl Plugin {
         )
     }
 
+    /// Messages under way, or what went wrong in the process that was asked.
+    fn windowed(&self, size: usize, set: &OptionSet) -> Result<Result<u32, String>, OptionError> {
+        let settings = self.settings(set)?;
+        if !self.declared.windows {
+            return Ok(Ok(0));
+        }
+        let mut known = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = known.entry((settings, size)).or_insert_with(|| {
+            process::ask(&self.declared, &PluginRequest::Window(set.clone(), size))
+        });
+        Ok(answer.clone())
+    }
+
     /// Measures over a port of it.
     fn measured<const LOSSY: bool>(&self, driven: Driven<'_, '_>) -> Result<SideReport, Failure> {
         let Driven { wiring, job, page, context } = driven;
@@ -164,16 +177,8 @@ impl AnyMechanism for Plugin {
     }
 
     fn window(&self, size: usize, set: &OptionSet) -> Result<Option<u32>, OptionError> {
-        let settings = self.settings(set)?;
-        if !self.declared.windows {
-            return Ok(None);
-        }
-        let mut known = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let window = known.entry((settings, size)).or_insert_with(|| {
-            // A plug-in that cannot answer cannot open either, and says why there.
-            process::ask(&self.declared, &PluginRequest::Window(set.clone(), size)).unwrap_or(0)
-        });
-        Ok((*window > 0).then_some(*window))
+        // Why there is no answer is what `open` says.
+        Ok(self.windowed(size, set)?.ok().filter(|messages| *messages > 0))
     }
 
     fn lends(&self, set: &OptionSet) -> Result<[Lends; 2], OptionError> {
@@ -191,6 +196,8 @@ impl AnyMechanism for Plugin {
             let what = "a plug-in cannot be set up across namespaces";
             return Err(Missing::new(what, "measure it without --follow-in and --net").into());
         }
+        let refused = |error: OptionError| SetupError::Protocol(error.to_string());
+        self.windowed(shape.size, set).map_err(refused)?.map_err(SetupError::Protocol)?;
         let trails = [Trail::create()?, Trail::create()?];
         let (held, ([mut lead, mut follow], effective)) = Held::open(&self.declared, set, shape)?;
         lead.fds.push(trails[0].fd()?);
