@@ -238,7 +238,8 @@ typedef struct ipcperf_transport {
   uint32_t (*events)(ipcperf_end *end, ipcperf_event *events,
                      uint32_t capacity);
   /* What poll(2) waits for after BACK_PRESSURE: readable where is_recv, else
-   * writable; -1: try again at once. */
+   * writable; -1: ipcperf yields the CPU (an end that spins: pauses) and calls
+   * again. */
   int (*descriptor)(ipcperf_end *end, int is_recv);
 
   /* In place of send, where a message is written where it will lie. reserve

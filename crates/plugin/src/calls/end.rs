@@ -16,6 +16,8 @@ pub(crate) struct TransportEnd {
     library: Library,
     own: Own,
     trail: Trail,
+    /// It never sleeps, nor yields its CPU.
+    spins: bool,
 }
 
 // SAFETY: a port may be handed to another thread, and one thread uses it at a time, as the header says.
@@ -53,7 +55,8 @@ impl TransportEnd {
             return Err((code == abi::UNAVAILABLE, library.refused("attach", code, &trail)));
         }
         trail.word().store(0, Ordering::Relaxed);
-        Ok(Self { library, own, trail })
+        let spins = library.spins();
+        Ok(Self { library, own, trail, spins })
     }
 
     #[inline(always)]
@@ -168,7 +171,9 @@ impl TransportEnd {
     /// Waits until the same call may be made again.
     #[cold]
     pub(crate) fn wait(&self, is_recv: bool) {
-        let Some(fd) = self.descriptor(is_recv) else { return std::thread::yield_now() };
+        let Some(fd) = self.descriptor(is_recv) else {
+            return if self.spins { std::hint::spin_loop() } else { std::thread::yield_now() };
+        };
         let events = if is_recv { libc::POLLIN } else { libc::POLLOUT };
         let mut wanted = libc::pollfd { fd, events, revents: 0 };
         // SAFETY: one struct. A signal or an error makes the call be tried again, which says what is wrong.

@@ -83,11 +83,20 @@ impl Library {
         Ok(Self { table })
     }
 
+    /// Its facts as it has them.
+    fn facts(&self) -> FactTable {
+        // SAFETY: not NULL (looked for when it was loaded), and static.
+        unsafe { whole(self.table.facts, (&raw const (*self.table.facts).size).read()) }
+    }
+
+    /// Whether its ends never sleep.
+    pub(super) fn spins(&self) -> bool {
+        self.facts().wait == abi::WAIT_SPIN
+    }
+
     /// What it says of itself.
     pub(crate) fn declared(&self) -> Result<Declared, String> {
-        // SAFETY: not NULL (looked for when it was loaded), and static.
-        let facts: FactTable =
-            unsafe { whole(self.table.facts, (&raw const (*self.table.facts).size).read()) };
+        let facts = self.facts();
         let mut knobs = Vec::new();
         if !facts.knobs.is_null() && facts.knob_stride as usize >= size_of::<usize>() {
             for index in 0..facts.knob_count as usize {
