@@ -6,9 +6,10 @@
  * a table of functions. Only attach, detach, send and recv are required; a
  * member that is zero is left out. docs/PLUGINS.md goes through an example.
  *
- * Every struct begins with its size. Members are only appended: each side
- * reads no further than the size that the other one wrote, and takes what is
- * missing for zero. Set unknown members to zero (`= {0}`, or static).
+ * ipcperf_wiring, ipcperf_setting and ipcperf_event never change. Every other
+ * struct begins with its size, and members are only appended: each side reads
+ * no further than the size that the other one wrote, and takes what is missing
+ * for zero. Set unknown members to zero (`= {0}`, or static).
  *
  * Who calls what
  * - probe, limit, window, open and close run in a process that ipcperf starts
@@ -140,10 +141,11 @@ typedef struct ipcperf_facts {
 #define IPCPERF_MAX_BYTES 4096
 
 /* What travels to one end: descriptors, and bytes of any meaning. Descriptors
- * that are received belong to the receiver; those that are given stay open in
- * the giver's hands until the function returns, and are then closed. */
+ * that are received belong to the receiver. ipcperf closes descriptors that
+ * open gives once open has returned: each is given once (use dup), and none is
+ * below 3. swap sends copies: the giver closes its own. */
 typedef struct ipcperf_wiring {
-  size_t size;
+  size_t size; /* sizeof(ipcperf_wiring), which open finds set */
   uint32_t fd_count;
   uint32_t byte_count;
   int fds[IPCPERF_MAX_FDS];

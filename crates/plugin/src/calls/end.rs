@@ -46,11 +46,11 @@ impl TransportEnd {
         let Some(attach) = library.table.attach else {
             return Err((false, "its table has no 'attach'".into()));
         };
-        let (setup, wiring) = (setup.raw(), cables.into_raw());
+        let wiring = cables.into_raw();
         let mut own = ptr::null_mut();
         trail.word().store(TransportCall::Attach as u32, Ordering::Relaxed);
         // SAFETY: all of it is valid during the call.
-        let code = unsafe { attach(&raw const setup.setup, &raw const wiring, &raw mut own) };
+        let code = setup.lent(|setup| unsafe { attach(setup, &raw const wiring, &raw mut own) });
         if code != abi::OK {
             return Err((code == abi::UNAVAILABLE, library.refused("attach", code, &trail)));
         }

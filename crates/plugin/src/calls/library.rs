@@ -163,11 +163,10 @@ impl Library {
 
     /// Whether this host can run it, and its limit in bytes; 0 is none.
     pub(crate) fn probe(&self, setup: &Setup<'_>, trail: &Trail) -> Result<u64, String> {
-        let setup = setup.raw();
         if let Some(probe) = self.table.probe {
             trail.word().store(TransportCall::Probe as u32, Ordering::Relaxed);
             // SAFETY: the setup is valid during the call.
-            let code = unsafe { probe(&raw const setup.setup) };
+            let code = setup.lent(|setup| unsafe { probe(setup) });
             if code != abi::OK {
                 return Err(self.refused("probe", code, trail));
             }
@@ -175,7 +174,7 @@ impl Library {
         let limit = self.table.limit.map_or(0, |limit| {
             trail.word().store(TransportCall::Limit as u32, Ordering::Relaxed);
             // SAFETY: as above.
-            unsafe { limit(&raw const setup.setup) }
+            setup.lent(|setup| unsafe { limit(setup) })
         });
         trail.word().store(0, Ordering::Relaxed);
         Ok(limit)
@@ -183,11 +182,10 @@ impl Library {
 
     /// Messages under way before a credit is needed; 0 where none is.
     pub(crate) fn window(&self, setup: &Setup<'_>, trail: &Trail) -> u32 {
-        let setup = setup.raw();
         let window = self.table.window.map_or(0, |window| {
             trail.word().store(TransportCall::Window as u32, Ordering::Relaxed);
             // SAFETY: the setup is valid during the call.
-            unsafe { window(&raw const setup.setup) }
+            setup.lent(|setup| unsafe { window(setup) })
         });
         trail.word().store(0, Ordering::Relaxed);
         window
@@ -203,21 +201,22 @@ impl Library {
         let Some(open) = self.table.open else {
             return Ok((channel, [Cables::default(), Cables::default()]));
         };
-        let setup = setup.raw();
         let mut wirings = [Cables::default().raw(), Cables::default().raw()];
         trail.word().store(TransportCall::Open as u32, Ordering::Relaxed);
         // SAFETY: all of it is valid during the call.
         let code =
-            unsafe { open(&raw const setup.setup, &raw mut channel.own, wirings.as_mut_ptr()) };
+            setup.lent(|setup| unsafe { open(setup, &raw mut channel.own, wirings.as_mut_ptr()) });
         if code != abi::OK {
             return Err((code == abi::UNAVAILABLE, self.refused("open", code, trail)));
         }
         trail.word().store(0, Ordering::Relaxed);
-        let [lead, follow] = wirings;
-        // SAFETY: the header says that descriptors that `open` gives are open, and ours from here on.
-        match unsafe { (Cables::given(&lead), Cables::given(&follow)) } {
-            (Ok(lead), Ok(follow)) => Ok((channel, [lead, follow])),
-            (Err(why), _) | (_, Err(why)) => Err((false, format!("open: {why}"))),
+        // SAFETY: the header says that descriptors that `open` gives are ours from here on.
+        match unsafe { Cables::given(&wirings) } {
+            Ok(both) => Ok((channel, both)),
+            Err(why) => {
+                channel.close(trail);
+                Err((false, format!("open: {why}")))
+            }
         }
     }
 
