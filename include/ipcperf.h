@@ -108,7 +108,8 @@ enum {
   IPCPERF_KNOB_CHOICE = 3 /* one of words */
 };
 
-/* A knob that users set with `-s mine.depth=8`. */
+/* A knob that users set with `-s mine.depth=8`. There are 64 at the most, and a
+ * text of knobs and facts has up to 1,024 bytes. */
 typedef struct ipcperf_knob {
   size_t size;
   const char *name;

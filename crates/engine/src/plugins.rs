@@ -27,6 +27,25 @@ pub fn all() -> Vec<Value> {
     named().clone()
 }
 
+/// The most bytes that all declarations have together: they travel with every task, in a message of at most 64 KiB.
+const MOST: usize = 32 << 10;
+
+/// Whether one more declaration can travel with the others.
+///
+/// # Errors
+/// How many bytes there are.
+pub fn fit(one: &Value) -> Result<(), Missing> {
+    let own = one.to_string().len();
+    let others: usize = named().iter().map(|known| known.to_string().len()).sum();
+    if own + others <= MOST {
+        return Ok(());
+    }
+    let rest =
+        if others > 0 { format!(", with {others} of other plug-ins") } else { String::new() };
+    let what = format!("its facts have {own} bytes{rest}; {MOST} are the most");
+    Err(Missing::new(what, "shorten its texts, or name fewer plug-ins"))
+}
+
 /// Adds declarations that are not known yet.
 pub(crate) fn learn(more: impl IntoIterator<Item = Value>) {
     let mut known = named();
@@ -96,4 +115,17 @@ pub fn sends_fleeting_memory() -> bool {
 /// From now on they are, or are not, over ends that are attached for a test.
 pub fn send_fleeting_memory(is_so: bool) {
     FLEETING.store(is_so, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn declarations_that_cannot_travel_are_refused() {
+        let declares = |bytes| serde_json::json!({ "file": "x.so", "summary": "x".repeat(bytes) });
+        fit(&declares(MOST - 100)).expect("room");
+        let error = fit(&declares(MOST)).expect_err("too much").to_string();
+        assert!(error.contains("its facts have 32") && error.contains("32768"), "{error}");
+    }
 }

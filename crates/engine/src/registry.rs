@@ -640,7 +640,13 @@ impl Registry {
             Some(known) if known != declared => {
                 Err(taken(&declared, known["file"].as_str().unwrap_or_default()))
             }
-            _ => self.made(&declared).inspect(|_| plugins::learn([declared])),
+            _ => {
+                let file = declared["file"].as_str().unwrap_or_default();
+                plugins::fit(&declared).map_err(|missing| {
+                    Missing::new(format!("plug-in {file}: {}", missing.what), missing.how)
+                })?;
+                self.made(&declared).inspect(|_| plugins::learn([declared]))
+            }
         }
     }
 

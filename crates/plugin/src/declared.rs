@@ -7,6 +7,9 @@ use ipcperf_core::{
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
+/// The most bytes of one text.
+const MOST_TEXT: usize = 1024;
+
 /// What it says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -146,6 +149,24 @@ impl Declared {
             ..Spec::NOTHING
         };
         Ok(Box::leak(Box::new(spec)))
+    }
+
+    /// Whether it can travel with a task.
+    pub(crate) fn fits(&self) -> Result<(), String> {
+        let mut texts = vec![("name", &*self.name), ("summary", &self.summary)];
+        texts.extend(self.needs.as_deref().map(|text| ("needs", text)));
+        texts.extend(self.over.as_deref().map(|text| ("over", text)));
+        for DeclaredKnob { name, help, fallback, words, .. } in &self.knobs {
+            let own = ["name", "help", "fallback", "words"].into_iter();
+            texts.extend(own.zip([&**name, help, fallback, words]));
+        }
+        match texts.into_iter().find(|(_, text)| text.len() > MOST_TEXT) {
+            Some((member, text)) => Err(format!(
+                "its facts have a '{member}' of {} bytes; {MOST_TEXT} are the most",
+                text.len()
+            )),
+            None => Ok(()),
+        }
     }
 
     /// In what memory an end writes messages, and looks at them.

@@ -6,7 +6,7 @@ use crate::declared::Declared;
 use crate::trail::Trail;
 use ipcperf_core::{Knob, KnobValue, Missing, OptionSet, SetupError, Shape, Wiring, options};
 use ipcperf_engine::job::Failure;
-use ipcperf_engine::plugins::TASK;
+use ipcperf_engine::plugins::{self, TASK};
 use ipcperf_engine::protocol::{Order, Word};
 use ipcperf_engine::task::{SUBCOMMAND, WorkerContext};
 use ipcperf_sys::clock::monotonic_ns;
@@ -338,13 +338,10 @@ fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     match question {
         PluginRequest::Declare => {
             let Declared { file, path, sha256, version, .. } = declared;
-            Ok(serde_json::to_value(Declared {
-                file,
-                path,
-                sha256,
-                version,
-                ..library.declared()?
-            })?)
+            let declared = Declared { file, path, sha256, version, ..library.declared()? };
+            let declared = serde_json::to_value(declared)?;
+            plugins::fit(&declared).map_err(SetupError::from)?;
+            Ok(declared)
         }
         PluginRequest::Probe(set) => {
             let host = host(None, Some(PATIENCE));

@@ -13,6 +13,9 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+/// As many knobs as a plug-in may declare.
+const MOST_KNOBS: usize = 64;
+
 /// What every plug-in has to have.
 const SYMBOL: &CStr = c"ipcperf_transport_v1";
 
@@ -98,11 +101,20 @@ impl Library {
     pub(crate) fn declared(&self) -> Result<Declared, String> {
         let facts = self.facts();
         let mut knobs = Vec::new();
-        if !facts.knobs.is_null() && facts.knob_stride as usize >= size_of::<usize>() {
-            for index in 0..facts.knob_count as usize {
+        if !facts.knobs.is_null() {
+            let (count, stride) = (facts.knob_count as usize, facts.knob_stride as usize);
+            if count > MOST_KNOBS {
+                return Err(format!("its facts have {count} knobs; {MOST_KNOBS} are the most"));
+            }
+            if count > 0 && stride < size_of::<usize>() {
+                return Err(format!(
+                    "its facts have knob_stride = {stride}; set it to sizeof(ipcperf_knob)"
+                ));
+            }
+            for index in 0..count {
                 // SAFETY: the plug-in gives their number and size.
                 let knob: Knob = unsafe {
-                    let at = facts.knobs.byte_add(index * facts.knob_stride as usize);
+                    let at = facts.knobs.byte_add(index * stride);
                     whole(at, (&raw const (*at).size).read())
                 };
                 // SAFETY: texts that end with a zero, or NULL.
@@ -127,7 +139,7 @@ impl Library {
         if facts.flags & !abi::FLAGS != 0 {
             return Err(format!("flags: {:#x} are not known", facts.flags & !abi::FLAGS));
         }
-        Ok(Declared {
+        let declared = Declared {
             name: name.unwrap_or_default(),
             summary: summary.unwrap_or_default(),
             needs,
@@ -153,7 +165,8 @@ impl Library {
             windows: self.table.window.is_some(),
             knobs,
             ..Declared::default()
-        })
+        };
+        declared.fits().map(|()| declared)
     }
 
     /// What it says of its last code outside of an end.
