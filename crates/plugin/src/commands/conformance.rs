@@ -58,6 +58,8 @@ Exit codes: 0 all cases passed, 5 a promise is refuted, 3 nothing can run here";
                     Outcome::Unavailable(why) => format!("cannot be tried here ({why})"),
                 };
                 let title = case.replacen('_', " ", 1).replace('_', " ");
+                // It may quote the plug-in.
+                let words = clean(&words, true);
                 output::to_stdout(format!("{name}  {title}: {words}\n").as_bytes())?;
             }
         }
