@@ -224,7 +224,7 @@ fn a_plugin_that_a_file_names_is_loaded_only_if_allowed() {
     let file = build(&sandbox, "SOUND");
     let job = format!("mechanism = \"{file}\"\nsize = 64\nrounds = 1\nslice = \"2ms\"\n");
     fs::write(sandbox.home().join("job.toml"), job).expect("a file");
-    let reason = "it is code that would run as you";
+    let reason = "a file names it, and its code would run as you";
     sandbox.refuses(&["run", "job.toml"], reason);
     sandbox.refuses(&["run", "job.toml", "--dry-run"], reason);
     sandbox.done(&["run", "job.toml", "--allow-exec", "--dry-run"]);
