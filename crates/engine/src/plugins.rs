@@ -1,13 +1,12 @@
 //! What a program knows of the plug-ins that its user has named, and what they leave.
 
 use crate::job::{Failure, SideReport};
-use crate::registry::Driven;
-use ipcperf_core::Missing;
+use ipcperf_core::{Missing, Wiring};
 use ipcperf_sys::program;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -61,16 +60,19 @@ pub(crate) fn find(field: &str, text: &str) -> Option<Value> {
     named().iter().find(|one| one[field] == text).cloned()
 }
 
-/// Measures over an end of this plug-in, and looks for what is left once the end is gone.
+/// Open descriptors of a worker before it attaches. Those that it has for its end are the plug-in's from then on.
+pub(crate) fn descriptors_before(wiring: &Wiring) -> BTreeMap<RawFd, String> {
+    let mut before = descriptors();
+    before.retain(|fd, _| !wiring.fds.iter().any(|own| own.as_raw_fd() == *fd));
+    before
+}
+
+/// Searches for what an end of this plug-in has left, once it is gone.
 pub(crate) fn leaving_nothing(
     name: &str,
-    driven: Driven<'_, '_>,
-    drive: impl FnOnce(Driven<'_, '_>) -> Result<SideReport, Failure>,
+    before: &BTreeMap<RawFd, String>,
+    measured: Result<SideReport, Failure>,
 ) -> Result<SideReport, Failure> {
-    let mut before = descriptors();
-    // They are the plug-in's from here on.
-    before.retain(|fd, _| !driven.wiring.fds.iter().any(|own| own.as_raw_fd() == *fd));
-    let measured = drive(driven);
     let children = program::end_children();
     let mut report = measured?;
     let known = find("name", name).unwrap_or_default();
@@ -92,14 +94,14 @@ pub(crate) fn leaving_nothing(
 }
 
 /// Open descriptors of this process, and what they are of.
-fn descriptors() -> BTreeMap<i32, String> {
+fn descriptors() -> BTreeMap<RawFd, String> {
     let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let each = entries.filter_map(|entry| {
         let fd = entry.file_name().to_str()?.parse().ok()?;
         // The descriptor of the folder itself is closed by now.
         Some((fd, fs::read_link(format!("/proc/self/fd/{fd}")).ok()?.display().to_string()))
     });
-    let mut all: BTreeMap<i32, String> = each.collect();
+    let mut all: BTreeMap<RawFd, String> = each.collect();
     all.retain(|_, target| !target.starts_with("/proc/"));
     all
 }

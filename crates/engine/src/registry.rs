@@ -433,7 +433,8 @@ impl Entry {
             }
         };
         if self.is_plugin {
-            plugins::leaving_nothing(&self.spec.full_name(), driven, drive)
+            let before = plugins::descriptors_before(&driven.wiring);
+            plugins::leaving_nothing(&self.spec.full_name(), &before, drive(driven))
         } else {
             drive(driven)
         }
