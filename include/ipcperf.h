@@ -6,9 +6,10 @@
  * a table of functions. Only attach, detach, send and recv are required; a
  * member that is zero is left out. docs/PLUGINS.md goes through an example.
  *
- * Every struct begins with its size. Members are only appended: each side
- * reads no further than the size that the other one wrote, and takes what is
- * missing for zero. Set unknown members to zero (`= {0}`, or static).
+ * ipcperf_wiring, ipcperf_setting and ipcperf_event never change. Every other
+ * struct begins with its size, and members are only appended: each side reads
+ * no further than the size that the other one wrote, and takes what is missing
+ * for zero. Set unknown members to zero (`= {0}`, or static).
  *
  * Who calls what
  * - probe, limit, window, open and close run in a process that ipcperf starts
@@ -107,7 +108,8 @@ enum {
   IPCPERF_KNOB_CHOICE = 3 /* one of words */
 };
 
-/* A knob that users set with `-s mine.depth=8`. */
+/* A knob that users set with `-s mine.depth=8`. There are 64 at the most, and a
+ * text of knobs and facts has up to 1,024 bytes. */
 typedef struct ipcperf_knob {
   size_t size;
   const char *name;
@@ -140,10 +142,11 @@ typedef struct ipcperf_facts {
 #define IPCPERF_MAX_BYTES 4096
 
 /* What travels to one end: descriptors, and bytes of any meaning. Descriptors
- * that are received belong to the receiver; those that are given stay open in
- * the giver's hands until the function returns, and are then closed. */
+ * that are received belong to the receiver. ipcperf closes descriptors that
+ * open gives once open has returned: each is given once (use dup), and none is
+ * below 3. swap sends copies: the giver closes its own. */
 typedef struct ipcperf_wiring {
-  size_t size;
+  size_t size; /* sizeof(ipcperf_wiring), which open finds set */
   uint32_t fd_count;
   uint32_t byte_count;
   int fds[IPCPERF_MAX_FDS];
@@ -158,7 +161,7 @@ typedef struct ipcperf_host {
    * the channel. Empty if there is none. */
   const char *directory;
   /* No other channel has it. Memory in /dev/shm whose name begins with it is
-   * removed, also after a kill. */
+   * removed, also after a kill. In open and attach; empty elsewhere. */
   const char *prefix;
   uint64_t nonce;       /* the same number at both ends, for handshakes */
   uint64_t deadline_ns; /* CLOCK_MONOTONIC; 0: none is known */
@@ -238,7 +241,8 @@ typedef struct ipcperf_transport {
   uint32_t (*events)(ipcperf_end *end, ipcperf_event *events,
                      uint32_t capacity);
   /* What poll(2) waits for after BACK_PRESSURE: readable where is_recv, else
-   * writable; -1: try again at once. */
+   * writable; -1: ipcperf yields the CPU (an end that spins: pauses) and calls
+   * again. */
   int (*descriptor)(ipcperf_end *end, int is_recv);
 
   /* In place of send, where a message is written where it will lie. reserve

@@ -18,7 +18,8 @@
 // A static `int probe(const ipcperf_setup &)`, `std::uint64_t limit(...)` and
 // `std::uint32_t window(...)` are optional, too. The destructor detaches. No
 // exception leaves the class: ipcperf::fault gives its code,
-// std::system_error its errno, and any other one EPROTO; what() is shown.
+// std::system_error its errno, std::bad_alloc ENOMEM, and any other one EPROTO;
+// limit and window then return 0. what() is shown.
 #ifndef IPCPERF_HPP
 #define IPCPERF_HPP
 
@@ -64,7 +65,6 @@ inline std::string &last() {
 
 template <class F> int guarded(F &&call) noexcept {
   try {
-    last().clear();
     std::forward<F>(call)();
     return IPCPERF_OK;
   } catch (const fault &error) {
@@ -74,6 +74,7 @@ template <class F> int guarded(F &&call) noexcept {
     last() = error.what();
     return error.code().value() > 0 ? -error.code().value() : -EPROTO;
   } catch (const std::bad_alloc &) {
+    last().clear();
     return -ENOMEM;
   } catch (const std::exception &error) {
     last() = error.what();
@@ -149,7 +150,7 @@ template <class T> struct table {
     return last().empty() ? nullptr : last().c_str();
   }
 
-  static const ipcperf_transport *get() {
+  static const ipcperf_transport *get() noexcept {
     static const ipcperf_facts facts = T::facts();
     static const ipcperf_transport transport = [] {
       ipcperf_transport made = {};

@@ -58,12 +58,9 @@ impl Suite {
             .ok()
             .and_then(|text| u64::from_str_radix(text.trim_start_matches("0x"), 16).ok());
         Self {
-            list,
-            deadline: Duration::from_secs(900),
-            // The same choices each time, so that a change is what makes a difference.
             seed: seed.unwrap_or(0),
             is_long: std::env::var_os(LONG).is_some_and(|on| on == "1"),
-            exempt: None,
+            ..Self::over(&list)
         }
     }
 
@@ -73,6 +70,7 @@ impl Suite {
         Self {
             list: list.clone(),
             deadline: Duration::from_secs(900),
+            // The same choices each time, so that a change is what makes a difference.
             seed: 0,
             is_long: false,
             exempt: None,

@@ -9,8 +9,8 @@ use ipcperf_engine::job::Failure;
 use ipcperf_engine::plugins;
 use ipcperf_engine::registry::Registry;
 use ipcperf_engine::task::{WorkerContext, pin};
+use ipcperf_sys::program;
 use ipcperf_sys::seccomp::{self, Refusal};
-use ipcperf_sys::{procfs, program};
 use serde_json::Value;
 
 /// Its name as a task.
@@ -37,10 +37,9 @@ pub(crate) fn serve(list: &Registry, context: &mut WorkerContext<'_>) -> Result<
         // What it lacks from here on, it lacks in there.
         let is_in = part.enters.is_some() && entered.is_ok();
         let played = entered.and_then(|()| entry.play(wiring, &part, &scenario, context, &page));
-        let left = if entry.base.is_plugin { procfs::children().len() } else { 0 };
+        let left = if entry.base.is_plugin { program::end_children() } else { 0 };
         told = match played {
             Ok(_) if left > 0 => {
-                program::end_children();
                 let reason = format!("processes left after detach: {left}");
                 Told::Refused { unavailable: false, reason }
             }

@@ -1,4 +1,4 @@
-//! SHA-256 (FIPS 180-4).
+//! SHA-256 (FIPS 180-4), and its digits.
 
 /// The first 32 bits behind the point of the square or cube root of a prime.
 const fn root(prime: u128, power: u32) -> u32 {
@@ -86,15 +86,18 @@ pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     digest
 }
 
+/// Bytes in hexadecimal digits.
+#[must_use]
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_digests_of_the_standard_come_out() {
-        let hex = |text: &str| {
-            sha256(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect::<String>()
-        };
         // FIPS 180-2, appendix B, and the digest of nothing.
         for (text, digest) in [
             ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
@@ -104,7 +107,7 @@ mod tests {
                 "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
             ),
         ] {
-            assert_eq!(hex(text), digest, "{text}");
+            assert_eq!(hex(&sha256(text.as_bytes())), digest, "{text}");
         }
     }
 }

@@ -118,11 +118,7 @@ impl Job {
     }
 
     /// What this end attaches with.
-    pub(crate) fn end<'a>(
-        &'a self,
-        wiring: Wiring,
-        meet: &'a mut dyn Meet,
-    ) -> Attach<'a, OptionSet> {
+    pub fn end<'a>(&'a self, wiring: Wiring, meet: &'a mut dyn Meet) -> Attach<'a, OptionSet> {
         Attach { wiring, seat: self.seat, shape: &self.shape, options: &self.options, meet }
     }
 }

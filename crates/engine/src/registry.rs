@@ -41,7 +41,7 @@ pub struct Entry {
     pub is_lossy: bool,
     /// A program that has its descriptors can be an end ([`Port::PLAIN`]).
     pub is_plain: bool,
-    /// It comes from a file, and what it does is not known: whatever it leaves behind is looked for.
+    /// It comes from a file. ipcperf does not know what it does, and searches for everything it leaves.
     pub is_plugin: bool,
 }
 
@@ -94,6 +94,19 @@ impl<M: Mechanism> OptionalLoops<M> {
         if M::SHARES { Some(|end| Ok(Box::new(attach::<M>(end)?))) } else { None };
 }
 
+/// What one end is measured with.
+#[derive(Debug)]
+pub struct Driven<'a, 'b> {
+    /// What the end is made of.
+    pub wiring: Wiring,
+    /// What is measured.
+    pub job: &'a Job,
+    /// What both ends share.
+    pub page: &'a Page,
+    /// The worker.
+    pub context: &'a mut WorkerContext<'b>,
+}
+
 /// What a mechanism does, without its types: one call through a table for each slice, none for a message.
 pub trait AnyMechanism: Debug + Sync {
     /// See [`Mechanism::probe`].
@@ -106,13 +119,17 @@ pub trait AnyMechanism: Debug + Sync {
     ///
     /// # Errors
     /// The knobs are refused.
-    fn limit(&self, set: &OptionSet) -> Result<Option<Limit>, OptionError>;
+    fn limit(&self, _set: &OptionSet) -> Result<Option<Limit>, OptionError> {
+        Ok(None)
+    }
 
     /// See [`Mechanism::window`].
     ///
     /// # Errors
     /// The knobs are refused.
-    fn window(&self, size: usize, set: &OptionSet) -> Result<Option<u32>, OptionError>;
+    fn window(&self, _size: usize, _set: &OptionSet) -> Result<Option<u32>, OptionError> {
+        Ok(None)
+    }
 
     /// See [`Mechanism::lends`].
     ///
@@ -155,13 +172,7 @@ pub trait AnyMechanism: Debug + Sync {
     ///
     /// # Errors
     /// What went wrong.
-    fn drive(
-        &self,
-        wiring: Wiring,
-        job: &Job,
-        page: &Page,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<SideReport, Failure>;
+    fn drive(&self, driven: Driven<'_, '_>) -> Result<SideReport, Failure>;
 }
 
 /// A mechanism that is a type.
@@ -216,13 +227,8 @@ impl<M: Mechanism> AnyMechanism for Typed<M> {
         Ok(Box::new(attach::<M>(end)?))
     }
 
-    fn drive(
-        &self,
-        wiring: Wiring,
-        job: &Job,
-        page: &Page,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<SideReport, Failure> {
+    fn drive(&self, driven: Driven<'_, '_>) -> Result<SideReport, Failure> {
+        let Driven { wiring, job, page, context } = driven;
         let mut port = attach::<M>(job.end(wiring, context))?;
         let over = OptionalLoops::<M>::OVER;
         let mut loops = |work: AnyWork<'_>, with: Measure<'_>| over(&mut port, job, work, with);
@@ -246,14 +252,6 @@ impl AnyMechanism for Simulated {
         Ok(Ok(()))
     }
 
-    fn limit(&self, _: &OptionSet) -> Result<Option<Limit>, OptionError> {
-        Ok(None)
-    }
-
-    fn window(&self, _: usize, _: &OptionSet) -> Result<Option<u32>, OptionError> {
-        Ok(None)
-    }
-
     fn lends(&self, _: &OptionSet) -> Result<[Lends; 2], OptionError> {
         Ok([Lends::Buffer; 2])
     }
@@ -270,13 +268,7 @@ impl AnyMechanism for Simulated {
         Err(SetupError::Protocol(SIMULATED.to_owned()))
     }
 
-    fn drive(
-        &self,
-        _: Wiring,
-        _: &Job,
-        _: &Page,
-        _: &mut WorkerContext<'_>,
-    ) -> Result<SideReport, Failure> {
+    fn drive(&self, _: Driven<'_, '_>) -> Result<SideReport, Failure> {
         Err(SIMULATED.to_owned().into())
     }
 }
@@ -422,14 +414,10 @@ impl Entry {
     ///
     /// # Errors
     /// What went wrong.
-    pub(crate) fn drive(
-        &self,
-        wiring: Wiring,
-        job: &Job,
-        page: &Page,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<SideReport, Failure> {
+    pub(crate) fn drive(&self, driven: Driven<'_, '_>) -> Result<SideReport, Failure> {
+        let job = driven.job;
         if let (Some(program), Seat::Follow) = (&job.program, job.seat) {
+            let Driven { wiring, page, context, .. } = driven;
             // Who is running already has its end.
             let port = match program.running {
                 Some(_) => None,
@@ -437,21 +425,25 @@ impl Entry {
             };
             return shim::drive(port, program, job, page, context);
         }
-        if job.key.load.packet > 0 || !job.injections.is_empty() {
-            return self.drive_erased(wiring, job, page, context);
+        let drive = |driven: Driven<'_, '_>| {
+            if job.key.load.packet > 0 || !job.injections.is_empty() {
+                self.drive_erased(driven)
+            } else {
+                self.mechanism.drive(driven)
+            }
+        };
+        if self.is_plugin {
+            let before = plugins::descriptors_before(&driven.wiring);
+            plugins::leaving_nothing(&self.spec.full_name(), &before, drive(driven))
+        } else {
+            drive(driven)
         }
-        self.mechanism.drive(wiring, job, page, context)
     }
 
     /// The same for messages in packets, and where something is to go wrong on purpose: one loop for all mechanisms, behind
     /// which an operation is many calls.
-    fn drive_erased(
-        &self,
-        wiring: Wiring,
-        job: &Job,
-        page: &Page,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<SideReport, Failure> {
+    fn drive_erased(&self, driven: Driven<'_, '_>) -> Result<SideReport, Failure> {
+        let Driven { wiring, job, page, context } = driven;
         let mut port = faulty::around(self.attach(job.end(wiring, context))?, job);
         let window = self.window(job.shape.size, &job.options).map_err(refused)?;
         let (len, packet) = (job.len, job.key.load.packet);
@@ -554,7 +546,7 @@ pub fn measure_over<P: Port>(
     measure(&mut loops, lends, job, page, context)
 }
 
-/// All mechanisms a program knows, in the order of their list, and what makes more of them of files.
+/// All mechanisms a program knows, in the order of their list, and the loader that makes mechanisms from files.
 #[derive(Clone, Debug, Default)]
 pub struct Registry {
     entries: Vec<Entry>,
@@ -594,7 +586,7 @@ impl Registry {
         self
     }
 
-    /// With what makes mechanisms of files.
+    /// With the loader that makes mechanisms from files.
     #[doc(hidden)]
     #[must_use]
     pub fn with_plugins(mut self, loader: &'static Loader) -> Self {
@@ -631,8 +623,7 @@ impl Registry {
     /// # Errors
     /// It is no plug-in, or its name is taken.
     pub fn plugin(&self, path: &Path) -> Result<&'static Entry, Missing> {
-        let loader =
-            self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
+        let loader = self.loader()?;
         if let Some(known) =
             path.canonicalize().ok().and_then(|path| plugins::find("path", path.to_str()?))
             && let Some(entry) =
@@ -650,15 +641,19 @@ impl Registry {
             Some(known) if known != declared => {
                 Err(taken(&declared, known["file"].as_str().unwrap_or_default()))
             }
-            _ => self.made(&declared).inspect(|_| plugins::learn([declared])),
+            _ => {
+                let file = declared["file"].as_str().unwrap_or_default();
+                plugins::fit(&declared).map_err(|missing| {
+                    Missing::new(format!("plug-in {file}: {}", missing.what), missing.how)
+                })?;
+                self.made(&declared).inspect(|_| plugins::learn([declared]))
+            }
         }
     }
 
     /// The mechanism that a plug-in declares.
     fn made(&self, declared: &Value) -> Result<&'static Entry, Missing> {
-        let loader =
-            self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))?;
-        let entry: &'static Entry = Box::leak(Box::new((loader.entry)(declared)?));
+        let entry: &'static Entry = Box::leak(Box::new((self.loader()?.entry)(declared)?));
         of_plugins().push(entry);
         Ok(entry)
     }
@@ -668,8 +663,12 @@ impl Registry {
     /// # Errors
     /// What went wrong there.
     pub fn serve_plugin(&self, context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
-        let loader = self.loader.ok_or_else(|| "this program loads no plug-ins".to_owned())?;
+        let loader = self.loader().map_err(SetupError::from)?;
         (loader.serve)(context)
+    }
+
+    fn loader(&self) -> Result<&'static Loader, Missing> {
+        self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))
     }
 }
 

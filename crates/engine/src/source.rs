@@ -4,7 +4,7 @@
 //! its beginning, as often as it is long, and the next one is the first again. A turn is over before that, too, after 1
 //! MiB or 4,096 messages, since what a transform makes of each must be known before the first one moves.
 
-use ipcperf_core::digest::sha256;
+use ipcperf_core::digest::{hex, sha256};
 use ipcperf_core::{PayloadFile, errno};
 use ipcperf_sys::file;
 use std::io::{self, Read};
@@ -36,7 +36,7 @@ impl PayloadSource {
         if bytes.is_empty() {
             return Err("it is empty".to_owned());
         }
-        let sha256 = sha256(&bytes).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let sha256 = hex(&sha256(&bytes));
         let used = bytes.len() as u64;
         let found = PayloadFile {
             file: asked.file.clone(),

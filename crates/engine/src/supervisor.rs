@@ -39,7 +39,10 @@ pub struct Supervisor<'a> {
 struct Member {
     name: String,
     process: Worker,
-    /// Its channel has ended: it would be readable for ever.
+    /// Its channel has ended: it would be readable for ever. The process has, too, or will have: code of others may close the
+    /// channel and live on.
+    is_closed: bool,
+    /// The process has ended.
     is_gone: bool,
     /// What it said of its panic.
     panic: Option<String>,
@@ -121,6 +124,7 @@ impl<'a> Supervisor<'a> {
         self.workers.push(Member {
             name: name.into(),
             process,
+            is_closed: false,
             is_gone: false,
             panic: None,
             is_held: false,
@@ -254,7 +258,7 @@ impl<'a> Supervisor<'a> {
         loop {
             let here: Vec<usize> =
                 whom.iter().copied().filter(|who| !self.workers[*who].is_gone).collect();
-            let mut fds: Vec<_> = here.iter().map(|who| self.worker(*who).control().fd()).collect();
+            let mut fds: Vec<_> = here.iter().map(|who| self.workers[*who].speaks()).collect();
             fds.extend(self.interrupts.map(Interrupts::fd));
             let alarm = self.alarm.filter(|alarm| *alarm < self.deadline);
             let look = || self.workers.iter().for_each(Member::look);
@@ -271,6 +275,13 @@ impl<'a> Supervisor<'a> {
                 self.alarm = None;
                 return Ok(Event::Alarm);
             };
+            if self.workers[who].is_closed {
+                let member = &mut self.workers[who];
+                member.is_gone = true;
+                let mut end = describe_end(member.process.wait()?);
+                end.extend(member.panic.iter().flat_map(|why| [": ", why]));
+                return Ok(Event::Died(who, end));
+            }
             match self.worker(who).control().receive(Some(self.deadline)) {
                 Ok(parcel) => match serde_json::from_str(&parcel.text)? {
                     Word::Swap(names) => self.relay(who, names, &parcel.fds)?,
@@ -281,11 +292,7 @@ impl<'a> Supervisor<'a> {
                     word => return Ok(Event::Said(who, word)),
                 },
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
-                    let member = &mut self.workers[who];
-                    member.is_gone = true;
-                    let mut end = describe_end(member.process.wait()?);
-                    end.extend(member.panic.iter().flat_map(|why| [": ", why]));
-                    return Ok(Event::Died(who, end));
+                    self.workers[who].is_closed = true;
                 }
                 Err(error) => return Err(error),
             }
@@ -381,6 +388,11 @@ impl<'a> Supervisor<'a> {
 }
 
 impl Member {
+    /// Readable when it says something, or when it has ended.
+    fn speaks(&self) -> BorrowedFd<'_> {
+        if self.is_closed { self.process.pidfd() } else { self.process.control().fd() }
+    }
+
     /// Whether it stands still, or has stood still since it was looked at last.
     fn look(&self) {
         if self.is_held {

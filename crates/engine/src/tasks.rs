@@ -5,7 +5,7 @@ use crate::job::{Failure, Job, Segment, SideReport};
 use crate::page::CAPACITY;
 use crate::plugins;
 use crate::protocol::Kind;
-use crate::registry::Registry;
+use crate::registry::{Driven, Registry};
 use crate::slice::crowd::serve::{channels, client, server};
 use crate::slice::crowd::{self, connect};
 use crate::slice::{self, fan};
@@ -91,7 +91,7 @@ fn measure(registry: &Registry, context: &mut WorkerContext<'_>) -> Result<Value
     apart::enter(&job, &wiring, context)?;
     let entry = registry.find(&job.key.mechanism);
     let entry = entry.ok_or_else(|| format!("unknown mechanism '{}'", job.key.mechanism))?;
-    let report = entry.drive(wiring, &job, &page, context)?;
+    let report = entry.drive(Driven { wiring, job: &job, page: &page, context })?;
     let report = SideReport { scheduled, ..report };
     if job.program.is_some() && job.seat == Seat::Lead {
         // Its port is dropped.

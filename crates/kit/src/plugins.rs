@@ -19,7 +19,7 @@ pub(crate) fn is_plugin(word: &str) -> bool {
 pub(crate) fn plugin(registry: &Registry, word: &str) -> Result<&'static Entry, Stop> {
     if !is_allowed(word, std::env::args_os()) {
         return Err(Stop::usage(format!(
-            "plug-in {word}: it is code that would run as you, and a file names it; allow it with --allow-exec"
+            "plug-in {word}: a file names it, and its code would run as you; allow it with --allow-exec"
         )));
     }
     registry.plugin(Path::new(word)).map_err(|missing| Stop::usage(missing.to_string()))

@@ -1,11 +1,15 @@
 //! What a plug-in says of itself, as it travels between processes, and the facts that it becomes.
 
+use ipcperf_core::text::clean;
 use ipcperf_core::{
     BackPressure, Direction, Family, Knob, KnobKind, Lends, Memory, Missing, Namespaces, OnClose,
     OnRestart, Payload, Peers, Reach, Spec, Syscalls, Transfers, Wait,
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
+
+/// The most bytes of one text.
+const MOST_TEXT: usize = 1024;
 
 /// What it says of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,8 +87,7 @@ impl Declared {
             None => (self.name.as_str(), None),
         };
         if !is_word(name) || !variant.is_none_or(is_word) {
-            let given: String = self.name.chars().filter(|one| !one.is_control()).collect();
-            let what = format!("its facts name it '{given}'");
+            let what = format!("its facts name it '{}'", clean(&self.name, true));
             return Err(Missing::new(
                 what,
                 "a name has 1 to 32 of a-z, 0-9 and '-': mine, mine/spin",
@@ -148,6 +151,24 @@ impl Declared {
         Ok(Box::leak(Box::new(spec)))
     }
 
+    /// Whether it can travel with a task.
+    pub(crate) fn fits(&self) -> Result<(), String> {
+        let mut texts = vec![("name", &*self.name), ("summary", &self.summary)];
+        texts.extend(self.needs.as_deref().map(|text| ("needs", text)));
+        texts.extend(self.over.as_deref().map(|text| ("over", text)));
+        for DeclaredKnob { name, help, fallback, words, .. } in &self.knobs {
+            let own = ["name", "help", "fallback", "words"].into_iter();
+            texts.extend(own.zip([&**name, help, fallback, words]));
+        }
+        match texts.into_iter().find(|(_, text)| text.len() > MOST_TEXT) {
+            Some((member, text)) => Err(format!(
+                "its facts have a '{member}' of {} bytes; {MOST_TEXT} are the most",
+                text.len()
+            )),
+            None => Ok(()),
+        }
+    }
+
     /// In what memory an end writes messages, and looks at them.
     pub(crate) fn lends(&self) -> [Lends; 2] {
         [self.reserves, self.peeks].map(|has| match (has, self.private) {
@@ -162,8 +183,8 @@ impl Declared {
         let mut knobs: Vec<Knob> = Vec::new();
         for DeclaredKnob { name, help, fallback, kind, min, max, words } in &self.knobs {
             let wrong = |what: &str| {
-                let name: String = name.chars().filter(|one| !one.is_control()).collect();
-                Err(Missing::new(format!("its knob '{name}' {what}"), "correct its facts"))
+                let what = format!("its knob '{}' {what}", clean(name, true));
+                Err(Missing::new(what, "correct its facts"))
             };
             if !is_word(&name.replace('_', "-")) {
                 return wrong("has a name of other bytes than a-z, 0-9, '-' and '_'");
@@ -237,6 +258,23 @@ mod tests {
             let error = Declared { knobs, ..declared() }.knobs().expect_err(part).to_string();
             assert!(error.contains(part), "{error}");
         }
+    }
+
+    #[test]
+    fn texts_have_a_limit_and_nothing_that_a_terminal_obeys() {
+        let long = "x".repeat(MOST_TEXT + 1);
+        let knob = DeclaredKnob { help: long.clone(), ..DeclaredKnob::default() };
+        for (declared, member) in [
+            (Declared { summary: long.clone(), ..declared() }, "'summary' of 1025 bytes"),
+            (Declared { needs: Some(long), ..declared() }, "'needs' of 1025 bytes"),
+            (Declared { knobs: vec![knob], ..declared() }, "'help' of 1025 bytes"),
+        ] {
+            let error = declared.fits().expect_err(member);
+            assert!(error.contains(member), "{error}");
+        }
+        let hides = Declared { name: "a\u{202e}b\u{1b}c".into(), ..declared() };
+        let error = hides.spec().expect_err("no name").to_string();
+        assert!(error.contains("'a?b?c'"), "{error}");
     }
 
     #[test]

@@ -15,23 +15,22 @@ pub use commands::COMMANDS;
 
 use calls::{Cables, Setup, TransportEnd};
 use declared::{Declared, kept};
-use ipcperf_core::digest::sha256;
+use ipcperf_core::digest::{hex, sha256};
 use ipcperf_core::{
-    Attach, DynPort, Lends, Limit, Link, Missing, Namespaces, OptionError, OptionSet, Seat,
-    SetupError, Shape, Spec, Wiring, options,
+    Attach, DynPort, Knob, Lends, Limit, Link, Missing, Namespaces, OptionError, OptionSet, Seat,
+    SetupError, Shape, Spec, options,
 };
-use ipcperf_engine::job::{Failure, Job, SideReport};
-use ipcperf_engine::page::Page;
+use ipcperf_engine::job::{Failure, SideReport};
 use ipcperf_engine::plugins;
-use ipcperf_engine::registry::{self, AnyMechanism, Entry, Loader};
-use ipcperf_engine::task::WorkerContext;
-use ipcperf_sys::{procfs, program};
+use ipcperf_engine::registry::{self, AnyMechanism, Driven, Entry, Loader};
+use ipcperf_kit::output;
+use ipcperf_sys::file;
 use port::PluginPort;
 use process::{Held, PluginRequest, Probed};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::fd::AsRawFd;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use trail::Trail;
@@ -42,20 +41,18 @@ pub static LOADER: Loader = Loader { declared, entry, serve: process::serve };
 /// What the plug-in in a file declares.
 fn declared(path: &Path) -> Result<Value, Missing> {
     let shown = path.display();
-    let unreadable = |error: std::io::Error| {
-        let code = error.raw_os_error().map(ipcperf_core::errno::text);
-        let why = code.unwrap_or_else(|| error.to_string());
-        Missing::new(format!("plug-in {shown}: {why}"), "")
-    };
+    let unreadable =
+        |error: io::Error| Missing::new(format!("plug-in {shown}: {}", output::words(&error)), "");
     let path = fs::canonicalize(path).map_err(unreadable)?;
-    if !fs::metadata(&path).map_err(unreadable)?.is_file() {
-        return Err(Missing::new(format!("plug-in {shown} is not a file"), ""));
-    }
-    let bytes = fs::read(&path).map_err(unreadable)?;
+    // Before the digest: what changes while the file is read is another version than the one whose bytes it has.
+    let version = process::version(&path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let (mut file, _) = file::regular(&path).map_err(unreadable)?;
+    file.read_to_end(&mut bytes).map_err(unreadable)?;
     let known = Declared {
         file: path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
-        sha256: sha256(&bytes).iter().map(|byte| format!("{byte:02x}")).collect(),
-        version: process::version(&path).map_err(unreadable)?,
+        sha256: hex(&sha256(&bytes)),
+        version,
         path,
         ..Declared::default()
     };
@@ -74,8 +71,9 @@ fn entry(declared: &Value) -> Result<Entry, Missing> {
     let declared: Declared = serde_json::from_value(declared.clone())
         .map_err(|error| Missing::new(error.to_string(), ""))?;
     let (spec, knobs) = (declared.spec()?, declared.knobs()?);
-    let is_lossy = declared.is_lossy;
-    let plugin = Plugin { declared, spec, probed: Mutex::default(), windows: Mutex::default() };
+    let (file, is_lossy) = (kept(&declared.file), declared.is_lossy);
+    let (probed, windows) = (Mutex::default(), Mutex::default());
+    let plugin = Plugin { declared, file, spec, knobs, probed, windows };
     Ok(Entry::of_plugin(spec, knobs, Box::leak(Box::new(plugin)), is_lossy))
 }
 
@@ -86,19 +84,21 @@ type Settings = Vec<(String, String)>;
 #[derive(Debug)]
 struct Plugin {
     declared: Declared,
+    // These live as long as the process, and are made once.
+    file: &'static str,
     spec: &'static Spec,
+    knobs: &'static [Knob],
     /// What it has answered, by its settings.
     probed: Mutex<BTreeMap<Settings, Probed>>,
-    windows: Mutex<BTreeMap<(Settings, usize), u32>>,
+    windows: Mutex<BTreeMap<(Settings, usize), Result<u32, String>>>,
 }
 
 impl Plugin {
     /// Its own settings, which are in range.
     fn settings(&self, set: &OptionSet) -> Result<Settings, OptionError> {
         let name = self.spec.name;
-        let knobs = self.declared.knobs().unwrap_or_default();
         let own = set.of(name).map(|(knob, text)| {
-            options::check(name, knobs, knob, text)?;
+            options::check(name, self.knobs, knob, text)?;
             Ok((knob.to_owned(), text.to_owned()))
         });
         own.collect()
@@ -124,9 +124,9 @@ impl Plugin {
         let fd = fd.ok_or_else(|| SetupError::Protocol("no memory for a trail".into()))?;
         let trail = Trail::take_over(fd).map_err(SetupError::io("standard error"))?;
         let library = process::load(&self.declared, &trail)?;
-        let host = process::host(shape, None);
+        let host = process::host(Some(shape), None);
         host.meet.replace(Some(meet));
-        let settings = process::settings(&self.declared, set)?;
+        let settings = process::settings(&self.declared, self.knobs, set)?;
         let setup = Setup {
             host: &host,
             message_bytes: shape.size as u64,
@@ -142,48 +142,25 @@ impl Plugin {
         )
     }
 
-    /// Measures over a port of it, and looks for what is left afterwards.
-    fn measured<const LOSSY: bool>(
-        &self,
-        wiring: Wiring,
-        job: &Job,
-        page: &Page,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<SideReport, Failure> {
-        let mut before = descriptors();
-        // They are the plug-in's from here on.
-        before.retain(|fd, _| !wiring.fds.iter().any(|own| own.as_raw_fd() == *fd));
-        let end = self.end(Attach {
-            wiring,
-            seat: job.seat,
-            shape: &job.shape,
-            options: &job.options,
-            meet: context,
-        })?;
+    /// Messages under way, or what went wrong in the process that was asked.
+    fn windowed(&self, size: usize, set: &OptionSet) -> Result<Result<u32, String>, OptionError> {
+        let settings = self.settings(set)?;
+        if !self.declared.windows {
+            return Ok(Ok(0));
+        }
+        let mut known = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
+        let answer = known.entry((settings, size)).or_insert_with(|| {
+            process::ask(&self.declared, &PluginRequest::Window(set.clone(), size))
+        });
+        Ok(answer.clone())
+    }
+
+    /// Measures over a port of it.
+    fn measured<const LOSSY: bool>(&self, driven: Driven<'_, '_>) -> Result<SideReport, Failure> {
+        let Driven { wiring, job, page, context } = driven;
+        let end = self.end(job.end(wiring, context))?;
         let mut port = PluginPort::<LOSSY>::new(end, &job.shape, false)?;
-        let measured = registry::measure_over(&mut port, self.declared.lends(), job, page, context);
-        drop(port);
-        let mut report = measured?;
-        let mut left = descriptors();
-        left.retain(|fd, _| !before.contains_key(fd));
-        if let Some((_, example)) = left.first_key_value() {
-            let (file, count) = (&self.declared.file, left.len());
-            return Err(
-                format!("{file}: descriptors open after detach: {count} ({example})").into()
-            );
-        }
-        let children = procfs::children().len();
-        if children > 0 {
-            program::end_children();
-            return Err(
-                format!("{}: processes left after detach: {children}", self.declared.file).into()
-            );
-        }
-        let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
-        if threads > 1 {
-            report.events.insert("threads after detach".into(), threads as u64 - 1);
-        }
-        Ok(report)
+        registry::measure_over(&mut port, self.declared.lends(), job, page, context)
     }
 }
 
@@ -196,20 +173,12 @@ impl AnyMechanism for Plugin {
     fn limit(&self, set: &OptionSet) -> Result<Option<Limit>, OptionError> {
         let bytes = self.probed(set)?.limit;
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        Ok((bytes > 0).then(|| Limit { bytes, set_by: kept(&self.declared.file), raise: "" }))
+        Ok((bytes > 0).then_some(Limit { bytes, set_by: self.file, raise: "" }))
     }
 
     fn window(&self, size: usize, set: &OptionSet) -> Result<Option<u32>, OptionError> {
-        let settings = self.settings(set)?;
-        if !self.declared.windows {
-            return Ok(None);
-        }
-        let mut known = self.windows.lock().unwrap_or_else(PoisonError::into_inner);
-        let window = known.entry((settings, size)).or_insert_with(|| {
-            // A plug-in that cannot answer cannot open either, and says why there.
-            process::ask(&self.declared, &PluginRequest::Window(set.clone(), size)).unwrap_or(0)
-        });
-        Ok((*window > 0).then_some(*window))
+        // Why there is no answer is what `open` says.
+        Ok(self.windowed(size, set)?.ok().filter(|messages| *messages > 0))
     }
 
     fn lends(&self, set: &OptionSet) -> Result<[Lends; 2], OptionError> {
@@ -227,6 +196,8 @@ impl AnyMechanism for Plugin {
             let what = "a plug-in cannot be set up across namespaces";
             return Err(Missing::new(what, "measure it without --follow-in and --net").into());
         }
+        let refused = |error: OptionError| SetupError::Protocol(error.to_string());
+        self.windowed(shape.size, set).map_err(refused)?.map_err(SetupError::Protocol)?;
         let trails = [Trail::create()?, Trail::create()?];
         let (held, ([mut lead, mut follow], effective)) = Held::open(&self.declared, set, shape)?;
         lead.fds.push(trails[0].fd()?);
@@ -244,31 +215,12 @@ impl AnyMechanism for Plugin {
         })
     }
 
-    fn drive(
-        &self,
-        wiring: Wiring,
-        job: &Job,
-        page: &Page,
-        context: &mut WorkerContext<'_>,
-    ) -> Result<SideReport, Failure> {
+    fn drive(&self, driven: Driven<'_, '_>) -> Result<SideReport, Failure> {
         match self.declared.is_lossy {
-            true => self.measured::<true>(wiring, job, page, context),
-            false => self.measured::<false>(wiring, job, page, context),
+            true => self.measured::<true>(driven),
+            false => self.measured::<false>(driven),
         }
     }
-}
-
-/// Open descriptors of this process, and what they are of.
-fn descriptors() -> BTreeMap<i32, String> {
-    let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
-    let each = entries.filter_map(|entry| {
-        let fd = entry.file_name().to_str()?.parse().ok()?;
-        // The descriptor of the folder itself is closed by now.
-        Some((fd, fs::read_link(format!("/proc/self/fd/{fd}")).ok()?.display().to_string()))
-    });
-    let mut all: BTreeMap<i32, String> = each.collect();
-    all.retain(|_, target| !target.starts_with("/proc/"));
-    all
 }
 
 /// A channel that is open, and what its ends leave.
@@ -289,5 +241,24 @@ impl ipcperf_core::Trail for OpenChannel {
 
     fn close(&mut self) -> Result<(), String> {
         self.held.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_that_was_answered_costs_no_memory() {
+        let declared = Declared { name: "mine".into(), probes: true, ..Declared::default() };
+        let entry = entry(&serde_json::to_value(&declared).expect("JSON")).expect("facts");
+        let (file, spec, knobs) = (kept("mine.so"), entry.spec, entry.knobs);
+        let probed = Probed { lacks: None, limit: 64 };
+        let probed = Mutex::new([(Vec::new(), probed)].into());
+        let plugin = Plugin { declared, file, spec, knobs, probed, windows: Mutex::default() };
+        for _ in 0..2 {
+            let limit = plugin.limit(&OptionSet::default()).expect("no knobs").expect("a limit");
+            assert!(std::ptr::eq(limit.set_by, file) && limit.bytes == 64);
+        }
     }
 }

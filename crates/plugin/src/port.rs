@@ -2,6 +2,7 @@
 
 use crate::calls::{CallOutcome, TransportEnd};
 use crate::declared::kept;
+use ipcperf_core::text::clean;
 use ipcperf_core::{Fault, Part, Port, SetupError, Shape};
 use ipcperf_sys::io::Buffer;
 use std::collections::BTreeMap;
@@ -201,9 +202,9 @@ impl<const LOSSY: bool> Port for PluginPort<LOSSY> {
 fn event_name(name: String) -> &'static str {
     static NAMES: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    names.entry(name).or_insert_with_key(|name| {
-        kept(&name.chars().filter(|one| !one.is_control()).take(64).collect::<String>())
-    })
+    names
+        .entry(name)
+        .or_insert_with_key(|name| kept(&clean(name, true).chars().take(64).collect::<String>()))
 }
 
 #[cfg(test)]

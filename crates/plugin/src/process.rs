@@ -4,14 +4,16 @@
 use crate::calls::{Cables, HostContext, Library, Setup};
 use crate::declared::Declared;
 use crate::trail::Trail;
-use ipcperf_core::{KnobValue, Missing, OptionSet, SetupError, Shape, Wiring, options};
+use ipcperf_core::{Knob, KnobValue, Missing, OptionSet, SetupError, Shape, Wiring, options};
 use ipcperf_engine::job::Failure;
-use ipcperf_engine::plugins::TASK;
+use ipcperf_engine::plugins::{self, TASK};
 use ipcperf_engine::protocol::{Order, Word};
 use ipcperf_engine::task::{SUBCOMMAND, WorkerContext};
-use ipcperf_sys::control::Parcel;
+use ipcperf_sys::clock::monotonic_ns;
+use ipcperf_sys::control::{Parcel, wait_any};
 use ipcperf_sys::io::names::PosixMemories;
 use ipcperf_sys::process::{Worker, describe_end, own_pid};
+use ipcperf_sys::program;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -97,19 +99,32 @@ impl Process {
                 Ok(word) => Ok((word, fds)),
                 Err(error) => Err(format!("{}: {error}", self.file)),
             },
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                self.worker.kill();
-                let what = self.trail.call().unwrap_or("the process");
-                let late = format!("{what} has not returned after {} s", patience.as_secs());
-                Err(self.explained(&late))
-            }
-            Err(_) => {
-                let end = self.worker.wait().map_or_else(|error| error.to_string(), describe_end);
-                let within = self.trail.call().map(|call| format!(" in {call}"));
-                let ended = format!("its process ended{}: {end}", within.unwrap_or_default());
-                Err(self.explained(&ended))
-            }
+            Err(error) => Err(self.silent(&error, until, patience)),
         }
+    }
+
+    /// Why it says nothing. Its code may have closed the channel and live on, so that its end is not waited for without limit.
+    fn silent(&mut self, error: &io::Error, until: Instant, patience: Duration) -> String {
+        let is_closed = error.kind() == io::ErrorKind::UnexpectedEof;
+        let has_ended = is_closed
+            && wait_any(&[self.worker.pidfd()], until).is_ok_and(|ended| ended.contains(&true));
+        let call = self.trail.call();
+        let within = call.map_or_else(String::new, |call| format!(" in {call}"));
+        if has_ended {
+            let end = self.worker.wait().map_or_else(|error| error.to_string(), describe_end);
+            return self.explained(&format!("its process ended{within}: {end}"));
+        }
+        self.worker.kill();
+        let seconds = patience.as_secs();
+        self.explained(&match error.kind() {
+            io::ErrorKind::TimedOut => {
+                format!("{} has not returned after {seconds} s", call.unwrap_or("the process"))
+            }
+            io::ErrorKind::UnexpectedEof => format!(
+                "its process closed its channel to ipcperf{within}, and has not ended after {seconds} s"
+            ),
+            _ => format!("the channel of its process: {error}"),
+        })
     }
 
     fn explained(&self, what: &str) -> String {
@@ -229,7 +244,7 @@ impl Held {
             _ => return Err(format!("{}: its process said something else", process.file)),
         }
         let until = Instant::now() + CLOSES;
-        match ipcperf_sys::control::wait_any(&[process.worker.pidfd()], until) {
+        match wait_any(&[process.worker.pidfd()], until) {
             Ok(ended) if !ended[0] => {
                 Err(process.explained("its process has not ended 1 s after close"))
             }
@@ -272,10 +287,10 @@ pub(crate) fn load(declared: &Declared, trail: &Trail) -> Result<Library, SetupE
 /// The settings of a plug-in as it gets them: numbers in digits, flags as `on` and `off`.
 pub(crate) fn settings(
     declared: &Declared,
+    knobs: &'static [Knob],
     set: &OptionSet,
 ) -> Result<Vec<(CString, CString)>, SetupError> {
     let name = declared.name.split('/').next().unwrap_or_default();
-    let knobs = declared.knobs()?;
     let mut settings = Vec::new();
     for (knob, text) in set.of(name) {
         let value = options::check(name, knobs, knob, text)
@@ -290,42 +305,47 @@ pub(crate) fn settings(
     Ok(settings)
 }
 
-/// What a plug-in may know of its channel.
-pub(crate) fn host<'a>(shape: &Shape, deadline: Option<Duration>) -> HostContext<'a> {
-    let directory = shape.directory.as_deref().map(|path| path.as_os_str().as_bytes().to_vec());
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let now = now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned();
+/// What a plug-in may know of its channel. Without one there are no names: nothing would remove what has them.
+pub(crate) fn host<'a>(shape: Option<&Shape>, deadline: Option<Duration>) -> HostContext<'a> {
+    let directory = shape.and_then(|shape| shape.directory.as_deref());
+    let directory = directory.map(|path| path.as_os_str().as_bytes().to_vec());
+    let prefix = shape.map(|shape| shape.name(""));
     HostContext {
         directory: CString::new(directory.unwrap_or_default()).unwrap_or_default(),
-        prefix: CString::new(shape.name("")).unwrap_or_default(),
-        nonce: shape.nonce,
-        deadline_ns: deadline.map_or(0, |patience| now + patience.as_nanos() as u64),
+        prefix: CString::new(prefix.unwrap_or_default()).unwrap_or_default(),
+        nonce: shape.map_or(0, |shape| shape.nonce),
+        deadline_ns: deadline.map_or(0, |patience| monotonic_ns() + patience.as_nanos() as u64),
         meet: RefCell::new(None),
         granted: RefCell::new(Vec::new()),
     }
 }
 
-/// The work of the process.
+/// The work of the process. What a plug-in has forked would outlive it.
 pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
+    let answer = answer(context);
+    match program::end_children() {
+        0 => answer,
+        left => answer.and(Err(format!("processes left by it: {left}").into())),
+    }
+}
+
+fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let Params { declared, question } = context.params()?;
     let fd = context.fds.pop().ok_or_else(|| "no memory for a trail".to_owned())?;
     let trail = Trail::take_over(fd)?;
     let library = load(&declared, &trail)?;
+    let knobs = declared.knobs().map_err(SetupError::from)?;
     match question {
         PluginRequest::Declare => {
             let Declared { file, path, sha256, version, .. } = declared;
-            Ok(serde_json::to_value(Declared {
-                file,
-                path,
-                sha256,
-                version,
-                ..library.declared()?
-            })?)
+            let declared = Declared { file, path, sha256, version, ..library.declared()? };
+            let declared = serde_json::to_value(declared)?;
+            plugins::fit(&declared).map_err(SetupError::from)?;
+            Ok(declared)
         }
         PluginRequest::Probe(set) => {
-            let shape = Shape::default();
-            let host = host(&shape, Some(PATIENCE));
-            let settings = settings(&declared, &set)?;
+            let host = host(None, Some(PATIENCE));
+            let settings = settings(&declared, knobs, &set)?;
             let setup = Setup { host: &host, message_bytes: 0, is_lead: false, settings };
             let (lacks, limit) = match library.probe(&setup, &trail) {
                 Ok(limit) => (None, limit),
@@ -334,15 +354,14 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             Ok(serde_json::to_value(Probed { lacks, limit })?)
         }
         PluginRequest::Window(set, size) => {
-            let shape = Shape::default();
-            let host = host(&shape, Some(PATIENCE));
-            let settings = settings(&declared, &set)?;
+            let host = host(None, Some(PATIENCE));
+            let settings = settings(&declared, knobs, &set)?;
             let setup = Setup { host: &host, message_bytes: size as u64, is_lead: false, settings };
             Ok(library.window(&setup, &trail).into())
         }
         PluginRequest::Open(set, shape) => {
-            let host = host(&shape, Some(PATIENCE));
-            let settings = settings(&declared, &set)?;
+            let host = host(Some(&*shape), Some(PATIENCE));
+            let settings = settings(&declared, knobs, &set)?;
             let setup =
                 Setup { host: &host, message_bytes: shape.size as u64, is_lead: false, settings };
             let (channel, [lead, follow]) =
@@ -363,5 +382,19 @@ pub(crate) fn serve(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             told?;
             Ok(Value::Null)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_channel_has_a_prefix() {
+        let shape = Shape { nonce: 7, ..Shape::default() };
+        let of = host(Some(&shape), None);
+        assert_eq!((of.prefix.to_str(), of.nonce), (Ok("ipcperf-0000000000000007-"), 7));
+        let none = host(None, None);
+        assert!(none.prefix.is_empty() && none.directory.is_empty());
     }
 }

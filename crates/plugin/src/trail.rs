@@ -2,6 +2,7 @@
 //! standard error. Both are in memory that outlives the process, however it ends.
 
 use ipcperf_core::SetupError;
+use ipcperf_core::text::clean;
 use ipcperf_sys::shm::SharedMemory;
 use rustix::fs::SeekFrom;
 use std::io;
@@ -113,7 +114,7 @@ impl Trail {
         let lines: Vec<&str> =
             text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let last = &lines[lines.len().saturating_sub(SHOWN)..];
-        last.join(" / ").chars().filter(|one| !one.is_control()).collect()
+        clean(&last.join(" / "), true)
     }
 }
 
@@ -143,7 +144,7 @@ mod tests {
         let mut file = std::fs::File::from(trail.fd().expect("a descriptor"));
         rustix::fs::seek(&file, SeekFrom::Start(TEXT as u64)).expect("a file");
         file.write_all(b"one\ntwo\n\n three\x1b[2J\nfour\n").expect("room");
-        assert_eq!(trail.written(), "two / three[2J / four");
+        assert_eq!(trail.written(), "two / three?[2J / four");
         assert!(file.write_all(&[b'x'; MOST]).is_err(), "it grows");
     }
 }

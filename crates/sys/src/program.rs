@@ -93,9 +93,15 @@ pub fn give_third(command: &mut Command, fd: impl AsFd) -> io::Result<OwnedFd> {
 /// What a program may say by itself (`docs/ENDS.md`).
 const THIRD: i32 = 3;
 
-/// Kills all children of this process, and what becomes its child because of that, and waits for them.
-pub fn end_children() {
+/// Kills all children of this process, and what becomes its child because of that, and waits for them; says how many there were
+/// at first.
+pub fn end_children() -> usize {
+    if !has_children() {
+        return 0;
+    }
+    let count = procfs::children().len();
     drop(Orphans { before: Vec::new() });
+    count
 }
 
 /// A running program. Dropping it kills its process group and reaps the process.

@@ -113,6 +113,7 @@ impl SharedMemory {
     ///
     /// # Panics
     /// `at` is not a multiple of 4 inside the mapping: a mistake in a layout constant.
+    #[inline(always)]
     #[must_use]
     pub fn word(&self, at: usize) -> &AtomicU32 {
         assert!(at.is_multiple_of(4) && at + 4 <= self.len, "word {at} of {} bytes", self.len);

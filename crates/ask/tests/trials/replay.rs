@@ -2,7 +2,7 @@
 
 use crate::common::{run, tell, trials, usual};
 use ipcperf_ask::results::document::render;
-use ipcperf_core::digest::sha256;
+use ipcperf_core::digest::{hex, sha256};
 use ipcperf_engine::simulate::{ClockFault, Fault, Level, Simulated, Simulation, VirtualClock};
 use ipcperf_kit::document::Show;
 use ipcperf_render::{Format, Style};
@@ -116,8 +116,7 @@ fn documents_by_fixed_seeds_are_what_they_were() {
         }
         without_sentences(&mut document);
         let digest = sha256(document.to_string().as_bytes());
-        let start: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{start} {name}")
+        format!("{} {name}", hex(&digest[..8]))
     };
     assert_eq!(
         kept_simulations().map(digest),

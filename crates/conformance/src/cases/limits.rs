@@ -33,7 +33,7 @@ fn refused(scene: &Scene<'_>, size: usize, excess: usize) -> Result<(), Trouble>
         ensure(attempt.end == Some(SentFault::TooLong), || {
             let end = attempt.end.map_or("no fault".into(), |end| format!("{end:?}"));
             format!(
-                "limit: over a channel for {} bytes {excess} bytes met {end} in place of TooLong",
+                "limit: {excess} bytes over a channel for {} bytes met {end} in place of TooLong",
                 excess - 1
             )
         })?;

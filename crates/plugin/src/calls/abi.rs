@@ -14,6 +14,8 @@ pub(crate) const TIMEOUT: c_int = 6;
 pub(crate) const BACK_PRESSURE: c_int = 7;
 pub(crate) const UNAVAILABLE: c_int = 8;
 
+pub(crate) const WAIT_SPIN: u32 = 2;
+
 pub(crate) const LOSSY: u32 = 1;
 pub(crate) const TWO_WAY: u32 = 2;
 pub(crate) const MANY_PRODUCERS: u32 = 4;

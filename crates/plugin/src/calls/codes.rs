@@ -9,7 +9,7 @@ pub(super) fn text(code: c_int) -> String {
     match fault(code) {
         _ if code == abi::UNAVAILABLE => "UNAVAILABLE without a reason".into(),
         _ if code == abi::BACK_PRESSURE => {
-            "BACK_PRESSURE, which only send and recv may return".into()
+            "BACK_PRESSURE, which probe, open and attach may not return".into()
         }
         Some(fault) => fault.to_string(),
         None => format!("it returned {code}, which the header does not define"),
@@ -25,7 +25,19 @@ pub(super) fn fault(code: c_int) -> Option<Fault> {
         abi::TRUNCATED => Fault::Truncated,
         abi::CORRUPT => Fault::Corrupt,
         abi::TIMEOUT => Fault::Timeout,
-        _ if code < 0 => Fault::Sys(-code),
-        _ => return None,
+        // The least number has no positive one.
+        _ => return code.checked_neg().filter(|errno| *errno > 0).map(Fault::Sys),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_is_no_negated_errno_is_no_fault() {
+        assert_eq!(fault(-libc::EAGAIN), Some(Fault::Sys(libc::EAGAIN)));
+        assert_eq!([fault(c_int::MIN), fault(c_int::MAX), fault(abi::OK)], [None; 3]);
+        assert!(text(c_int::MIN).contains("which the header does not define"));
+    }
 }

@@ -16,6 +16,8 @@ pub(crate) struct TransportEnd {
     library: Library,
     own: Own,
     trail: Trail,
+    /// It never sleeps, nor yields its CPU.
+    spins: bool,
 }
 
 // SAFETY: a port may be handed to another thread, and one thread uses it at a time, as the header says.
@@ -44,16 +46,17 @@ impl TransportEnd {
         let Some(attach) = library.table.attach else {
             return Err((false, "its table has no 'attach'".into()));
         };
-        let (setup, wiring) = (setup.raw(), cables.into_raw());
+        let wiring = cables.into_raw();
         let mut own = ptr::null_mut();
         trail.word().store(TransportCall::Attach as u32, Ordering::Relaxed);
         // SAFETY: all of it is valid during the call.
-        let code = unsafe { attach(&raw const setup.setup, &raw const wiring, &raw mut own) };
+        let code = setup.lent(|setup| unsafe { attach(setup, &raw const wiring, &raw mut own) });
         if code != abi::OK {
             return Err((code == abi::UNAVAILABLE, library.refused("attach", code, &trail)));
         }
         trail.word().store(0, Ordering::Relaxed);
-        Ok(Self { library, own, trail })
+        let spins = library.spins();
+        Ok(Self { library, own, trail, spins })
     }
 
     #[inline(always)]
@@ -168,7 +171,9 @@ impl TransportEnd {
     /// Waits until the same call may be made again.
     #[cold]
     pub(crate) fn wait(&self, is_recv: bool) {
-        let Some(fd) = self.descriptor(is_recv) else { return std::thread::yield_now() };
+        let Some(fd) = self.descriptor(is_recv) else {
+            return if self.spins { std::hint::spin_loop() } else { std::thread::yield_now() };
+        };
         let events = if is_recv { libc::POLLIN } else { libc::POLLOUT };
         let mut wanted = libc::pollfd { fd, events, revents: 0 };
         // SAFETY: one struct. A signal or an error makes the call be tried again, which says what is wrong.

@@ -7,7 +7,6 @@ use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd, OwnedFd, RawFd};
-use std::ptr;
 
 /// What travels to one end.
 #[derive(Debug, Default)]
@@ -63,28 +62,54 @@ impl Cables {
         raw
     }
 
-    /// What a plug-in gives away, with its descriptors.
+    /// What a plug-in gives both ends, with its descriptors.
     ///
     /// # Safety
-    /// They are open, and no other owner closes them.
-    pub(super) unsafe fn given(raw: &abi::Wiring) -> Result<Self, String> {
-        let (fds, bytes) = (raw.fd_count as usize, raw.byte_count as usize);
-        if fds > MAX_FDS || bytes > MAX_BYTES {
-            return Err(format!(
-                "a wiring has {fds} descriptors and {bytes} bytes; {MAX_FDS} and {MAX_BYTES} are the most"
-            ));
-        }
-        let is_open = |fd: &RawFd| {
+    /// No other owner closes them.
+    pub(super) unsafe fn given(both: &[abi::Wiring; 2]) -> Result<[Self; 2], String> {
+        let [(lead, lead_bytes), (follow, follow_bytes)] = [used(&both[0])?, used(&both[1])?];
+        let all = [lead, follow].concat();
+        for (at, fd) in all.iter().enumerate() {
             // SAFETY: asks about a number.
-            unsafe { libc::fcntl(*fd, libc::F_GETFD) >= 0 }
-        };
-        if let Some(fd) = raw.fds[..fds].iter().find(|fd| !is_open(fd)) {
-            return Err(format!("a wiring has the descriptor {fd}, which is not open"));
+            if *fd < 0 || unsafe { libc::fcntl(*fd, libc::F_GETFD) } < 0 {
+                return Err(format!("a wiring has the descriptor {fd}, which is not open"));
+            }
+            if *fd < 3 {
+                return Err(format!(
+                    "a wiring has the descriptor {fd}, a standard stream of the process; use dup"
+                ));
+            }
+            if all[..at].contains(fd) {
+                return Err(format!("the descriptor {fd} is given twice; use dup"));
+            }
         }
-        // SAFETY: open (just asked), and ours by the caller's word.
-        let fds = raw.fds[..fds].iter().map(|fd| unsafe { OwnedFd::from_raw_fd(*fd) }).collect();
-        Ok(Self { fds, bytes: raw.bytes[..bytes].to_vec() })
+        // SAFETY: open, each is there once (just asked), and ours by the caller's word.
+        let own = |fd: &RawFd| unsafe { OwnedFd::from_raw_fd(*fd) };
+        Ok([(lead, lead_bytes), (follow, follow_bytes)]
+            .map(|(fds, bytes)| Self { fds: fds.iter().map(own).collect(), bytes: bytes.to_vec() }))
     }
+
+    /// Copies of what a plug-in shows; the descriptors stay its own.
+    fn copied(raw: &abi::Wiring) -> Result<Self, c_int> {
+        let (fds, bytes) = used(raw).map_err(|_| -libc::EINVAL)?;
+        let copy = |fd: &RawFd| {
+            // SAFETY: a number; the copy is ours.
+            let copy = unsafe { libc::fcntl(*fd, libc::F_DUPFD_CLOEXEC, 3) };
+            // SAFETY: as above.
+            (copy >= 0).then(|| unsafe { OwnedFd::from_raw_fd(copy) }).ok_or(-libc::EBADF)
+        };
+        Ok(Self { fds: fds.iter().map(copy).collect::<Result<_, _>>()?, bytes: bytes.to_vec() })
+    }
+}
+
+/// The descriptors and the bytes that a wiring has.
+fn used(raw: &abi::Wiring) -> Result<(&[RawFd], &[u8]), String> {
+    let (fds, bytes) = (raw.fd_count as usize, raw.byte_count as usize);
+    raw.fds.get(..fds).zip(raw.bytes.get(..bytes)).ok_or_else(|| {
+        format!(
+            "a wiring has {fds} descriptors and {bytes} bytes; {MAX_FDS} and {MAX_BYTES} are the most"
+        )
+    })
 }
 
 /// What a plug-in may ask for during a call.
@@ -105,13 +130,6 @@ pub(crate) struct Setup<'a> {
     pub(crate) settings: Vec<(CString, CString)>,
 }
 
-/// The structs of one call; what they point to is held by the setup that they are made of.
-pub(super) struct RawSetup<'a> {
-    pub(super) setup: abi::Setup,
-    _host: Box<RawHost<'a>>,
-    _settings: Vec<abi::Setting>,
-}
-
 #[repr(C)]
 struct RawHost<'a> {
     /// First, so that a pointer to it is one to the whole.
@@ -119,9 +137,10 @@ struct RawHost<'a> {
     host: &'a HostContext<'a>,
 }
 
-impl<'a> Setup<'a> {
-    pub(super) fn raw(&self) -> RawSetup<'a> {
-        let host = Box::new(RawHost {
+impl Setup<'_> {
+    /// Makes a call with the struct, which is valid until the call returns.
+    pub(super) fn lent<T>(&self, call: impl FnOnce(*const abi::Setup) -> T) -> T {
+        let host = RawHost {
             raw: abi::HostTable {
                 size: size_of::<abi::HostTable>(),
                 directory: self.host.directory.as_ptr(),
@@ -133,7 +152,7 @@ impl<'a> Setup<'a> {
                 swap,
             },
             host: self.host,
-        });
+        };
         let settings: Vec<abi::Setting> = self
             .settings
             .iter()
@@ -141,13 +160,13 @@ impl<'a> Setup<'a> {
             .collect();
         let setup = abi::Setup {
             size: size_of::<abi::Setup>(),
-            host: ptr::from_ref(&*host).cast(),
+            host: (&raw const host).cast(),
             message_bytes: self.message_bytes,
             is_lead: u32::from(self.is_lead),
             setting_count: settings.len() as u32,
             settings: settings.as_ptr(),
         };
-        RawSetup { setup, _host: host, _settings: settings }
+        call(&raw const setup)
     }
 }
 
@@ -191,17 +210,15 @@ unsafe extern "C" fn swap(
     let (host, mine) = unsafe { (of(host), &*mine) };
     let mut meet = host.meet.borrow_mut();
     let Some(meet) = meet.as_mut() else { return -libc::EPERM };
-    let copies = (0..(mine.fd_count as usize).min(MAX_FDS)).map(|at| {
-        // SAFETY: a number; the copy is ours.
-        unsafe { libc::fcntl(mine.fds[at], libc::F_DUPFD_CLOEXEC, 3) }
-    });
-    let mut raw = Cables { fds: Vec::new(), bytes: Vec::new() }.raw();
-    (raw.fd_count, raw.byte_count, raw.bytes) = (mine.fd_count, mine.byte_count, mine.bytes);
-    for (to, copy) in raw.fds.iter_mut().zip(copies) {
-        *to = copy;
+    // SAFETY: the plug-in's own struct.
+    let sizes = [mine.size, unsafe { (&raw const (*theirs).size).read() }];
+    if sizes.iter().any(|size| *size < size_of::<abi::Wiring>()) {
+        return -libc::EINVAL;
     }
-    // SAFETY: copies that were just made, and those that could not be made are found not to be open.
-    let Ok(mine) = (unsafe { Cables::given(&raw) }) else { return -libc::EBADF };
+    let mine = match Cables::copied(mine) {
+        Ok(mine) => mine,
+        Err(code) => return code,
+    };
     match meet.swap(mine.into_wiring()) {
         Ok(wiring) => {
             // SAFETY: the plug-in's own struct.
@@ -225,16 +242,76 @@ mod tests {
         }
     }
 
+    fn wiring(fds: &[RawFd]) -> abi::Wiring {
+        let mut raw = Cables::default().raw();
+        raw.fd_count = fds.len() as u32;
+        for (to, fd) in raw.fds.iter_mut().zip(fds) {
+            *to = *fd;
+        }
+        raw
+    }
+
     #[test]
     fn a_wiring_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
-        let mut raw = Cables::default().raw();
-        raw.fd_count = 9;
-        // SAFETY: it has none that anybody owns.
-        let error = unsafe { Cables::given(&raw) }.expect_err("too many");
-        assert!(error.contains("9 descriptors"), "{error}");
-        raw.fd_count = 1;
-        // SAFETY: as above.
-        let error = unsafe { Cables::given(&raw) }.expect_err("closed");
-        assert!(error.contains("descriptor -1, which is not open"), "{error}");
+        let file = std::fs::File::open("/dev/null").expect("it is everywhere");
+        let own = file.as_raw_fd();
+        for (lead, follow, part) in [
+            (&[0; 9][..], &[][..], "9 descriptors"),
+            (&[-1], &[], "descriptor -1, which is not open"),
+            (&[own], &[2], "descriptor 2, a standard stream"),
+            (&[own], &[own], "is given twice; use dup"),
+            (&[own, own], &[], "is given twice; use dup"),
+        ] {
+            // SAFETY: all are refused, and nothing is owned.
+            let given = unsafe { Cables::given(&[wiring(lead), wiring(follow)]) };
+            let error = given.expect_err(part);
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    /// A peer that gives back what it gets.
+    struct Mirror;
+
+    impl Meet for Mirror {
+        fn swap(&mut self, mine: Wiring) -> Result<Wiring, ipcperf_core::SetupError> {
+            Ok(mine)
+        }
+        fn effective(&mut self, _: &str, _: KnobValue) {}
+    }
+
+    fn swapped(mine: &abi::Wiring, theirs: &mut abi::Wiring) -> c_int {
+        let mut mirror = Mirror;
+        let host = HostContext {
+            directory: CString::default(),
+            prefix: CString::default(),
+            nonce: 0,
+            deadline_ns: 0,
+            meet: RefCell::new(Some(&mut mirror)),
+            granted: RefCell::default(),
+        };
+        let setup = Setup { host: &host, message_bytes: 0, is_lead: true, settings: Vec::new() };
+        // SAFETY: the structs of a call, during it.
+        setup.lent(|setup| unsafe { swap((*setup).host, mine, theirs) })
+    }
+
+    #[test]
+    fn a_swap_that_is_refused_leaves_no_copies() {
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let own = writer.as_raw_fd();
+        let mut theirs = wiring(&[]);
+        assert_eq!(swapped(&wiring(&[own, -1]), &mut theirs), -libc::EBADF);
+        assert_eq!(swapped(&wiring(&[own; 9]), &mut theirs), -libc::EINVAL);
+        assert_eq!(swapped(&abi::Wiring { size: 8, ..wiring(&[own]) }, &mut theirs), -libc::EINVAL);
+        theirs.size = 0;
+        assert_eq!(swapped(&wiring(&[own]), &mut theirs), -libc::EINVAL);
+        theirs = wiring(&[]);
+        assert_eq!((swapped(&wiring(&[own]), &mut theirs), theirs.fd_count), (abi::OK, 1));
+        // SAFETY: the plug-in's from then on.
+        drop(unsafe { OwnedFd::from_raw_fd(theirs.fds[0]) });
+        drop(writer);
+        let flags = rustix::fs::fcntl_getfl(&reader).expect("a pipe");
+        rustix::fs::fcntl_setfl(&reader, flags | rustix::fs::OFlags::NONBLOCK).expect("a pipe");
+        let read = io::Read::read(&mut reader, &mut [0]).expect("no writer is left");
+        assert_eq!(read, 0);
     }
 }

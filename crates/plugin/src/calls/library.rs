@@ -13,6 +13,9 @@ use std::path::Path;
 use std::ptr;
 use std::sync::atomic::Ordering;
 
+/// As many knobs as a plug-in may declare.
+const MOST_KNOBS: usize = 64;
+
 /// What every plug-in has to have.
 const SYMBOL: &CStr = c"ipcperf_transport_v1";
 
@@ -83,17 +86,35 @@ impl Library {
         Ok(Self { table })
     }
 
+    /// Its facts as it has them.
+    fn facts(&self) -> FactTable {
+        // SAFETY: not NULL (looked for when it was loaded), and static.
+        unsafe { whole(self.table.facts, (&raw const (*self.table.facts).size).read()) }
+    }
+
+    /// Whether its ends never sleep.
+    pub(super) fn spins(&self) -> bool {
+        self.facts().wait == abi::WAIT_SPIN
+    }
+
     /// What it says of itself.
     pub(crate) fn declared(&self) -> Result<Declared, String> {
-        // SAFETY: not NULL (looked for when it was loaded), and static.
-        let facts: FactTable =
-            unsafe { whole(self.table.facts, (&raw const (*self.table.facts).size).read()) };
+        let facts = self.facts();
         let mut knobs = Vec::new();
-        if !facts.knobs.is_null() && facts.knob_stride as usize >= size_of::<usize>() {
-            for index in 0..facts.knob_count as usize {
+        if !facts.knobs.is_null() {
+            let (count, stride) = (facts.knob_count as usize, facts.knob_stride as usize);
+            if count > MOST_KNOBS {
+                return Err(format!("its facts have {count} knobs; {MOST_KNOBS} are the most"));
+            }
+            if count > 0 && stride < size_of::<usize>() {
+                return Err(format!(
+                    "its facts have knob_stride = {stride}; set it to sizeof(ipcperf_knob)"
+                ));
+            }
+            for index in 0..count {
                 // SAFETY: the plug-in gives their number and size.
                 let knob: Knob = unsafe {
-                    let at = facts.knobs.byte_add(index * facts.knob_stride as usize);
+                    let at = facts.knobs.byte_add(index * stride);
                     whole(at, (&raw const (*at).size).read())
                 };
                 // SAFETY: texts that end with a zero, or NULL.
@@ -118,7 +139,7 @@ impl Library {
         if facts.flags & !abi::FLAGS != 0 {
             return Err(format!("flags: {:#x} are not known", facts.flags & !abi::FLAGS));
         }
-        Ok(Declared {
+        let declared = Declared {
             name: name.unwrap_or_default(),
             summary: summary.unwrap_or_default(),
             needs,
@@ -144,7 +165,8 @@ impl Library {
             windows: self.table.window.is_some(),
             knobs,
             ..Declared::default()
-        })
+        };
+        declared.fits().map(|()| declared)
     }
 
     /// What it says of its last code outside of an end.
@@ -154,11 +176,10 @@ impl Library {
 
     /// Whether this host can run it, and its limit in bytes; 0 is none.
     pub(crate) fn probe(&self, setup: &Setup<'_>, trail: &Trail) -> Result<u64, String> {
-        let setup = setup.raw();
         if let Some(probe) = self.table.probe {
             trail.word().store(TransportCall::Probe as u32, Ordering::Relaxed);
             // SAFETY: the setup is valid during the call.
-            let code = unsafe { probe(&raw const setup.setup) };
+            let code = setup.lent(|setup| unsafe { probe(setup) });
             if code != abi::OK {
                 return Err(self.refused("probe", code, trail));
             }
@@ -166,7 +187,7 @@ impl Library {
         let limit = self.table.limit.map_or(0, |limit| {
             trail.word().store(TransportCall::Limit as u32, Ordering::Relaxed);
             // SAFETY: as above.
-            unsafe { limit(&raw const setup.setup) }
+            setup.lent(|setup| unsafe { limit(setup) })
         });
         trail.word().store(0, Ordering::Relaxed);
         Ok(limit)
@@ -174,11 +195,10 @@ impl Library {
 
     /// Messages under way before a credit is needed; 0 where none is.
     pub(crate) fn window(&self, setup: &Setup<'_>, trail: &Trail) -> u32 {
-        let setup = setup.raw();
         let window = self.table.window.map_or(0, |window| {
             trail.word().store(TransportCall::Window as u32, Ordering::Relaxed);
             // SAFETY: the setup is valid during the call.
-            unsafe { window(&raw const setup.setup) }
+            setup.lent(|setup| unsafe { window(setup) })
         });
         trail.word().store(0, Ordering::Relaxed);
         window
@@ -194,21 +214,22 @@ impl Library {
         let Some(open) = self.table.open else {
             return Ok((channel, [Cables::default(), Cables::default()]));
         };
-        let setup = setup.raw();
         let mut wirings = [Cables::default().raw(), Cables::default().raw()];
         trail.word().store(TransportCall::Open as u32, Ordering::Relaxed);
         // SAFETY: all of it is valid during the call.
         let code =
-            unsafe { open(&raw const setup.setup, &raw mut channel.own, wirings.as_mut_ptr()) };
+            setup.lent(|setup| unsafe { open(setup, &raw mut channel.own, wirings.as_mut_ptr()) });
         if code != abi::OK {
             return Err((code == abi::UNAVAILABLE, self.refused("open", code, trail)));
         }
         trail.word().store(0, Ordering::Relaxed);
-        let [lead, follow] = wirings;
-        // SAFETY: the header says that descriptors that `open` gives are open, and ours from here on.
-        match unsafe { (Cables::given(&lead), Cables::given(&follow)) } {
-            (Ok(lead), Ok(follow)) => Ok((channel, [lead, follow])),
-            (Err(why), _) | (_, Err(why)) => Err((false, format!("open: {why}"))),
+        // SAFETY: the header says that descriptors that `open` gives are ours from here on.
+        match unsafe { Cables::given(&wirings) } {
+            Ok(both) => Ok((channel, both)),
+            Err(why) => {
+                channel.close(trail);
+                Err((false, format!("open: {why}")))
+            }
         }
     }
 

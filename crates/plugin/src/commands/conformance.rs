@@ -1,10 +1,11 @@
 //! `ipcperf conformance`: the suite over what is named.
 
 use ipcperf_conformance::{Outcome, Suite, TASKS};
-use ipcperf_core::{nearest, units};
+use ipcperf_core::text::clean;
+use ipcperf_core::units;
 use ipcperf_engine::tasks::TaskRow;
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
-use ipcperf_kit::error::{Code, Stop};
+use ipcperf_kit::error::{Code, Stop, unknown};
 use ipcperf_kit::{output, request};
 use std::process::ExitCode;
 
@@ -57,6 +58,8 @@ Exit codes: 0 all cases passed, 5 a promise is refuted, 3 nothing can run here";
                     Outcome::Unavailable(why) => format!("cannot be tried here ({why})"),
                 };
                 let title = case.replacen('_', " ", 1).replace('_', " ");
+                // It may quote the plug-in.
+                let words = clean(&words, true);
                 output::to_stdout(format!("{name}  {title}: {words}\n").as_bytes())?;
             }
         }
@@ -74,9 +77,8 @@ fn wanted(words: &[String]) -> Result<Vec<String>, Stop> {
     let all: Vec<String> = Suite::cases().collect();
     for word in words {
         if !all.iter().any(|case| case.contains(word.as_str())) {
-            let meant = nearest(word, all.iter().map(String::as_str));
-            let meant = meant.map_or(String::new(), |case| format!("; did you mean '{case}'?"));
-            return Err(Stop::usage(format!("unknown case '{word}'{meant}")));
+            let known = format!("known: {}", all.join(", "));
+            return Err(unknown("case", word, all.iter().map(String::as_str), &known));
         }
     }
     let is_wanted =

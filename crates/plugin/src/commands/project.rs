@@ -1,8 +1,7 @@
 //! `ipcperf new-transport`: a small project that builds, passes the suite and runs.
 
-use ipcperf_core::nearest;
 use ipcperf_kit::command::{CommandArgs, CommandGroup, Context};
-use ipcperf_kit::error::Stop;
+use ipcperf_kit::error::{Stop, unknown};
 use ipcperf_kit::output;
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -143,10 +142,8 @@ fn files(language: &str) -> Result<Files, Stop> {
     let names = || LANGUAGES.iter().map(|(name, _)| *name);
     let found = LANGUAGES.iter().find(|(name, _)| *name == language);
     found.map(|(_, files)| *files).ok_or_else(|| {
-        let meant = nearest(language, names());
-        let meant = meant.map_or(String::new(), |name| format!("; did you mean '{name}'?"));
-        let known = names().collect::<Vec<_>>().join(", ");
-        Stop::usage(format!("unknown language '{language}' (known: {known}){meant}"))
+        let known = format!("known: {}", names().collect::<Vec<_>>().join(", "));
+        unknown("language", language, names(), &known)
     })
 }
 
