@@ -97,12 +97,12 @@ fn fewest(
         if set.as_ref().is_some_and(|set| set.interrupted) {
             return Err(Stop::interrupted("interrupted before the choice was measured"));
         }
-        match set.map_or(Outcome::Unknown, |set| outcome(&set, &way)) {
-            Outcome::KeepsUp => return Ok(Requirements { attempts, ..way }),
+        match set.map_or(Sufficiency::Unknown, |set| sufficiency(&set, &way)) {
+            Sufficiency::KeepsUp => return Ok(Requirements { attempts, ..way }),
             // Nothing says that one request in flight is not enough.
-            Outcome::Unknown if tried == 0 => break,
-            Outcome::Unknown => {}
-            Outcome::Behind(attempt) => {
+            Sufficiency::Unknown if tried == 0 => break,
+            Sufficiency::Unknown => {}
+            Sufficiency::Behind(attempt) => {
                 if attempt.achieved_per_second > best.0 {
                     best = (attempt.achieved_per_second, way);
                 }
@@ -167,8 +167,8 @@ fn measured(
     })
 }
 
-/// What a short measurement says of a way.
-enum Outcome {
+/// Whether a short measurement of a way keeps up with the rate.
+enum Sufficiency {
     /// A mechanism keeps up with the rate at all sizes.
     KeepsUp,
     /// None does. This one came nearest.
@@ -195,7 +195,7 @@ fn keeps_up(cell: &Cell, rate: f64) -> bool {
 }
 
 /// What came nearest to the rate, where no mechanism keeps up with it at all sizes.
-fn outcome(set: &ResultSet, way: &Requirements) -> Outcome {
+fn sufficiency(set: &ResultSet, way: &Requirements) -> Sufficiency {
     let ok = || set.cells.iter().filter(|cell| cell.status == Status::Ok);
     let of = |one: &Cell| -> Vec<&Cell> {
         let key = &one.key;
@@ -206,15 +206,15 @@ fn outcome(set: &ResultSet, way: &Requirements) -> Outcome {
     for cell in ok() {
         let sizes = of(cell);
         if sizes.len() == way.sizes.len() && sizes.iter().all(|cell| keeps_up(cell, rate)) {
-            return Outcome::KeepsUp;
+            return Sufficiency::KeepsUp;
         }
         let least = sizes.iter().filter_map(|cell| answered(cell)).fold(f64::INFINITY, f64::min);
         if least.is_finite() && best.is_none_or(|(most, _)| least > most) {
             best = Some((least, cell));
         }
     }
-    best.map_or(Outcome::Unknown, |(achieved_per_second, cell)| {
-        Outcome::Behind(Attempt {
+    best.map_or(Sufficiency::Unknown, |(achieved_per_second, cell)| {
+        Sufficiency::Behind(Attempt {
             inflight: way.inflight.max(1),
             conns: way.conns.max(1),
             mechanism: name(cell),
@@ -301,15 +301,17 @@ mod tests {
         let closed = set(vec![cell("pipe", 64, TWO).rtt(1e9 / 23_000.0, 90.0)]);
         let mean = closed.cells[0].rtt_ns.as_ref().expect("times")["mean"].value.expect("a mean");
         assert!(1e9 / mean > 20_000.0);
-        let Outcome::Behind(attempt) = outcome(&closed, &wanted) else { panic!("not enough") };
+        let Sufficiency::Behind(attempt) = sufficiency(&closed, &wanted) else {
+            panic!("not enough")
+        };
         assert!(attempt.achieved_per_second < 20_000.0, "{attempt:?}");
         let enough = set(vec![cell("pipe", 64, TWO).rtt(1e9 / 28_000.0, 90.0)]);
-        assert!(matches!(outcome(&enough, &wanted), Outcome::KeepsUp));
+        assert!(matches!(sufficiency(&enough, &wanted), Sufficiency::KeepsUp));
         // A server whose slices are saturated, and in which requests of the warm-up were answered, too.
         let served = Requirements { inflight: 4, ..wanted };
         let mut set = measured(&served, 10_000.0);
         set.cells[0].achieved_per_second = Some(sample::metric(22_500.0, 1.0));
-        let Outcome::Behind(attempt) = outcome(&set, &served) else { panic!("saturated") };
+        let Sufficiency::Behind(attempt) = sufficiency(&set, &served) else { panic!("saturated") };
         assert!(attempt.achieved_per_second <= 20_000.0, "{attempt:?}");
     }
 

@@ -19,6 +19,7 @@ pub mod pty;
 pub mod queue;
 pub(crate) mod raw;
 pub(crate) mod reap;
+pub(crate) mod sched_attr;
 pub mod select;
 pub mod socket;
 pub mod stream;
