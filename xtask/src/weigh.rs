@@ -23,29 +23,29 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 20] = [
-        ("crates/core", 6_468),
+        ("crates/core", 6_539),
         ("crates/ring", 674),
-        ("crates/sys", 11_612),
-        ("crates/mech", 7_644),
-        ("crates/engine", 17_558),
+        ("crates/sys", 11_626),
+        ("crates/mech", 7_645),
+        ("crates/engine", 17_643),
         ("crates/stats", 1_439),
-        ("crates/judge", 2_632),
+        ("crates/judge", 2_635),
         ("crates/render", 2_822),
         ("crates/packed", 49),
-        ("crates/kit", 2_962),
-        ("crates/ask", 19_982),
-        ("crates/plugin", 1_915),
+        ("crates/kit", 2_995),
+        ("crates/ask", 20_033),
+        ("crates/plugin", 2_128),
         ("crates/programs", 11_379),
-        ("crates/studies", 6_716),
+        ("crates/studies", 6_718),
         ("crates/ipcperf", 169),
         ("crates/testing", 0),
         ("crates/builtin", 8),
-        ("crates/conformance", 3_576),
+        ("crates/conformance", 3_579),
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 47_440;
-    pub(super) const TOKENS: usize = 1_075_500;
+    pub(super) const TEST_LINES: usize = 47_972;
+    pub(super) const TOKENS: usize = 1_080_695;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -56,7 +56,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 165_300;
+    pub(super) const MARKDOWN_BYTES: usize = 159_700;
 }
 
 /// Folders of Rust that are counted.
