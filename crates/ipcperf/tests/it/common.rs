@@ -151,11 +151,18 @@ impl Sandbox {
         let said = tempfile::tempdir_in(self.said()).expect("a folder").keep();
         let [stdout, stderr] = ["stdout", "stderr"].map(|name| said.join(name));
         let file = |path: &Path| File::create(path).expect("a file");
-        let child = command
-            .stdout(file(&stdout))
-            .stderr(file(&stderr))
-            .spawn()
-            .expect("the program starts");
+        command.stdout(file(&stdout)).stderr(file(&stderr));
+        // A child of another test that has not executed its program yet still has a copy open that this test has written.
+        let mut started = command.spawn();
+        for _ in 0..500 {
+            let is_busy = |error: &io::Error| error.kind() == io::ErrorKind::ExecutableFileBusy;
+            if !started.as_ref().is_err_and(is_busy) {
+                break;
+            }
+            sleep(Duration::from_millis(10));
+            started = command.spawn();
+        }
+        let child = started.expect("the program starts");
         Running { child, stdout, stderr }
     }
 

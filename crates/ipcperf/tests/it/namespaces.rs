@@ -267,5 +267,5 @@ fn a_choice_across_namespaces_leaves_out_what_ends_at_them() {
         &[&words[..], &["--across", "mnt", "--can", "unrelated,two-way", "--dry-run"]].concat(),
     );
     assert!(!ended.stdout.contains("unix-stream"), "a path ends there: {}", ended.stdout);
-    sandbox.refuses(&["choose", "--across", "nte"], "unknown namespace 'nte'; known: net, ipc");
+    sandbox.refuses(&["choose", "--across", "nte"], "unknown namespace 'nte'; did you mean 'net'?");
 }

@@ -100,7 +100,8 @@ fn all_that_is_offered_is_sent_and_answered() {
             assert_eq!(round["proof"]["follow"], serde_json::json!([200, 200]), "{round}");
             let of = |key: &str| round[key].as_f64().expect(key);
             let answered = of("achieved_per_second") * of("elapsed_ns") / 1e9;
-            assert!((answered - 200.0).abs() < 1e-6, "{answered}: {round}");
+            // Numbers have eight digits.
+            assert!((answered - 200.0).abs() < 1e-4, "{answered}: {round}");
         }
     }
 }

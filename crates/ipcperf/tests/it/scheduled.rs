@@ -182,7 +182,7 @@ fn without_a_right_the_reason_names_it() {
             "rr:2 needs CAP_SYS_NICE, or RLIMIT_RTPRIO of 2 where it is 0",
         ),
         ("--sched deadline:1ms/5ms/10ms --place free", "needs CAP_SYS_NICE"),
-        ("--nice -5", "needs CAP_SYS_NICE, or RLIMIT_NICE of 25 where it is 0"),
+        ("--nice -20", "needs CAP_SYS_NICE, or RLIMIT_NICE of 40 where it is 0"),
         ("--sched idle,batch,other", ""),
     ] {
         let words: Vec<&str> = words.split(' ').collect();
