@@ -63,9 +63,11 @@ fn timing_calls(size: u64) -> Duration {
 /// What a program takes more than our own end: its start, and the windows of its warm-up.
 const PROGRAM: Duration = Duration::from_millis(250);
 
-/// The processes of a slice: two, or all peers of a fan and the other end.
+/// The processes of a slice: two, two for each channel, or all peers of a fan and the other end.
 fn starting(cell: &CellPlan) -> Duration {
-    let ours = SLICE_OVERHEAD.mul_f64(cell.key.load.peers.max(1).saturating_add(1) as f64 / 2.0);
+    let load = &cell.key.load;
+    let processes = if load.channels > 0 { 2 * load.channels } else { load.peers.max(1) + 1 };
+    let ours = SLICE_OVERHEAD.mul_f64(processes as f64 / 2.0);
     if cell.key.load.is_ours() { ours } else { ours + PROGRAM }
 }
 
@@ -554,6 +556,7 @@ pub(crate) mod tests {
             noise: Noise::default(),
             cells: statuses.iter().map(cell).collect(),
             plugins: Vec::new(),
+            scaling: Vec::new(),
             pipelines: Vec::new(),
             questions: Vec::new(),
         }

@@ -242,6 +242,16 @@ load_options! {
         default: Some("4"),
         help: "Fan-in: producers; fan-out and broadcast: consumers, 1 to 64: 1,2,4,8 [default: 4]",
     }
+    /// Ping-pong and stream: channels that are at work at the same time, each with two processes of its own; 0: one, in
+    /// the way of all other patterns.
+    Channels = "channels" {
+        channels: u64, parse: count::<{ Load::MOST_CHANNELS }>, show: shown,
+        takers: |pattern| matches!(pattern, PingPong | Stream),
+        values: "COUNTS",
+        changes_figures: true,
+        help: "Ping-pong, stream: channels of the same kind at work at the same time, two processes each, 1 to 64, with the \
+               scaling against one: 1,2,4,8 [default: no such comparison]",
+    }
     /// Ping-pong and stream: what is done to each message.
     Transform = "transform" {
         transform: Option<Transform>, parse: unusual, show: unusual_word,
@@ -410,6 +420,9 @@ impl Load {
     /// Most clients at the same time, and connections of a server.
     pub const MOST_CONNS: u64 = 1024;
 
+    /// Most channels that are at work at the same time.
+    pub const MOST_CHANNELS: u64 = 64;
+
     /// Most client processes of a server.
     pub const MOST_CLIENTS: u64 = 64;
 
@@ -557,6 +570,7 @@ impl Load {
             self.clients,
             self.style.map_or(0, |style| style as u64),
             self.service.map_or(0, Service::mean_ns),
+            self.channels,
         ];
         order.extend(EachEnd::order(self.sched));
         let raised = |nice: Nice| u64::from((nice.value() + 21).cast_unsigned());

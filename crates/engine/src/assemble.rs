@@ -2,12 +2,14 @@
 
 mod bound;
 mod cell;
+mod channels;
 mod connect;
 mod cost;
 mod fan;
 mod metric;
 mod paced;
 mod pipelines;
+mod proof;
 mod serve;
 mod sliced;
 mod special;
@@ -98,7 +100,8 @@ pub(crate) fn document(mut findings: Findings, facts: RunFacts, machine: Machine
     let cells = cells
         .map(|cell| cell::assemble(cell, ns, &floors, &around, findings.interrupted))
         .collect();
-    let cells = stages::joined(cells, &parts, &findings.stages);
+    let mut cells = stages::joined(cells, &parts, &findings.stages);
+    let scaling = channels::scaling(&mut cells);
     let short = cells.iter().flat_map(|cell| &cell.knobs).filter_map(|(name, knob)| {
         let usual = KnobValue::Number(knob.shortage.as_ref()?.usual);
         Some((name.clone(), format!("{} in place of {usual}", knob.effective.as_ref()?)))
@@ -134,6 +137,7 @@ pub(crate) fn document(mut findings: Findings, facts: RunFacts, machine: Machine
         questions: findings.questions,
         plugins: plugin_files(&cells),
         cells,
+        scaling,
         pipelines,
     };
     set.rounded()

@@ -68,6 +68,9 @@ pub struct Job {
     /// How long an end of a real-time class may use its CPU without waiting; absent where none is of such a class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub realtime_for: Option<Duration>,
+    /// Which of several channels this is an end of, from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub channel: u64,
     /// What is to go wrong on purpose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injections: Vec<Injection>,
@@ -165,6 +168,9 @@ pub struct SideReport {
     pub pid: u32,
     /// What it consumed in the timed segments.
     pub spent: Consumption,
+    /// When the ends of all channels had come to begin, ticks; absent where there is one channel.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub began: u64,
     /// Migrations.
     pub migrations: Option<u64>,
     /// Run delay, ns.
@@ -249,6 +255,11 @@ pub enum FailureKind {
     PeerGone,
     /// Anything else.
     Failed,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Adds values of knobs that are not known yet.

@@ -60,10 +60,35 @@ pub struct CellPlan {
     pub window: u64,
     /// Messages that the mechanism is sure to keep; 0 where it makes the sender wait.
     pub own: u64,
+    /// Where several channels run that are at work at the same time.
+    pub channels: ChannelPlaces,
     /// The knob that the kernel sets lower where a quota of the user is used up.
     pub usual: Option<Usual>,
     /// Why it cannot be measured here.
     pub objection: Option<Missing>,
+}
+
+/// Where several channels run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ChannelPlaces {
+    /// CPUs of lead and follow of each; empty where they are not pinned, or where there is one channel.
+    pub cpus: Vec<Vec<usize>>,
+    /// There is no CPU for every end that could run: of a channel on one CPU one end at a time.
+    pub is_oversubscribed: bool,
+}
+
+impl ChannelPlaces {
+    /// Of a cell on this machine. When all CPUs are taken, they are shared out once more.
+    fn of(key: &CellKey, topology: &Topology) -> Self {
+        let count = usize::try_from(key.load.channels).unwrap_or(usize::MAX);
+        if count == 0 {
+            return Self::default();
+        }
+        let pairs = topology.pairs(key.placement, count);
+        let has_own = if pairs.is_empty() { topology.cpus.len() / 2 } else { pairs.len() };
+        let cpus = pairs.iter().cycle().take(if pairs.is_empty() { 0 } else { count });
+        Self { cpus: cpus.cloned().collect(), is_oversubscribed: has_own < count }
+    }
 }
 
 /// What open loops have in common that share a peak: all but their load, of which a closed loop has payload, alignment and
@@ -174,6 +199,7 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
             let size = key.size();
             let changed = changes.of(&key.load, size);
             let (wire, ratio) = changed.clone().unwrap_or((size, 1.0));
+            let channels = ChannelPlaces::of(&key, &host.topology);
             let own = under_way(entry, &key, wire, &options)?;
             // What no machine could do comes first.
             let mut objection = shim::objection(&key, entry.is_plain, meeting)
@@ -181,6 +207,7 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
                 .or_else(|| changed.err());
             if objection.is_none() {
                 objection = self::objection(entry, &key, wire, &options, host)?
+                    .or_else(|| channels_objection(entry, &key, channels.is_oversubscribed))
                     .or_else(|| fan::objection(entry, &key, wire, host.topology.cpus.len()));
             }
             cells.push(CellPlan {
@@ -195,6 +222,7 @@ pub fn cells(request: &Request, host: &Host) -> Result<Vec<CellPlan>, OptionErro
                     (None, _) => 1,
                 },
                 own,
+                channels,
                 usual: entry.usual(),
                 objection: objection.or_else(|| key.load.objection(entry.spec, own)),
                 key,
@@ -378,7 +406,10 @@ fn objection(
         }
     }
     // Both ends keep a buffer each way, and a queue or ring holds at least two messages each way.
-    let channels = if key.pattern.facts().to_each { key.load.peers } else { 1 };
+    let channels = match key.pattern.facts().to_each {
+        true => key.load.peers,
+        false => key.load.channels.max(1),
+    };
     let needed = 8 * channels * size as u64;
     Ok(host.memory.filter(|memory| needed > *memory).map(|memory| {
         let free = format_size(memory >> 20 << 20);
@@ -390,6 +421,26 @@ fn objection(
             "",
         )
     }))
+}
+
+/// Why several channels of a mechanism cannot be at work at the same time.
+fn channels_objection(entry: &Entry, key: &CellKey, is_oversubscribed: bool) -> Option<Missing> {
+    let how = "leave out --channels, or the other";
+    Some(if key.load.channels == 0 {
+        return None;
+    } else if !key.load.is_ours() {
+        Missing::new("a program at the place of the follow has one channel", how)
+    } else if entry.is_plugin {
+        Missing::new("a plug-in is measured over one channel at a time", "leave out --channels")
+    } else if matches!(key.placement, Placement::OneEnd { .. }) {
+        let what = "of several channels both ends have a CPU of their own, or none has";
+        Missing::new(what, "--place free, or a class of CPUs")
+    } else if entry.spec.wait.burns_cpu() && is_oversubscribed {
+        let what = "busy-waiting processes cannot share a CPU, and there is none for each end";
+        Missing::new(what, "fewer channels, or a mechanism that sleeps")
+    } else {
+        return None;
+    })
 }
 
 /// Whether every message has its answer before the next one leaves.
@@ -463,6 +514,9 @@ fn apart_objection(
 fn files_objection(key: &CellKey) -> Option<Missing> {
     let (what, more) = match key.pattern.facts().ends {
         // What it takes was asked of the mechanism.
+        Ends::Pair if key.load.channels > 0 => {
+            (counted(key.load.channels, "channel"), OPEN_FILES * key.load.channels)
+        }
         Ends::Pair | Ends::Connected => return None,
         // A broadcast has a channel for each.
         Ends::Many(_) if key.pattern.facts().to_each => {

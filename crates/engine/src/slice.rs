@@ -1,6 +1,7 @@
-//! One measurement of one cell, as the coordinator sees it: by a pair of processes, a fan of them, or a server and a crowd
+//! One measurement of one cell, as the coordinator sees it: by a pair of processes, several pairs, a fan of them, or a server and a crowd
 //! of clients.
 
+mod channels;
 mod compact;
 pub mod crowd;
 pub(crate) mod fan;
@@ -15,7 +16,10 @@ pub(crate) use paced::saturated as is_saturated;
 pub use pair::{MOST_KEPT, Ways};
 pub(crate) use pair::{TASK, name};
 pub(crate) use raw::samples;
-pub use raw::{CrowdSlice, Data, Gaps, RawFan, RawSlice, SliceOutcome, Surroundings, Terms, Trips};
+pub use raw::{
+    CrowdSlice, Data, Gaps, RawChannel, RawChannels, RawFan, RawSlice, SliceOutcome, Surroundings,
+    Terms, Trips,
+};
 pub use window::Window;
 
 use crate::registry::Entry;
@@ -31,7 +35,9 @@ pub fn run(
     terms: &Terms,
     around: Surroundings<'_>,
 ) -> SliceOutcome {
+    let several = terms.job.key.load.channels > 0;
     let attempt = match terms.job.key.pattern.facts().ends {
+        Ends::Pair if several => channels::run(entry, options, terms, around.interrupts),
         Ends::Pair => pair::run(entry, options, terms, around),
         Ends::Many(_) => fan::run(entry, options, terms, around.interrupts),
         Ends::Clients => connect::slice::run(entry, options, terms, around),

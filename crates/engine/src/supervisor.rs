@@ -33,6 +33,8 @@ pub struct Supervisor<'a> {
     /// When the coordinator wants to be called.
     alarm: Option<Instant>,
     interrupts: Option<&'a Interrupts>,
+    /// Each two that were started one after the other are the ends of a channel.
+    in_pairs: bool,
 }
 
 #[derive(Debug)]
@@ -111,7 +113,14 @@ impl<'a> Supervisor<'a> {
         if let Some(interrupts) = interrupts {
             interrupts.pulse().begin();
         }
-        Self { workers: Vec::new(), deadline, alarm: None, interrupts }
+        Self { workers: Vec::new(), deadline, alarm: None, interrupts, in_pairs: false }
+    }
+
+    /// The same of several channels: each two workers that are started one after the other have each other as peer.
+    #[must_use]
+    pub fn in_pairs(mut self) -> Self {
+        self.in_pairs = true;
+        self
     }
 
     /// Starts one more worker; `pad` bytes of extra environment vary the layout of its stack. Returns its number.
@@ -300,11 +309,11 @@ impl<'a> Supervisor<'a> {
     }
 
     fn relay(&self, from: usize, names: Names, fds: &[OwnedFd]) -> io::Result<()> {
-        if self.workers.len() != 2 {
+        if self.workers.len() != 2 && !self.in_pairs {
             return Err(io::Error::other("only two workers have a peer to swap with"));
         }
         let fds: Vec<_> = fds.iter().map(AsFd::as_fd).collect();
-        self.tell(1 - from, &Order::Wiring(names), &fds)
+        self.tell(from ^ 1, &Order::Wiring(names), &fds)
     }
 
     /// What each of them says next, in their order: that it is ready, or done. `alarm` is called when it is the time that

@@ -116,6 +116,7 @@ pub(crate) fn job(key: CellKey) -> Job {
         batch: 0,
         verify: 1,
         time_calls: false,
+        channel: 0,
         injections: Vec::new(),
         program: None,
         group: None,

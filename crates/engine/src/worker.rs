@@ -109,6 +109,9 @@ pub(crate) fn slice(
 
     page.gate().meet();
     let is_fresh = job.key.load.fresh > 0;
+    // What all channels share, where there are several.
+    let all = (job.key.load.channels > 0).then(|| context.page(0)).transpose()?;
+    end.fits(all.is_some())?;
     let mut first_ns = None;
     if !is_fresh {
         room::prove(&mut end)?;
@@ -131,8 +134,17 @@ pub(crate) fn slice(
         end.runner.port().expect(Part::Stamp);
     }
     reach_down();
+    if let Some(all) = &all {
+        all.gate().meet();
+    }
     let expected = if is_fresh { Expected::default() } else { end.warm_up()? };
-    let Expected { mut per_operation, median, .. } = expected;
+    let Expected { mut per_operation, mut median, .. } = expected;
+    if let Some(all) = &all {
+        // What is timed together is of one length in all channels: the first one decides.
+        let decides = job.channel == 0 && end.leads();
+        let [ticks, of_median] = all.agree(0, decides.then_some([per_operation.to_bits(), median]));
+        (per_operation, median) = (f64::from_bits(ticks), of_median);
+    }
     report.answered = first_ns.map(|first| [first, monotonic_ns().saturating_sub(first)]);
     if job.key.pattern.facts().is_open {
         let Some(peak) = job.peak else {
@@ -146,9 +158,10 @@ pub(crate) fn slice(
         pause::sharpen()?;
     }
     let before = events(end.runner);
-    let two_cpus = job.cpus.len() == 2 && job.cpus[0] != job.cpus[1];
+    let is_alone = all.is_none();
+    let two_cpus = job.cpus.len() == 2 && job.cpus[0] != job.cpus[1] && is_alone;
     let line = || two_cpus.then(|| bounds::cache_line(page, job.seat, clock)).flatten();
-    let has_cpu = two_cpus || (job.seat == Seat::Lead && !job.cpus.is_empty());
+    let has_cpu = two_cpus || (end.leads() && !job.cpus.is_empty() && is_alone);
     let step = || has_cpu.then(|| bounds::step(clock));
     report.step[0] = step();
     report.cacheline[0] = line();
@@ -169,7 +182,15 @@ pub(crate) fn slice(
     let (length, batch) = end.decide(expected, median);
     let (samples, batch) = end.agree(length.next(), batch);
     let calls = if job.time_calls { Some(watched(job)?) } else { None };
-    let region = Region { asked, expected, batch, offset, calls: calls.as_ref(), account };
+    let region = Region {
+        asked,
+        expected,
+        batch,
+        offset,
+        calls: calls.as_ref(),
+        account,
+        all: all.as_ref(),
+    };
     let moved = region.measure(&mut end, samples, length, &mut report, context)?;
     if is_fresh {
         // What is compared byte by byte comes last, so that nothing goes before what is timed.
@@ -242,6 +263,8 @@ struct Region<'a> {
     calls: Option<&'a CallTimes>,
     /// Of the program that is this end, if one is.
     account: Option<&'a RefCell<Account>>,
+    /// What all channels share, where there are several.
+    all: Option<&'a Page>,
 }
 
 impl Region<'_> {
@@ -262,7 +285,9 @@ impl Region<'_> {
         while samples > 0 {
             // Segments that lie in the slots one behind the other, as long as there is room.
             let mut segments = Vec::new();
-            let mut usage = Usage::open(if end.leads() { &job.cpus } else { &[] }, self.account);
+            let counts_interrupts = end.leads() && self.all.is_none();
+            let watched = if counts_interrupts { &job.cpus[..] } else { &[] };
+            let mut usage = Usage::open(watched, self.account);
             let watch = end.leads().then(|| end.meter.read());
             loop {
                 let whole = samples + lead_in;
@@ -271,8 +296,10 @@ impl Region<'_> {
                     self.stall(job, all, length.done(), samples, context)?;
                 }
                 let at = end.turn_to(whole);
-                if segments.is_empty() {
-                    end.page.gate().meet();
+                match self.all.filter(|_| segments.is_empty()) {
+                    Some(all) => report.began = all.meet(job.clock()),
+                    None if segments.is_empty() => end.page.gate().meet(),
+                    None => {}
                 }
                 let segment = Segment { at, ..self.segment(end, whole, &mut usage)? };
                 moved += segment.sent.max(segment.received);
@@ -281,6 +308,8 @@ impl Region<'_> {
                 // Once both know how it goes on, the peer is done as well.
                 samples = end.go_on(length.next()).min(room);
                 if samples == 0 || !end.has_room(samples + lead_in, batch) {
+                    // The other channels go on, so that the slots stay full.
+                    samples = if self.all.is_some() { 0 } else { samples };
                     break;
                 }
             }

@@ -185,6 +185,7 @@ fn slice(round: usize, messages: u64) -> Round {
         offered_per_second: None,
         achieved_per_second: None,
         saturated: false,
+        channels: None,
         fan: None,
         program: None,
         standstill: None,
@@ -501,6 +502,7 @@ pub fn set(cells: Vec<Cell>) -> ResultSet {
         },
         cells,
         plugins: Vec::new(),
+        scaling: Vec::new(),
         pipelines: Vec::new(),
         questions: Vec::new(),
     }

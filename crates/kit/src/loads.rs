@@ -168,6 +168,19 @@ fn refuse_shares(rates: &[String], patterns: &[PatternKind]) -> Result<(), Stop>
     }
 }
 
+/// What is asked of a slice with one channel alone.
+const ALONE: &[LoadKey] = &[
+    LoadKey::Think,
+    LoadKey::Stall,
+    LoadKey::Fresh,
+    LoadKey::OneWay,
+    LoadKey::FollowIn,
+    LoadKey::Net,
+    LoadKey::Sched,
+    LoadKey::Nice,
+    LoadKey::CpuWeight,
+];
+
 /// Options that cannot be combined.
 fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<String> {
     for key in LoadKey::ALL.iter().filter(|key| key.facts().changes_figures) {
@@ -190,6 +203,11 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
         return Some(format!(
             "--transform {transform} does not work with --touch copy, because transforming already copies the message: leave \
              one of them out"
+        ));
+    }
+    if let Some(other) = ALONE.iter().find(|key| load.channels > 0 && load.value(**key).is_some()) {
+        return Some(format!(
+            "--channels does not work with --{other}, which is of one channel: leave one of them out"
         ));
     }
     if let Some(objection) = without_effect(load) {

@@ -27,6 +27,7 @@ mod quantile;
 mod rank;
 mod relative;
 mod rng;
+mod scalability;
 mod selection;
 pub mod shape;
 mod verdict;
@@ -45,6 +46,7 @@ pub use modes::{Mode, Split};
 pub use quantile::{Needed, across_rounds, quantile_interval, support};
 pub use relative::{Factor, PRACTICAL_MARGIN, Relative, Statement, control_holds, relative_to};
 pub use rng::Rng;
+pub use scalability::{FEWEST_POINTS, ScalabilityLaw};
 pub use selection::{
     FEWEST_CONFIRMED, FIRST_CONFIRMED, Selected, rounds_of_questions, select, successor,
 };

@@ -149,6 +149,20 @@ impl Topology {
         best.map(|pair| pair.map(|cpu| cpu.id).to_vec())
     }
 
+    /// The CPUs of lead and follow of several channels, at most this number, no CPU twice; none for what
+    /// [is free](Placement::is_free).
+    #[must_use]
+    pub fn pairs(&self, placement: Placement, most: usize) -> Vec<Vec<usize>> {
+        let (mut left, mut pairs) = (self.clone(), Vec::new());
+        while pairs.len() < most
+            && let Some(pair) = left.pair(placement).filter(|pair| !pair.is_empty())
+        {
+            left.cpus.retain(|cpu| !pair.contains(&cpu.id));
+            pairs.push(pair);
+        }
+        pairs
+    }
+
     /// The class of two CPUs that a user most likely means by "on two CPUs": separate cores, as close as possible.
     #[must_use]
     pub fn two_cpus(&self) -> Option<Placement> {
@@ -312,6 +326,11 @@ mod tests {
         assert_eq!(all.pair(Placement::CrossLlc), None);
         assert_eq!(all.pair(Placement::CrossNode), Some(vec![5, 7]));
         assert_eq!(all.two_cpus(), Some(Placement::SameLlc));
+        let pairs = |place, most| all.pairs(place, most);
+        assert_eq!(pairs(Placement::SameLlc, 9), [[6, 7], [4, 5], [2, 3], [0, 1]]);
+        assert_eq!(pairs(Placement::SameCpu, 3), [[7, 7], [6, 6], [5, 5]]);
+        assert_eq!(pairs(Placement::Cpus { lead: 0, follow: 1 }, 9), [[0, 1]]);
+        assert!(pairs(Placement::Free, 9).is_empty());
         let narrowed = Topology::read_from(root.path(), &[0, 4]);
         assert_eq!(narrowed.two_cpus(), Some(Placement::Smt));
         assert_eq!(narrowed.pair(Placement::SameLlc), None);

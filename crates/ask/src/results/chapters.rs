@@ -101,7 +101,7 @@ pub(crate) struct Row<'a> {
 
 impl Conditions {
     pub(crate) fn of(cell: &Cell) -> Self {
-        // Peers, connections that stay and rates have a column of their own, and a curve is one table.
+        // Peers, channels, connections that stay and rates have a column of their own, and a curve is one table.
         let facts = cell.key.pattern.facts();
         let is_connected = facts.ends == Ends::Connected;
         let load = Load {
@@ -111,6 +111,7 @@ impl Conditions {
             think_ns: 0,
             burst: 0,
             window: 0,
+            channels: 0,
             // Other ends stand beside our own.
             ..cell.key.load.with_ours()
         };
@@ -377,6 +378,7 @@ fn blocks<'a>(
 fn many(cell: &Cell) -> (u64, &'static str) {
     match cell.key.pattern.facts().ends {
         Ends::Connected => (cell.key.load.conns, "connection"),
+        Ends::Pair => (cell.key.load.channels, "channel"),
         _ => (cell.key.load.peers, "peer"),
     }
 }

@@ -4,7 +4,7 @@ use crate::results::advice::{has_places, limits};
 use crate::results::chapters::{Chapter, Row as Ranked, chapters, keep_top, label};
 use crate::results::pictures::{Anchors, Gallery, cells};
 use crate::results::sentence::{sentences, sentences_of_page};
-use crate::results::{bars, calls, csv, json, machine, pipelines, table};
+use crate::results::{bars, calls, csv, json, machine, pipelines, scaling, table};
 use crate::work::of_result;
 use ipcperf_core::result::{Origin, ResultSet, SCHEMA, Stage};
 use ipcperf_judge::{LoadError, MetricKind, Relation, beside, figures, percent};
@@ -152,6 +152,7 @@ pub(crate) fn doc(set: &ResultSet, show: &Show<'_>) -> Doc {
     if style.full && !style.pictures {
         body.add(bars::section(set, style));
     }
+    body.append(scaling::blocks(set, true));
     body.append(pipelines::blocks(set, style.verbose));
     body.section(calls::TITLE, |body| body.list(calls::lines(set)));
     body.section("Not measured", |body| body.list(table::reasons(set)));
@@ -186,6 +187,7 @@ fn on_one_screen(
         body.space();
         body.say(Tone::Plain, "No cell was measured.");
     }
+    body.append(scaling::blocks(set, style.verbose));
     body.append(pipelines::blocks(set, style.verbose));
     body.section(calls::TITLE, |body| body.list(calls::lines(set)));
     body.section("Not measured", |body| body.list(table::reasons(set)));

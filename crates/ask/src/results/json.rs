@@ -3,7 +3,7 @@
 use crate::results::versus::Versus;
 use ipcperf_core::result::{
     Bounds, Cell, ClockFacts, Host, Invocation, Kernel, Noise, Origin, Pipeline, PluginFile,
-    Question, ResultSet, Tool,
+    Question, ResultSet, Scaling, Tool,
 };
 use ipcperf_kit::document::Specs;
 use ipcperf_render::json::object;
@@ -36,6 +36,8 @@ struct RunLine<'a> {
     noise: &'a Noise,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     questions: &'a [Question],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    scaling: &'a [Scaling],
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     plugins: &'a [PluginFile],
 }
@@ -79,6 +81,7 @@ pub(crate) fn render_lines(
         noise,
         questions,
         cells,
+        scaling,
         plugins,
         pipelines,
     } = set;
@@ -97,6 +100,7 @@ pub(crate) fn render_lines(
         bounds,
         noise,
         questions,
+        scaling,
         plugins,
     };
     object(&run, out)?;

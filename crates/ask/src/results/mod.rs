@@ -18,6 +18,7 @@ mod machine;
 pub mod marks;
 pub(crate) mod pictures;
 pub(crate) mod pipelines;
+mod scaling;
 pub(crate) mod sentence;
 pub mod table;
 mod versus;

@@ -6,7 +6,7 @@ mod shown;
 mod terms;
 
 use crate::results::columns::{self as tables, Column, Entry, placed};
-use crate::results::marks::{BATCH, BRIEFLY, TWO_MODES};
+use crate::results::marks::{BATCH, BRIEFLY, OVERSUBSCRIBED, TWO_MODES};
 
 use ipcperf_kit::word::{Word, WordKind};
 use std::borrow::Cow;
@@ -28,6 +28,11 @@ const MARKS: &[Entry] = &[
         BATCH,
         "is the median of batch means, because one round trip is too short to time alone or --batch was given; it hides single slow ones",
         "read the mean as well; single operations have no quantiles here, however long the run is",
+    ),
+    (
+        OVERSUBSCRIBED,
+        "oversubscribed: there is no CPU for every end that could run, so that channels share CPUs",
+        "use fewer channels to see what the mechanism itself limits",
     ),
     (
         "+/-",

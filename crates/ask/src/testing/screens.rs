@@ -155,6 +155,7 @@ fn every_part_of_a_cell_and_every_word_of_a_row_is_explained() {
         crate::results::marks::BRIEFLY,
         crate::results::marks::TWO_MODES,
         crate::results::marks::BATCH,
+        crate::results::marks::OVERSUBSCRIBED,
         ipcperf_judge::figures::NONE,
         ipcperf_judge::figures::WIDE,
         crate::results::columns::SATURATED,

@@ -3,7 +3,9 @@
 use super::columns;
 use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
-use super::pattern::{Connections, Fan, FanRound, OneWay, ProgramEnd, Served, TransformCost};
+use super::pattern::{
+    Channels, ChannelsRound, Connections, Fan, FanRound, OneWay, ProgramEnd, Served, TransformCost,
+};
 use super::rejection::Rejection;
 use super::scheduled::Scheduled;
 use crate::load::{Load, is_zero};
@@ -171,6 +173,9 @@ pub struct Cell {
     /// Shares and calls of the peers of a fan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan: Option<Fan>,
+    /// Channels at work at the same time, with `--channels`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channels: Option<Channels>,
     /// Requests of the pattern `connect`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect: Option<Connections>,
@@ -256,11 +261,12 @@ impl Cell {
         connect.or_else(|| self.serve.as_ref().map(|one| &one.requests_per_second))
     }
 
-    /// How evenly peers or connections were served, from 1/n to 1, of a pattern that has several.
+    /// How evenly peers, connections or channels were served, from 1/n to 1, of a pattern that has several.
     #[must_use]
     pub fn jain(&self) -> Option<&Metric> {
         let fan = self.fan.as_ref().map(|one| &one.jain);
-        fan.or_else(|| self.serve.as_ref().map(|one| &one.jain))
+        let serve = || self.serve.as_ref().map(|one| &one.jain);
+        fan.or_else(serve).or_else(|| self.channels.as_ref().map(|one| &one.jain))
     }
 
     /// The same figure of one of its rounds.
@@ -542,6 +548,9 @@ pub struct Round {
     /// What each peer of a fan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan: Option<FanRound>,
+    /// What each of several channels did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channels: Option<ChannelsRound>,
     /// The program that was the follow; absent where that is our own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<ProgramEnd>,

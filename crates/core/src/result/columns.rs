@@ -333,6 +333,7 @@ mod tests {
             achieved_per_second: None,
             saturated: at == 2,
             histogram: (at == 0).then(HistogramData::default),
+            channels: None,
             fan: (at > 0).then(|| FanRound { served: vec![at; 3], ..FanRound::default() }),
             program: (at == 1).then(|| ProgramEnd {
                 first_answer_ns: 1e6,

@@ -12,6 +12,7 @@ mod comparison;
 mod digits;
 mod doctor;
 mod environment;
+mod family;
 mod histogram;
 mod mechanisms;
 mod metric;
@@ -42,8 +43,8 @@ pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 pub use metric::{Metric, Mode, OperationMode};
 pub use origin::Origin;
 pub use pattern::{
-    BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, ProgramEnd, Served,
-    ServedClient, ServedPart, TransformCost,
+    BeforeAfter, Channels, ChannelsRound, Connections, EphemeralPorts, Fan, FanRound, OneWay,
+    ProgramEnd, Scaling, Served, ServedClient, ServedPart, TransformCost,
 };
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,
@@ -97,6 +98,9 @@ pub struct ResultSet {
     pub questions: Vec<Question>,
     /// The numbers.
     pub cells: Vec<Cell>,
+    /// How the rate grows with the number of channels; absent if no cells differ in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scaling: Vec<Scaling>,
     /// The files of mechanisms that are plug-ins.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<PluginFile>,

@@ -55,6 +55,59 @@ pub struct FanRound {
     pub most_behind: Option<f64>,
 }
 
+/// Channels of the same kind that were at work at the same time. What counts is a round trip, or a message of a stream.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Channels {
+    /// How many channels.
+    pub count: u64,
+    /// CPUs of lead and follow of each channel in even rounds; empty if they are not pinned.
+    pub cpus: Vec<Vec<usize>>,
+    /// There is no CPU for every end that could run, so that channels share CPUs.
+    pub oversubscribed: bool,
+    /// Per second, all channels together, while all were at work.
+    pub sum_per_second: Metric,
+    /// The same of the median channel.
+    pub median_per_second: Metric,
+    /// The slowest channel over the fastest, of 1.
+    pub slowest_of_fastest: Metric,
+    /// Jain's index over the channels, from 1/n (one had everything) to 1 (equal).
+    pub jain: Metric,
+    /// The sum over `count` times the sum of one channel in the same round; absent if the run did not measure one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_ideal: Option<Metric>,
+}
+
+/// What each channel did in one slice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ChannelsRound {
+    /// Round trips or messages of each channel per second while all were at work; empty if one was done before another
+    /// had begun.
+    pub per_second: Vec<f64>,
+    /// Processes of lead and follow of each.
+    pub pids: Vec<[u32; 2]>,
+    /// Messages that arrived at the follow of each.
+    pub arrived: Vec<u64>,
+    /// Whether the proof of each holds, as that of the slice.
+    pub proved: Vec<bool>,
+}
+
+/// How the rate of cells that differ in their number of channels alone grows with it: the universal scalability law, by
+/// which n channels have n / (1 + contention (n - 1) + coherency n (n - 1)) times the rate of one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Scaling {
+    /// The cells by `id`, fewest channels first.
+    pub cells: Vec<String>,
+    /// The numbers of channels with a CPU for every end that could run: the law is fitted to these alone.
+    pub fitted: Vec<u64>,
+    /// The share of the work that only one channel can do at a time; the median of the fits of single rounds.
+    pub contention: Metric,
+    /// What each pair of channels costs, as a share of the work of one; likewise.
+    pub coherency: Metric,
+}
+
 /// A program at the place of the follow, in one slice. What it consumed stands where that of any follow does, with all
 /// processes that it started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

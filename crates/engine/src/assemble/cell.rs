@@ -3,14 +3,15 @@
 use super::bound::Floors;
 use super::cost::{Circumstances, costs};
 use super::metric::centre;
+use super::proof::counts_agree;
 use super::sliced::{SliceReading, Sliced, summed};
 use super::standstill::standstill;
-use super::{connect, fan, serve, special, stream, trips};
+use super::{channels, connect, fan, serve, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
 use crate::measured::{CellRun, SliceRun};
 use crate::plan::CellPlan;
+use crate::slice::Data;
 use crate::slice::crowd::serve::parts;
-use crate::slice::{Data, RawSlice};
 use ipcperf_core::result::{
     CallTime, CallTimes, Cell, Covariates, KnobReading, ProgramEnd, Proof, Round, Scheduled,
     Shortage, SideCovariates, SideCpu, Status, Timing,
@@ -156,7 +157,10 @@ pub fn figures_of(cell: &CellRun, ns: f64) -> BTreeMap<u64, f64> {
 pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> Sliced {
     let facts = pattern.facts();
     let lost = slice.raw.counts[facts.exchange.counted_by().index()].lost;
-    let agrees = counts_agree(&slice.raw, facts.exchange);
+    let agrees = match &slice.raw.data {
+        Data::Crowd(crowd) => crowd.after.doubt.is_none(),
+        _ => counts_agree(&slice.raw.counts, facts.exchange),
+    };
     let reading = read(&slice, pattern, batch, ns);
     let SliceRun { round, order, cpus, nonce, raw, rejected, steal_ns, planned } = slice;
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
@@ -189,6 +193,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         follow: [back.sent, back.received],
         fully_checked: lead.verified,
         holds: agrees
+            && raw.channels.as_ref().is_none_or(|all| channels::all_proved(all, facts.exchange))
             && forth.sent > 0
             && lead.pid != follow.pid
             && used_cpu(Seat::Lead)
@@ -220,6 +225,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         saturated,
         histogram: (histogram.count() > 0).then(|| (&histogram).into()),
         fan,
+        channels: raw.channels.as_ref().map(|all| channels::round(all, facts.exchange, ns)),
         program,
         standstill: None,
         cpu_ns: SideCpu {
@@ -248,24 +254,6 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     Sliced { round, histogram, unanswered, transform_ns, mean, lines, centre, own }
 }
 
-/// Whether what one end sent is what the other received or missed.
-fn counts_agree(raw: &RawSlice, exchange: Exchange) -> bool {
-    let [forth, back] = &raw.counts;
-    match exchange {
-        Exchange::RoundTrip => {
-            forth.sent == forth.received + forth.lost
-                && back.received == back.sent
-                && back.received + back.lost == forth.sent
-                && back.received >= forth.received
-        }
-        Exchange::OneWay => back.received + back.lost == forth.sent,
-        Exchange::Request => match &raw.data {
-            Data::Crowd(crowd) => crowd.after.doubt.is_none(),
-            Data::Trips(_) | Data::Stream(_) | Data::Fan(_) => false,
-        },
-    }
-}
-
 fn side(report: &SideReport, ns: f64) -> SideCovariates {
     let step = |[before, after]: [Option<f64>; 2]| Some((before? + after?) / 2.0 * ns);
     SideCovariates {
@@ -284,7 +272,11 @@ fn side(report: &SideReport, ns: f64) -> SideCovariates {
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     let impossible = match plan.key.pattern.facts().figure {
         Figure::Time => floors.too_fast(plan, slice.lines, slice.centre),
-        Figure::Throughput => floors.too_much(plan, slice.centre * plan.key.size_bytes as f64),
+        // What one channel can carry is no limit of several.
+        Figure::Throughput => {
+            let channels = plan.key.load.channels.max(1) as f64;
+            floors.too_much(plan, slice.centre / channels * plan.key.size_bytes as f64)
+        }
         Figure::Requests => None,
     };
     if slice.round.rejected.is_none() {
@@ -339,7 +331,9 @@ fn measure(
     let is_single = batch == 1 && figure != Figure::Throughput;
     cell.timing = Some(Timing { mode: if is_single { "per-op" } else { "batch" }.into(), batch });
     let size = if figure == Figure::Throughput { plan.key.size_bytes as f64 } else { 1.0 };
-    cell.bound = centre.value.and_then(|value| floors.ratio(plan, value * size));
+    let is_one = plan.key.load.channels <= 1;
+    let bound = |value| floors.ratio(plan, value * size).filter(|_| is_one);
+    cell.bound = centre.value.and_then(bound);
     match figure {
         Figure::Time => trips::measure(cell, accepted, &kept, batch, centre),
         Figure::Throughput => {
@@ -357,6 +351,9 @@ fn measure(
         Figure::Requests => {
             cell.connect = connect::connections(accepted, &kept, plan, centre, ns);
         }
+    }
+    if plan.key.load.channels > 0 {
+        cell.channels = Some(channels::cell(&kept, plan));
     }
     cell.transform = special::transform(plan, &kept);
     costs(cell, &kept, plan, around);

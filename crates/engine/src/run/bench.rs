@@ -37,6 +37,9 @@ pub const HANG: Duration = Duration::from_secs(10);
 /// busy CPUs takes more than a millisecond.
 const SLOWEST: Duration = Duration::from_millis(20);
 
+/// What starting and proving one more channel takes at the most, for deadlines: two processes on a busy CPU.
+const PER_CHANNEL: Duration = Duration::from_millis(500);
+
 /// How long what a shim says of a program that was late is waited for.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
@@ -430,6 +433,7 @@ impl<'a> Bench<'a> {
             },
             verify: if largest <= 64 << 10 { VERIFIED } else { 2 },
             time_calls: lengths.time_calls,
+            channel: 0,
             injections: cell.injections.clone(),
             program: None,
             group: None,
@@ -445,6 +449,9 @@ impl<'a> Bench<'a> {
             + 30 * (lengths.slice + lengths.warmup)
             + fresh
             + moving(largest)
+            // Of several channels one may wait for its CPU until all others had theirs.
+            + PER_CHANNEL * u32::try_from(plan.key.load.channels).unwrap_or(0)
+            + (lengths.slice + lengths.warmup) * u32::try_from(plan.key.load.channels).unwrap_or(0)
             + counted
             + idle;
         let deadline = deadline * scheduled::patience(&plan.key.load);
@@ -460,7 +467,12 @@ impl<'a> Bench<'a> {
         let realtime_for = scheduled::realtime_for(&plan.key.load, deadline);
         let job = Job { program, realtime_for, ..job };
         let room = lengths.keeps_samples.then(|| slice::MOST_KEPT - self.kept);
-        let terms = Terms { job, pads, deadline, client: lengths.client, room };
+        let mut channel_cpus = plan.channels.cpus.clone();
+        if cpus != plan.key.cpus {
+            channel_cpus.iter_mut().for_each(|pair| pair.reverse());
+        }
+        let client = lengths.client;
+        let terms = Terms { job, pads, deadline, client, room, channel_cpus };
         let (steal, throttled) = (self.withheld.steal_ns(), self.withheld.throttled());
         let outcome = {
             let Some(_held) = self.idle(plan.key.idle)? else { return Ok(true) };

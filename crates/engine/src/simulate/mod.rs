@@ -20,7 +20,7 @@ use crate::fit::Fit;
 use crate::hot::{Recorder, Trip};
 use crate::job::{Segment, SideReport};
 use crate::page::Page;
-use crate::plan::CellPlan;
+use crate::plan::{CellPlan, ChannelPlaces};
 use crate::registry::Entry;
 use crate::run::{Arm, Around, CellRun, Findings, Measure, SliceRun, rounds};
 use crate::slice::{Data, RawSlice};
@@ -118,6 +118,7 @@ impl Simulated {
             options: OptionSet::default(),
             window: 1,
             own: 0,
+            channels: ChannelPlaces::default(),
             usual: None,
             objection: None,
         }

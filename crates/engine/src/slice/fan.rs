@@ -13,7 +13,7 @@ mod track;
 pub(crate) mod worker;
 
 pub(crate) use objection::objection;
-pub(crate) use slice::run;
+pub(crate) use slice::{run, together};
 
 use crate::hot::Spill;
 use crate::hot::fan::Tally;

@@ -162,7 +162,7 @@ fn over(
 }
 
 /// Ends a slice of which more operations would be kept than there is room for.
-fn has_room(slice: &RawSlice, terms: &Terms) -> Result<(), Stop> {
+pub(super) fn has_room(slice: &RawSlice, terms: &Terms) -> Result<(), Stop> {
     match terms.room {
         Some(room) if slice.kept().len() as u64 > room => {
             let reason = format!(
@@ -265,7 +265,7 @@ impl Trips {
     }
 
     /// Adds samples to the histogram; returns how long those took whose answer came.
-    fn record(&mut self, samples: &[u64]) -> u64 {
+    pub(super) fn record(&mut self, samples: &[u64]) -> u64 {
         let mut histogram = Histogram::from(&self.histogram);
         self.unanswered += collect(&mut histogram, samples);
         self.histogram = Compact::from(&histogram);
@@ -277,11 +277,16 @@ impl Trips {
     }
 }
 
-/// The samples of one segment without its lead-in.
-fn of_segment(page: &Page, segment: &Segment) -> Vec<u64> {
+/// All samples of one segment.
+pub(super) fn all_of_segment(page: &Page, segment: &Segment) -> Vec<u64> {
     let at = usize::try_from(segment.at).unwrap_or(usize::MAX);
     let slots = page.slots().get(at..).unwrap_or_default();
-    let mut samples = samples(slots, segment.samples, &segment.spills);
+    samples(slots, segment.samples, &segment.spills)
+}
+
+/// The samples of one segment without its lead-in.
+fn of_segment(page: &Page, segment: &Segment) -> Vec<u64> {
+    let mut samples = all_of_segment(page, segment);
     samples.drain(..samples.len().min(usize::try_from(segment.lead_in).unwrap_or(0)));
     samples
 }

@@ -48,6 +48,8 @@ pub struct RawSlice {
     pub gaps: Gaps,
     /// Who was stopped by a signal meanwhile.
     pub stopped: Option<Stopped>,
+    /// What each of several channels did; `None` of one channel.
+    pub channels: Option<RawChannels>,
 }
 
 /// How long what was timed took, one by one: operations, batches, rows or requests.
@@ -126,6 +128,28 @@ pub struct RawFan {
     pub behind: Vec<f64>,
 }
 
+/// What several channels did in one slice.
+#[derive(Clone, Debug, Default)]
+pub struct RawChannels {
+    /// How long all of them were at work, ticks; 0 where one was done before another had begun.
+    pub ticks: u64,
+    /// Each by itself.
+    pub each: Vec<RawChannel>,
+}
+
+/// What one of several channels did.
+#[derive(Clone, Debug, Default)]
+pub struct RawChannel {
+    /// Operations while all were at work; one that began or ended outside counts in part.
+    pub served: f64,
+    /// Messages of lead and follow in the timed region.
+    pub counts: [Segment; 2],
+    /// Processes of lead and follow.
+    pub pids: [u32; 2],
+    /// Whether both have used CPU time in it.
+    pub used_cpu: bool,
+}
+
 /// A slice of a crowd at rest.
 #[derive(Clone, Debug)]
 pub struct CrowdSlice {
@@ -164,6 +188,8 @@ pub struct Terms {
     pub client: Model,
     /// How many operations may be kept one by one, where they are; `None`: none is.
     pub room: Option<u64>,
+    /// CPUs of lead and follow of each of several channels; empty where they are not pinned.
+    pub channel_cpus: Vec<Vec<usize>>,
 }
 
 impl RawSlice {
@@ -188,6 +214,7 @@ impl RawSlice {
             effective: Vec::new(),
             gaps: Gaps::default(),
             stopped: None,
+            channels: None,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::job::{Failure, FailureKind, Job, Segment};
 use crate::page::{self, Page, WAYS};
 use crate::slice_length::{self, Expected, FEWEST, Settling, SliceLength};
 use ipcperf_core::units::counted;
-use ipcperf_core::{Exchange, Fault, Offered, Rated, Seat};
+use ipcperf_core::{Exchange, Fault, Missing, Offered, Rated, Seat, SetupError};
 use ipcperf_stats::Rng;
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::{Meter, Span};
@@ -100,6 +100,16 @@ impl<'a> End<'a> {
     /// Whether a timed segment of so many samples fits behind those that are there.
     pub(super) fn has_room(&self, samples: u64, batch: u64) -> bool {
         self.used == 0 || self.used + samples <= self.capacity(Pass::Timed, batch)
+    }
+
+    /// Whether the samples that were asked for fit the slots, where they are not emptied meanwhile.
+    pub(super) fn fits(&self, is_one_of_several: bool) -> Result<(), Failure> {
+        let room = self.room(Pass::Timed, 1);
+        if !is_one_of_several || self.job.operations <= room {
+            return Ok(());
+        }
+        let what = format!("each of several channels keeps {room} samples at the most");
+        Err(SetupError::from(Missing::new(what, format!("--samples {room}, or --slice"))).into())
     }
 
     /// From now on the slots are empty.
@@ -339,7 +349,14 @@ impl<'a> End<'a> {
                 given => given,
             }
         };
-        let segments = if facts.timed_by == Seat::Follow { OF_STREAM } else { OF_OPERATIONS };
+        let (segments, batch) = if load.channels > 0 {
+            // Others do not pause meanwhile, and twice as many as expected have to fit.
+            (1, batch.max((2 * operations).div_ceil(self.room(Pass::Timed, 1))))
+        } else if facts.timed_by == Seat::Follow {
+            (OF_STREAM, batch)
+        } else {
+            (OF_OPERATIONS, batch)
+        };
         (SliceLength::of_time(self.job.slice, interval * batch as f64, FEWEST, segments), batch)
     }
 

@@ -5,6 +5,7 @@ mod watch;
 
 mod audit;
 mod calls;
+mod channels;
 mod choose;
 mod closed_output;
 mod compare;

@@ -43,6 +43,17 @@ pub(super) const FIGURES: &[Column] = &[
         ..KEY
     },
     Column {
+        name: "channels",
+        text: Some(|row| {
+            let count = row.cell.key.load.channels;
+            or_none((count > 0).then_some(count), |count| count.to_string())
+        }),
+        is_shown: |chapter, _| chapter.has(|cell| cell.key.load.channels > 0),
+        meaning: "the number of channels of the same kind that were at work at the same time",
+        advice: "measure your own number, next to one: ipcperf run -m pipe --channels 1,2",
+        ..KEY
+    },
+    Column {
         name: "conns",
         text: Some(|row| row.cell.key.load.conns.to_string()),
         patterns: is_connected,
@@ -332,7 +343,7 @@ pub(super) const FIGURES: &[Column] = &[
         patterns: is_shared,
         figures: Room::Rank(150),
         word_after: "recv",
-        meaning: "how evenly the peers of a fan, or the connections of a server, were served: 1 is perfectly even, 1/n means one got everything (Jain's index)",
+        meaning: "how evenly the peers of a fan, the connections of a server, or channels were served: 1 is perfectly even, 1/n means one got everything (Jain's index)",
         advice: "look at least, the share of the worst-served one",
         csv_after: "achieved_per_second",
         csv: &[float("jain", "/jain/value")],

@@ -30,6 +30,26 @@ pub(super) const OTHERS: &[Entry] = &[
         "the CPUs that both sides take while nothing happens; it follows from how they wait and is not measured",
         "prefer none on a battery or a shared machine",
     ),
+    (
+        "sum",
+        "round trips, or messages of a stream, per second of all channels together, while all were at work",
+        "divide it by the number of channels",
+    ),
+    (
+        "of ideal",
+        "the sum over that of one channel in the same round times their number, with a 95 % interval: 1 if channels do not disturb each other",
+        "measure one channel as well: --channels 1,2,4",
+    ),
+    (
+        "contention",
+        "the share of the work that one channel alone can do at a time, by the universal scalability law",
+        "look for what all channels share, such as a lock",
+    ),
+    (
+        "coherency",
+        "what each pair of channels costs, as a share of the work of one, by the universal scalability law",
+        "look for data that the CPUs pass to each other",
+    ),
     ("CPU", "CPU time of a program per round", "look at user and system to see where it goes"),
     (
         "waits",

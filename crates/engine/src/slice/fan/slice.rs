@@ -302,8 +302,10 @@ impl<'a> Fan<'a> {
             ..Segment::default()
         });
         let [leads, follows] = &ran;
-        let sides = [(leads, Seat::Lead), (follows, Seat::Follow)]
-            .map(|(side, seat)| together(side, self.job.cpu_of(seat)));
+        let sides = [(leads, Seat::Lead), (follows, Seat::Follow)].map(|(side, seat)| {
+            let cpu = self.job.cpu_of(seat);
+            together(side.iter().map(|ran| (&ran.side, cpu)))
+        });
         RawSlice {
             batch,
             operations: counts[1].received,
@@ -405,15 +407,18 @@ impl Passage {
     }
 }
 
-/// The report of a side that is several processes. If one of them was not on its CPU, the side was not.
-fn together(side: &[PhaseResult], cpu: Option<usize>) -> SideReport {
-    let strays = |report: &SideReport| {
+/// The report of a side that is several processes, each with the CPU that it was put on. If one of them was not on its CPU,
+/// the side was not.
+pub(crate) fn together<'a>(
+    side: impl Iterator<Item = (&'a SideReport, Option<usize>)> + Clone,
+) -> SideReport {
+    let strays = |(report, cpu): &(&SideReport, Option<usize>)| {
         cpu.is_some_and(|cpu| {
             report.cpu != cpu || report.allowed.as_deref().is_some_and(|allowed| allowed != [cpu])
         })
     };
-    let reports = || side.iter().map(|ran| &ran.side);
-    let speaker = reports().find(|report| strays(report)).or_else(|| reports().next());
+    let reports = || side.clone().map(|(report, _)| report);
+    let speaker = side.clone().find(strays).map(|(report, _)| report).or_else(|| reports().next());
     let known = |part: fn(&SideReport) -> Option<u64>| reports().map(part).sum::<Option<u64>>();
     SideReport {
         spent: reports().fold(Consumption::default(), |sum, report| sum.plus(&report.spent)),
@@ -492,8 +497,9 @@ mod tests {
             side: SideReport { ipis, ..SideReport::default() },
             ..PhaseResult::default()
         };
-        assert_eq!(together(&[known(Some(3)), known(Some(4))], None).ipis, Some(7));
-        assert_eq!(together(&[known(None)], None).ipis, None);
+        let ipis = |side: &[PhaseResult]| together(side.iter().map(|ran| (&ran.side, None))).ipis;
+        assert_eq!(ipis(&[known(Some(3)), known(Some(4))]), Some(7));
+        assert_eq!(ipis(&[known(None)]), None);
     }
 
     #[test]
@@ -507,8 +513,9 @@ mod tests {
             },
             ..PhaseResult::default()
         };
-        let side = together(&[on(1), on(0), on(1)], Some(1));
+        let of = |side: [PhaseResult; 3]| together(side.iter().map(|ran| (&ran.side, Some(1))));
+        let side = of([on(1), on(0), on(1)]);
         assert_eq!((side.cpu, side.spent.cpu_ns, side.migrations), (0, 15, Some(0)));
-        assert_eq!(together(&[on(1), on(1)], Some(1)).cpu, 1);
+        assert_eq!(of([on(1), on(1), on(1)]).cpu, 1);
     }
 }
