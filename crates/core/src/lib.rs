@@ -55,6 +55,8 @@ pub mod result;
 mod scheduling;
 mod seat;
 mod shape;
+#[cfg_attr(doc, doc(hidden))]
+pub mod shell_words;
 mod spec;
 mod spec_builder;
 #[cfg_attr(doc, doc(hidden))]
