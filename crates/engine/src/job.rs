@@ -3,7 +3,7 @@
 use crate::hot::Spill;
 use crate::inject::Injection;
 use crate::offset::Offset;
-use ipcperf_core::result::{CellKey, ScheduledEnd};
+use ipcperf_core::result::{CellKey, NeighbourRound, ScheduledEnd};
 use ipcperf_core::{Attach, Fault, KnobValue, Meet, OptionSet, Seat, SetupError, Shape, Wiring};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::limits;
@@ -68,6 +68,9 @@ pub struct Job {
     /// How long an end of a real-time class may use its CPU without waiting; absent where none is of such a class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub realtime_for: Option<Duration>,
+    /// The process of the neighbour; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<u32>,
     /// What is to go wrong on purpose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injections: Vec<Injection>,
@@ -212,6 +215,9 @@ pub struct SideReport {
     /// How the kernel schedules it; absent where nothing was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<ScheduledEnd>,
+    /// What the neighbour did in the timed segments; of the lead only, absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<NeighbourRound>,
     /// When the first answer of a program was right (`CLOCK_MONOTONIC`), and how long the warm-up after it took, ns; of the
     /// lead only.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -120,6 +120,7 @@ pub(crate) fn job(key: CellKey) -> Job {
         program: None,
         group: None,
         realtime_for: None,
+        neighbour: None,
         key,
     }
 }

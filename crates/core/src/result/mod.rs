@@ -14,6 +14,7 @@ mod environment;
 mod histogram;
 mod mechanisms;
 mod metric;
+mod neighbour;
 mod origin;
 mod pattern;
 mod pipeline;
@@ -39,6 +40,7 @@ pub use environment::{
 pub use histogram::{Buckets, HistogramData};
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 pub use metric::{Metric, Mode, OperationMode};
+pub use neighbour::{NeighbourLoad, NeighbourRound, OfAlone, RoundsRatio};
 pub use origin::Origin;
 pub use pattern::{
     BeforeAfter, Connections, EphemeralPorts, Fan, FanRound, OneWay, ProgramEnd, Served,

@@ -5,7 +5,7 @@ use super::cost::{Circumstances, costs};
 use super::metric::centre;
 use super::sliced::{SliceReading, Sliced, summed};
 use super::standstill::standstill;
-use super::{connect, fan, serve, special, stream, trips};
+use super::{connect, fan, neighbour, serve, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
 use crate::measured::{CellRun, SliceRun};
 use crate::plan::CellPlan;
@@ -59,6 +59,7 @@ pub(super) fn assemble(
             && accepted.iter().all(|slice| slice.round.proof.holds),
         syscalls_per_message: plan.entry.spec.syscalls.per_message(),
         scheduled,
+        neighbour: neighbour::load(&plan, accepted.iter().map(|slice| &slice.round)),
         calls: calls.map(|calls| calls_of(calls, ns)),
         ..Cell::default()
     };
@@ -222,6 +223,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         fan,
         program,
         standstill: None,
+        neighbour: lead.neighbour,
         cpu_ns: SideCpu {
             lead: lead.spent.cpu_ns,
             follow: follow.spent.cpu_ns,
@@ -283,7 +285,11 @@ fn side(report: &SideReport, ns: f64) -> SideCovariates {
 
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     let impossible = match plan.key.pattern.facts().figure {
-        Figure::Time => floors.too_fast(plan, slice.lines, slice.centre),
+        Figure::Time => {
+            // A neighbour may have slowed down the readings around a slice and not the slice.
+            let is_alone = plan.key.load.neighbour.is_none();
+            floors.too_fast(plan, slice.lines.map(|line| line.filter(|_| is_alone)), slice.centre)
+        }
         Figure::Throughput => floors.too_much(plan, slice.centre * plan.key.size_bytes as f64),
         Figure::Requests => None,
     };
