@@ -9,9 +9,12 @@ use std::fs;
 
 const FILE: &str = "neighbour.json";
 
-/// A run of a pipe on one CPU that is long enough for a few units of each load.
+/// A slice in which each load has a turn on a busy machine, too.
+const SLICE: &str = "150ms";
+
+/// A run of a pipe on one CPU.
 fn run(sandbox: &Sandbox, rounds: &str, neighbours: &str) -> Ended {
-    let words = ["run", "-q", "-m", "pipe", "--place", "same-cpu", "--slice", "60ms", "-o", FILE];
+    let words = ["run", "-q", "-m", "pipe", "--place", "same-cpu", "--slice", SLICE, "-o", FILE];
     sandbox.done(&[&words[..], &["--rounds", rounds, "--neighbour", neighbours]].concat())
 }
 
@@ -111,7 +114,7 @@ fn a_program_runs_next_to_the_ends_with_all_that_it_starts() {
 fn a_program_that_ends_early_or_uses_no_cpu_fails_its_cell() {
     let sandbox = Sandbox::new();
     let words = ["run", "-q", "-m", "pipe", "--place", "same-cpu", "--rounds", "1", "-o", FILE];
-    let longest = ["--slice", "60ms", "--neighbour", "exec=sleep 100,exec=true"];
+    let longest = ["--slice", SLICE, "--neighbour", "exec=sleep 100,exec=true"];
     let ended = sandbox.run(&[&words[..], &longest].concat());
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     let document = sandbox.result(FILE);
@@ -162,7 +165,7 @@ fn a_neighbour_that_dies_fails_its_cell() {
     assert_eq!(ended.status.code(), Some(1), "{}", ended.stderr);
     let document = sandbox.result(FILE);
     let cell = &cells(&document)[0];
-    let why = "neighbour cpu:3@free: killed by signal 9";
+    let why = "neighbour cpu:3@free: the worker ended: killed by signal 9";
     assert!(text(cell, "reason").contains(why), "{cell}");
 }
 
@@ -171,7 +174,7 @@ fn a_program_that_a_file_names_runs_only_if_allowed() {
     let sandbox = Sandbox::new();
     let busy = "sh -c 'while :; do :; done'";
     let job = format!(
-        "mechanism = 'pipe'\nplace = 'same-cpu'\nrounds = 1\nslice = '20ms'\n\
+        "mechanism = 'pipe'\nplace = 'same-cpu'\nrounds = 1\nslice = '{SLICE}'\n\
          neighbour = ['none', \"exec={busy}\"]\n"
     );
     fs::write(sandbox.home().join("job.toml"), job).expect("a file");
@@ -185,8 +188,7 @@ fn a_program_that_a_file_names_runs_only_if_allowed() {
     };
     assert_eq!(ids(FILE), ids("again.json"));
     // A load that is no program needs no permission.
-    let job =
-        "mechanism = 'pipe'\nplace = 'same-cpu'\nrounds = 1\nslice = '5ms'\nneighbour = 'cpu:1'\n";
+    let job = "mechanism = 'pipe'\nplace = 'same-cpu'\nrounds = 1\nneighbour = 'cpu:1'\n";
     fs::write(sandbox.home().join("plain.toml"), job).expect("a file");
     sandbox.done(&["run", "plain.toml", "-o", "plain.json"]);
 }
