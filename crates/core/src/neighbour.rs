@@ -247,7 +247,7 @@ impl FromStr for NeighbourWork {
                 within(text, per_second(amount), [1, 100_000], what).map(Self::Timer)
             }
             other => {
-                let right = nearest(other, KINDS.map(|(kind, _)| kind).into_iter());
+                let right = nearest(other, KINDS.map(|(kind, _)| kind));
                 let example = KINDS.iter().find(|(kind, _)| Some(*kind) == right);
                 Err(match example {
                     Some((_, example)) => {
