@@ -1,12 +1,12 @@
 //! `run --follow`: programs of others at the place of the follow.
 
 use crate::args::RunArgs;
-use ipcperf_core::{Address, Load, PatternKind, Touch};
+use ipcperf_core::{Address, Load, PatternKind, Touch, shell_words};
 use ipcperf_engine::plan::{CellPlan, Request};
 use ipcperf_engine::shim;
 use ipcperf_kit::args::ProgressArgs;
 use ipcperf_kit::error::{Stop, note};
-use ipcperf_kit::{external, shell_words};
+use ipcperf_kit::external;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 

@@ -8,7 +8,7 @@ use ipcperf_core::{KnobKind, LoadKey, OptionSet, nearest};
 use ipcperf_kit::command::CommandArgs;
 use ipcperf_kit::error::{Stop, one_line};
 use ipcperf_kit::request::{knob_paths, word};
-use ipcperf_kit::{external, foreign, output};
+use ipcperf_kit::{external, foreign, loads, output};
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::Read;
@@ -93,6 +93,11 @@ pub(crate) fn words<A: CommandArgs>(
                     .filter_map(|word| word.split_once('='))
                     .map(|(_, program)| program.to_owned())
                     .collect();
+                follow::permit(file, &programs, may_exec)?;
+            }
+            _ if key == LoadKey::Neighbour.name() => {
+                let lists = said.iter().filter_map(|word| Some(word.split_once('=')?.1));
+                let programs: Vec<String> = lists.flat_map(loads::neighbour_programs).collect();
                 follow::permit(file, &programs, may_exec)?;
             }
             "output" => {

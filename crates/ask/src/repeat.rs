@@ -99,8 +99,10 @@ fn plan(registry: &Registry, args: &RepeatArgs) -> Result<Experiment, Stop> {
         return Err(refused(format!("its plan is repeated unchanged; '{name}' would change it")));
     }
     let may_exec = args.allow_exec || args.dry_run;
+    let loads = || set.cells.iter().map(|cell| &cell.key.load);
+    let beside = |load: &Load| Some(load.neighbour.as_ref()?.program()?.to_owned());
     let programs: BTreeSet<String> =
-        set.cells.iter().filter_map(|cell| cell.key.load.program()).collect();
+        loads().filter_map(Load::program).chain(loads().filter_map(beside)).collect();
     let programs: Vec<String> = programs.into_iter().collect();
     follow::permit(&format!("'{shown}'"), &programs, may_exec)?;
     if let Some(address) = set.cells.iter().find_map(|cell| cell.key.load.at.as_ref()) {

@@ -538,6 +538,13 @@ pub const GROUPED: Row = finding(
     "outside of it only the weights of the groups count, so the nice value or class may have had no effect",
     "{--cgroup-weight, or another way out}",
 );
+pub const DOSE: Row = finding(
+    "W-DOSE",
+    Without,
+    "a neighbour did less than 90 % of its work{}",
+    "the figures are those of the smaller load (neighbour.per_second)",
+    "ask for less, or for a place where it has a CPU of its own (@other)",
+);
 pub const REAPED: Row =
     finding("I-REAPED", Without, "removed what a killed run had left behind{}", "", "");
 
@@ -587,6 +594,7 @@ pub const ALL: &[Row] = &[
     FRESH,
     UNCONTESTED,
     GROUPED,
+    DOSE,
     REAPED,
     NEEDS,
     PINNING,

@@ -45,6 +45,7 @@ mod mechanism;
 mod missing;
 mod names;
 mod namespace;
+mod neighbour;
 pub mod options;
 mod pattern;
 mod placement;
@@ -55,6 +56,8 @@ pub mod result;
 mod scheduling;
 mod seat;
 mod shape;
+#[cfg_attr(doc, doc(hidden))]
+pub mod shell_words;
 mod spec;
 mod spec_builder;
 #[cfg_attr(doc, doc(hidden))]
@@ -94,6 +97,8 @@ pub use names::{
 };
 #[doc(hidden)]
 pub use namespace::{FollowIn, parted};
+#[doc(hidden)]
+pub use neighbour::{Neighbour, NeighbourPlace, NeighbourWork};
 #[doc(hidden)]
 pub use pattern::{Ends, Exchange, Figure, Limitation, PatternFacts, Rated};
 #[doc(hidden)]

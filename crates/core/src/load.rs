@@ -9,6 +9,7 @@ use crate::missing::Missing;
 use crate::names;
 use crate::names::{Closes, ServerStyle};
 use crate::namespace::{FollowIn, Network};
+use crate::neighbour::Neighbour;
 use crate::pattern::PatternKind::{self, Burst, Connect, PingPong, Rate, Request, Serve, Stream};
 use crate::pattern::{CREDIT, Exchange};
 use crate::scheduling::{CpuWeight, EachEnd, Nice, SchedClass};
@@ -351,6 +352,16 @@ load_options! {
         help: "Weight of a control group (version 2) for each side, or for one (lead=N, follow=N), 1 to 10000, next to other \
                groups with 100: none,20,500 [default: none, the group of ipcperf]",
     }
+    /// The load that runs at the same time; absent if none was asked for.
+    Neighbour = "neighbour" {
+        neighbour: Option<Neighbour>, parse: Neighbour::parsed, show: word,
+        takers: |pattern| pattern.is_pair(),
+        values: "LOADS",
+        changes_figures: true,
+        help: "Run a load at the same time: cpu:THREADS, memory:2GB/s, fork:100/s, timer:1000/s or exec='CMD', on the CPU of a \
+               side (@lead, @follow), on all others (@other) or anywhere (@free); several values make several cells, compared \
+               with none: none,cpu:2@other [default: none]",
+    }
 }
 
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
@@ -571,6 +582,7 @@ impl Load {
             self.style.map_or(0, |style| style as u64),
             self.service.map_or(0, Service::mean_ns),
             self.channels,
+            self.neighbour.as_ref().map_or(0, Neighbour::order),
         ];
         order.extend(EachEnd::order(self.sched));
         let raised = |nice: Nice| u64::from((nice.value() + 21).cast_unsigned());
@@ -583,6 +595,12 @@ impl Load {
     #[must_use]
     pub fn is_ours(&self) -> bool {
         self.follow.is_empty() && self.at.is_none()
+    }
+
+    /// The same without a neighbour.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        Self { neighbour: None, ..self.clone() }
     }
 
     /// The same with our own follow.
@@ -627,6 +645,9 @@ impl Load {
         };
         let word = |(key, value): (LoadKey, String)| match value.as_str() {
             "" => key.to_string(),
+            value if key == LoadKey::Neighbour && value.contains(' ') => {
+                format!("{key}=\"{value}\"")
+            }
             value => format!("{key}={value}"),
         };
         let follow = self.program().map(|program| match program.contains(' ') {

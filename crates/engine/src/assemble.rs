@@ -7,6 +7,7 @@ mod connect;
 mod cost;
 mod fan;
 mod metric;
+mod neighbour;
 mod paced;
 mod pipelines;
 mod proof;

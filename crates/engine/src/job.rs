@@ -3,7 +3,7 @@
 use crate::hot::Spill;
 use crate::inject::Injection;
 use crate::offset::Offset;
-use ipcperf_core::result::{CellKey, ScheduledEnd};
+use ipcperf_core::result::{CellKey, NeighbourRound, ScheduledEnd};
 use ipcperf_core::{Attach, Fault, KnobValue, Meet, OptionSet, Seat, SetupError, Shape, Wiring};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::limits;
@@ -71,6 +71,9 @@ pub struct Job {
     /// Which of several channels this is an end of, from 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub channel: u64,
+    /// The process of the neighbour; absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<u32>,
     /// What is to go wrong on purpose.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub injections: Vec<Injection>,
@@ -214,6 +217,9 @@ pub struct SideReport {
     /// How the kernel schedules it; absent where nothing was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<ScheduledEnd>,
+    /// What the neighbour did in the timed segments; of the lead only, absent if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<NeighbourRound>,
     /// When the first answer of a program was right (`CLOCK_MONOTONIC`), and how long the warm-up after it took, ns; of the
     /// lead only.
     #[serde(default, skip_serializing_if = "Option::is_none")]

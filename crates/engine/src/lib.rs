@@ -19,6 +19,7 @@ pub mod keeper;
 mod machine;
 pub mod measured;
 pub mod needs;
+mod neighbour;
 mod noise;
 pub mod offset;
 mod packets;

@@ -11,7 +11,7 @@ use crate::plan::CellPlan;
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::findings;
 use ipcperf_core::result::{Question, Rejection, Stage, Status};
-use ipcperf_core::{Idle, Placement, Seat};
+use ipcperf_core::{Idle, Neighbour, Placement, Seat};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
 use ipcperf_sys::rundir::RemovedObject;
@@ -220,7 +220,11 @@ impl CellRun {
             slice.raw.effective = Vec::new();
         }
         if let [Some(before), Some(after)] = slice.raw.sides[0].cacheline {
-            let seen = bounds.cacheline.entry(self.plan.key.placement).or_default();
+            let key = &self.plan.key;
+            let seen = match key.load.neighbour.clone() {
+                None => bounds.cacheline.entry(key.placement).or_default(),
+                Some(one) => bounds.beside_neighbour.entry((key.placement, one)).or_default(),
+            };
             seen.extend([before, after]);
         }
         let stopped = around.throttled.filter(|times| *times > 0).map(|times| {
@@ -321,6 +325,8 @@ pub struct BoundReadings {
     pub futex: BTreeMap<(Placement, Idle), Vec<f64>>,
     /// Cache-line round trips by placement.
     pub cacheline: BTreeMap<Placement, Vec<f64>>,
+    /// The same in slices with a neighbour, which may slow it down: they are bounds of nothing.
+    pub beside_neighbour: BTreeMap<(Placement, Neighbour), Vec<f64>>,
     /// CPUs by placement.
     pub cpus: BTreeMap<Placement, Vec<usize>>,
     /// Why some could not be measured.

@@ -2,6 +2,7 @@
 //! `core::findings`.
 
 mod cells;
+mod neighbour;
 mod scheduled;
 
 pub(crate) use cells::LONGEST_NS;
@@ -13,10 +14,10 @@ use cells::{
     connections, drifting, faults, fresh, load, loaded, lost, operation_modes, quotas, rejections,
     short, spread, stopped, two_modes, unstable,
 };
-use ipcperf_core::Placement;
 use ipcperf_core::findings;
 use ipcperf_core::result::{Bounds, Cell, ClockFacts, CoreKind, Finding, Host, Noise, Status};
 use ipcperf_core::units::{counted, format_nanos, percent};
+use ipcperf_core::{Neighbour, Placement};
 use ipcperf_stats::median;
 use ipcperf_sys::meter::Span;
 use ipcperf_sys::rundir::RemovedObject;
@@ -155,18 +156,20 @@ fn busy(findings: &Findings, cpus: usize, tick_ns: u64) -> Option<f64> {
     Some(if busy <= blur { 0.0 } else { busy / (idle.window_ns as f64 * cpus as f64) })
 }
 
-/// The CPU whose speed differs most between slices of one placement (how fast a thread of a core is depends on what the
+/// The CPU whose speed differs most between slices of one placement and one neighbour (how fast a thread of a core is depends on what the
 /// other one does), and half of the range of the middle 80 % of its readings, relative to their median. A deviation from the
 /// median would not see what is slower in fewer than half of the slices.
 fn uneven(cells: &[CellRun]) -> Option<(usize, f64)> {
-    let mut steps: BTreeMap<(Placement, usize), Vec<f64>> = BTreeMap::new();
+    let mut steps: BTreeMap<(Placement, Option<&Neighbour>, usize), Vec<f64>> = BTreeMap::new();
     for cell in cells {
         for side in cell.slices.iter().flat_map(|slice| &slice.raw.sides) {
-            let seen = steps.entry((cell.plan.key.placement, side.cpu)).or_default();
+            let key = &cell.plan.key;
+            let place = (key.placement, key.load.neighbour.as_ref(), side.cpu);
+            let seen = steps.entry(place).or_default();
             seen.extend(side.step.iter().flatten());
         }
     }
-    let spread = |((_, cpu), mut seen): (_, Vec<f64>)| {
+    let spread = |((.., cpu), mut seen): ((Placement, Option<&Neighbour>, usize), Vec<f64>)| {
         seen.sort_by(f64::total_cmp);
         let at = |share: f64| seen[((seen.len() - 1) as f64 * share).round() as usize];
         let is_enough = seen.len() as u64 >= 2 * ROUNDS_FOR_AN_INTERVAL;
@@ -290,7 +293,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
         .filter(|cell| cell.status == Status::Ok)
         .filter_map(|cell| Some((cell, spread(cell)?)))
         .collect();
-    let all = spreads.iter().map(|(_, spread)| spread).chain(&input.programs);
+    let all = neighbour::undisturbed(&spreads).chain(&input.programs);
     let typical = median(&all.copied().collect::<Vec<_>>());
     let rows = [
         (SPREAD, typical, NO_SPREAD),
@@ -321,6 +324,7 @@ pub(crate) fn judge(input: &Input, cells: &[Cell]) -> Noise {
     findings.extend(short(cells));
     findings.extend(quotas(cells));
     findings.extend(stopped(cells));
+    findings.extend(neighbour::dose(cells));
     findings.extend(scheduled::uncontested(cells));
     findings.extend(scheduled::grouped(cells));
     findings.extend(cells::mixed(cells, &input.kinds));

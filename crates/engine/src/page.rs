@@ -19,6 +19,8 @@ const OPENED: usize = 392;
 const LINE: usize = 512;
 /// For each of a pair.
 const PROGRESS: [usize; 2] = [640, 768];
+/// How much a neighbour has done.
+const NEIGHBOUR: usize = 896;
 const SLOTS: usize = 4096;
 
 /// Beside the number of an answer that the lead of a program notes: it came, and it is wrong. How the program ends after that is
@@ -88,6 +90,16 @@ impl Page {
         for word in PROGRESS.iter().flat_map(|at| self.progress_at(*at)) {
             word.store(0, Ordering::Release);
         }
+    }
+
+    /// How much the neighbour of a slice has done so far.
+    pub(crate) fn neighbour_units(&self) -> u64 {
+        self.0.word64(NEIGHBOUR).load(Ordering::Relaxed)
+    }
+
+    /// It has done so much more.
+    pub(crate) fn add_neighbour_units(&self, units: u64) {
+        self.0.word64(NEIGHBOUR).fetch_add(units, Ordering::Relaxed);
     }
 
     /// How far the worker of a seat has come, in two numbers of its own choice.

@@ -1,5 +1,6 @@
 //! From the request to the cells that will be measured, each with the reason if it cannot be.
 
+use crate::neighbour;
 use crate::packets;
 use crate::registry::{Entry, OPEN_FILES};
 use crate::scheduled;
@@ -369,6 +370,10 @@ fn objection(
         )));
     }
     if let Some(missing) = scheduled::objection(entry, key) {
+        return Ok(Some(missing));
+    }
+    let allowed: Vec<usize> = host.topology.cpus.iter().map(|cpu| cpu.id).collect();
+    if let Some(missing) = neighbour::objection(key, &allowed) {
         return Ok(Some(missing));
     }
     if let Some(missing) = files_objection(key) {

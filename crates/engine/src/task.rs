@@ -127,6 +127,21 @@ impl<'a> WorkerContext<'a> {
         self.hand_over(told, Vec::new())
     }
 
+    /// Says the same and waits for nothing: [`WorkerContext::control`] is readable when it is to go on.
+    pub(crate) fn announce<T: Serialize>(&self, told: &T) -> Result<(), String> {
+        let told = serde_json::to_value(told).map_err(|error| error.to_string())?;
+        say(self.control, &Word::Ready(told), &[]).map_err(|error| error.to_string())
+    }
+
+    /// Waits for the word to go on; returns what came with that.
+    pub(crate) fn go(&self) -> Result<Value, String> {
+        match hear(self.control) {
+            Ok((Order::Go(told), _)) => Ok(told),
+            Ok(_) => Err(unexpected().to_string()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     /// The same with descriptors, of which no copy stays here.
     ///
     /// # Errors
@@ -139,11 +154,7 @@ impl<'a> WorkerContext<'a> {
         let told = serde_json::to_value(told).map_err(|error| error.to_string())?;
         say(self.control, &Word::Ready(told), &fds).map_err(|error| error.to_string())?;
         drop(fds);
-        match hear(self.control) {
-            Ok((Order::Go(told), _)) => Ok(told),
-            Ok(_) => Err(unexpected().to_string()),
-            Err(error) => Err(error.to_string()),
-        }
+        self.go()
     }
 
     /// Asks the coordinator to be called after so many ns.

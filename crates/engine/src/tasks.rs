@@ -10,7 +10,7 @@ use crate::slice::crowd::serve::{channels, client, server};
 use crate::slice::crowd::{self, connect};
 use crate::slice::{self, fan};
 use crate::task::{self, NamedTask, WorkerContext, pin};
-use crate::{apart, bounds, exec, scheduled, shim};
+use crate::{apart, bounds, exec, neighbour, scheduled, shim};
 use ipcperf_core::Seat;
 use serde_json::Value;
 use std::process::ExitCode;
@@ -52,6 +52,11 @@ const TASKS: &[TaskRow] = &[
         &[Kind::of::<BoundJob>("bound: job"), Kind::of::<BoundReport>("bound: report")],
     ),
     row(exec::TASK, |_, context| exec::serve(context), &[]),
+    row(
+        neighbour::TASK,
+        |_, context| neighbour::serve(context),
+        &[Kind::of::<neighbour::Duty>("neighbour: duty")],
+    ),
     row(fan::TASK, fan::worker::serve, &fan::KINDS),
     row(server::NAME, server::serve, &crowd::KINDS),
     row(client::NAME, client::ask, &[]),

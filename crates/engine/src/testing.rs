@@ -121,6 +121,7 @@ pub(crate) fn job(key: CellKey) -> Job {
         program: None,
         group: None,
         realtime_for: None,
+        neighbour: None,
         key,
     }
 }

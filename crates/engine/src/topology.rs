@@ -6,9 +6,9 @@
 
 use crate::measured::{BoundReadings, CellRun, Findings, SliceRun};
 use ipcperf_core::findings;
-use ipcperf_core::result::Rejection;
+use ipcperf_core::result::{CellKey, Rejection};
 use ipcperf_core::units::format_nanos;
-use ipcperf_core::{Placement, map_of};
+use ipcperf_core::{Neighbour, Placement, map_of};
 use ipcperf_stats::{FEWEST_ROUNDS, median};
 use std::collections::BTreeMap;
 
@@ -16,22 +16,40 @@ use std::collections::BTreeMap;
 /// on a machine with two CPUs: 59 to 71 ns usually, 27 ns on one core, 330 ns between sockets.
 const MOVED: f64 = 2.0;
 
-/// What a cache line usually takes there and back at each placement, ticks.
-pub(crate) type Usual = BTreeMap<Placement, f64>;
+/// What a cache line usually takes there and back at each placement, ticks: next to a neighbour, which may slow it down, and
+/// without one.
+#[derive(Clone, Debug)]
+pub(crate) struct Usual {
+    alone: BTreeMap<Placement, f64>,
+    beside: BTreeMap<(Placement, Neighbour), f64>,
+}
+
+impl Usual {
+    fn of(&self, key: &CellKey) -> Option<f64> {
+        match key.load.neighbour.clone() {
+            None => self.alone.get(&key.placement).copied(),
+            Some(neighbour) => self.beside.get(&(key.placement, neighbour)).copied(),
+        }
+    }
+}
 
 /// The usual time by all readings so far.
 pub(crate) fn usual(bounds: &BoundReadings) -> Usual {
-    let each = bounds.cacheline.iter();
-    map_of(each.filter_map(|(placement, readings)| Some((*placement, median(readings)?))))
+    let alone = bounds.cacheline.iter();
+    let beside = bounds.beside_neighbour.iter();
+    Usual {
+        alone: map_of(alone.filter_map(|(place, readings)| Some((*place, median(readings)?)))),
+        beside: map_of(beside.filter_map(|(place, all)| Some((place.clone(), median(all)?)))),
+    }
 }
 
 /// Whether the last slice of a cell is of this round and does not count: it was rejected, or by what is usual, where that is
 /// asked, it will be.
 pub(crate) fn is_rejected(cell: &CellRun, round: u64, usual: Option<&Usual>) -> bool {
     let last = cell.slices.last().filter(|slice| slice.round == round && cell.ended.is_none());
-    let usual = usual.and_then(|usual| usual.get(&cell.plan.key.placement));
+    let usual = usual.and_then(|usual| usual.of(&cell.plan.key));
     last.is_some_and(|slice| {
-        slice.rejected.is_some() || usual.is_some_and(|usual| worst(slice, *usual).is_some())
+        slice.rejected.is_some() || usual.is_some_and(|usual| worst(slice, usual).is_some())
     })
 }
 
@@ -41,11 +59,11 @@ pub(crate) fn counting(
     usual: &Usual,
     mut figures: BTreeMap<u64, f64>,
 ) -> BTreeMap<u64, f64> {
-    if let Some(usual) = usual.get(&cell.plan.key.placement) {
-        let elsewhere = cell.slices.iter().filter(|slice| worst(slice, *usual).is_some());
+    if let Some(usual) = usual.of(&cell.plan.key) {
+        let elsewhere = cell.slices.iter().filter(|slice| worst(slice, usual).is_some());
         let again = |round| {
             let mut slices = cell.slices.iter().filter(|slice| slice.round == round);
-            slices.any(|slice| slice.rejected.is_none() && worst(slice, *usual).is_none())
+            slices.any(|slice| slice.rejected.is_none() && worst(slice, usual).is_none())
         };
         for round in elsewhere.map(|slice| slice.round).filter(|round| !again(*round)) {
             figures.remove(&round);
@@ -61,12 +79,12 @@ pub(crate) fn leave_out(findings: &mut Findings, ns: f64) {
     for cell in &mut findings.cells {
         let accepted = cell.slices.iter_mut().filter(|slice| slice.rejected.is_none());
         let mut accepted: Vec<_> = accepted.collect();
-        if let Some(usual) = usual.get(&cell.plan.key.placement)
+        if let Some(usual) = usual.of(&cell.plan.key)
             // With fewer there is no claim that a slice from elsewhere could spoil, but soon no slice.
             && accepted.len() >= FEWEST_ROUNDS
         {
             for slice in &mut accepted {
-                slice.rejected = worst(slice, *usual).map(|reading| words(reading, *usual, ns));
+                slice.rejected = worst(slice, usual).map(|reading| words(reading, usual, ns));
             }
         }
         let mut last = None;

@@ -8,6 +8,7 @@ pub(crate) mod runner;
 use crate::bounds;
 use crate::hot::{AnyWork, Content, Full, Lines, Private, SharedTranscoder, Special, Stamp, Times};
 use crate::job::{CallsReport, Failure, Job, Segment, SideReport};
+use crate::neighbour::Progress;
 use crate::offset::{self, Offset};
 use crate::page::Page;
 use crate::slice_length::{Expected, SliceLength};
@@ -288,6 +289,8 @@ impl Region<'_> {
             let counts_interrupts = end.leads() && self.all.is_none();
             let watched = if counts_interrupts { &job.cpus[..] } else { &[] };
             let mut usage = Usage::open(watched, self.account);
+            let mut neighbour = Progress::of(job, end.page).filter(|_| end.leads());
+            neighbour.iter_mut().for_each(Progress::open);
             let watch = end.leads().then(|| end.meter.read());
             loop {
                 let whole = samples + lead_in;
@@ -300,6 +303,9 @@ impl Region<'_> {
                     Some(all) => report.began = all.meet(job.clock()),
                     None if segments.is_empty() => end.page.gate().meet(),
                     None => {}
+                }
+                if segments.is_empty() {
+                    neighbour.iter_mut().for_each(Progress::begin);
                 }
                 let segment = Segment { at, ..self.segment(end, whole, &mut usage)? };
                 moved += segment.sent.max(segment.received);
@@ -315,6 +321,10 @@ impl Region<'_> {
             }
             if let Some(begin) = watch {
                 end.machine.add(end.meter.since(&begin));
+            }
+            if let Some(mut neighbour) = neighbour {
+                let did = report.neighbour.unwrap_or_default().plus(neighbour.close());
+                report.neighbour = Some(did);
             }
             usage.close(report);
             if samples == 0 {

@@ -1,9 +1,12 @@
 //! Cells beside another that differs from them in one thing: a library beside the bare mechanism that it is built on, a
-//! program at the place of the follow beside our own follow.
+//! program at the place of the follow beside our own follow, a cell with a neighbour beside the same one alone.
 
 use super::metric::MetricKind;
-use ipcperf_core::result::{self, Cell, CellKey, ResultSet, Status};
+use super::rounds::{accepted, sound};
+use ipcperf_core::result::{self, Cell, CellKey, OfAlone, ResultSet, Round, RoundsRatio, Status};
+use ipcperf_core::{Figure, map_of};
 use ipcperf_stats::Evidence;
+use std::collections::BTreeMap;
 
 /// Of the interval of a ratio.
 const CONFIDENCE: f64 = 0.95;
@@ -41,7 +44,8 @@ pub fn beside<'a>(set: &mut ResultSet, over: impl Fn(&str) -> Option<&'a str>) {
         let bare = || ratio(cell, bare(&set.cells, cell, over(&cell.key.mechanism)?)?);
         let of_ours = cell.of_ours.clone().or_else(ours);
         let of_bare = cell.of_bare.clone().or_else(bare);
-        set.cells[at] = Cell { of_ours, of_bare, ..std::mem::take(&mut set.cells[at]) };
+        let of_alone = cell.of_alone.clone().or_else(|| of_alone(&set.cells, cell));
+        set.cells[at] = Cell { of_ours, of_bare, of_alone, ..std::mem::take(&mut set.cells[at]) };
     }
 }
 
@@ -51,6 +55,37 @@ fn ours<'a>(cells: &'a [Cell], cell: &Cell) -> Option<&'a Cell> {
     }
     let key = CellKey { load: cell.key.load.with_ours(), ..cell.key.clone() };
     cells.iter().find(|other| other.key == key && other.requested() == cell.requested())
+}
+
+/// A cell with a neighbour beside the one that has none.
+fn of_alone(cells: &[Cell], cell: &Cell) -> Option<OfAlone> {
+    cell.key.load.neighbour.as_ref()?;
+    let key = CellKey { load: cell.key.load.alone(), ..cell.key.clone() };
+    let is_it = |other: &&Cell| other.key == key && other.requested() == cell.requested();
+    let alone = cells.iter().find(is_it).filter(|_| cell.status == Status::Ok)?;
+    let told = |found: Ratio| RoundsRatio { ratio: found.value, ci95: found.ci95 };
+    let over = |kind: MetricKind| kind.ratio(cell, alone).map(told);
+    let is_time = cell.key.pattern.facts().figure == Figure::Time;
+    let of = OfAlone {
+        p50: if is_time { over(MetricKind::Primary(Figure::Time)) } else { None },
+        p99: if is_time { over(MetricKind::P99) } else { None },
+        rate: rates(cell, alone).map(told),
+    };
+    (of != OfAlone::default()).then_some(of)
+}
+
+/// The messages per second of the timed region of one cell as a multiple of those of another, by the rounds that have both.
+fn rates(cell: &Cell, other: &Cell) -> Option<Ratio> {
+    let rates = |cell: &Cell| {
+        let rate = |round: &Round| sound(Some(round.messages as f64 / round.elapsed_ns));
+        let all: BTreeMap<u64, f64> =
+            map_of(accepted(cell).filter_map(|round| Some((round.round, rate(round)?))));
+        all
+    };
+    let (own, others) = (rates(cell), rates(other));
+    let both = own.into_iter().filter_map(|(round, own)| Some((*others.get(&round)?, own)));
+    let (others, own): (Vec<f64>, Vec<f64>) = both.unzip();
+    Evidence::paired(&others, &own).as_ref().map(Ratio::of)
 }
 
 fn bare<'a>(cells: &'a [Cell], cell: &Cell, bare: &str) -> Option<&'a Cell> {

@@ -189,6 +189,7 @@ fn slice(round: usize, messages: u64) -> Round {
         fan: None,
         program: None,
         standstill: None,
+        neighbour: None,
         histogram: None,
         cpu_ns: SideCpu::default(),
         covariates: Covariates::default(),

@@ -2,8 +2,7 @@
 
 use crate::error::Stop;
 use crate::paths_in_text;
-use crate::shell_words;
-use ipcperf_core::nearest;
+use ipcperf_core::{nearest, shell_words};
 use ipcperf_engine::exec::PipelinePlan;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;

@@ -26,7 +26,6 @@ mod plugins;
 pub mod progress;
 pub mod reading;
 pub mod request;
-pub mod shell_words;
 pub mod word;
 pub mod words;
 pub mod work;

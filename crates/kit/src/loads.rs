@@ -2,13 +2,14 @@
 //! their values are declared in `core`; flags, help and job files follow from there.
 
 use crate::error::{Stop, unknown_name};
+use crate::external;
 use crate::request;
 use crate::words::Words;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
 use ipcperf_core::{
-    FollowIn, Load, LoadError, LoadKey, Namespace, Offered, PatternKind, PayloadFile, SchedClass,
-    Seat, Touch,
+    FollowIn, Load, LoadError, LoadKey, Namespace, Neighbour, Offered, PatternKind, PayloadFile,
+    SchedClass, Seat, Touch, shell_words,
 };
 use ipcperf_engine::source::PayloadSource;
 use std::collections::BTreeMap;
@@ -179,6 +180,7 @@ const ALONE: &[LoadKey] = &[
     LoadKey::Sched,
     LoadKey::Nice,
     LoadKey::CpuWeight,
+    LoadKey::Neighbour,
 ];
 
 /// Options that cannot be combined.
@@ -210,6 +212,9 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
             "--channels does not work with --{other}, which is of one channel: leave one of them out"
         ));
     }
+    if let Some(objection) = program_objection(load) {
+        return Some(objection);
+    }
     if let Some(objection) = without_effect(load) {
         return Some(objection);
     }
@@ -233,6 +238,14 @@ fn contradiction(load: &Load, patterns: &[PatternKind], touch: Touch) -> Option<
     })
 }
 
+/// A program of a neighbour that cannot be run.
+fn program_objection(load: &Load) -> Option<String> {
+    let command = load.neighbour.as_ref()?.program()?;
+    let words = shell_words::split(command).ok()?;
+    let why = external::objection(words.first()?)?;
+    Some(format!("--neighbour exec='{command}': {why}"))
+}
+
 /// A nice value or a weight that the class of the same end does not heed.
 fn without_effect(load: &Load) -> Option<String> {
     Seat::BOTH.into_iter().find_map(|end| {
@@ -249,12 +262,22 @@ fn without_effect(load: &Load) -> Option<String> {
     })
 }
 
+/// The programs that a list of neighbours runs, as they are typed.
+#[must_use]
+pub fn neighbour_programs(list: &str) -> Vec<String> {
+    let program = |value: String| Some(value.parse::<Neighbour>().ok()?.program()?.to_owned());
+    Neighbour::listed(list).filter_map(program).collect()
+}
+
 /// The values of a list; of rates `10%..95%` is the part of the curve between the two, both included.
 fn values(key: LoadKey, given: &str) -> Result<Vec<String>, Stop> {
     let mut values = Vec::new();
     if key == LoadKey::Mix {
         // Its parts belong together.
         return Ok(vec![given.to_owned()]);
+    }
+    if key == LoadKey::Neighbour {
+        return Ok(Neighbour::listed(given).collect());
     }
     for value in given.split(',').map(str::trim) {
         let range = value.split_once("..").filter(|_| key == LoadKey::Rate);

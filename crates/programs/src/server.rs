@@ -1,7 +1,7 @@
 //! What the commands that start a server and its client share.
 
+use ipcperf_core::shell_words;
 use ipcperf_kit::error::{Code, Stop};
-use ipcperf_kit::shell_words;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
 

@@ -236,6 +236,21 @@ pub fn own_pid() -> u32 {
     if own == FIRST { namespaces::outer_pid().unwrap_or(own) } else { own }
 }
 
+/// Starts a process that ends at once, and waits for its end.
+///
+/// # Errors
+/// The kernel's.
+pub fn fork_once() -> io::Result<()> {
+    // SAFETY: the child makes one system call, which ends it: it takes no lock that another thread may have.
+    let child = match unsafe { libc::fork() } {
+        // SAFETY: it does not return, and runs nothing of this process.
+        0 => unsafe { libc::_exit(0) },
+        child if child > 0 => Pid::from_raw(child),
+        _ => return Err(io::Error::last_os_error()),
+    };
+    spawn::reap(child.ok_or(io::ErrorKind::NotFound)?).map(drop)
+}
+
 /// The number of the first process in a PID namespace.
 const FIRST: u32 = 1;
 

@@ -15,7 +15,7 @@ use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
 use ipcperf_core::units::{format_bytes, format_duration, format_per_second, format_size};
 use ipcperf_core::{
     Capability, Idle, KnobKind, Load, LoadKey, Namespace, Offered, OptionSet, PatternKind,
-    Placement,
+    Placement, Touch,
 };
 use ipcperf_engine::plan::{self, CellPlan, Family, Host, Request};
 use ipcperf_engine::registry::{Entry, Registry};
@@ -55,6 +55,9 @@ pub(crate) struct ChooseArgs {
     /// Consumers that each get every message of one producer, 1 to 64: 4 [default: two processes]
     #[arg(long, value_name = "COUNT", conflicts_with_all = ["conns", "rate", "think", "p99", "p999"])]
     pub(crate) consumers: Option<String>,
+    /// Load that runs at the same time, as 'ipcperf run --neighbour' takes it: cpu:2, timer:1000/s@lead [default: none]
+    #[arg(long, value_name = "LOAD", conflicts_with_all = ["conns", "consumers"])]
+    pub(crate) neighbour: Option<String>,
     /// Capabilities that the mechanism must have
     #[arg(long, value_name = "CAPABILITIES", value_parser = Words::of(Capability::ALL, Capability::name))]
     pub(crate) can: Vec<String>,
@@ -125,6 +128,7 @@ impl CommandArgs for ChooseArgs {
   ipcperf choose --consumers 4                     for 4 consumers that each get every message
   ipcperf choose -s 64,4K --can notices-death --p99 50us --think 100us
   ipcperf choose --from ipcperf-20261122T060000Z.json --can unrelated,boundaries --by cpu
+  ipcperf choose --neighbour cpu:2 --by p99      next to two threads that compute
   ipcperf choose --across net,mnt                for processes in two containers
   ipcperf choose --can unrelated --snippet c     and a C program to start from";
     const DOCUMENTS: &'static [DocumentKind] = &[documents::RESULT];
@@ -206,6 +210,14 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
             return Err(Stop::usage(format!("--by {by}: {why}")));
         }
     }
+    if let Some(given) = &args.neighbour {
+        let typed = loads::LoadArgs([(LoadKey::Neighbour, given.clone())].into());
+        let mut all = loads::loads(&typed, &[PatternKind::PingPong], Touch::CacheLine)?;
+        match (all.pop(), all.is_empty()) {
+            (Some(one), true) => load.neighbour = one.neighbour,
+            _ => return Err(Stop::usage("--neighbour: a choice is made next to one load")),
+        }
+    }
     let rate_per_second = match load.rate {
         Some(Offered::OfPeak(_)) => {
             let why = "a percentage means a different rate for each mechanism; give messages per second, like 20k";
@@ -239,6 +251,7 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         inflight: 0,
         attempts: Vec::new(),
         consumers: load.peers,
+        neighbour: load.neighbour,
         placement: places.pop(),
         can: list::words(&args.can, "'ipcperf choose -h' shows the capabilities")?,
         across: list::words(&args.across, "known: net, ipc, mnt, pid, user")?,

@@ -56,6 +56,35 @@ fn what_a_rate_took_is_taken_over_for_the_connections_that_it_was_measured_with(
 }
 
 #[test]
+fn all_that_decides_is_measured_next_to_the_load_that_was_asked_for() {
+    let (registry, host) = (ipcperf_builtin::builtin(), Host::read().expect("affinity"));
+    let args = |neighbour: &str, by: &str| ChooseArgs {
+        neighbour: Some(neighbour.to_owned()),
+        by: Some(by.to_owned()),
+        ..ChooseArgs::default()
+    };
+    let wanted = requirements(&args("cpu:2", "p99")).expect("requirements");
+    assert_eq!(wanted.neighbour.as_ref().map(ToString::to_string).as_deref(), Some("cpu:2@free"));
+    let pair: Vec<Entry> =
+        registry.entries().iter().filter(|one| one.spec.name == "pipe").copied().collect();
+    let planned = planned(&pair, &wanted.deciding(), &OptionSet::default(), &host, &wanted);
+    let planned = planned.expect("cells");
+    assert!(!planned.is_empty());
+    for cell in planned {
+        assert!(cell.id.contains(" neighbour=cpu:2@free"), "{}", cell.id);
+    }
+    for (neighbour, part) in [
+        ("cpv:2", "did you mean 'cpu:2'?"),
+        ("cpu:1,cpu:2", "next to one load"),
+        ("exec=no-such-program-anywhere", "no-such-program-anywhere"),
+    ] {
+        let told = requirements(&args(neighbour, "p50")).expect_err(neighbour).to_string();
+        assert!(told.contains(part), "{told}");
+    }
+    assert_eq!(requirements(&args("none", "p50")).expect("none").neighbour, None);
+}
+
+#[test]
 fn slow_rates_and_long_pauses_have_longer_slices() {
     let of = |rate: Option<f64>, think_ns, p99_ns| {
         shortest(&Requirements {

@@ -140,6 +140,7 @@ fn example(key: &str) -> (&'static str, &'static str) {
         "CLASSES" => "'batch'",
         "VALUES" => "'3'",
         "WEIGHTS" => "'20'",
+        "LOADS" => "'cpu:1@free'",
         "TIMES" => "'1ms'",
         "RATES" => "'10%'",
         "ARRIVALS" => "'constant'",

@@ -66,6 +66,7 @@ fn a_load_of_a_pattern_has_what_its_row_says_and_nothing_else() {
             "CLASSES" => "lead=fifo:10",
             "VALUES" => "-5",
             "WEIGHTS" => "20",
+            "LOADS" => "cpu:2@other",
             _ => "on",
         };
         all.set(*key, text).expect("a value");
@@ -115,6 +116,7 @@ fn a_value_out_of_range_or_unknown_is_refused() {
         (LoadKey::Style, "thread", "UnknownName"),
         (LoadKey::Service, "11s", "11s is not between 0ns and 10s"),
         (LoadKey::Mix, "36:5@90%", "do not add up to 100%"),
+        (LoadKey::Neighbour, "cpu:2@others", "unknown place 'others'"),
     ] {
         let error = Load::default().set(key, text).expect_err(text);
         assert!(format!("{error:?}").contains(part), "{key} {text}: {error:?}");

@@ -3,6 +3,7 @@
 use super::columns;
 use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
+use super::neighbour::{NeighbourLoad, NeighbourRound, OfAlone};
 use super::pattern::{
     Channels, ChannelsRound, Connections, Fan, FanRound, OneWay, ProgramEnd, Served, TransformCost,
 };
@@ -216,6 +217,9 @@ pub struct Cell {
     /// How the ends were scheduled; absent if nothing was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduled: Option<Scheduled>,
+    /// The load that ran at the same time; absent if none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<NeighbourLoad>,
     /// Times of single system calls, from a slice of their own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calls: Option<CallTimes>,
@@ -228,6 +232,9 @@ pub struct Cell {
     /// A program in place of the follow compared with our own follow; absent unless the run measured both alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of_ours: Option<Beside>,
+    /// This cell, which has a neighbour, compared with the same cell alone; absent unless the run measured both alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of_alone: Option<OfAlone>,
     /// This cell is the reference of its question, as `questions` of the document has it: the others are compared with it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_reference: bool,
@@ -557,6 +564,9 @@ pub struct Round {
     /// An end that was stopped. Absent if none was, and in documents of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standstill: Option<Standstill>,
+    /// What the neighbour did in the timed region; absent if there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<NeighbourRound>,
     /// CPU time in the timed region.
     pub cpu_ns: SideCpu,
     /// What disturbed it.

@@ -340,6 +340,7 @@ mod tests {
                 said: vec!["runtime 3".to_owned()],
                 ..ProgramEnd::default()
             }),
+            neighbour: None,
             standstill: (at == 2).then_some(super::super::Standstill { ns: 1.5e9, who: None }),
             cpu_ns: SideCpu { lead: u64::MAX, ..SideCpu::default() },
             covariates: Covariates { ipis: Some(at), ..Covariates::default() },

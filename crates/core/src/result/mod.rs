@@ -16,6 +16,7 @@ mod family;
 mod histogram;
 mod mechanisms;
 mod metric;
+mod neighbour;
 mod origin;
 mod pattern;
 mod pipeline;
@@ -41,6 +42,7 @@ pub use environment::{
 pub use histogram::{Buckets, HistogramData};
 pub use mechanisms::{MECHANISMS_SCHEMA, MechanismEntry, MechanismList};
 pub use metric::{Metric, Mode, OperationMode};
+pub use neighbour::{NeighbourLoad, NeighbourRound, OfAlone, RoundsRatio};
 pub use origin::Origin;
 pub use pattern::{
     BeforeAfter, Channels, ChannelsRound, Connections, EphemeralPorts, Fan, FanRound, OneWay,

@@ -4,6 +4,7 @@ use crate::load::{Load, is_zero};
 use crate::load_value::{Arrivals, Offered};
 use crate::names;
 use crate::namespace::Namespace;
+use crate::neighbour::Neighbour;
 use crate::pattern::PatternKind;
 use crate::placement::Placement;
 use crate::spec::{BackPressure, Capability, Spec, Wait};
@@ -34,6 +35,9 @@ pub struct Requirements {
     /// Consumers that each get every message of one producer; 0 where one end talks to one other.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub consumers: u64,
+    /// The load that runs at the same time; absent if none was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbour: Option<Neighbour>,
     /// Where the ends run; absent where nobody said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
@@ -250,6 +254,7 @@ impl Requirements {
             conns: self.conns,
             inflight: self.inflight,
             peers: self.consumers,
+            neighbour: self.neighbour.clone(),
             ..Load::default()
         };
         load.of(pattern)

@@ -6,7 +6,7 @@ use super::metric::centre;
 use super::proof::counts_agree;
 use super::sliced::{SliceReading, Sliced, summed};
 use super::standstill::standstill;
-use super::{channels, connect, fan, serve, special, stream, trips};
+use super::{channels, connect, fan, neighbour, serve, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
 use crate::measured::{CellRun, SliceRun};
 use crate::plan::CellPlan;
@@ -60,6 +60,7 @@ pub(super) fn assemble(
             && accepted.iter().all(|slice| slice.round.proof.holds),
         syscalls_per_message: plan.entry.spec.syscalls.per_message(),
         scheduled,
+        neighbour: neighbour::load(&plan, accepted.iter().map(|slice| &slice.round)),
         calls: calls.map(|calls| calls_of(calls, ns)),
         ..Cell::default()
     };
@@ -228,6 +229,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         channels: raw.channels.as_ref().map(|all| channels::round(all, facts.exchange, ns)),
         program,
         standstill: None,
+        neighbour: lead.neighbour,
         cpu_ns: SideCpu {
             lead: lead.spent.cpu_ns,
             follow: follow.spent.cpu_ns,
@@ -271,7 +273,11 @@ fn side(report: &SideReport, ns: f64) -> SideCovariates {
 
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     let impossible = match plan.key.pattern.facts().figure {
-        Figure::Time => floors.too_fast(plan, slice.lines, slice.centre),
+        Figure::Time => {
+            // A neighbour may have slowed down the readings around a slice and not the slice.
+            let is_alone = plan.key.load.neighbour.is_none();
+            floors.too_fast(plan, slice.lines.map(|line| line.filter(|_| is_alone)), slice.centre)
+        }
         // What one channel can carry is no limit of several.
         Figure::Throughput => {
             let channels = plan.key.load.channels.max(1) as f64;

@@ -141,6 +141,9 @@ fn machine(rounds: &[&Round], around: &Circumstances) -> Result<f64, String> {
             around.idle.window_ns as f64 / 1e6
         ));
     }
+    let beside =
+        rounds.iter().filter_map(|round| round.neighbour).map(|one| one.cpu_ns).sum::<u64>();
+    let busy = busy.saturating_sub(beside);
     let total = busy as f64 - idle as f64 / around.idle.window_ns as f64 * window_ns(rounds);
     let ticks = total / around.tick_ns as f64;
     if ticks < FEWEST_TICKS as f64 {
@@ -164,6 +167,9 @@ fn energy(rounds: &[&Round], around: &Circumstances) -> Result<f64, String> {
         return Err(reason.clone());
     }
     let measured = rounds.iter().map(|round| round.covariates.energy_uj).sum::<Option<u64>>();
+    if rounds.iter().any(|round| round.neighbour.is_some()) {
+        return Err("the neighbour needs energy, too, and no counter tells the two apart".into());
+    }
     if rounds.iter().all(|round| round.covariates.machine_busy_ns.is_none()) {
         return Err("the machine is not watched in this pattern".into());
     }

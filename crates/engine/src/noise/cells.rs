@@ -1,12 +1,13 @@
 //! Findings about the machine that the rounds of the cells show.
 
+use super::neighbour;
 use crate::slice::crowd::STRANGER;
 use ipcperf_core::findings::{self, Row};
 use ipcperf_core::result::{
     Cell, CellKey, Connections, CoreKind, Finding, Metric, OperationMode, Round, Shortage, Status,
 };
 use ipcperf_core::units::{counted, format_nanos, format_per_second, format_size, percent};
-use ipcperf_core::{Closes, Exchange, KnobValue, Load, Placement, Wait};
+use ipcperf_core::{Closes, Exchange, KnobValue, Load, Placement, Seat, Wait};
 use ipcperf_stats::{relative_drift, robust_cv, trend_z};
 use ipcperf_sys::limits;
 use std::collections::{BTreeMap, BTreeSet};
@@ -188,10 +189,10 @@ pub(super) fn faults(cells: &[Cell]) -> Option<Finding> {
 fn waiting(cells: &[Cell]) -> Vec<(&Cell, [f64; 2])> {
     let waited = |cell: &Cell| {
         cell.rounds.iter().fold([0.0; 2], |[waited, ran], round| {
-            let sides = [&round.covariates.lead, &round.covariates.follow];
             // Where an end had to wait, the timed region may be a small part of what it was watched for.
             let watched = round.elapsed_ns.max(round.covariates.machine_window_ns as f64);
-            match sides.into_iter().filter_map(|side| side.run_delay_ns).max() {
+            let delays = Seat::BOTH.map(|end| neighbour::waited(cell, round, end));
+            match delays.into_iter().flatten().max() {
                 Some(delay) => [waited + watched.min(delay as f64), ran + watched],
                 None => [waited, ran],
             }

@@ -6,6 +6,7 @@ use crate::job::{FailureKind, Job, ProgramJob};
 use crate::measured::{
     Around, BoundReadings, CellRun, Counts, Findings, Progress, Settings, SliceRun,
 };
+use crate::neighbour;
 use crate::noise;
 use crate::page::{CAPACITY, Page};
 use crate::plan::Family;
@@ -438,6 +439,7 @@ impl<'a> Bench<'a> {
             program: None,
             group: None,
             realtime_for: None,
+            neighbour: None,
         };
         let counted =
             SLOWEST.mul_f64(lengths.counts.operations() * plan.key.load.conns.max(1) as f64);
@@ -454,7 +456,8 @@ impl<'a> Bench<'a> {
             + (lengths.slice + lengths.warmup) * u32::try_from(plan.key.load.channels).unwrap_or(0)
             + counted
             + idle;
-        let deadline = deadline * scheduled::patience(&plan.key.load);
+        let patience = scheduled::patience(&plan.key.load) * neighbour::patience(&plan.key);
+        let deadline = deadline * patience;
         let program = (!plan.key.load.is_ours()).then(|| ProgramJob {
             words: plan.key.load.follow.clone(),
             running: None,

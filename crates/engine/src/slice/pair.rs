@@ -11,6 +11,7 @@ use super::raw::{Data, Gaps, RawSlice, Surroundings, Terms, Trips, samples};
 use super::window::Window;
 use crate::hot::{Recorder, Trip};
 use crate::job::{Failure, FailureKind, Job, Segment, note};
+use crate::neighbour::{self, Running};
 use crate::page::Page;
 use crate::protocol::Word;
 use crate::registry::Entry;
@@ -98,7 +99,8 @@ fn over(
     // Kept until both workers are gone: whatever has a name is removed even if they were killed.
     let mut guards = Some(link.guards);
     // Dropped after the workers: what a shim that was killed has left.
-    let is_foreign = job.program.is_some() || entry.is_plugin;
+    let is_beside = job.key.load.neighbour.as_ref().is_some_and(|one| one.program().is_some());
+    let is_foreign = job.program.is_some() || entry.is_plugin || is_beside;
     let _orphans = is_foreign.then(Orphans::adopt).transpose()?;
     let data = match job.key.pattern.facts().timed_by {
         Seat::Lead => Data::Trips(Box::new(Trips {
@@ -109,6 +111,8 @@ fn over(
     };
     let mut slice = RawSlice { effective: link.effective, ..RawSlice::of(data) };
     // Dropped after the workers, too.
+    let neighbour = Running::start(job, page, *deadline)?;
+    let job = &Job { neighbour: neighbour.as_ref().map(Running::pid), ..job.clone() };
     let (jobs, _groups) = scheduled::jobs(job)?;
     let mut workers = Supervisor::new(Instant::now() + *deadline, interrupts);
     // The one sets itself up while the other is started.
@@ -147,6 +151,8 @@ fn over(
             workers.go(seat.index(), &())?;
         }
     }
+    neighbour.map_or(Ok(()), Running::finish)?;
+    neighbour::proved(job, slice.sides[Seat::Lead.index()].neighbour)?;
     if stall.was_missed() {
         let reason = "the slice ended before the stop; use longer slices (--slice)";
         return Err(reason.to_owned().into());

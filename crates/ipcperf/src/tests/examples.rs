@@ -1,8 +1,9 @@
 //! The examples at the end of each command's help, and those of the documents, can be typed.
 
 use crate::{COMMANDS, builtin};
+use ipcperf_core::shell_words;
 use ipcperf_kit::command::command_line;
-use ipcperf_kit::{documentation, hint, shell_words};
+use ipcperf_kit::{documentation, hint};
 use std::ffi::OsString;
 use std::path::Path;
 

@@ -29,6 +29,7 @@ mod limits;
 mod memory;
 mod messages;
 mod namespaces;
+mod neighbour;
 mod one_cpu;
 mod page;
 mod payload;

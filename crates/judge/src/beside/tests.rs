@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::sample::{Build, TWO, cell, set};
-use ipcperf_core::Wait;
 use ipcperf_core::result::{Beside, KnobReading, Mode};
+use ipcperf_core::{LoadKey, Wait};
 
 const ROUNDS: [f64; 7] = [10.0, 20.0, 15.0, 12.0, 30.0, 11.0, 14.0];
 
@@ -49,6 +49,35 @@ fn a_program_stands_beside_our_own_follow_under_the_same_knobs() {
     assert_eq!((found.mechanism.as_str(), found.ci95.is_some()), ("unix-stream/epoll", true));
     assert!((found.ratio - 2.0).abs() < 1e-9, "{found:?}");
     assert_eq!(told(vec![program, ours.knob("unix-stream.sndbuf", Some(1), 1)]), None);
+}
+
+#[test]
+fn a_cell_with_a_neighbour_stands_beside_the_same_one_alone_under_the_same_load() {
+    let [mut near, alone] = both();
+    near.key = alone.key.clone();
+    near.key.load.set(LoadKey::Neighbour, "cpu:1@lead").expect("a neighbour");
+    for (at, round) in near.rounds.iter_mut().enumerate() {
+        // Half as much in each round, however much that is.
+        round.messages = 1000 * (at as u64 + 1);
+    }
+    let mut alone = alone;
+    for (at, round) in alone.rounds.iter_mut().enumerate() {
+        round.messages = 2000 * (at as u64 + 1);
+    }
+    let of = |cells: Vec<Cell>| {
+        let mut all = set(cells);
+        beside(&mut all, |_| None);
+        assert!(all.cells[1..].iter().all(|cell| cell.of_alone.is_none()));
+        all.cells.swap_remove(0).of_alone
+    };
+    let found = of(vec![near.clone(), alone.clone()]).expect("both were measured");
+    let [p50, rate] = [found.p50, found.rate].map(|one| one.expect("seven rounds"));
+    assert!((p50.ratio - 2.0).abs() < 1e-9 && p50.ci95.is_some(), "{found:?}");
+    assert!((rate.ratio - 0.5).abs() < 1e-9 && rate.ci95.is_some(), "{found:?}");
+    assert_eq!(found.p99, None, "no round has single operations");
+    let mut think = alone;
+    think.key.load.set(LoadKey::Think, "1ms").expect("a pause");
+    assert_eq!(of(vec![near, think]), None);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use ipcperf_engine::run::{CellRun, Counts, HANG, Lengths};
 use ipcperf_engine::slice::Data;
 use ipcperf_engine::slice::crowd::connect::Model;
 use ipcperf_kit::counts::MOST_OPERATIONS;
-use ipcperf_kit::loads::{LoadArgs, loads};
+use ipcperf_kit::loads::{LoadArgs, loads, neighbour_programs};
 use ipcperf_kit::measure::WARMUP;
 use ipcperf_kit::{counts, request};
 use ipcperf_stats::Histogram;
@@ -78,6 +78,9 @@ impl ArmKeys {
         let mut others = toml::Table::new();
         for (name, value) in keys.clone() {
             match name.parse::<LoadKey>().ok().zip(request::word(&value)) {
+                Some((LoadKey::Neighbour, text)) if !neighbour_programs(&text).is_empty() => {
+                    return Err("neighbour: no program runs next to the arms of a study".to_owned());
+                }
                 Some((key, text)) => drop(load.0.insert(key, text)),
                 None => drop(others.insert(name, value)),
             }
@@ -357,6 +360,18 @@ mod tests {
     use crate::replicate::readings::tests::of_one_arm;
     use crate::replication::{Scale, StudyResult};
     use ipcperf_core::result::{Metric, Noise};
+
+    #[test]
+    fn an_arm_may_have_a_neighbour_that_is_no_program() {
+        let of = |neighbour: &str| {
+            let keys = [("mechanism", "pipe"), ("neighbour", neighbour)];
+            let keys = keys.map(|(key, value)| (key.to_owned(), toml::Value::from(value)));
+            ArmKeys::of(&keys.into_iter().collect()).map(drop)
+        };
+        assert_eq!(of("cpu:1@other"), Ok(()));
+        let told = of("exec=true").expect_err("a program");
+        assert!(told.contains("no program runs next to the arms of a study"), "{told}");
+    }
 
     /// A cell as a run's document has it: the first of two rounds is too good to be true.
     fn cell(status: &str) -> Cell {

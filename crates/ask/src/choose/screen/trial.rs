@@ -61,7 +61,7 @@ pub(super) fn in_flight(wanted: &Requirements) -> String {
     }
 }
 
-/// ` over 16 connections at 20 k/s`, ` at 20 k/s`, ` after pauses of 100us`; nothing where each message follows at once.
+/// ` over 16 connections at 20 k/s`, ` at 20 k/s`, ` after pauses of 100us next to cpu:2@free`; nothing where each message follows at once.
 pub(super) fn load_words(wanted: &Requirements, pattern: PatternKind) -> String {
     if pattern == PatternKind::Serve {
         let conns = match wanted.conns {
@@ -74,11 +74,13 @@ pub(super) fn load_words(wanted: &Requirements, pattern: PatternKind) -> String 
     if pattern == PatternKind::Broadcast {
         return format!(" to {}", text::counted(wanted.consumers, "consumer"));
     }
-    match (pattern, wanted.rate_per_second, wanted.think_ns) {
+    let pace = match (pattern, wanted.rate_per_second, wanted.think_ns) {
         (PatternKind::Rate, Some(rate), _) => format!(" at {}", format_per_second(rate)),
         (PatternKind::PingPong, _, think @ 1..) => {
             format!(" after pauses of {}", format_duration(think))
         }
         _ => String::new(),
-    }
+    };
+    let near = wanted.neighbour.as_ref().map(|neighbour| format!(" next to {neighbour}"));
+    pace + &near.unwrap_or_default()
 }

@@ -223,6 +223,58 @@ pub(super) const FIGURES: &[Column] = &[
         ..COLUMN
     },
     Column {
+        name: "of alone",
+        text: Some(|row| or_none(texts::of_alone(row, |of| of.p50.or(of.rate)), |text| text)),
+        is_shown: |chapter, _| chapter.has(|cell| cell.of_alone.is_some()),
+        figures: Room::Always,
+        word_after: "of ours",
+        meaning: "the figure with a neighbour (run --neighbour) over that of the same cell without one, within rounds, with a 95 % interval",
+        advice: "use the interval to see how certain it is; 1 means that the neighbour changes nothing",
+        csv_after: "of_ours_high",
+        csv: &[
+            float("p50_of_alone", "/of_alone/p50/ratio"),
+            float("p50_of_alone_low", "/of_alone/p50/ci95/0"),
+            float("p50_of_alone_high", "/of_alone/p50/ci95/1"),
+            float("p99_of_alone", "/of_alone/p99/ratio"),
+            float("p99_of_alone_low", "/of_alone/p99/ci95/0"),
+            float("p99_of_alone_high", "/of_alone/p99/ci95/1"),
+            float("rate_of_alone", "/of_alone/rate/ratio"),
+            float("rate_of_alone_low", "/of_alone/rate/ci95/0"),
+            float("rate_of_alone_high", "/of_alone/rate/ci95/1"),
+            float("neighbour_per_second", "/neighbour/per_second/value"),
+            text("neighbour_unit", "/neighbour/unit"),
+            float("neighbour_cpus", "/neighbour/cpus/value"),
+        ],
+        legend_after: "of ours",
+        legend: Some(legends::of_alone),
+        ..COLUMN
+    },
+    Column {
+        name: "p99 of alone",
+        text: Some(|row| or_none(texts::of_alone(row, |of| of.p99), |text| text)),
+        is_shown: |chapter, _| {
+            chapter.has(|cell| cell.of_alone.as_ref().is_some_and(|of| of.p99.is_some()))
+        },
+        figures: Room::Rank(15),
+        word_after: "of alone",
+        meaning: "the p99 with a neighbour over that without one, within rounds, with a 95 % interval",
+        advice: "expect more of it than of the median where the neighbour shares a CPU",
+        ..COLUMN
+    },
+    Column {
+        name: "rate of alone",
+        text: Some(|row| or_none(texts::of_alone(row, |of| of.p50.and(of.rate)), |text| text)),
+        is_shown: |chapter, _| {
+            chapter
+                .has(|cell| cell.of_alone.as_ref().is_some_and(|of| of.p50.and(of.rate).is_some()))
+        },
+        figures: Room::Rank(16),
+        word_after: "p99 of alone",
+        meaning: "messages per second with a neighbour over those without one, within rounds, with a 95 % interval",
+        advice: "compare it with the p50: where it is lower, a few long waits take the time",
+        ..COLUMN
+    },
+    Column {
         name: "mean",
         text: Some(|row| texts::or_lost(row.cell.rtt_ns.as_ref(), "mean")),
         patterns: |facts| facts.figure == Figure::Time && !facts.is_open,

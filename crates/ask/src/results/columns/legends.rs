@@ -49,6 +49,27 @@ pub(super) fn of_ours(tables: &Tables<'_>) -> Vec<String> {
     std::iter::once(own.to_owned()).chain(programs(tables)).collect()
 }
 
+/// What neighbours did, and what their cells are held against.
+pub(super) fn of_alone(tables: &Tables<'_>) -> Vec<String> {
+    let did = tables.rows().filter_map(|row| {
+        let (neighbour, load) =
+            (row.cell.key.load.neighbour.as_ref()?, row.cell.neighbour.as_ref()?);
+        let cpus = load.cpus.value?;
+        Some(match neighbour.work.dose() {
+            Some(_) => {
+                let rate = text::grouped(load.per_second.value?.round() as u64);
+                format!("{neighbour} did {rate} {} per second on {cpus:.2} CPUs", load.unit)
+            }
+            None => format!("{neighbour} used {cpus:.2} CPUs"),
+        })
+    });
+    let did = text::join(&text::each_once(did));
+    vec![format!(
+        "of alone is the figure with a neighbour over that of the same cell without one, within rounds, with a 95 % \
+         interval: {did}."
+    )]
+}
+
 /// What libraries are held against.
 pub(super) fn of_bare(tables: &Tables<'_>) -> Vec<String> {
     let bare = tables.rows().filter_map(|row| Some(row.cell.of_bare.as_ref()?.mechanism.clone()));

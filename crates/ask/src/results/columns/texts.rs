@@ -15,10 +15,22 @@ const WITHIN: &str = "] (within";
 
 /// `1.50x [1.48, 1.53]`; without an interval where there are too few rounds.
 pub(super) fn beside(other: &result::Beside) -> String {
-    let with = |[low, high]: [f64; 2]| {
-        figures::factor(Factor { ratio: other.ratio, interval: Interval { low, high } })
-    };
-    other.ci95.map_or_else(|| figures::times(other.ratio), with)
+    ratio_with(other.ratio, other.ci95)
+}
+
+fn ratio_with(ratio: f64, ci95: Option<[f64; 2]>) -> String {
+    let with =
+        |[low, high]: [f64; 2]| figures::factor(Factor { ratio, interval: Interval { low, high } });
+    ci95.map_or_else(|| figures::times(ratio), with)
+}
+
+/// One of the ratios to the cell without a neighbour.
+pub(super) fn of_alone(
+    row: &Row<'_>,
+    one: impl Fn(&result::OfAlone) -> Option<result::RoundsRatio>,
+) -> Option<String> {
+    let result::RoundsRatio { ratio, ci95 } = one(row.cell.of_alone.as_ref()?)?;
+    Some(ratio_with(ratio, ci95))
 }
 
 /// The mechanism with its knobs.

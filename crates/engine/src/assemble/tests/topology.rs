@@ -114,6 +114,25 @@ fn a_slice_that_was_elsewhere_is_measured_once_more_in_its_round() {
 }
 
 #[test]
+fn a_slice_next_to_a_neighbour_is_held_against_others_next_to_it() {
+    let near: ipcperf_core::Neighbour = "memory:2GB/s@other".parse().expect("a neighbour");
+    let mut cell = CellRun::new(plan(PatternKind::PingPong));
+    cell.plan.key.load.neighbour = Some(near.clone());
+    let bounds = BoundReadings {
+        cacheline: [(Placement::SameLlc, vec![65.0; 9])].into(),
+        beside_neighbour: [((Placement::SameLlc, near), vec![200.0; 9])].into(),
+        ..BoundReadings::default()
+    };
+    let usual = usual(&bounds);
+    cell.slices.push(beside(0, [200.0, 210.0]));
+    assert!(!is_rejected(&cell, 0, Some(&usual)), "the neighbour slows it down");
+    cell.slices[0] = beside(0, [65.0, 66.0]);
+    assert!(is_rejected(&cell, 0, Some(&usual)), "another pair of CPUs");
+    cell.plan.key.load.neighbour = None;
+    assert!(!is_rejected(&cell, 0, Some(&usual)), "as usual without a neighbour");
+}
+
+#[test]
 fn of_a_round_that_was_measured_twice_one_slice_counts() {
     let mut readings: Vec<(u64, [f64; 2])> = (0..9).map(|round| (round, [65.0; 2])).collect();
     readings[3].1 = [65.0, 27.0];
