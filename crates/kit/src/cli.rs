@@ -53,7 +53,7 @@ impl Cli {
     ) -> ExitCode {
         // First of all: what comes next may not fit it.
         if let Err(error) = limits::stack() {
-            return Stop::nothing_ran(error).tell();
+            return self.failed(&Stop::nothing_ran(error));
         }
         process::use_own_files();
         signals::outlive_large_files();
@@ -71,7 +71,14 @@ impl Cli {
         // Workers have what their coordinator has.
         limits::raise_open_files();
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-        does(&self, &words).unwrap_or_else(|stop| stop.tell())
+        does(&self, &words).unwrap_or_else(|stop| self.failed(&stop))
+    }
+
+    /// Prints why it stopped; the exit code.
+    fn failed(&self, stop: &Stop) -> ExitCode {
+        let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let code = stop.tell();
+        command::failure(&self.commands, &words).map_or(code, ExitCode::from)
     }
 
     /// Whether there is a command of this name.

@@ -4,7 +4,7 @@ pub(crate) mod arm;
 mod binary;
 mod live;
 mod plan;
-mod rounds;
+pub(crate) mod rounds;
 pub(crate) mod screen;
 
 use crate::args::CompareArgs;
