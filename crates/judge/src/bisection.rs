@@ -89,7 +89,7 @@ impl Bisection {
     /// Of recordings of good and of bad kernels, each with a name.
     ///
     /// # Errors
-    /// One of them has no ratio, they are of different cells, or good and bad cannot be told apart.
+    /// One of them has no ratio, they are of different cells, or good and bad cannot be distinguished.
     pub fn of(good: &[(String, Comparison)], bad: &[(String, Comparison)]) -> Result<Self, String> {
         let all = || good.iter().chain(bad);
         let cells_of = |comparison: &Comparison| {
@@ -133,7 +133,7 @@ impl Bisection {
         let gap = centres[1] - centres[0];
         if gap.abs() <= quantile * of_gap.sqrt() {
             return Err(format!(
-                "good and bad cannot be told apart: the ratio to the control is {:.3} and {:.3}",
+                "good and bad cannot be distinguished: the ratio to the control is {:.3} and {:.3}",
                 centres[0].exp(),
                 centres[1].exp()
             ));
@@ -235,7 +235,7 @@ mod tests {
         let refused =
             |bad: &[(String, Comparison)]| Bisection::of(&named(&[1.0]), bad).unwrap_err();
         let same = refused(&named(&[1.005]));
-        assert!(same.starts_with("good and bad cannot be told apart"), "{same}");
+        assert!(same.starts_with("good and bad cannot be distinguished"), "{same}");
         let mut other = named(&[1.1]);
         other[0].1.comparisons[0].b = "fifo".to_owned();
         let wrong = refused(&other);
@@ -283,7 +283,7 @@ mod tests {
             assert!(found >= 9000 && wrong <= 50 && false_steps <= 50, "{of}");
             assert_eq!(found + wrong + undecided, 10_000, "{of}");
         }
-        // What cannot be told is said to be so: a spread that hides the change costs skipped commits, not wrong ones.
+        // A spread that hides the change costs commits that are skipped, not wrong answers.
         let [found, wrong, undecided, false_steps] = steps(0.03, 3, 7);
         assert!(
             undecided > found / 2 && wrong <= 100 && false_steps <= 100,

@@ -3,7 +3,7 @@
 pub(crate) mod arm;
 mod binary;
 mod live;
-mod plan;
+pub(crate) mod plan;
 pub(crate) mod rounds;
 pub(crate) mod screen;
 
