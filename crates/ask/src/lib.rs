@@ -5,6 +5,7 @@
 
 mod args;
 mod bench_program;
+mod bisect_step;
 mod choose;
 mod clean;
 mod compare;
@@ -51,6 +52,7 @@ pub const COMMANDS: &[Command] = &[
     Command::of::<choose::ChooseArgs>(),
     Command::of::<args::CompareArgs>(),
     Command::of::<crossover::CrossoverArgs>(),
+    Command::of::<bisect_step::BisectStepArgs>(),
     Command::of::<repeat::RepeatArgs>(),
     Command::of::<exec::ExecArgs>(),
     Command::of::<explain::ExplainArgs>(),

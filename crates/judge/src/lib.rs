@@ -7,6 +7,7 @@
 
 mod arm;
 mod beside;
+mod bisection;
 mod crossover;
 mod fields;
 pub mod figures;
@@ -27,6 +28,7 @@ mod session;
 
 pub use arm::Arm;
 pub use beside::{Ratio, beside};
+pub use bisection::{Bisection, BisectionStep, Likeness};
 pub use crossover::{Point, Search, winner};
 pub use fields::{
     Class, Differences, Facts, Incomparable, changes, differences, factor_names, facts,

@@ -8,6 +8,7 @@ use ipcperf_engine::registry::Registry;
 use ipcperf_engine::{task, tasks};
 use ipcperf_sys::{limits, process, signals};
 use std::ffi::{OsStr, OsString};
+use std::panic;
 use std::process::ExitCode;
 
 /// The command line. Workers are re-executions of the current program, so they know its mechanisms and tasks, too.
@@ -53,7 +54,7 @@ impl Cli {
     ) -> ExitCode {
         // First of all: what comes next may not fit it.
         if let Err(error) = limits::stack() {
-            return Stop::nothing_ran(error).tell();
+            return self.failed(&Stop::nothing_ran(error));
         }
         process::use_own_files();
         signals::outlive_large_files();
@@ -71,7 +72,17 @@ impl Cli {
         // Workers have what their coordinator has.
         limits::raise_open_files();
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-        does(&self, &words).unwrap_or_else(|stop| stop.tell())
+        if let Some(code) = command::failure(&self.commands, &words) {
+            fail_with(code);
+        }
+        does(&self, &words).unwrap_or_else(|stop| self.failed(&stop))
+    }
+
+    /// Prints why it stopped; the exit code.
+    fn failed(&self, stop: &Stop) -> ExitCode {
+        let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+        let code = stop.tell();
+        command::failure(&self.commands, &words).map_or(code, ExitCode::from)
     }
 
     /// Whether there is a command of this name.
@@ -115,4 +126,12 @@ impl Cli {
         // Help and version.
         output::styled(&error.render())
     }
+}
+/// A panic ends this program with this code, after its message.
+fn fail_with(code: u8) {
+    let usual = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        usual(panic);
+        std::process::exit(code.into());
+    }));
 }

@@ -75,6 +75,9 @@ pub trait CommandArgs: Args {
     const SCREEN: Option<Screen> = None;
     /// What a user passes to it and may type in another place by mistake.
     const SUBJECT: Option<Subject> = None;
+    /// The exit code of every failure, wrong usage included, where the caller of the command gives the usual ones another
+    /// meaning.
+    const FAILURE: Option<u8> = None;
 
     /// Completes the declaration with what depends on the list of all commands.
     #[must_use]
@@ -122,6 +125,7 @@ pub struct Command {
     words: fn() -> &'static [Word],
     screen: Option<Screen>,
     subject: Option<Subject>,
+    failure: Option<u8>,
     arguments: fn(clap::Command) -> clap::Command,
     declare: fn(clap::Command, &[Command]) -> clap::Command,
     run: fn(&Context<'_>) -> Result<ExitCode, Stop>,
@@ -143,6 +147,7 @@ impl Command {
             words: A::WORDS,
             screen: A::SCREEN,
             subject: A::SUBJECT,
+            failure: A::FAILURE,
             arguments: A::augment_args,
             declare: A::declare,
             run: run::<A>,
@@ -260,6 +265,13 @@ pub fn documents(commands: &[Command]) -> Vec<DocumentKind> {
         }
     }
     all
+}
+
+/// The exit code with which the command of these words ends if it fails, where it has one of its own.
+#[must_use]
+pub fn failure(commands: &[Command], words: &[OsString]) -> Option<u8> {
+    let word = words.first()?;
+    commands.iter().find(|command| word == command.name)?.failure
 }
 
 /// How results begin, by the commands that make them.

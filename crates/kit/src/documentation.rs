@@ -3,8 +3,9 @@
 use std::ffi::OsString;
 
 /// Their names as they are typed, the most useful first.
-pub const NAMES: [&str; 15] = [
+pub const NAMES: [&str; 16] = [
     "recipes",
+    "bisect",
     "reading",
     "ends",
     "plugins",

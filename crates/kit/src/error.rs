@@ -86,6 +86,12 @@ impl Stop {
         Self { code: Code::Incomparable, text: text.to_string() }
     }
 
+    /// Its exit code.
+    #[must_use]
+    pub const fn code(&self) -> Code {
+        self.code
+    }
+
     /// Prints the reason as one line and gives the exit code.
     pub fn tell(&self) -> ExitCode {
         note(&format!("ipcperf: {}", self.text.trim_end()));

@@ -3,8 +3,8 @@
 pub(crate) mod arm;
 mod binary;
 mod live;
-mod plan;
-mod rounds;
+pub(crate) mod plan;
+pub(crate) mod rounds;
 pub(crate) mod screen;
 
 use crate::args::CompareArgs;

@@ -16,7 +16,7 @@ const PILOT: u64 = 8;
 /// 29, 46 and 62 rounds of a socket on one CPU with slices of 100, 50, 25 and 12 ms, and half of the interval was 6.3, 4.4,
 /// 4.1 and 2.9 % (a virtual machine, medians of 5). Whatever fills buffers, waits, or starts a program for each slice
 /// needs the longer one.
-pub(super) fn slice(cells: &[CellPlan], starts_programs: bool) -> Duration {
+pub(crate) fn slice(cells: &[CellPlan], starts_programs: bool) -> Duration {
     let is_closed = |cell: &CellPlan| {
         let (facts, load) = (cell.key.pattern.facts(), &cell.key.load);
         facts.figure == Figure::Time && !facts.is_open && load.think_ns == 0 && load.stall_ns == 0

@@ -11,17 +11,17 @@ use ipcperf_sys::signals::Interrupts;
 use std::time::Duration;
 
 /// What some rounds have found.
-pub(super) struct Rounds {
+pub(crate) struct Rounds {
     /// A, A again and B in one document.
-    pub(super) set: ResultSet,
+    pub(crate) set: ResultSet,
     /// What the other build said of itself and the machine.
-    pub(super) other: Option<ResultSet>,
+    pub(crate) other: Option<ResultSet>,
     /// How long one round took.
-    pub(super) each: Duration,
+    pub(crate) each: Duration,
 }
 
 /// Rounds by this program: every cell of every arm in each, in random order, each in fresh processes.
-pub(super) fn measure(
+pub(crate) fn measure(
     cells: &[CellPlan],
     settings: &Settings,
     interrupts: &Interrupts,

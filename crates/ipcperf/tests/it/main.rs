@@ -4,6 +4,7 @@ mod common;
 mod watch;
 
 mod audit;
+mod bisect_step;
 mod calls;
 mod channels;
 mod choose;
