@@ -23,15 +23,15 @@ pub struct Neighbour {
 /// What a neighbour does, and how much of it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NeighbourWork {
-    /// So many threads compute without a pause.
+    /// Threads that compute without a pause.
     Cpu(u64),
-    /// Copies so many bytes per second, those read and those written together, between two halves of 64 MiB.
+    /// Bytes copied per second, those read and those written together, between two halves of 64 MiB.
     Memory(u64),
-    /// Starts so many processes per second and waits for the end of each.
+    /// Processes started per second; it waits for the end of each.
     Fork(u64),
-    /// Sleeps and is woken by a timer so many times per second.
+    /// Wake-ups by a timer per second.
     Timer(u64),
-    /// Runs this program, as it is typed.
+    /// Runs this program, as typed.
     Exec(String),
 }
 
@@ -76,7 +76,7 @@ impl Neighbour {
         if text == "none" { Ok(None) } else { text.parse().map(Some) }
     }
 
-    /// The command that it runs, as it is typed.
+    /// The command that it runs, as typed.
     #[must_use]
     pub fn program(&self) -> Option<&str> {
         match &self.work {

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What it is told.
+/// What it gets from the coordinator.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Duty {
     /// What to do.
@@ -156,7 +156,7 @@ fn at_full_speed(unit: &mut Unit, until: Instant, page: &Page) {
     }
 }
 
-/// So many units per second, each when it is due.
+/// Units at a rate per second, each when it is due.
 fn at_rate(unit: &mut Unit, rate: u64, until: Instant, page: &Page) {
     // Without it the work is a little late.
     let _ = pause::sharpen();
@@ -178,7 +178,7 @@ fn at_rate(unit: &mut Unit, rate: u64, until: Instant, page: &Page) {
     }
 }
 
-/// Sleeps so many times per second. A time that has passed already is left out.
+/// Sleeps at a rate per second. A time that has passed already is left out.
 fn wake_up(rate: u64, until: Instant, page: &Page) {
     // Without it two of them may come together.
     let _ = pause::sharpen();
@@ -229,7 +229,7 @@ fn run(
     if end.arrived() {
         return Err("it was terminated".to_owned().into());
     }
-    // It ends in time even if nobody says that the slice is over.
+    // It ends in time even if no word comes that the slice is over.
     drop(program);
     context.go()?;
     Ok(())

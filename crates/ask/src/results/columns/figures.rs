@@ -10,6 +10,9 @@ use ipcperf_judge::figures;
 use ipcperf_judge::figures::or_none;
 use ipcperf_render::text::grouped;
 
+/// The column of programs at the place of the follow.
+const OF_OURS: &str = "of ours";
+
 /// A column of what several rows have in common: the first of them shows it.
 const KEY: Column =
     Column { is_once: |_| true, figures: Room::Always, costs: Room::Always, ..COLUMN };
@@ -191,7 +194,7 @@ pub(super) const FIGURES: &[Column] = &[
         text: Some(|row| or_none(row.cell.of_bare.as_ref(), texts::beside)),
         is_shown: |chapter, _| chapter.has(|cell| cell.of_bare.is_some()),
         figures: Room::Always,
-        word_after: "of ours",
+        word_after: OF_OURS,
         meaning: "a library's figure as a multiple of that of the bare mechanism which it is built on, within rounds, with a 95 % interval; above 1 a time is longer, a rate higher",
         advice: "it may be below 1, since a library may wait in another way; ipcperf describe NAME says which mechanism that is",
         csv_after: "bound_ratio",
@@ -201,12 +204,12 @@ pub(super) const FIGURES: &[Column] = &[
             float("of_bare_low", "/of_bare/ci95/0"),
             float("of_bare_high", "/of_bare/ci95/1"),
         ],
-        legend_after: "of ours",
+        legend_after: OF_OURS,
         legend: Some(legends::of_bare),
         ..COLUMN
     },
     Column {
-        name: "of ours",
+        name: OF_OURS,
         text: Some(|row| or_none(row.cell.of_ours.as_ref(), texts::beside)),
         is_shown: |chapter, _| chapter.has(|cell| !cell.key.load.is_ours()),
         figures: Room::Always,
@@ -227,7 +230,7 @@ pub(super) const FIGURES: &[Column] = &[
         text: Some(|row| or_none(texts::of_alone(row, |of| of.p50.or(of.rate)), |text| text)),
         is_shown: |chapter, _| chapter.has(|cell| cell.of_alone.is_some()),
         figures: Room::Always,
-        word_after: "of ours",
+        word_after: OF_OURS,
         meaning: "the figure with a neighbour (run --neighbour) over that of the same cell without one, within rounds, with a 95 % interval",
         advice: "use the interval to see how certain it is; 1 means that the neighbour changes nothing",
         csv_after: "of_ours_high",
@@ -245,7 +248,7 @@ pub(super) const FIGURES: &[Column] = &[
             text("neighbour_unit", "/neighbour/unit"),
             float("neighbour_cpus", "/neighbour/cpus/value"),
         ],
-        legend_after: "of ours",
+        legend_after: OF_OURS,
         legend: Some(legends::of_alone),
         ..COLUMN
     },
