@@ -23,20 +23,20 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 20] = [
-        ("crates/core", 6_539),
+        ("crates/core", 6_979),
         ("crates/ring", 674),
-        ("crates/sys", 11_626),
+        ("crates/sys", 11_645),
         ("crates/mech", 7_645),
-        ("crates/engine", 17_643),
-        ("crates/stats", 1_439),
-        ("crates/judge", 2_635),
+        ("crates/engine", 18_576),
+        ("crates/stats", 1_506),
+        ("crates/judge", 2_801),
         ("crates/render", 2_822),
         ("crates/packed", 49),
-        ("crates/kit", 2_995),
-        ("crates/ask", 20_033),
+        ("crates/kit", 2_996),
+        ("crates/ask", 20_503),
         ("crates/plugin", 2_128),
         ("crates/programs", 11_379),
-        ("crates/studies", 6_718),
+        ("crates/studies", 6_721),
         ("crates/ipcperf", 169),
         ("crates/testing", 0),
         ("crates/builtin", 8),
@@ -44,8 +44,8 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 47_972;
-    pub(super) const TOKENS: usize = 1_080_695;
+    pub(super) const TEST_LINES: usize = 49_142;
+    pub(super) const TOKENS: usize = 1_102_615;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;
@@ -56,7 +56,7 @@ mod ceiling {
     pub(super) const HTML: usize = 1;
     pub(super) const MARKDOWN: usize = 1;
     pub(super) const TERMINAL: usize = 1;
-    pub(super) const MARKDOWN_BYTES: usize = 159_700;
+    pub(super) const MARKDOWN_BYTES: usize = 165_888;
 }
 
 /// Folders of Rust that are counted.

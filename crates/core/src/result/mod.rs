@@ -6,6 +6,7 @@
 //! that cannot be supported is `null` with a `reason`. All times are nanoseconds, all rates are per second, all sizes are
 //! bytes.
 
+mod call_times;
 mod cell;
 mod columns;
 mod comparison;
@@ -26,9 +27,10 @@ mod rejection;
 mod requirements;
 mod scheduled;
 
+pub use call_times::{CallTime, CallTimes};
 pub use cell::{
-    Beside, BoundRatio, CallTime, CallTimes, Cell, CellKey, Covariates, CpuCost, KnobReading,
-    Proof, Round, Shortage, SideCovariates, SideCpu, Stage, Standstill, Status, Timing,
+    Beside, BoundRatio, Cell, CellKey, Covariates, CpuCost, KnobReading, Proof, Round, Shortage,
+    SideCovariates, SideCpu, Stage, Standstill, Status, Timing,
 };
 pub use comparison::{
     Adjustment, COMPARISON_SCHEMA, CellComparison, Comparison, ComparisonByHand, ComparisonPlan,

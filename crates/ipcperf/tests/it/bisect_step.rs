@@ -116,5 +116,7 @@ fn whatever_is_wrong_stops_the_bisection() {
     }
     let full = File::options().write(true).open("/dev/full").expect("every Linux has it");
     let status = sandbox.command(&words("good.json", "bad.json", "3s")).stdout(full).status();
-    assert_eq!(status.expect("it starts").code(), Some(128));
+    // A busy machine may have too few rounds, and then there is no line to write.
+    let code = status.expect("it starts").code();
+    assert!(matches!(code, Some(125 | 128)), "{code:?}");
 }
