@@ -44,7 +44,7 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 49_142;
+    pub(super) const TEST_LINES: usize = 49_160;
     pub(super) const TOKENS: usize = 1_102_615;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.

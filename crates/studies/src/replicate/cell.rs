@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn an_arm_may_have_a_neighbour_that_is_no_program() {
         let of = |neighbour: &str| {
-            let keys = [("mechanism", "pipe"), ("neighbour", neighbour)];
+            let keys = [("mechanism", "pipe"), ("placement", "same-cpu"), ("neighbour", neighbour)];
             let keys = keys.map(|(key, value)| (key.to_owned(), toml::Value::from(value)));
             ArmKeys::of(&keys.into_iter().collect()).map(drop)
         };
