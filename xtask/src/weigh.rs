@@ -25,7 +25,7 @@ mod ceiling {
     pub(super) const CODE_LINES: [(&str, usize); 20] = [
         ("crates/core", 6_979),
         ("crates/ring", 674),
-        ("crates/sys", 11_645),
+        ("crates/sys", 11_649),
         ("crates/mech", 7_645),
         ("crates/engine", 18_576),
         ("crates/stats", 1_506),
@@ -45,7 +45,7 @@ mod ceiling {
         ("xtask", 4_653),
     ];
     pub(super) const TEST_LINES: usize = 49_160;
-    pub(super) const TOKENS: usize = 1_102_615;
+    pub(super) const TOKENS: usize = 1_102_700;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

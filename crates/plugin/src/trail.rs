@@ -96,7 +96,7 @@ impl Trail {
     /// Where the process notes what it calls.
     #[inline(always)]
     pub(crate) fn word(&self) -> &AtomicU32 {
-        self.0.word(0)
+        self.0.first_word()
     }
 
     /// The call that it has not returned from.

@@ -109,11 +109,18 @@ impl SharedMemory {
         self.base.as_ptr()
     }
 
+    /// The 32-bit word at the start, for loops that must not have a path to a panic.
+    #[inline(always)]
+    #[must_use]
+    pub fn first_word(&self) -> &AtomicU32 {
+        // SAFETY: at least one page is mapped, page-aligned, and lives as long as `self`.
+        unsafe { &*self.base.as_ptr().cast::<AtomicU32>() }
+    }
+
     /// The 32-bit word at byte offset `at`.
     ///
     /// # Panics
     /// `at` is not a multiple of 4 inside the mapping: a mistake in a layout constant.
-    #[inline(always)]
     #[must_use]
     pub fn word(&self, at: usize) -> &AtomicU32 {
         assert!(at.is_multiple_of(4) && at + 4 <= self.len, "word {at} of {} bytes", self.len);
