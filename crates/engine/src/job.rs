@@ -162,6 +162,16 @@ pub struct Segment {
     pub offset: Option<Offset>,
 }
 
+impl Segment {
+    /// Adds what another segment counted.
+    pub(crate) fn count(&mut self, other: &Self) {
+        self.sent += other.sent;
+        self.received += other.received;
+        self.lost += other.lost;
+        self.samples += other.samples;
+    }
+}
+
 /// What one end consumed and where it ran.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SideReport {

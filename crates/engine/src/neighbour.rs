@@ -181,22 +181,22 @@ mod tests {
 
     #[test]
     fn a_neighbour_is_where_it_was_asked_for_or_refused_with_a_way_out() {
-        let told = |placement, cpus: &[usize], place: &str, allowed: &[usize]| {
+        let refusal = |placement, cpus: &[usize], place: &str, allowed: &[usize]| {
             let key = key(placement, cpus, &format!("cpu:1@{place}"));
             objection(&key, allowed).map(|missing| missing.to_string()).unwrap_or_default()
         };
         for place in ["lead", "follow", "free"] {
-            assert_eq!(told(Placement::SameLlc, &[0, 1], place, &[0, 1]), "", "{place}");
+            assert_eq!(refusal(Placement::SameLlc, &[0, 1], place, &[0, 1]), "", "{place}");
         }
-        assert_eq!(told(Placement::SameLlc, &[0, 1], "other", &[0, 1, 5]), "");
-        assert_eq!(told(Placement::SameCpu, &[1, 1], "other", &[0, 1]), "");
-        let full = told(Placement::SameLlc, &[0, 1], "other", &[0, 1]);
+        assert_eq!(refusal(Placement::SameLlc, &[0, 1], "other", &[0, 1, 5]), "");
+        assert_eq!(refusal(Placement::SameCpu, &[1, 1], "other", &[0, 1]), "");
+        let full = refusal(Placement::SameLlc, &[0, 1], "other", &[0, 1]);
         assert!(full.starts_with("no CPU is left for a neighbour @other"), "{full}");
-        let unpinned = told(Placement::Free, &[], "lead", &[0, 1]);
+        let unpinned = refusal(Placement::Free, &[], "lead", &[0, 1]);
         assert!(unpinned.contains("@lead needs sides that are pinned"), "{unpinned}");
         let alone = Placement::OneEnd { seat: Seat::Lead, cpu: 1 };
-        assert_eq!(told(alone, &[], "lead", &[0, 1]), "");
-        assert!(!told(alone, &[], "follow", &[0, 1]).is_empty());
+        assert_eq!(refusal(alone, &[], "lead", &[0, 1]), "");
+        assert!(!refusal(alone, &[], "follow", &[0, 1]).is_empty());
         let free = "cpu:1@other".parse().expect("a neighbour");
         assert_eq!(cpus(&free, [Some(1), Some(2)], &[0, 1, 2, 3]), Some(vec![0, 3]));
     }

@@ -299,12 +299,11 @@ impl Region<'_> {
                     self.stall(job, all, length.done(), samples, context)?;
                 }
                 let at = end.turn_to(whole);
-                match self.all.filter(|_| segments.is_empty()) {
-                    Some(all) => report.began = all.meet(job.clock()),
-                    None if segments.is_empty() => end.page.gate().meet(),
-                    None => {}
-                }
                 if segments.is_empty() {
+                    match self.all {
+                        Some(all) => report.began = all.meet(job.clock()),
+                        None => end.page.gate().meet(),
+                    }
                     neighbour.iter_mut().for_each(Progress::begin);
                 }
                 let segment = Segment { at, ..self.segment(end, whole, &mut usage)? };

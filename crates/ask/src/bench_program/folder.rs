@@ -53,7 +53,7 @@ pub(super) fn last(folder: &Path, bench: &str, cells: &[String]) -> Option<(Resu
     best
 }
 
-/// When a file that has the name of a result of this bench was begun, and its number among those of that second:
+/// The time in the name of a result of this bench, and the number that follows where a second had several:
 /// `mine-20260821T100000Z.json`, `mine-20260821T100000Z-2.json`.
 fn of_bench(file: &str, bench: &str) -> Option<(String, u64)> {
     let rest = file.strip_prefix(bench)?.strip_prefix('-')?.strip_suffix(".json")?;

@@ -468,7 +468,7 @@ fn within(
     }
     let attempts = match beforehand.spent.as_secs_f64() {
         0.0 => String::new(),
-        spent => format!(", of which attempts took {:.0} s", spent.ceil()),
+        spent => format!(" ({:.0} s went to attempts)", spent.ceil()),
     };
     Err(Stop::usage(format!(
         "--budget {}{attempts}: one round of {}{} takes about {:.0} s, and an order takes {FEWEST_ROUNDS}: --budget {}, or \

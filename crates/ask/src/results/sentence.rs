@@ -296,7 +296,7 @@ fn sockets(kind: &str) -> String {
 }
 
 /// What other sockets, or another configuration, would change for a client: `A UNIX socket would make this redis-benchmark run
-/// 1.5x [1.3, 1.7] faster`, and why that cannot be told.
+/// 1.5x [1.3, 1.7] faster`. If there is no verdict, the second text is the reason.
 fn of_programs(programs: &ExchangedPrograms, cell: &CellComparison) -> (String, Option<String>) {
     let one = &cell.primary;
     // `unix-stream backlog=4096 redis-benchmark on redis-server`

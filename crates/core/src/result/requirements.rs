@@ -192,7 +192,7 @@ impl Requirements {
         self.limits().next().is_some()
     }
 
-    /// The patterns whose tail has a limit.
+    /// The patterns that `--p99` and `--p99.9` limit.
     #[must_use]
     pub fn limited(&self) -> Vec<PatternKind> {
         if self.has_limit() { self.timed() } else { Vec::new() }

@@ -130,12 +130,7 @@ fn measured(sides: &mut [[SideReport; 2]], pages: &[Page], terms: &Terms) -> Raw
             course.add(&all_of_segment(page, timed), timed, lead.end);
         }
         for (sum, segments) in channel.counts.iter_mut().zip([leads, follows]) {
-            for part in segments {
-                sum.sent += part.sent;
-                sum.received += part.received;
-                sum.lost += part.lost;
-                sum.samples += part.samples;
-            }
+            segments.iter().for_each(|part| sum.count(part));
         }
         channel.pids = pair.each_ref().map(|side| side.pid);
         channel.used_cpu = pair.iter().all(|side| side.spent.cpu_ns > 0);
@@ -170,16 +165,9 @@ fn measured(sides: &mut [[SideReport; 2]], pages: &[Page], terms: &Terms) -> Raw
         })
         .collect();
     let of_all = |end: Seat| {
-        each.iter().fold(Segment::default(), |sum, channel| {
-            let own = &channel.counts[end.index()];
-            Segment {
-                sent: sum.sent + own.sent,
-                received: sum.received + own.received,
-                lost: sum.lost + own.lost,
-                samples: sum.samples + own.samples,
-                ..sum
-            }
-        })
+        let mut sum = Segment::default();
+        each.iter().for_each(|channel| sum.count(&channel.counts[end.index()]));
+        sum
     };
     let report = |end: Seat| {
         let cpu = |channel: usize| terms.channel_cpus.get(channel)?.get(end.index()).copied();
@@ -205,7 +193,7 @@ fn measured(sides: &mut [[SideReport; 2]], pages: &[Page], terms: &Terms) -> Raw
 mod tests {
     use super::*;
 
-    /// Ten samples of 100 ticks from 1000 on, of which the first two lead in.
+    /// The course of a channel with these samples, the first of which begins at 1000. The first two lead in.
     fn course(samples: &[u64], sender_end: u64) -> Course {
         let end = 1000 + samples.iter().filter(|ticks| **ticks != Recorder::LOST).sum::<u64>();
         let segment = Segment { begin: 1000, end, batch: 4, lead_in: 2, ..Segment::default() };

@@ -247,10 +247,7 @@ impl RawSlice {
             Data::Fan(_) | Data::Crowd(_) => return,
         }
         for (sum, part) in self.counts.iter_mut().zip([lead, follow]) {
-            sum.sent += part.sent;
-            sum.received += part.received;
-            sum.lost += part.lost;
-            sum.samples += part.samples;
+            sum.count(part);
         }
     }
 }
