@@ -77,6 +77,7 @@ pub(crate) fn of(
             by_fitness: by_fitness.into_iter().map(|at| of[at]).filter(may_be_reference).collect(),
             cells: of,
             tail: Tail::None,
+            decides: Tail::None,
         }
     };
     questions.into_iter().map(question).collect()

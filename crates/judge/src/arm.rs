@@ -1,7 +1,7 @@
 //! A cell as a comparison takes it: in each round its primary metric and, beside it, its tail and its CPU time.
 
 use super::metric::MetricKind;
-use super::rounds::{Operations, Sample, TAIL, is_accepted, lacking, sound};
+use super::rounds::{FAR_TAIL, Operations, Sample, TAIL, is_accepted, lacking, sound};
 use ipcperf_core::map_of;
 use ipcperf_core::result::{Cell, CellKey, HistogramData, KnobReading, Status, Timing};
 use ipcperf_stats::{modes, support};
@@ -147,7 +147,8 @@ impl MetricKind {
     fn of_taken(self, round: &Taken, sample: Option<&Sample<'_>>) -> Option<f64> {
         match self {
             Self::Primary(_) => round.own,
-            Self::P99 => sample?.tail(),
+            Self::P99 => sample?.tail(TAIL),
+            Self::P999 => sample?.tail(FAR_TAIL),
             Self::Above(limit) => {
                 let sample = sample?;
                 // Half an operation more, so that a round without any has a logarithm (Haldane 1956, Anscombe 1956).
@@ -176,7 +177,7 @@ impl MetricKind {
         figures: [&[f64]; 2],
         disturbed: Option<&str>,
     ) -> Option<String> {
-        if !matches!(self, Self::P99 | Self::Above(_)) {
+        if !matches!(self, Self::P99 | Self::P999 | Self::Above(_)) {
             return None;
         }
         let of_sides = ["A", "B"].into_iter().zip(is_lost).zip(figures);

@@ -47,7 +47,7 @@ fn pair<'a>(
 ) -> FigurePair {
     let ([a_rounds, control_rounds, b_rounds], [a, again, b]) = rounds(cells, kind);
     let of_rounds = || kind.objection([&[&cells[0], &cells[1]], &[&cells[2]]]);
-    let is_tail = matches!(kind, MetricKind::P99 | MetricKind::Above(_));
+    let is_tail = matches!(kind, MetricKind::P99 | MetricKind::P999 | MetricKind::Above(_));
     let of_noise = || noisy.filter(|_| is_tail).map(ToOwned::to_owned);
     let of_tail = || kind.doubt([a || again, b], [&a_rounds, &b_rounds], disturbed);
     FigurePair {

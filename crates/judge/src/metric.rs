@@ -1,6 +1,6 @@
 //! What cells are compared and ranked by.
 
-use super::rounds::{accepted, p99_of, sound};
+use super::rounds::{FAR_TAIL, TAIL, accepted, sound, tail_of};
 use crate::figures;
 use ipcperf_core::result::{Cell, CellKey, ClockFacts, Metric, Round};
 use ipcperf_core::{Figure, PatternKind, map_of};
@@ -22,6 +22,8 @@ pub enum MetricKind {
     Primary(Figure),
     /// The p99 of the single operations of a round, ns, where the round has enough of them.
     P99,
+    /// The p99.9, likewise.
+    P999,
     /// The share of the operations of a round that took longer than this, ps.
     Above(u64),
     /// CPU time of both ends per message, ns.
@@ -57,6 +59,7 @@ impl MetricKind {
             }
             Self::Primary(Figure::Requests) => "connect.requests_per_second",
             Self::P99 => "rtt_ns.p99",
+            Self::P999 => "rtt_ns.p99.9",
             Self::Above(_) => "above_p99",
             Self::Cpu => "cpu_ns_per_message",
         }
@@ -75,7 +78,7 @@ impl MetricKind {
     /// The units that its values are written in.
     pub const fn unit(self, size: u64) -> figures::Unit {
         match self {
-            Self::Primary(Figure::Time) | Self::Cpu | Self::P99 => figures::NANOS,
+            Self::Primary(Figure::Time) | Self::Cpu | Self::P99 | Self::P999 => figures::NANOS,
             Self::Primary(Figure::Throughput) if size > 0 => figures::BYTES_PER_SECOND,
             Self::Primary(Figure::Throughput | Figure::Requests) => figures::PER_SECOND,
             Self::Above(_) => &[(0.01, "%")],
@@ -86,7 +89,7 @@ impl MetricKind {
     pub fn words(self, value: f64, size: u64) -> String {
         match self {
             Self::Primary(figure) => figures::of(figure, value, size),
-            Self::Cpu | Self::P99 => figures::nanos(value),
+            Self::Cpu | Self::P99 | Self::P999 => figures::nanos(value),
             Self::Above(_) => figures::share(value),
         }
     }
@@ -95,7 +98,7 @@ impl MetricKind {
     pub(crate) const fn family(self) -> usize {
         match self {
             Self::Primary(_) => 0,
-            Self::P99 | Self::Above(_) => 1,
+            Self::P99 | Self::P999 | Self::Above(_) => 1,
             Self::Cpu => 2,
         }
     }
@@ -104,7 +107,7 @@ impl MetricKind {
     pub fn margin(self, primary: f64) -> f64 {
         match self {
             Self::Primary(_) => primary,
-            Self::P99 => 0.05,
+            Self::P99 | Self::P999 => 0.05,
             Self::Above(_) => exceeded(0.05),
             Self::Cpu => 0.01,
         }
@@ -114,7 +117,7 @@ impl MetricKind {
     pub(crate) fn session_floor(self, primary: f64) -> f64 {
         match self {
             Self::Primary(_) | Self::Cpu => primary,
-            Self::P99 => TAIL_FLOOR * primary,
+            Self::P99 | Self::P999 => TAIL_FLOOR * primary,
             Self::Above(_) => exceeded(TAIL_FLOOR * primary),
         }
     }
@@ -126,6 +129,7 @@ impl MetricKind {
             Self::Primary(Figure::Time) => cell.rtt_ns.as_ref()?.get("p50"),
             Self::Primary(_) => cell.figure(),
             Self::P99 => cell.times()?.get("p99"),
+            Self::P999 => cell.times()?.get("p99.9"),
             Self::Cpu | Self::Above(_) => None,
         }
     }
@@ -133,7 +137,7 @@ impl MetricKind {
     /// What a cell is ranked by; `None` where it has no such value.
     pub fn reading(self, cell: &Cell, clock: &ClockFacts) -> Option<Reading> {
         let value = match self {
-            Self::Primary(_) | Self::P99 => self.of_cell(cell)?.value?,
+            Self::Primary(_) | Self::P99 | Self::P999 => self.of_cell(cell)?.value?,
             Self::Cpu => cell.cpu_ns_per_message.as_ref()?.figure().value?,
             Self::Above(_) => return None,
         };
@@ -163,7 +167,8 @@ impl MetricKind {
             Self::Primary(Figure::Time) => round.p50_ns,
             Self::Primary(_) => cell.figure_of(round),
             Self::Cpu => round.cpu_ns_per_message(),
-            Self::P99 => p99_of(round),
+            Self::P99 => tail_of(round, TAIL),
+            Self::P999 => tail_of(round, FAR_TAIL),
             Self::Above(_) => None,
         }
     }

@@ -3,8 +3,9 @@
 use ipcperf_core::result::{Buckets, Cell, HistogramData, Round};
 use ipcperf_stats::{Histogram, quantile_of_buckets, support};
 
-/// The quantile of the tail.
+/// The quantile of the tail, and of the tail that only many operations have.
 pub(super) const TAIL: f64 = 0.99;
+pub(super) const FAR_TAIL: f64 = 0.999;
 
 pub(super) fn is_accepted(round: &Round) -> bool {
     round.rejected.is_none() && round.proof.holds
@@ -45,11 +46,11 @@ pub(super) fn sound(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite() && *value > 0.0)
 }
 
-/// The p99 of the operations of a round, ns; `None` where they are too few for one.
-pub(crate) fn p99_of(round: &Round) -> Option<f64> {
+/// This quantile of the operations of a round, ns; `None` where they are too few for it.
+pub(crate) fn tail_of(round: &Round, q: f64) -> Option<f64> {
     let sample = Sample::of_round(round)?;
-    support(sample.operations(), TAIL).ok()?;
-    sample.tail()
+    support(sample.operations(), q).ok()?;
+    sample.tail(q)
 }
 
 /// The single operations of a round, as its document has them: to lay them out in a histogram takes a hundred times as
@@ -86,11 +87,11 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// The p99, ns. None where it lies among those that were not answered.
-    pub(super) fn tail(&self) -> Option<f64> {
+    /// A quantile, ns. None where it lies among those that were not answered.
+    pub(super) fn tail(&self, q: f64) -> Option<f64> {
         let edges = |(low, count): &(u64, u64)| (*low, Buckets::upper_edge(*low), *count);
         let ends = [self.data.min, self.data.max];
-        let q = of_answered(TAIL, self.answered, self.operations());
+        let q = of_answered(q, self.answered, self.operations());
         let tail = quantile_of_buckets(self.buckets.iter().map(edges), ends, self.answered, q)?;
         Some(tail as f64 / 1e3)
     }

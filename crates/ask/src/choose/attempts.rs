@@ -41,7 +41,7 @@ pub(super) type Planned<'a> =
 
 /// Whether more than one request in flight is tried: for times at a rate, where nothing else says when a request is sent.
 pub(super) fn are_made(wanted: &Requirements) -> bool {
-    let is_of_times = matches!(wanted.by, Goal::P50 | Goal::P99);
+    let is_of_times = matches!(wanted.by, Goal::P50 | Goal::P99 | Goal::P999);
     let is_fast = wanted.rate_per_second.is_some_and(|rate| rate > EASY);
     is_fast && is_of_times && wanted.think_ns == 0 && wanted.consumers == 0
 }

@@ -103,8 +103,8 @@ pub(crate) struct ChooseArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Operations that a slice should have at the least: a median needs 40, a p99 2,000 in all rounds, and a p99.9 20,000
-/// (docs/METHOD.md).
+/// Operations that a slice should have at the least: a median needs 40, a p99 2,000 in all rounds together, and a p99.9
+/// 20,000 (docs/METHOD.md). A tail that decides needs them in each round ([`Tail::of_each_round`]).
 const OF_MEDIAN: f64 = 40.0;
 const OF_P99: f64 = 200.0;
 const OF_P999: f64 = 2000.0;
@@ -175,7 +175,8 @@ const NEAR: f64 = 0.75;
 
 /// What was asked for.
 fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
-    let given: Vec<Goal> = list::words(args.by.as_slice(), "known: p50, p99, cpu, throughput")?;
+    let given: Vec<Goal> =
+        list::words(args.by.as_slice(), "known: p50, p99, p99.9, cpu, throughput")?;
     let by = match given.as_slice() {
         [] if args.consumers.is_some() => Goal::Throughput,
         [] => Goal::default(),
@@ -262,25 +263,38 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         among: Vec::new(),
         left_out: Vec::new(),
     };
-    has_time_for_p999(&wanted)?;
+    has_time_for_tails(&wanted)?;
     Ok(wanted)
 }
 
-/// Refuses a p99.9 at a pace at which the slices of a choice are too short for it.
-fn has_time_for_p999(wanted: &Requirements) -> Result<(), Stop> {
+/// Refuses a tail at a pace at which the slices of a choice are too short for it.
+fn has_time_for_tails(wanted: &Requirements) -> Result<(), Stop> {
     let longest = LONGEST.as_secs_f64();
-    let is_slow = wanted.p999_ns.is_some() && paced(wanted, OF_P999) > longest;
-    if !is_slow {
-        return Ok(());
-    }
     let pace = load_words(wanted);
-    let most = format_duration((longest / OF_P999 * 1e9) as u64);
-    let least = format_per_second(OF_P999 / longest);
-    Err(Stop::usage(format!(
-        "--p99.9:{pace} its 20,000 operations take {:.0} s for each mechanism: --p99, a rate of at least {least}, or pauses \
-         of at most {most}",
-        paced(wanted, 20_000.0)
-    )))
+    let words = |operations: f64| {
+        let most = format_duration((longest / operations * 1e9) as u64);
+        let least = format_per_second(operations / longest);
+        format!("a rate of at least {least}, or pauses of at most {most}")
+    };
+    if let Some(each) =
+        decides(wanted).of_each_round().filter(|each| paced(wanted, *each) > longest)
+    {
+        let by = wanted.by;
+        let easier = if by == Goal::P999 { "p99" } else { "p50" };
+        return Err(Stop::usage(format!(
+            "--by {by}:{pace} the operations of one round take {:.0} s for each mechanism: --by {easier}, {}",
+            paced(wanted, each),
+            words(each)
+        )));
+    }
+    if wanted.p999_ns.is_some() && paced(wanted, OF_P999) > longest {
+        return Err(Stop::usage(format!(
+            "--p99.9:{pace} its 20,000 operations take {:.0} s for each mechanism: --p99, {}",
+            paced(wanted, 20_000.0),
+            words(OF_P999)
+        )));
+    }
+    Ok(())
 }
 
 /// The choice by what a document has.
@@ -416,10 +430,14 @@ fn staging(
         |question: &QuestionPlan| patterns.contains(&cells[question.cells[0]].key.pattern);
     questions.sort_by_key(|question| !decides(question));
     let deciding = questions.iter().filter(|question| decides(question)).count();
-    let tail = tail(wanted);
-    questions[..deciding].iter_mut().for_each(|question| question.tail = tail);
+    for question in &mut questions[..deciding] {
+        question.tail = tail(wanted);
+        question.decides = self::decides(wanted);
+    }
     let mut staging = questions::staging(questions, cells, deciding, PRACTICAL_MARGIN);
     staging.is_united = true;
+    // How long the slices have to be for a tail is known when a median is.
+    staging.is_screened |= self::decides(wanted) != Tail::None;
     // Rates and pauses ask for longer slices than a median does.
     let shortest = shortest(wanted);
     if shortest > SHORTEST {
@@ -490,22 +508,32 @@ fn load_words(wanted: &Requirements) -> String {
     }
 }
 
-/// The tail that decides.
+/// The tail that has a limit.
 fn tail(wanted: &Requirements) -> Tail {
-    match (wanted.p999_ns, wanted.p99_ns, wanted.by) {
-        (Some(_), ..) => Tail::P999,
-        (None, Some(_), _) | (.., Goal::P99) => Tail::P99,
-        _ => Tail::None,
+    match (wanted.p999_ns, wanted.p99_ns) {
+        (Some(_), _) => Tail::P999,
+        (None, Some(_)) => Tail::P99,
+        (None, None) => Tail::None,
+    }
+}
+
+/// The tail that decides.
+fn decides(wanted: &Requirements) -> Tail {
+    match wanted.by {
+        Goal::P99 => Tail::P99,
+        Goal::P999 => Tail::P999,
+        Goal::P50 | Goal::Cpu | Goal::Throughput => Tail::None,
     }
 }
 
 /// How long a slice has to be for what is asked of it.
 fn shortest(wanted: &Requirements) -> Duration {
-    let operations = match tail(wanted) {
+    let limited = match tail(wanted) {
         Tail::P999 => OF_P999,
         Tail::P99 => OF_P99,
         Tail::None => OF_MEDIAN,
     };
+    let operations = decides(wanted).of_each_round().map_or(limited, |each| each.max(limited));
     Duration::from_secs_f64(paced(wanted, operations).min(LONGEST.as_secs_f64())).max(SHORTEST)
 }
 

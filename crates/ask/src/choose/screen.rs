@@ -270,6 +270,7 @@ impl<'a> Choice<'a> {
         let by = match self.wanted().by {
             Goal::P50 => "p50",
             Goal::P99 => "p99",
+            Goal::P999 => "p99.9",
             Goal::Cpu => "CPU/msg",
             Goal::Throughput => "rate",
         };
@@ -641,6 +642,7 @@ fn goal_words(by: Goal) -> &'static str {
     match by {
         Goal::P50 => "the median time",
         Goal::P99 => "the p99 of the times",
+        Goal::P999 => "the p99.9 of the times",
         Goal::Cpu => "CPU time for a message",
         Goal::Throughput => "throughput",
     }

@@ -101,6 +101,24 @@ fn slow_rates_and_long_pauses_have_longer_slices() {
 }
 
 #[test]
+fn a_tail_that_decides_has_its_operations_in_each_round() {
+    let by =
+        |by, rate: f64| Requirements { rate_per_second: Some(rate), by, ..Requirements::default() };
+    for (goal, fewest) in [(Goal::P99, 2000.0), (Goal::P999, 20_000.0)] {
+        let length = shortest(&by(goal, 20_000.0)).as_secs_f64();
+        assert!(length * 20_000.0 > fewest, "{goal}: {length} s");
+        let refused = has_time_for_tails(&by(goal, 100.0)).expect_err("20 s and more").to_string();
+        assert!(
+            refused
+                .starts_with(&format!("--by {goal}: at 100 /s the operations of one round take ")),
+            "{refused}"
+        );
+        assert!(refused.contains("a rate of at least "), "{refused}");
+    }
+    assert!(has_time_for_tails(&by(Goal::P50, 100.0)).is_ok());
+}
+
+#[test]
 fn a_budget_holds_and_one_that_is_too_short_names_one_that_is_not() {
     let (registry, host) = (ipcperf_builtin::builtin(), Host::read().expect("affinity"));
     let all = request::block(standing(&registry)).expect("no knobs");

@@ -40,7 +40,7 @@ impl<'a> Chapter<'a> {
         let what = match self.kind {
             MetricKind::Cpu => format!("CPU per {}", facts.cost_of),
             MetricKind::Primary(_) if is_loaded => format!("{}{}", facts.title, facts.when_loaded),
-            MetricKind::Primary(_) | MetricKind::P99 | MetricKind::Above(_) => {
+            MetricKind::Primary(_) | MetricKind::P99 | MetricKind::P999 | MetricKind::Above(_) => {
                 facts.title.to_owned()
             }
         };

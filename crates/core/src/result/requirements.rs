@@ -87,8 +87,10 @@ names! {
         /// The median of the times.
         #[default]
         P50 = "p50",
-        /// Their tail.
+        /// Their tail of one in a hundred.
         P99 = "p99",
+        /// The tail of one in a thousand.
+        P999 = "p99.9",
         /// CPU time of both ends for a message.
         Cpu = "cpu",
         /// Bytes per second.
@@ -237,7 +239,7 @@ impl Requirements {
     pub fn deciding(&self) -> Vec<PatternKind> {
         match self.by {
             _ if self.is_served() || self.consumers > 0 => self.timed(),
-            Goal::P50 | Goal::P99 => self.timed(),
+            Goal::P50 | Goal::P99 | Goal::P999 => self.timed(),
             // Who sends at a rate watches the clock in between, and burns a CPU with it.
             Goal::Cpu => vec![PatternKind::PingPong],
             Goal::Throughput => vec![PatternKind::Stream],

@@ -6,6 +6,10 @@
 //! The number of confirm rounds is fixed before the first of them. The reference of a question is in its block twice; if the
 //! two differ, something disturbs the comparison that pairing does not cancel.
 
+mod tail;
+
+pub use tail::Tail;
+
 use super::{Arm, Bench, Lengths, Measure, rounds};
 use crate::assemble::figures_of;
 use crate::measured::{CellRun, Findings, Part, Progress, Settings, pause};
@@ -14,8 +18,8 @@ use crate::topology::{counting, usual};
 use ipcperf_core::result::{CellKey, Question, Stage};
 use ipcperf_core::{Figure, OptionSet};
 use ipcperf_stats::{
-    FEWEST_CONFIRMED, FEWEST_ROUNDS, FIRST_CONFIRMED, Rng, Selected, median, rounds_of_questions,
-    select, successor,
+    FEWEST_CONFIRMED, FEWEST_ROUNDS, FIRST_CONFIRMED, Rng, Selected, rounds_of_questions, select,
+    successor,
 };
 use ipcperf_sys::signals::Interrupts;
 use std::io;
@@ -50,37 +54,6 @@ const PLANNED: f64 = 0.93;
 /// What ends a run after its last round: the clock of each CPU once more.
 const ENDING: Duration = Duration::from_millis(500);
 
-/// Operations that lead in the segments of a slice and are dropped.
-const DROPPED: f64 = 16.0;
-
-/// The longest slice that a p99, and that a p99.9 may ask for.
-const LONGEST: Duration = Duration::from_millis(30);
-const LONGEST_OF_P999: Duration = Duration::from_millis(300);
-
-/// The tail that all rounds of a cell together must have enough operations for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Tail {
-    /// None is shown.
-    #[default]
-    None,
-    /// The p99, which needs 2,000 operations.
-    P99,
-    /// The p99.9, which needs 20,000.
-    P999,
-}
-
-impl Tail {
-    /// How many operations all rounds of a cell should have together, with a tenth to spare, and the longest slice that
-    /// they may ask for; `None` without a tail.
-    const fn needs(self) -> Option<(f64, Duration)> {
-        match self {
-            Self::None => None,
-            Self::P99 => Some((2200.0, LONGEST)),
-            Self::P999 => Some((22_000.0, LONGEST_OF_P999)),
-        }
-    }
-}
-
 /// Cells that are compared with each other.
 #[derive(Clone, Debug)]
 pub struct QuestionPlan {
@@ -94,8 +67,10 @@ pub struct QuestionPlan {
     /// the margin is the reference. What spins before
     /// it sleeps is measured with the others and never chosen.
     pub by_fitness: Vec<usize>,
-    /// The tail of its cells that is shown.
+    /// The tail of its cells that is shown: all rounds of a cell together have the operations for it.
     pub tail: Tail,
+    /// The tail that its cells are compared by: each round has the operations for it.
+    pub decides: Tail,
 }
 
 /// How the cells of a run are measured in stages.
@@ -403,9 +378,10 @@ impl<'a, 'b> StagedRun<'a, 'b> {
     }
 
     /// The seconds that one round of these arms takes, the control included.
-    fn seconds_per_round(&self, Chosen { cells, reference }: &Chosen) -> f64 {
-        let control = if cells.len() > 1 { self.seconds(*reference) } else { 0.0 };
-        cells.iter().map(|cell| self.seconds(*cell)).sum::<f64>() + control
+    fn seconds_per_round(&self, question: usize, Chosen { cells, reference }: &Chosen) -> f64 {
+        let seconds = |cell: &usize| self.seconds_confirming(question, *cell);
+        let control = if cells.len() > 1 { seconds(reference) } else { 0.0 };
+        cells.iter().map(seconds).sum::<f64>() + control
     }
 
     /// Whether so much of the budget is spent.
@@ -426,7 +402,7 @@ impl<'a, 'b> StagedRun<'a, 'b> {
         let chosen = (0..self.confirmed.len())
             .filter_map(|question| Some((question, self.choose(question)?)));
         let is_united = self.staging.is_united;
-        let all: Vec<Candidate> = chosen
+        let mut all: Vec<Candidate> = chosen
             .enumerate()
             .map(|(at, (question, chosen))| {
                 let is_first = at == 0 && !is_united;
@@ -434,13 +410,15 @@ impl<'a, 'b> StagedRun<'a, 'b> {
                 Candidate { question, rounds, chosen }
             })
             .collect();
+        self.leave_room_for_tails(&mut all);
         let mut planned = self.share_out(all);
         if is_united {
             // One choice is made by all of them, so that a question without rounds would leave it open.
             self.step = Step::Rest;
             let least = planned.iter().map(|one| one.rounds).min()?;
             if least < FEWEST_CONFIRMED {
-                let each: f64 = planned.iter().map(|one| self.seconds_per_round(&one.chosen)).sum();
+                let each = |one: &Candidate| self.seconds_per_round(one.question, &one.chosen);
+                let each: f64 = planned.iter().map(each).sum();
                 let rounds = (self.left() / each).clamp(0.0, FEWEST_CONFIRMED as f64);
                 let rounds = (rounds as u64 / 2 * 2).max(2);
                 planned.iter_mut().for_each(|one| one.rounds = rounds);
@@ -477,7 +455,8 @@ impl<'a, 'b> StagedRun<'a, 'b> {
 
     /// The same with the rounds that each question gets.
     fn share_out(&self, mut questions: Vec<Candidate>) -> Vec<Candidate> {
-        let cost = |one: &Candidate| (one.rounds, self.seconds_per_round(&one.chosen));
+        let cost =
+            |one: &Candidate| (one.rounds, self.seconds_per_round(one.question, &one.chosen));
         let costs: Vec<_> = questions.iter().map(cost).collect();
         let rounds = rounds_of_questions(&costs, self.left());
         for (one, rounds) in questions.iter_mut().zip(rounds) {
@@ -517,7 +496,7 @@ impl<'a, 'b> StagedRun<'a, 'b> {
                     self.cells[arm].part = Part::Superseded(cell);
                 }
             }
-            let seconds_per_round = self.seconds_per_round(&chosen);
+            let seconds_per_round = self.seconds_per_round(question, &chosen);
             let Chosen { cells, reference } = chosen;
             let mut add = |part, cell: usize| {
                 let slice = self.slice_of(question, cell, rounds);
@@ -538,24 +517,6 @@ impl<'a, 'b> StagedRun<'a, 'b> {
         }
         self.stage(Stage::Confirm);
         Some(most)
-    }
-
-    /// How long the slices of a cell have to be for a p99 of so many rounds, where one is shown.
-    fn slice_of(&self, question: usize, cell: usize, rounds: u64) -> Duration {
-        let own = self.slices[cell];
-        let is_time = self.cells[cell].plan.key.pattern.facts().figure == Figure::Time;
-        let needs = self.staging.questions[question].tail.needs();
-        let Some((operations, longest)) = needs.filter(|_| is_time) else { return own };
-        let figures = counting(
-            &self.cells[cell],
-            &usual(&self.bench.bounds),
-            figures_of(&self.cells[cell], self.bench.ns_per_tick()),
-        );
-        let Some(operation) = median(&figures.into_values().collect::<Vec<_>>()) else {
-            return own;
-        };
-        let operations = operations / rounds as f64 + DROPPED;
-        Duration::from_secs_f64(operations * operation / 1e9).clamp(own, own.max(longest))
     }
 
     /// Which question an arm belongs to that confirms one, and its place in the plan.

@@ -98,3 +98,27 @@ fn all_equal_measures_every_cell_in_every_round() {
     let counts: BTreeSet<usize> = measured.map(|cell| rounds(cell, "rounds").len()).collect();
     assert_eq!(counts.len(), 1, "{counts:?}");
 }
+
+#[test]
+fn a_tail_that_decides_has_its_operations_in_every_round() {
+    let sandbox = Sandbox::new();
+    let words = ["choose", "-m", "pipe,unix-stream", "--place", "same-cpu", "--by", "p99"];
+    sandbox.done(&[&words[..], &["--budget", "10s", "-o", "a.json"]].concat());
+    let document = sandbox.result("a.json");
+    let cells = list(&document, "cells").iter().filter(|cell| cell["pattern"] == "ping-pong");
+    let lengths = |cell: &Value, key: &str| -> Vec<f64> {
+        list(&cell[key], "planned_ns").iter().filter_map(Value::as_f64).collect()
+    };
+    let mut confirmed = 0;
+    for cell in cells.filter(|cell| stages(cell, "rounds").contains("confirm")) {
+        confirmed += 1;
+        // The screen says how long an operation takes; 2,000 of them have room in each slice that counts.
+        let operation = cell["rtt_ns"]["p50"]["value"].as_f64().expect("a median");
+        let screened = lengths(cell, "selection");
+        let short = screened.iter().copied().fold(0.0, f64::max);
+        for length in lengths(cell, "rounds") {
+            assert!(length > 2.0 * short && length > 1000.0 * operation, "{length} {short}");
+        }
+    }
+    assert!(confirmed > 0, "{document}");
+}

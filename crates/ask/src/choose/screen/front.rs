@@ -7,7 +7,7 @@ use super::views::{View, What, idle_words, views};
 use crate::results::chapters::marked_name;
 use crate::results::fittest::fitness;
 use ipcperf_core::PatternKind;
-use ipcperf_core::result::{Cell, Status};
+use ipcperf_core::result::{Cell, Goal, Status};
 use ipcperf_judge::{Reading, Relations, figures};
 use ipcperf_render::doc::{Column, Row, Section, Table, Tone};
 use ipcperf_render::text;
@@ -86,8 +86,11 @@ impl<'a> Choice<'a> {
             Some(_) => "the choice and what nothing is proved to beat",
             None => "what nothing is proved to beat",
         };
-        let what =
-            if wanted.consumers > 0 { "rate and CPU time" } else { "p99, CPU time and rate" };
+        let what = match wanted.by {
+            _ if wanted.consumers > 0 => "rate and CPU time",
+            Goal::P999 => "p99.9, CPU time and rate",
+            Goal::P50 | Goal::P99 | Goal::Cpu | Goal::Throughput => "p99, CPU time and rate",
+        };
         let title = format!("{size}: {front} in {what}{more}");
         Some(Section::new(title, |body| body.table(table)))
     }
@@ -107,8 +110,11 @@ impl<'a> Choice<'a> {
 
     /// Of each, whether another one is as good in all prices by its figures and proved to be better in one.
     fn beaten(&self, size: u64, views: &[View], all: &[(&Standing, Figures)]) -> Vec<bool> {
-        let prices: Vec<(usize, &View)> =
-            views.iter().enumerate().filter(|(_, view)| view.what.is_price()).collect();
+        let prices: Vec<(usize, &View)> = views
+            .iter()
+            .enumerate()
+            .filter(|(_, view)| view.what.is_price(self.wanted().by))
+            .collect();
         let proofs: Vec<Proofs> =
             prices.iter().map(|(_, view)| self.proofs(size, view, all)).collect();
         let price = |one: usize, (column, view): &(usize, &View)| {

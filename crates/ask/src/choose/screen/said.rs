@@ -11,10 +11,6 @@ use ipcperf_render::doc::{Line, Tone};
 use ipcperf_render::text;
 use ipcperf_stats::{FEWEST_ROUNDS, Statement};
 
-/// Where no round has a p99 of its own.
-const TAILS: &str = "Nothing can be said of tails: a round needs 2,000 operations for a p99 of its own. A longer --budget or \
-                     fewer mechanisms (-m) help.";
-
 /// More rounds than this are no advice.
 const MOST_ROUNDS: u64 = 10_000;
 
@@ -203,10 +199,19 @@ impl<'a> Choice<'a> {
         let mut cells =
             self.field.standings.iter().filter_map(|one| self.cell(self.entrant(one))).peekable();
         let by = self.wanted().by;
-        let has_none =
-            cells.peek().is_some() && cells.all(|cell| !MetricKind::P99.has_enough_rounds(cell));
-        if by == Goal::P99 && has_none {
-            return Some(TAILS.to_owned());
+        let tail = match by {
+            Goal::P99 => Some((MetricKind::P99, "2,000 operations for a p99")),
+            Goal::P999 => Some((MetricKind::P999, "20,000 operations for a p99.9")),
+            Goal::P50 | Goal::Cpu | Goal::Throughput => None,
+        };
+        let mut is_missing = |kind: MetricKind| {
+            cells.peek().is_some() && cells.all(|cell| !kind.has_enough_rounds(cell))
+        };
+        if let Some((_, needed)) = tail.filter(|(kind, _)| is_missing(*kind)) {
+            return Some(format!(
+                "Nothing can be said of tails: {FEWEST_ROUNDS} rounds need {needed} of their own. A longer --budget or fewer \
+                 mechanisms (-m) help."
+            ));
         }
         if self.field.is_decided {
             return None;

@@ -23,6 +23,7 @@ impl Workload {
     pub(super) fn kind(self, by: Goal) -> MetricKind {
         match by {
             Goal::P99 if self.pattern != PatternKind::Stream => MetricKind::P99,
+            Goal::P999 if self.pattern != PatternKind::Stream => MetricKind::P999,
             Goal::Cpu => MetricKind::Cpu,
             Goal::P50 if self.pattern == PatternKind::Serve => ROUND_TRIP,
             _ => MetricKind::of(self.pattern),

@@ -1,7 +1,7 @@
 //! The columns of a choice: times, costs and rates of a mechanism at one size.
 
 use super::field::quantile;
-use ipcperf_core::result::{Cell, Requirements};
+use ipcperf_core::result::{Cell, Goal, Requirements};
 use ipcperf_core::{PatternKind, Wait};
 use ipcperf_judge::{MetricKind, ROUND_TRIP, figures};
 
@@ -18,8 +18,13 @@ pub(super) enum What {
 
 impl What {
     /// Whether a mechanism that nothing else beats in all of these has a row of its own.
-    pub(super) const fn is_price(self) -> bool {
-        matches!(self, Self::P99 | Self::Cpu | Self::Rate)
+    pub(super) fn is_price(self, by: Goal) -> bool {
+        match self {
+            Self::P99 => by != Goal::P999,
+            Self::P999 => by == Goal::P999,
+            Self::Cpu | Self::Rate => true,
+            Self::P50 | Self::Cores => false,
+        }
     }
 }
 
@@ -107,7 +112,8 @@ impl View {
             What::P99 => Some(MetricKind::P99),
             What::Cpu => Some(MetricKind::Cpu),
             What::Rate => Some(MetricKind::of(self.pattern)),
-            What::P50 | What::P999 | What::Cores => None,
+            What::P999 => Some(MetricKind::P999),
+            What::P50 | What::Cores => None,
         }
     }
 

@@ -165,7 +165,9 @@ impl Column {
     /// Its room in tables whose rows are compared by this.
     pub(crate) const fn room(&self, kind: MetricKind) -> Room {
         match kind {
-            MetricKind::Primary(_) | MetricKind::P99 | MetricKind::Above(_) => self.figures,
+            MetricKind::Primary(_) | MetricKind::P99 | MetricKind::P999 | MetricKind::Above(_) => {
+                self.figures
+            }
             MetricKind::Cpu => self.costs,
         }
     }

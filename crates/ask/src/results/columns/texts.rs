@@ -78,7 +78,7 @@ pub(crate) fn spread(row: &Row<'_>) -> String {
         MetricKind::Cpu => or_none(cell.cpu_ns_per_message.as_ref(), |cost| {
             figures::spread(&cost.figure(), figures::NANOS)
         }),
-        MetricKind::Primary(_) | MetricKind::P99 | MetricKind::Above(_) => {
+        MetricKind::Primary(_) | MetricKind::P99 | MetricKind::P999 | MetricKind::Above(_) => {
             let unit = MetricKind::of(cell.key.pattern).unit(cell.key.size_bytes);
             or_none(row.metric(), |metric| figures::spread(metric, unit))
         }

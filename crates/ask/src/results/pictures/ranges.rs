@@ -28,7 +28,7 @@ fn metric(kind: MetricKind, cell: &Cell) -> Option<Metric> {
 fn kind_axis(kind: MetricKind, cell: &Cell) -> fn(f64) -> String {
     match kind {
         MetricKind::Primary(figure) => axis_words(figure, cell.key.size_bytes),
-        MetricKind::Cpu | MetricKind::P99 | MetricKind::Above(_) => nanos,
+        MetricKind::Cpu | MetricKind::P99 | MetricKind::P999 | MetricKind::Above(_) => nanos,
     }
 }
 
