@@ -2,6 +2,7 @@
 
 mod attempts;
 pub(crate) mod screen;
+mod slices;
 
 use crate::args::{places, typed};
 use crate::documents;
@@ -12,7 +13,7 @@ use crate::snippets::Language;
 use crate::survey::{SHORTEST, found_by_path, has_room, settings, standing};
 use crate::{list, only, questions};
 use ipcperf_core::result::{Goal, Need, Requirements, ResultSet};
-use ipcperf_core::units::{format_bytes, format_duration, format_per_second, format_size};
+use ipcperf_core::units::{format_bytes, format_size};
 use ipcperf_core::{
     Capability, Idle, KnobKind, Load, LoadKey, Namespace, Offered, OptionSet, PatternKind,
     Placement, Touch,
@@ -103,17 +104,8 @@ pub(crate) struct ChooseArgs {
     pub(crate) output: OutputArgs,
 }
 
-/// Operations that a slice should have at the least: a median needs 40, a p99 2,000 in all rounds together, and a p99.9
-/// 20,000 (docs/METHOD.md). A tail that decides needs them in each round ([`Tail::of_each_round`]).
-const OF_MEDIAN: f64 = 40.0;
-const OF_P99: f64 = 200.0;
-const OF_P999: f64 = 2000.0;
-
 /// What only explains a choice has no room where it would leave shorter slices than this to what decides.
 const EXPLAINING: Duration = Duration::from_millis(40);
-
-/// The longest slice that slow rates and long pauses may ask for.
-const LONGEST: Duration = Duration::from_secs(2);
 
 /// What buffers are tried at, beside what they are: as much as most hosts allow without privileges.
 const BUFFER: u64 = 1 << 20;
@@ -263,38 +255,8 @@ fn requirements(args: &ChooseArgs) -> Result<Requirements, Stop> {
         among: Vec::new(),
         left_out: Vec::new(),
     };
-    has_time_for_tails(&wanted)?;
+    slices::has_time_for_tails(&wanted)?;
     Ok(wanted)
-}
-
-/// Refuses a tail at a pace at which the slices of a choice are too short for it.
-fn has_time_for_tails(wanted: &Requirements) -> Result<(), Stop> {
-    let longest = LONGEST.as_secs_f64();
-    let pace = load_words(wanted);
-    let words = |operations: f64| {
-        let most = format_duration((longest / operations * 1e9) as u64);
-        let least = format_per_second(operations / longest);
-        format!("a rate of at least {least}, or pauses of at most {most}")
-    };
-    if let Some(each) =
-        decides(wanted).of_each_round().filter(|each| paced(wanted, *each) > longest)
-    {
-        let by = wanted.by;
-        let easier = if by == Goal::P999 { "p99" } else { "p50" };
-        return Err(Stop::usage(format!(
-            "--by {by}:{pace} the operations of one round take {:.0} s for each mechanism: --by {easier}, {}",
-            paced(wanted, each),
-            words(each)
-        )));
-    }
-    if wanted.p999_ns.is_some() && paced(wanted, OF_P999) > longest {
-        return Err(Stop::usage(format!(
-            "--p99.9:{pace} its 20,000 operations take {:.0} s for each mechanism: --p99, {}",
-            paced(wanted, 20_000.0),
-            words(OF_P999)
-        )));
-    }
-    Ok(())
 }
 
 /// The choice by what a document has.
@@ -386,7 +348,7 @@ fn measure(
                 attempts::made(&candidates, &wanted, (budget, seed, is_silent), &planned)?;
         }
     }
-    let slice = shortest(&wanted).max(EXPLAINING);
+    let slice = slices::shortest(&wanted).max(EXPLAINING);
     let left = budget.saturating_sub(beforehand.spent);
     let cells = cells((&candidates, &options), &host, &wanted, slice, left)?;
     let mut experiment = within((budget, beforehand), cells, &wanted, seed)?;
@@ -431,15 +393,15 @@ fn staging(
     questions.sort_by_key(|question| !decides(question));
     let deciding = questions.iter().filter(|question| decides(question)).count();
     for question in &mut questions[..deciding] {
-        question.tail = tail(wanted);
-        question.decides = self::decides(wanted);
+        question.tail = slices::tail(wanted);
+        question.decides = slices::decides(wanted);
     }
     let mut staging = questions::staging(questions, cells, deciding, PRACTICAL_MARGIN);
     staging.is_united = true;
     // How long the slices have to be for a tail is known when a median is.
-    staging.is_screened |= self::decides(wanted) != Tail::None;
+    staging.is_screened |= slices::decides(wanted) != Tail::None;
     // Rates and pauses ask for longer slices than a median does.
-    let shortest = shortest(wanted);
+    let shortest = slices::shortest(wanted);
     if shortest > SHORTEST {
         staging.slices.iter_mut().for_each(|slice| *slice = shortest.max(*slice));
     }
@@ -456,7 +418,7 @@ fn within(
 ) -> Result<Experiment, Stop> {
     let budget = budget.saturating_sub(beforehand.spent);
     let plan = |cells: Vec<CellPlan>| {
-        let shortest = shortest(wanted);
+        let shortest = slices::shortest(wanted);
         let runnable = cells.iter().filter(|cell| cell.objection.is_none()).count();
         let trials = Family::all(cells.iter()).len() as u64 * TRIALS;
         // A closed loop that finds a peak takes two fifths of a slice, and how long that is depends on what is left for slices.
@@ -493,54 +455,10 @@ fn within(
          fewer mechanisms (-m)",
         few.typed_budget(),
         counted(few.runnable(), "cell"),
-        load_words(wanted),
+        slices::load_words(wanted),
         few.expected().as_secs_f64().ceil(),
         few.enough(),
     )))
-}
-
-/// ` at 30.0 /s`: what makes slices long.
-fn load_words(wanted: &Requirements) -> String {
-    match (wanted.rate_per_second, wanted.think_ns) {
-        (Some(rate), _) => format!(" at {}", format_per_second(rate)),
-        (None, 0) => String::new(),
-        (None, pause) => format!(" after pauses of {}", format_duration(pause)),
-    }
-}
-
-/// The tail that has a limit.
-fn tail(wanted: &Requirements) -> Tail {
-    match (wanted.p999_ns, wanted.p99_ns) {
-        (Some(_), _) => Tail::P999,
-        (None, Some(_)) => Tail::P99,
-        (None, None) => Tail::None,
-    }
-}
-
-/// The tail that decides.
-fn decides(wanted: &Requirements) -> Tail {
-    match wanted.by {
-        Goal::P99 => Tail::P99,
-        Goal::P999 => Tail::P999,
-        Goal::P50 | Goal::Cpu | Goal::Throughput => Tail::None,
-    }
-}
-
-/// How long a slice has to be for what is asked of it.
-fn shortest(wanted: &Requirements) -> Duration {
-    let limited = match tail(wanted) {
-        Tail::P999 => OF_P999,
-        Tail::P99 => OF_P99,
-        Tail::None => OF_MEDIAN,
-    };
-    let operations = decides(wanted).of_each_round().map_or(limited, |each| each.max(limited));
-    Duration::from_secs_f64(paced(wanted, operations).min(LONGEST.as_secs_f64())).max(SHORTEST)
-}
-
-/// Seconds that this number of operations takes at the required rate or pauses.
-fn paced(wanted: &Requirements, operations: f64) -> f64 {
-    let rate = wanted.rate_per_second.map_or(0.0, |rate| operations / rate);
-    rate.max(operations * wanted.think_ns as f64 / 1e9)
 }
 
 /// The cells of those that meet the needs, and, as far as there is room for slices of this length, of those that miss one

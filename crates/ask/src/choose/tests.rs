@@ -1,5 +1,6 @@
 //! What is measured for a choice: which cells, and how long.
 
+use super::slices::{LONGEST, has_time_for_tails, shortest};
 use super::*;
 use ipcperf_core::Capability;
 

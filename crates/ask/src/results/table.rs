@@ -62,7 +62,7 @@ fn amount(set: &ResultSet) -> String {
         let rounds = text::counted(rounds as u64, "round");
         let slice = match plan.samples {
             Some(samples) => text::counted(samples, "sample"),
-            None => format!("{} ms", figures::plain(plan.slice_ms)),
+            None => slices(set),
         };
         let each = match plan.batch {
             Some(batch) if batch > 1 => format!(" in batches of {}", text::grouped(batch)),
@@ -71,6 +71,16 @@ fn amount(set: &ResultSet) -> String {
         first.push_str(&format!(", {rounds} of {slice}{each}, {all} s"));
     }
     first
+}
+
+/// `3.00 ms`, or `3.00 to 86.6 ms` where some slices were planned longer than the shortest.
+fn slices(set: &ResultSet) -> String {
+    let rounds = set.cells.iter().flat_map(|cell| &cell.rounds);
+    let longest = rounds.filter_map(|round| round.planned_ns).fold(0.0, f64::max) / 1e6;
+    let shortest = set.invocation.plan.slice_ms;
+    let is_one = longest < 1.5 * shortest;
+    let to = if is_one { String::new() } else { format!(" to {}", figures::plain(longest)) };
+    format!("{}{to} ms", figures::plain(shortest))
 }
 
 /// A machine by its facts.

@@ -103,7 +103,7 @@ fn all_equal_measures_every_cell_in_every_round() {
 fn a_tail_that_decides_has_its_operations_in_every_round() {
     let sandbox = Sandbox::new();
     let words = ["choose", "-m", "pipe,unix-stream", "--place", "same-cpu", "--by", "p99"];
-    sandbox.done(&[&words[..], &["--budget", "10s", "-o", "a.json"]].concat());
+    let shown = sandbox.done(&[&words[..], &["--budget", "10s", "-o", "a.json"]].concat()).stdout;
     let document = sandbox.result("a.json");
     let cells = list(&document, "cells").iter().filter(|cell| cell["pattern"] == "ping-pong");
     let lengths = |cell: &Value, key: &str| -> Vec<f64> {
@@ -121,4 +121,6 @@ fn a_tail_that_decides_has_its_operations_in_every_round() {
         }
     }
     assert!(confirmed > 0, "{document}");
+    let text = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(" of 3.00 to "), "{shown}");
 }
