@@ -114,18 +114,18 @@ fn asked(args: &CompareArgs) -> Result<RoundsAsked, Stop> {
 /// The plan, before it runs.
 fn tell(plan: &ComparisonPlan, pilot: &Rounds, has_builds: bool) {
     let effect = plan.smallest_effect.map_or_else(
-        || "too few for any verdict".to_owned(),
-        |effect| format!("finds differences from {:.1} % on", effect * 100.0),
+        || "Too few for any verdict".to_owned(),
+        |effect| format!("Finds {:.1} % or more in 95 of 100 cases", effect * 100.0),
     );
     let spread = plan.spread.unwrap_or(0.0) * 100.0;
     note(&format!(
-        "Plan: {} rounds of A, A again and B, about {:.0} s; {effect} (95 of 100 times; the pilot of {} rounds \
-         has a spread of {spread:.1} %), seed {}",
+        "Plan: {} rounds of A, A again and B, about {:.0} s, seed {}",
         plan.rounds,
         plan.expected_s.max(1.0),
-        plan.pilot_rounds,
         plan.seed,
     ));
+    let pilot_rounds = plan.pilot_rounds;
+    note(&format!("{effect} ({pilot_rounds} pilot rounds: {spread:.1} % spread)"));
     if has_builds {
         note(&format!(
             "Each round starts ipcperf three times, each of which measures the bounds of the machine first: {:.1} s",

@@ -91,7 +91,8 @@ fn two_cells_are_compared_by_a_plan_that_is_told_before() {
         ended.stderr
     );
     assert!(ended.stdout.starts_with("B vs A: 1 "), "{}", ended.stdout);
-    assert!(ended.stdout.lines().all(|line| line.chars().count() <= 80), "{}", ended.stdout);
+    let mut lines = ended.stdout.lines().chain(ended.stderr.lines());
+    assert!(lines.all(|line| line.chars().count() <= 80), "{ended:?}");
     let found = valid("comparison", &sandbox.read("found.json").expect("written"));
     assert_eq!((&found["design"], &found["plan"]["rounds"]), (&json!("live"), &json!(8)));
     let one = &found["comparisons"][0];
