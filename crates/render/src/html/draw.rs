@@ -199,7 +199,13 @@ fn table(html: &mut Html, table: &Table) {
                 let value = cell.0.first().and_then(|line| line.value).map(|one| one.to_string());
                 // A short text stays on one line of a telephone too: the rest of its row may be out of sight.
                 let is_short = !column.is_number && !column.is_whole && is_short(cell);
-                let mut attributes = classed(if is_short { "t short" } else { side(column) });
+                // The name of a mechanism is not broken at its hyphen.
+                let is_word = is_short && !cell.text(" ").trim().contains(' ');
+                let mut attributes = classed(match (is_word, is_short) {
+                    (true, _) => "t short whole",
+                    (false, true) => "t short",
+                    (false, false) => side(column),
+                });
                 attributes.extend(value.as_deref().map(|value| ("data-v", value)));
                 if !column.head.is_empty() && is_text {
                     attributes.push(("data-head", &column.head));

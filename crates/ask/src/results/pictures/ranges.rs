@@ -78,7 +78,7 @@ pub(crate) fn mechanisms(
     let table = table.collect();
     let heads = [String::new()].into_iter().chain(series.iter().cloned()).collect();
     let label = format!("{title}: {} mechanisms; first {}.", rows_drawn.len(), first.label);
-    let note = "The mark is the median, the bar its 95 % interval. Broken lines lead the reference through all rows."
+    let note = "The mark is the median, the bar its 95 % interval. The broken lines are at the figures of the reference."
         .to_owned();
     let axis = Axis::plain("", kind_axis(kind, rows.first()?.cell));
     let picture = Picture::Ranges(Ranges { label, axis, series, rows: rows_drawn });
