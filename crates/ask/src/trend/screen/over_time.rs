@@ -358,7 +358,7 @@ impl Trend {
         let both = format!("{} after {}", words(value), words(old));
         match self.ratio() {
             Some(ratio) => format!("{} than in {}, {both}", side(ratio), before.name),
-            None => format!("no change since {} is shown, {both}", before.name),
+            None => format!("no change is shown since {}, {both}", before.name),
         }
     }
 

@@ -156,19 +156,19 @@ fn a_change_is_told_where_it_is_beyond_the_intervals_and_beyond_what_sessions_di
     };
     assert_eq!(
         step(10_000.0, 10_500.0, same),
-        "no change since a.json is shown, 10.5 us after 10.0 us"
+        "no change is shown since a.json, 10.5 us after 10.0 us"
     );
     assert_eq!(
         step(12_000.0, 10_000.0, same),
         "16.7 % lower than in a.json, 10.0 us after 12.0 us"
     );
     let noisy = |set: &mut ResultSet| set.noise.grade = "F".to_owned();
-    assert!(step(12_000.0, 10_000.0, noisy).starts_with("no change since a.json is shown"));
+    assert!(step(12_000.0, 10_000.0, noisy).starts_with("no change is shown since a.json"));
     let wide = |set: &mut ResultSet| {
         let figure = set.cells[0].rtt_ns.as_mut().and_then(|times| times.get_mut("p50"));
         figure.expect("a median").ci95 = Some([9_000.0, 12_000.0]);
     };
-    assert!(step(12_000.0, 10_000.0, wide).starts_with("no change since a.json is shown"));
+    assert!(step(12_000.0, 10_000.0, wide).starts_with("no change is shown since a.json"));
     let one = follow(PIPE, vec![document(12_000.0, same)]);
     assert_eq!(one.step(), "12.0 us in a.json, and nothing to compare it with");
 }
@@ -183,7 +183,7 @@ fn of_a_document_that_lost_the_figure_it_is_told_that_and_nothing_of_those_befor
     let step = |last: Vec<(DatedResult, CellFigures)>| follow(PIPE, [all(), last].concat()).step();
     assert_eq!(step(vec![document(1.0, broken)]), "c.json has no figure (failed)");
     let again = vec![document(1.0, broken), document(10_002.0, same)];
-    assert_eq!(step(again), "no change since b.json is shown, 10.0 us after 10.0 us");
+    assert_eq!(step(again), "no change is shown since b.json, 10.0 us after 10.0 us");
 }
 
 #[test]
@@ -220,7 +220,7 @@ fn screened_values_share_one_line_and_are_not_compared() {
     let confirmed = |value| document(value, staged(Stage::Confirm));
     let documents = [confirmed(10_000.0), screened(), confirmed(10_100.0), screened()];
     let shown = text(&follow(PIPE, documents.to_vec()), Format::Table, 200);
-    assert!(shown.contains("no change since a.json is shown, 10.1 us after 10.0 us"), "{shown}");
+    assert!(shown.contains("no change is shown since a.json, 10.1 us after 10.0 us"), "{shown}");
     assert!(shown.contains("\n2 documents of "), "{shown}");
     assert!(shown.contains("- b.json and d.json: measured only in the screen"), "{shown}");
     let shown = text(&follow(PIPE, vec![screened(), screened()]), Format::Table, 200);
