@@ -89,7 +89,7 @@ fn script_objection(words: &[String]) -> Option<String> {
 fn can_be_ends(flag: &str, patterns: &[PatternKind], touch: Touch) -> Result<(), Stop> {
     if let Some(pattern) = patterns.iter().find(|pattern| !answers(**pattern)) {
         let why = match pattern {
-            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut => {
+            PatternKind::Stream | PatternKind::FanIn | PatternKind::FanOut | PatternKind::Grid => {
                 "no side answers in this pattern, so nothing would prove what arrives"
             }
             PatternKind::Connect => "its server is our own",

@@ -10,8 +10,10 @@ use crate::names;
 use crate::names::{Closes, ServerStyle};
 use crate::namespace::{FollowIn, Network};
 use crate::neighbour::Neighbour;
-use crate::pattern::PatternKind::{self, Burst, Connect, PingPong, Rate, Request, Serve, Stream};
-use crate::pattern::{CREDIT, Exchange};
+use crate::pattern::PatternKind::{
+    self, Burst, Connect, Grid, PingPong, Rate, Request, Serve, Stream,
+};
+use crate::pattern::{CREDIT, Ends, Exchange};
 use crate::scheduling::{CpuWeight, EachEnd, Nice, SchedClass};
 use crate::seat::Seat;
 use crate::spec::{BackPressure, Spec};
@@ -243,6 +245,22 @@ load_options! {
         default: Some("4"),
         help: "Fan-in: producers; fan-out and broadcast: consumers, 1 to 64: 1,2,4,8 [default: 4]",
     }
+    /// Grid: producers.
+    Writers = "writers" {
+        writers: u64, parse: count::<MOST_PEERS>, show: shown,
+        takers: |pattern| matches!(pattern, Grid),
+        values: "COUNTS",
+        default: Some("2"),
+        help: "Grid: producers, 1 to 64: 1,2,5 [default: 2]",
+    }
+    /// Grid: consumers.
+    Readers = "readers" {
+        readers: u64, parse: count::<MOST_PEERS>, show: shown,
+        takers: |pattern| matches!(pattern, Grid),
+        values: "COUNTS",
+        default: Some("2"),
+        help: "Grid: consumers, 1 to 64: 1,5,10 [default: 2]",
+    }
     /// Ping-pong and stream: channels that are at work at the same time, each with two processes of its own; 0: one, in
     /// the way of all other patterns.
     Channels = "channels" {
@@ -297,7 +315,7 @@ load_options! {
     /// Absent where it is a multiple of 64 bytes, another one in each slice.
     Align = "align" {
         align: Option<Align>, parse: Align::parsed, show: word,
-        takers: |pattern| pattern.is_pair() || pattern.many().is_some(),
+        takers: |pattern| pattern.is_pair() || pattern.is_shared(),
         values: "PLACES",
         changes_figures: true,
         help: "Alignment of messages in each side's own buffer: cacheline (a multiple of 64 bytes that varies by slice), page, \
@@ -436,6 +454,16 @@ impl Load {
 
     /// Most client processes of a server.
     pub const MOST_CLIENTS: u64 = 64;
+    /// Processes on the side of the lead and on that of the follow.
+    #[must_use]
+    pub const fn sides(&self, pattern: PatternKind) -> [u64; 2] {
+        match pattern.facts().ends {
+            Ends::Many(Seat::Lead) => [self.peers, 1],
+            Ends::Many(Seat::Follow) => [1, self.peers],
+            Ends::Grid => [self.writers, self.readers],
+            Ends::Pair | Ends::Clients | Ends::Connected => [1, 1],
+        }
+    }
 
     /// Whether nothing is asked for beyond the pattern itself.
     #[must_use]

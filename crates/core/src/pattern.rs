@@ -25,6 +25,8 @@ names! {
         FanIn = "fan-in",
         /// One producer sends to several consumers that share one object: each message goes to exactly one of them.
         FanOut = "fan-out",
+        /// Several producers and several consumers on one object: each message goes to exactly one of the consumers.
+        Grid = "grid",
         /// One producer and several consumers with a channel each: every message goes to all of them.
         Broadcast = "broadcast",
         /// A connection for each request: connect, read the answer to its end, close.
@@ -41,6 +43,8 @@ pub enum Ends {
     Pair,
     /// Several processes on this side, one process on the other: over one object, or a channel each.
     Many(Seat),
+    /// Several processes on both sides of one object.
+    Grid,
     /// Clients, and a server to which each connects for every request.
     Clients,
     /// Clients, and a server to which they stay connected.
@@ -235,6 +239,18 @@ const FAN_OUT: PatternFacts = PatternFacts {
     ..FAN_IN
 };
 
+const GRID: PatternFacts = PatternFacts {
+    ends: Ends::Grid,
+    title: "Several producers and consumers",
+    cost_of: "message of a grid",
+    legend: "Producers and consumers share one object, each in a process of its own; a message goes to exactly one consumer. \
+             Jain's index is 1 where all producers moved the same and 1/n where one moved everything, Jain cons. the same of \
+             consumers. A send is one call of a producer, waiting included. CPU/msg is of all processes. Above 4 KiB the \
+             pieces of 4 KiB that a pipe keeps whole are proved: whole is the share of messages whose pieces came to one \
+             consumer one after the other; the others were split between consumers or mixed with others.",
+    ..FAN_IN
+};
+
 const BROADCAST: PatternFacts = PatternFacts {
     to_each: true,
     title: "One producer, every message to several consumers",
@@ -282,6 +298,7 @@ impl PatternKind {
             Self::Request => &REQUEST,
             Self::FanIn => &FAN_IN,
             Self::FanOut => &FAN_OUT,
+            Self::Grid => &GRID,
             Self::Broadcast => &BROADCAST,
             Self::Connect => &CONNECT,
             Self::Serve => &SERVE,
@@ -293,8 +310,14 @@ impl PatternKind {
     pub const fn many(self) -> Option<Seat> {
         match self.facts().ends {
             Ends::Many(seat) => Some(seat),
-            Ends::Pair | Ends::Clients | Ends::Connected => None,
+            Ends::Pair | Ends::Grid | Ends::Clients | Ends::Connected => None,
         }
+    }
+
+    /// Whether several processes stand on a side and share its end of an object.
+    #[must_use]
+    pub const fn is_shared(self) -> bool {
+        matches!(self.facts().ends, Ends::Many(_) | Ends::Grid)
     }
 
     /// Whether two processes take part, one at each end of a channel.

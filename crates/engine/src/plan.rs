@@ -394,7 +394,7 @@ fn objection(
             let cpus = host.topology.cpus.len();
             return serve::objection(entry, key, options, cpus, host.memory);
         }
-        Ends::Pair | Ends::Many(_) => {}
+        Ends::Pair | Ends::Many(_) | Ends::Grid => {}
     }
     if entry.spec.exchange == Transfers::Calls && !asks_for_each_answer(key) {
         return Ok(Some(Missing::new(
@@ -527,7 +527,10 @@ fn files_objection(key: &CellKey) -> Option<Missing> {
         Ends::Many(_) if key.pattern.facts().to_each => {
             (counted(key.load.peers, "peer"), OPEN_FILES * key.load.peers)
         }
-        Ends::Many(_) => (counted(key.load.peers, "peer"), 2 * key.load.peers),
+        Ends::Many(_) | Ends::Grid => {
+            let all: u64 = key.load.sides(key.pattern).iter().sum();
+            (counted(all, "process"), 2 * all)
+        }
         Ends::Clients => (counted(key.load.conns, "client"), key.load.conns),
     };
     limits::too_few_open_files(&format!("a cell with {what}"), OPEN_FILES + more)

@@ -39,7 +39,7 @@ pub fn run(
     let attempt = match terms.job.key.pattern.facts().ends {
         Ends::Pair if several => channels::run(entry, options, terms, around.interrupts),
         Ends::Pair => pair::run(entry, options, terms, around),
-        Ends::Many(_) => fan::run(entry, options, terms, around.interrupts),
+        Ends::Many(_) | Ends::Grid => fan::run(entry, options, terms, around.interrupts),
         Ends::Clients => connect::slice::run(entry, options, terms, around),
         Ends::Connected => serve::slice::run(entry, options, terms, around),
     };

@@ -112,6 +112,8 @@ impl Conditions {
             burst: 0,
             window: 0,
             channels: 0,
+            writers: 0,
+            readers: 0,
             // Other ends stand beside our own.
             ..cell.key.load.with_ours()
         };
@@ -121,7 +123,7 @@ impl Conditions {
             cpus: cell.key.cpus.clone(),
             idle: cell.key.idle,
             touch: cell.key.touch,
-            is_fan: cell.key.pattern.many().is_some(),
+            is_fan: cell.key.pattern.is_shared(),
             load_order: load.order(),
             load: load.words(),
         }
@@ -377,6 +379,8 @@ fn blocks<'a>(
 /// How many stand on the other side, and what they are: peers of a fan, or connections that stay.
 fn many(cell: &Cell) -> (u64, &'static str) {
     match cell.key.pattern.facts().ends {
+        // In this order, and no other number of producers and consumers is the same.
+        Ends::Grid => (cell.key.load.writers << 32 | cell.key.load.readers, "process"),
         Ends::Connected => (cell.key.load.conns, "connection"),
         Ends::Pair => (cell.key.load.channels, "channel"),
         _ => (cell.key.load.peers, "peer"),
@@ -385,6 +389,12 @@ fn many(cell: &Cell) -> (u64, &'static str) {
 
 /// The same in words, where there are any.
 pub(crate) fn many_words(cell: &Cell) -> Option<String> {
+    if cell.key.pattern.facts().ends == Ends::Grid {
+        let load = &cell.key.load;
+        let [producers, consumers] = [(load.writers, "producer"), (load.readers, "consumer")]
+            .map(|(count, what)| text::counted(count, what));
+        return Some(format!("{producers}, {consumers}"));
+    }
     let (count, what) = many(cell);
     (count > 0).then(|| text::counted(count, what))
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fan {
-    /// How many peers.
+    /// How many peers; of a grid its producers.
     pub peers: u64,
     /// Jain's index over messages of each peer while all were active, from 1/n (one had everything) to 1 (equal).
     pub jain: Metric,
@@ -32,6 +32,33 @@ pub struct Fan {
     /// The same: the most of a round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_behind: Option<Metric>,
+    /// The consumers of a grid; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub consumers: Option<GridConsumers>,
+    /// Share of the messages of a grid that were cut into pieces, all of which came to one consumer one after the other;
+    /// absent where messages are not cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<Metric>,
+    /// Share of those whose pieces came to one consumer, with pieces of other messages between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixed: Option<Metric>,
+    /// Share of those whose pieces came to several consumers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub split: Option<Metric>,
+}
+
+/// How evenly the consumers of a grid were served.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GridConsumers {
+    /// How many consumers.
+    pub count: u64,
+    /// Jain's index over messages of each consumer while all producers were at work, from 1/n to 1.
+    pub jain: Metric,
+    /// Smallest share of a consumer, of 1.
+    pub least_share: Metric,
+    /// Largest share of a consumer, of 1.
+    pub most_share: Metric,
 }
 
 /// What each peer of a fan did in one slice.
@@ -53,6 +80,13 @@ pub struct FanRound {
     /// The same: the most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_behind: Option<f64>,
+    /// Messages of each consumer of a grid while all were at work; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken: Vec<u64>,
+    /// Of the messages of a grid that were cut into pieces: how many came whole, mixed with others, and split between
+    /// consumers; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrived: Option<[u64; 3]>,
 }
 
 /// Channels of the same kind that were at work at the same time. What counts is a round trip, or a message of a stream.

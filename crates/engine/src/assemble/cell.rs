@@ -343,12 +343,8 @@ fn measure(
     match figure {
         Figure::Time => trips::measure(cell, accepted, &kept, batch, centre),
         Figure::Throughput => {
-            let peers = cell.key.load.peers;
-            cell.fan = cell
-                .key
-                .pattern
-                .many()
-                .map(|_| fan::cell(accepted, &kept, peers, cell.key.pattern.facts().to_each));
+            let is_fan = cell.key.pattern.is_shared();
+            cell.fan = is_fan.then(|| fan::cell(accepted, &kept, &cell.key));
             stream::measure(cell, centre);
         }
         Figure::Requests if cell.key.pattern.facts().ends == Ends::Connected => {

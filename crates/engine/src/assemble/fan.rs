@@ -3,8 +3,10 @@
 use super::metric::{Timed, distribution, over_rounds};
 use super::sliced::{SliceReading, Sliced};
 use super::stream;
+use crate::hot::fan::Arrived;
 use crate::slice::{RawFan, RawSlice};
-use ipcperf_core::result::{Fan, FanRound, Metric};
+use ipcperf_core::Ends;
+use ipcperf_core::result::{CellKey, Fan, FanRound, GridConsumers, Metric};
 use ipcperf_stats::{jain, median};
 
 pub(super) fn reading(data: &RawFan, raw: &RawSlice, to_each: bool, ns: f64) -> SliceReading {
@@ -19,12 +21,19 @@ pub(super) fn reading(data: &RawFan, raw: &RawSlice, to_each: bool, ns: f64) -> 
             per_second: each.map(|messages| messages / seconds).collect(),
             behind: median(&data.behind),
             most_behind: data.behind.iter().copied().reduce(f64::max),
+            taken: data.taken.iter().map(|messages| messages.round() as u64).collect(),
+            arrived: data.arrived.map(|(Arrived { whole, mixed }, all)| {
+                [whole, mixed, all.saturating_sub(whole + mixed)]
+            }),
         }),
         ..stream::reading(data.window, raw, ns)
     }
 }
 
-pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], peers: u64, to_each: bool) -> Fan {
+pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], key: &CellKey) -> Fan {
+    let ([producers, consumers], facts) = (key.load.sides(key.pattern), key.pattern.facts());
+    let (to_each, is_grid) = (facts.to_each, facts.ends == Ends::Grid);
+    let peers = if is_grid { producers } else { producers.max(consumers) };
     let rounds = || kept.iter().filter_map(|slice| slice.round.fan.as_ref());
     let over = |value: fn(&FanRound) -> Option<f64>| -> Metric {
         let values: Vec<f64> = rounds().filter_map(value).collect();
@@ -35,22 +44,43 @@ pub(super) fn cell(accepted: &[&Sliced], kept: &[&Sliced], peers: u64, to_each: 
         }
         over_rounds(&values)
     };
+    let is_cut = rounds().any(|round| round.arrived.is_some());
     Fan {
         peers,
         jain: over(|round| round.jain),
-        least_share: over(|round| share(round, round.served.iter().copied().min())),
-        most_share: over(|round| share(round, round.served.iter().copied().max())),
+        least_share: over(|round| share(&round.served, u64::min)),
+        most_share: over(|round| share(&round.served, u64::max)),
         call_ns: distribution(&Timed::of(accepted), &Timed::of(kept)),
         slowest_per_second: to_each
             .then(|| over(|round| round.per_second.iter().copied().reduce(f64::min))),
         behind: to_each.then(|| over(|round| round.behind)),
         most_behind: to_each.then(|| over(|round| round.most_behind)),
+        consumers: is_grid.then(|| GridConsumers {
+            count: consumers,
+            jain: over(|round| {
+                jain(&round.taken.iter().map(|messages| *messages as f64).collect::<Vec<_>>())
+            }),
+            least_share: over(|round| share(&round.taken, u64::min)),
+            most_share: over(|round| share(&round.taken, u64::max)),
+        }),
+        whole: is_cut.then(|| over(|round| arrived(round, 0))),
+        mixed: is_cut.then(|| over(|round| arrived(round, 1))),
+        split: is_cut.then(|| over(|round| arrived(round, 2))),
     }
 }
 
-fn share(round: &FanRound, served: Option<u64>) -> Option<f64> {
-    let all: u64 = round.served.iter().sum();
-    served.filter(|_| all > 0).map(|served| served as f64 / all as f64)
+/// The smallest or largest share of the messages of some.
+fn share(messages: &[u64], pick: fn(u64, u64) -> u64) -> Option<f64> {
+    let all: u64 = messages.iter().sum();
+    let picked = messages.iter().copied().reduce(pick);
+    picked.filter(|_| all > 0).map(|picked| picked as f64 / all as f64)
+}
+
+/// The share of messages that came in this way.
+fn arrived(round: &FanRound, way: usize) -> Option<f64> {
+    let counts = round.arrived?;
+    let all: u64 = counts.iter().sum();
+    (all > 0).then(|| counts[way] as f64 / all as f64)
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub const MOST: usize = MOST_PEERS as usize;
 
 /// A message is numbered by its producer and, in the bits below, by how many that one sent before.
-pub(super) const SHIFT: u32 = 40;
+pub(crate) const SHIFT: u32 = 40;
 pub(super) const BELOW: u64 = (1 << SHIFT) - 1;
 
 /// Bytes that this number takes, so that a shorter message could not prove where it came from.
@@ -35,6 +35,21 @@ pub struct Plan {
     pub batch: u64,
 }
 
+/// How messages of several pieces came.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Arrived {
+    /// All pieces to one consumer, one after the other.
+    pub whole: u64,
+    /// All pieces to one consumer, with pieces of other messages between them.
+    pub mixed: u64,
+}
+
+impl Arrived {
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What one end did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
@@ -52,6 +67,9 @@ pub struct Tally {
     pub begin: u64,
     /// After the last one, ticks.
     pub end: u64,
+    /// Of a grid, where sent and received count pieces: how its messages came.
+    #[serde(default, skip_serializing_if = "Arrived::is_none")]
+    pub arrived: Arrived,
 }
 
 /// Waits in a row that end in a timeout before the producers are taken to have finished.

@@ -23,6 +23,7 @@ mod credit;
 pub mod fan;
 pub mod fan_in;
 pub mod fan_out;
+pub mod grid;
 mod lossy;
 mod pace;
 mod paced;
@@ -179,6 +180,7 @@ pub(crate) fn loops<C: Choice>(key: &CellKey, choice: C) -> Option<C::Outcome> {
         PatternKind::Request => Some(choice.take::<Request>()),
         PatternKind::FanIn
         | PatternKind::FanOut
+        | PatternKind::Grid
         | PatternKind::Broadcast
         | PatternKind::Connect
         | PatternKind::Serve => None,

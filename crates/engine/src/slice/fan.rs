@@ -1,6 +1,6 @@
-//! Several producers and one consumer, or one producer and several consumers, over one object: each in a process of
-//! its own, all of them attached to the same wiring of their side. In a broadcast each consumer has a channel of its own to
-//! the producer.
+//! Several producers and one consumer, one producer and several consumers, or several of both (a grid), over one object: each
+//! in a process of its own, all of them attached to the same wiring of their side. In a broadcast each consumer has a channel
+//! of its own to the producer.
 //!
 //! The coordinator leads: before each phase (verification, warm-up in growing steps, the timed one) every worker says
 //! what it did in the last one and waits for what to do next. So no worker is ahead by more than a phase, and the
@@ -13,6 +13,7 @@ mod track;
 pub(crate) mod worker;
 
 pub(crate) use objection::objection;
+use objection::pieces;
 pub(crate) use slice::{run, together};
 
 use crate::hot::Spill;
@@ -20,8 +21,9 @@ use crate::hot::fan::Tally;
 use crate::job::{Job, SideReport};
 use crate::protocol::Kind;
 use crate::slice::samples;
-use ipcperf_core::{KnobValue, PatternKind, Seat, Shape};
+use ipcperf_core::{Ends, KnobValue, PatternKind, Seat, Shape};
 use serde::{Deserialize, Serialize};
+use std::num::NonZeroU64;
 use std::sync::atomic::AtomicU32;
 
 /// The name under which a worker is sent here.
@@ -40,18 +42,38 @@ struct FanPart {
     job: Job,
     /// Which of its side it is.
     number: u64,
+    /// Pieces of a message.
+    pieces: NonZeroU64,
     /// Whether ends of this mechanism never sleep.
     spins: bool,
 }
 
 impl FanPart {
+    /// Processes on the side of the lead and on that of the follow.
+    fn sides(&self) -> [u64; 2] {
+        self.job.key.load.sides(self.job.key.pattern)
+    }
+
+    /// Processes whose calls are timed: those of the side that is the larger one in a fan.
     fn peers(&self) -> u64 {
-        self.job.key.load.peers
+        let [producers, consumers] = self.sides();
+        if self.fans_in() || self.is_grid() { producers } else { consumers }
+    }
+
+    /// Slots of the page that they need.
+    fn slots(&self) -> usize {
+        let [_, consumers] = self.sides();
+        tapes::slots(self.peers(), if self.is_grid() { consumers } else { 1 })
     }
 
     /// Whether the many send.
     fn fans_in(&self) -> bool {
         self.job.key.pattern.many() == Some(Seat::Lead)
+    }
+
+    /// Whether there are many on both sides.
+    fn is_grid(&self) -> bool {
+        self.job.key.pattern.facts().ends == Ends::Grid
     }
 
     /// Whether each consumer has a channel of its own, and gets every message.

@@ -6,6 +6,7 @@ use super::crowd::connect::Model;
 use super::paced::Paced;
 use super::pair::Ways;
 use super::window::Window;
+use crate::hot::fan::Arrived;
 use crate::hot::{Recorder, Spill};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
 use crate::page::Page;
@@ -124,6 +125,10 @@ pub struct RawFan {
     pub served: Vec<f64>,
     /// Their processes.
     pub pids: Vec<u32>,
+    /// Messages that each consumer of a grid took while all were at work, likewise.
+    pub taken: Vec<f64>,
+    /// How the messages of a grid came that were cut into pieces, and their number.
+    pub arrived: Option<(Arrived, u64)>,
     /// How many messages that were sent the consumers of a broadcast had not read yet, from time to time.
     pub behind: Vec<f64>,
 }

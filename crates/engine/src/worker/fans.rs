@@ -2,7 +2,8 @@
 
 use crate::hot::account::Account;
 use crate::hot::fan::{Plan, Tally};
-use crate::hot::{AnyWork, Recorder, broadcast, fan_in, fan_out};
+use crate::hot::grid::{GridPlan, GridWords};
+use crate::hot::{AnyWork, Recorder, broadcast, fan_in, fan_out, grid};
 use ipcperf_core::{DynPort, Erased, Fault, Part, Port};
 use ipcperf_sys::clock::Clock;
 
@@ -13,6 +14,8 @@ pub(crate) struct Role<'a> {
     pub(crate) is_peer: bool,
     /// Of the producers of a fan-in.
     pub(crate) accounts: &'a [Account<'a>],
+    /// There are several on both sides, and whether this end sends.
+    pub(crate) grid: Option<(GridPlan, GridWords<'a>, bool)>,
 }
 
 /// The loops of a fan over a port; one virtual call for a whole phase.
@@ -41,6 +44,12 @@ impl<P: Port> FanLoops for P {
         rows: &mut Recorder<'_>,
         calls: &mut Recorder<'_>,
     ) -> Result<Tally, Fault> {
+        if let Some((of_grid, words, sends)) = role.grid {
+            return match sends {
+                true => grid::lead(self, clock, (plan, of_grid), work, words, calls),
+                false => grid::follow(self, clock, (plan, of_grid), work, words, rows),
+            };
+        }
         match (role.fans_in, role.is_peer) {
             (true, true) => {
                 let own = usize::try_from(plan.producer).ok();

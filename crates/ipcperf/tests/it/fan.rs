@@ -231,6 +231,80 @@ fn full_name(cell: &Value) -> String {
     variant.map_or(name.to_owned(), |variant| format!("{name}/{variant}"))
 }
 
+/// What must hold of every cell of a grid that was measured.
+fn check_grid(cell: &Value) {
+    let [producers, consumers] = ["writers", "readers"].map(|key| number(&cell["load"][key]));
+    assert_eq!(cell["verified"], true, "{cell}");
+    assert!(number(&cell["messages_per_second"]["value"]) > 0.0);
+    let fan = &cell["fan"];
+    assert_eq!(number(&fan["peers"]), producers, "{fan}");
+    assert_eq!(number(&fan["consumers"]["count"]), consumers, "{fan}");
+    let is_cut = number(&cell["size_bytes"]) > 4096.0;
+    for round in &rounds(cell) {
+        let (of_fan, proof) = (&round["fan"], &round["proof"]);
+        for (key, count) in [("served", producers), ("taken", consumers)] {
+            let served = of_fan.get(key).and_then(Value::as_array).map_or(0, Vec::len);
+            assert!([0, count as usize].contains(&served), "{key}: {round}");
+        }
+        let sent = number(&proof["lead"][0]);
+        assert_eq!(sent, number(&proof["follow"][1]), "{round}");
+        assert_eq!(of_fan.get("arrived").is_some(), is_cut, "{round}");
+        if let Some(arrived) = of_fan.get("arrived").and_then(Value::as_array) {
+            assert_eq!(arrived.iter().map(number).sum::<f64>(), sent, "{round}");
+            if (producers, consumers) == (1.0, 1.0) {
+                assert_eq!(number(&arrived[0]), sent, "nothing else is on the way: {round}");
+            }
+        }
+    }
+    let shares =
+        ["whole", "mixed", "split"].map(|key| fan.get(key).map(|one| number(&one["value"])));
+    assert!(shares.iter().all(|share| share.is_some() == is_cut), "{fan}");
+}
+
+#[test]
+fn every_number_of_producers_and_consumers_is_measured_and_proved() {
+    let grid = ["-p", "grid", "--writers", "1,2,5", "--readers", "1,5", "--place", "same-cpu"];
+    let (document, shown) = measured(&[&grid[..], &["-m", "pipe", "-s", "64,4K,64K"]].concat());
+    assert_eq!(cells(&document).len(), 18);
+    for cell in cells(&document) {
+        assert_eq!(cell["status"], "ok", "{cell}");
+        check_grid(cell);
+    }
+    for head in ["writers", "readers", "whole"] {
+        assert!(shown.contains(head), "{head}: {shown}");
+    }
+}
+
+#[test]
+fn what_cannot_be_a_grid_is_explained() {
+    for (mechanism, size, why) in [
+        ("pipe", "6000", "use a size that is a multiple of 4K"),
+        ("pipe", "4", "takes 8 bytes"),
+        ("pipe/spin", "64", "busy-waiting processes cannot share a CPU"),
+        ("unix-stream", "64", "one object takes one producer only"),
+        ("shm-ring/futex", "64", "one object takes one producer only"),
+        ("eventfd", "0", "cannot name its sender"),
+        ("pty", "64", "serves only one"),
+    ] {
+        let sandbox = Sandbox::new();
+        let words = ["run", "-p", "grid", "-m", mechanism, "-s", size, "-o", "grid.json"];
+        let ended = sandbox.run(&words);
+        assert_eq!(ended.status.code(), Some(3), "{mechanism} {size}: {}", ended.stdout);
+        let text = ended.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(why), "{mechanism} {size}: {text}");
+    }
+    for (words, why) in [
+        (&["run", "-m", "pipe", "--writers", "2"][..], "--writers"),
+        (&["run", "-p", "grid", "-m", "pipe", "--writers", "0"], "'0'"),
+        (&["run", "-p", "grid", "-m", "pipe", "--readers", "65"], "between 1 and 64"),
+        (&["run", "-p", "grid", "-m", "pipe", "--peers", "2"], "--peers"),
+    ] {
+        let ended = Sandbox::new().run(words);
+        assert_eq!(ended.status.code(), Some(2), "{words:?}: {}", ended.stderr);
+        assert!(ended.stderr.contains(why), "{words:?}: {}", ended.stderr);
+    }
+}
+
 /// Batched variants and those on io_uring among them.
 #[test]
 fn every_mechanism_fans_or_says_why_not() {
@@ -260,13 +334,41 @@ fn every_mechanism_fans_or_says_why_not() {
     }
 }
 
+/// All that both fans share.
+#[test]
+fn every_mechanism_is_a_grid_or_says_why_not() {
+    let sandbox = Sandbox::new();
+    let words = ["run", "-p", "grid", "-m", "all", "--writers", "3", "--readers", "2"];
+    let brief = ["--place", "free", "--rounds", "1", "--slice", "3ms", "--warmup", "1ms"];
+    let ended = sandbox.run(&[&words[..], &brief, &["-o", "grid.json"]].concat());
+    assert_eq!(ended.status.code(), Some(0), "{}{}", ended.stdout, ended.stderr);
+    let document = sandbox.result("grid.json");
+    let mut names = BTreeSet::new();
+    for cell in cells(&document) {
+        match cell["status"].as_str() {
+            Some("ok") => {
+                check_grid(cell);
+                names.insert(full_name(cell));
+            }
+            Some("unavailable") => assert!(cell["reason"].is_string(), "{cell}"),
+            _ => panic!("{cell}"),
+        }
+    }
+    for (_, shared) in SHARED {
+        // A sandbox may have no queues.
+        assert!(names.iter().all(|name| shared.contains(&&**name)), "{names:?}");
+    }
+    assert!(names.contains("pipe") && names.contains("fifo"), "{names:?}");
+}
+
 #[test]
 fn a_killed_peer_costs_its_cell_and_not_the_run() {
     let each = SHARED
         .iter()
         .flat_map(|(pattern, names)| names.iter().zip(0..).map(|(name, at)| (*pattern, *name, at)));
-    // One of the peers or the single end, in turn.
-    let all: Vec<_> = each.collect();
+    // One of the peers or the single end, in turn; of a grid a producer and a consumer.
+    let of_grid = [("grid", "pipe", 0), ("grid", "fifo", 2), ("grid", "pipe", 3)];
+    let all: Vec<_> = each.chain(of_grid).collect();
     for some in all.chunks(6) {
         at_once(some.iter().copied(), |(pattern, name, at)| kill_one(pattern, name, at % 4));
     }
@@ -275,7 +377,11 @@ fn a_killed_peer_costs_its_cell_and_not_the_run() {
 /// Kills one of four processes while they stand around an object of this mechanism.
 fn kill_one(pattern: &str, name: &str, which: usize) {
     let sandbox = Sandbox::new();
-    let words = ["run", "-p", pattern, "-m", name, "--peers", "3", "-o", "rest.json"];
+    let count: &[&str] = match pattern {
+        "grid" => &["--writers", "2", "--readers", "2", "-s", "64K"],
+        _ => &["--peers", "3"],
+    };
+    let words = [&["run", "-p", pattern, "-m", name, "-o", "rest.json"], count].concat();
     // So many slices that one of them is seen however busy the machine is.
     let brief = ["--place", "free", "--rounds", "10000", "--slice", "300ms", "--warmup", "5ms"];
     let running = sandbox.start(&[&words[..], &brief].concat());

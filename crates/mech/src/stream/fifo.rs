@@ -77,7 +77,7 @@ impl<W: Wait> Mechanism for Fifo<W> {
                 let tx = pipe::open_fifo(&ping, End::Write)?;
                 let rx = pipe::open_fifo(&pong, End::Read)?;
                 // The follow has found both by now, so the names have done their work, unless others share this seat.
-                if end.shape.pattern.many().is_none() {
+                if !end.shape.pattern.is_shared() {
                     drop([ping, pong].map(Unlink::new));
                 }
                 (rx, tx)

@@ -3,8 +3,18 @@
 use ipcperf_core::{Ends, Figure, PatternFacts};
 
 /// Several peers on one side.
-pub(super) const fn is_crowd(facts: &PatternFacts) -> bool {
+pub(super) const fn is_fan(facts: &PatternFacts) -> bool {
     matches!(facts.ends, Ends::Many(_))
+}
+
+/// Several processes on both sides of one object.
+pub(super) const fn is_grid(facts: &PatternFacts) -> bool {
+    matches!(facts.ends, Ends::Grid)
+}
+
+/// Several processes on a side.
+const fn is_crowd(facts: &PatternFacts) -> bool {
+    is_fan(facts) || is_grid(facts)
 }
 
 /// Clients that stay connected.

@@ -1,7 +1,7 @@
 //! Columns of what is compared and what was measured, from left to right. A new column is a row here or in `costs.rs`.
 
 use super::column::{COLUMN, Column, FIRST, NEXT, Room, sentence};
-use super::facts::{has_tail, is_closed, is_connected, is_crowd, is_due, is_shared};
+use super::facts::{has_tail, is_closed, is_connected, is_due, is_fan, is_grid, is_shared};
 use super::field::{count, flag, float, text};
 use super::{heads, legends, texts};
 use crate::results::marks::VERSUS;
@@ -39,10 +39,26 @@ pub(super) const FIGURES: &[Column] = &[
     Column {
         name: "peers",
         text: Some(|row| row.cell.key.load.peers.to_string()),
-        patterns: is_crowd,
+        patterns: is_fan,
         word_after: "CPUs",
         meaning: "the number of processes on the larger side of a fan; in 'ipcperf list', how many producers and consumers a channel can have",
         advice: "measure your own number: ipcperf run -p fan-in --peers 2,8",
+        ..KEY
+    },
+    Column {
+        name: "writers",
+        text: Some(|row| row.cell.key.load.writers.to_string()),
+        patterns: is_grid,
+        meaning: "the number of processes that send over one object",
+        advice: "measure your own number: ipcperf run -p grid -m pipe --writers 1,2 --readers 1,5",
+        ..KEY
+    },
+    Column {
+        name: "readers",
+        text: Some(|row| row.cell.key.load.readers.to_string()),
+        patterns: is_grid,
+        meaning: "the number of processes that receive from one object: each message goes to one of them",
+        advice: "measure your own number: ipcperf run -p grid -m pipe --writers 1,2 --readers 1,5",
         ..KEY
     },
     Column {
@@ -402,6 +418,37 @@ pub(super) const FIGURES: &[Column] = &[
         advice: "look at least, the share of the worst-served one",
         csv_after: "achieved_per_second",
         csv: &[float("jain", "/jain/value")],
+        ..COLUMN
+    },
+    Column {
+        name: "Jain cons.",
+        value: |cell| cell.fan.as_ref()?.consumers.as_ref()?.jain.value,
+        unit: figures::index,
+        patterns: is_grid,
+        figures: Room::Rank(152),
+        meaning: "how evenly the consumers of a grid were served: 1 is perfectly even, 1/n means one got everything (Jain's index)",
+        advice: "look at the shares in the document (fan.consumers)",
+        csv_after: "jain",
+        csv: &[float("jain_consumers", "/fan/consumers/jain/value")],
+        ..COLUMN
+    },
+    Column {
+        name: "whole",
+        value: |cell| cell.fan.as_ref()?.whole.as_ref()?.value,
+        unit: figures::share,
+        patterns: is_grid,
+        is_shown: |chapter, _| {
+            chapter.has(|cell| cell.fan.as_ref().is_some_and(|fan| fan.whole.is_some()))
+        },
+        figures: Room::Rank(60),
+        meaning: "the share of the messages of a grid, cut into pieces of 4 KiB, that came to one consumer in one piece",
+        advice: "use messages of at most PIPE_BUF (4096 bytes), or one consumer with a lock",
+        csv_after: "jain_consumers",
+        csv: &[
+            float("whole", "/fan/whole/value"),
+            float("mixed", "/fan/mixed/value"),
+            float("split", "/fan/split/value"),
+        ],
         ..COLUMN
     },
     Column {

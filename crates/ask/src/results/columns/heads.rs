@@ -2,7 +2,7 @@
 
 use crate::results::chapters::{Chapter, Section, label};
 use crate::results::marks;
-use ipcperf_core::{Figure, PatternKind, Seat};
+use ipcperf_core::{Ends, Figure, PatternKind, Seat};
 use ipcperf_render::{Style, text};
 
 /// Whether the CPUs of lead and follow are a column: so many pairs were named that tables of their own would be a list of
@@ -47,9 +47,9 @@ pub(super) const fn cost(pattern: PatternKind) -> &'static str {
 
 /// The head of a quantile, which in a fan is of the calls of its peers.
 pub(super) fn of_calls(chapter: &Chapter<'_>, name: &str) -> String {
-    match chapter.pattern.many() {
-        Some(Seat::Lead) => format!("{name} send"),
-        Some(Seat::Follow) => format!("{name} recv"),
-        None => name.to_owned(),
+    match chapter.pattern.facts().ends {
+        Ends::Many(Seat::Lead) | Ends::Grid => format!("{name} send"),
+        Ends::Many(Seat::Follow) => format!("{name} recv"),
+        Ends::Pair | Ends::Clients | Ends::Connected => name.to_owned(),
     }
 }

@@ -27,6 +27,11 @@ pub(super) const SETTINGS: &[Entry] = &[
     ("fan-in", "several senders and one receiver on one object", "read the rate, Jain and least"),
     ("fan-out", "one sender and several receivers on one object", "read the rate, Jain and least"),
     (
+        "grid",
+        "several senders and several receivers on one object",
+        "read the rate, Jain and whole",
+    ),
+    (
         "broadcast",
         "one sender and several receivers with a channel each: every message goes to all of them",
         "read the rate, slowest and behind",

@@ -1,29 +1,80 @@
 //! Why a fan cannot run over a mechanism.
 
 use crate::hot::fan::LEAST;
+use crate::hot::grid::PIECE;
 use crate::registry::Entry;
 use ipcperf_core::result::CellKey;
-use ipcperf_core::{BackPressure, Missing, Payload, Peers, Seat};
+use ipcperf_core::{BackPressure, Direction, Ends, Family, Missing, Payload, Peers, Seat, Spec};
+use std::num::NonZeroU64;
 
-/// Bytes of a stream that `write(2)` hands over in one piece (`PIPE_BUF`, `pipe(7)`).
-const ATOMIC: usize = 4096;
+/// Pieces of a message of this size; one, unless it is longer than what a pipe hands over whole.
+pub(super) fn pieces(spec: &Spec, size: usize) -> NonZeroU64 {
+    let is_pipe = spec.family == Family::Stream && spec.direction == Direction::OneWay;
+    let count = if is_pipe && size > PIECE { size.div_ceil(PIECE) } else { 1 };
+    NonZeroU64::new(count as u64).unwrap_or(NonZeroU64::MIN)
+}
+
+/// Whether processes would share a CPU.
+fn is_crowded(key: &CellKey, cpus: usize) -> bool {
+    let [leads, follows] = key.load.sides(key.pattern);
+    match key.placement {
+        place if place.is_one_cpu() => true,
+        place if place.is_free() => (cpus as u64) < leads + follows,
+        // Each side is on a CPU of its own.
+        _ => leads.max(follows) > 1,
+    }
+}
+
+/// Why a grid cannot run over a mechanism.
+fn grid_objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) -> Option<Missing> {
+    let spec = entry.spec;
+    let one = [("producer", spec.producers), ("consumer", spec.consumers)]
+        .into_iter()
+        .find(|(_, allowed)| *allowed == Peers::One);
+    let is_pieces = spec.payload == Payload::Stream && size > PIECE;
+    let is_cut = pieces(spec, size).get() > 1;
+    Some(if spec.wake_word().is_some() {
+        Missing::new("a wake-up carries no bytes, so it cannot name its sender", "")
+    } else if let Some((who, _)) = one {
+        Missing::new(format!("one object takes one {who} only"), "")
+    } else if entry.fan.is_none() {
+        Missing::new("several could use this object, but its end here serves only one", "")
+    } else if spec.back_pressure != BackPressure::Blocks {
+        let what = "it drops messages when the receiver is slow, and several senders cannot share the credits that prevent it";
+        Missing::new(what, "")
+    } else if is_pieces && !is_cut {
+        let what = "above 4096 bytes the messages of several producers mix in a stream of bytes";
+        Missing::new(what, "use a size of at most 4K")
+    } else if is_cut && !size.is_multiple_of(PIECE) {
+        let what = "above PIPE_BUF (4096 bytes) a pipe keeps pieces of 4096 bytes whole";
+        Missing::new(what, "use a size that is a multiple of 4K")
+    } else if size < LEAST {
+        let what = format!("the number that proves where a message came from takes {LEAST} bytes");
+        Missing::new(what, "use a size of at least 8")
+    } else if spec.wait.burns_cpu() && is_crowded(key, cpus) {
+        let what = "busy-waiting processes cannot share a CPU";
+        Missing::new(
+            what,
+            "one producer and one consumer on two CPUs, or --place free with a CPU for each",
+        )
+    } else {
+        return None;
+    })
+}
 
 /// Why so many processes cannot stand on one side of one object of this mechanism; `None` if they can, or need not.
 pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) -> Option<Missing> {
     let spec = entry.spec;
+    if key.pattern.facts().ends == Ends::Grid {
+        return grid_objection(entry, key, size, cpus);
+    }
     let many = key.pattern.many()?;
-    let peers = key.load.peers;
     let (who, allowed) = match many {
         Seat::Lead => ("producer", spec.producers),
         Seat::Follow => ("consumer", spec.consumers),
     };
-    let is_pieces = spec.payload == Payload::Stream && size > ATOMIC;
-    let crowded = match key.placement {
-        place if place.is_one_cpu() => true,
-        place if place.is_free() => (cpus as u64) <= peers,
-        // All peers are on the other CPU.
-        _ => peers > 1,
-    };
+    let is_pieces = spec.payload == Payload::Stream && size > PIECE;
+    let crowded = is_crowded(key, cpus);
     if key.pattern.facts().to_each {
         return channels_objection(entry, size, crowded);
     }
@@ -41,7 +92,10 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
     } else if is_pieces {
         let what =
             "above PIPE_BUF (4096 bytes) the messages of several peers mix in a stream of bytes";
-        Missing::new(what, "use a size of at most 4K")
+        Missing::new(
+            what,
+            "use a size of at most 4K, or -p grid, which proves the pieces of a pipe",
+        )
     } else if size < LEAST {
         let what = format!("the number that proves where a message came from takes {LEAST} bytes");
         Missing::new(what, "use a size of at least 8")

@@ -1,9 +1,9 @@
 //! One slice of a fan, as the coordinator sees it.
 
-use super::tapes::{self, CALLS, ROWS, Tapes};
+use super::tapes::{CALLS, ROWS, Tapes};
 use super::track::{Steady, Track, behind, steady};
-use super::{FanPart, Order, Phase, PhaseResult, Said, TASK, channel};
-use crate::hot::fan::Tally;
+use super::{FanPart, Order, Phase, PhaseResult, Said, TASK, channel, pieces};
+use crate::hot::fan::{SHIFT, Tally};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport, note};
 use crate::page::Page;
 use crate::protocol::Word;
@@ -11,10 +11,11 @@ use crate::registry::Entry;
 use crate::slice::{Compact, Data, Gaps, RawFan, RawSlice, Terms, Window};
 use crate::slice_length::{Expected, FEWEST, SliceLength};
 use crate::supervisor::{Stop, Supervisor};
-use ipcperf_core::{Link, OptionSet, Seat, SetupError};
+use ipcperf_core::{Ends, Link, OptionSet, Seat, SetupError};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::procfs::Consumption;
 use ipcperf_sys::signals::Interrupts;
+use std::num::NonZeroU64;
 use std::time::Instant;
 
 /// Passages of a warm-up, at most: each is up to eight times the one before.
@@ -23,10 +24,11 @@ const WARM_UPS: usize = 32;
 /// Timed passages where everything is as expected: each fills the buffers once more.
 const TIMED: u32 = 2;
 
-/// All workers: the peers in their order, then the single end.
+/// All workers: one side in its order, then the other ([`first`]).
 struct Fan<'a> {
     workers: Supervisor<'a>,
     job: &'a Job,
+    pieces: NonZeroU64,
     page: Page,
     /// Number of the next message of each producer.
     next: u64,
@@ -64,8 +66,7 @@ pub(crate) fn run(
         links.iter_mut().flat_map(|link| std::mem::take(&mut link.guards)).collect();
     let effective = links.first_mut().map(|link| std::mem::take(&mut link.effective));
     let mut effective = effective.unwrap_or_default();
-    let spins = entry.spec.wait.burns_cpu();
-    let mut fan = Fan::start(job, links, spins, terms, interrupts)?;
+    let mut fan = Fan::start(entry, job, links, terms, interrupts)?;
     for said in fan.gather()? {
         let Said::Attached(granted) = said else { return Err(nonsense()) };
         note(&mut effective, granted);
@@ -108,66 +109,89 @@ fn nonsense() -> Stop {
 
 impl<'a> Fan<'a> {
     fn start(
+        entry: &Entry,
         job: &'a Job,
         links: Vec<Link>,
-        spins: bool,
         terms: &Terms,
         interrupts: Option<&'a Interrupts>,
     ) -> Result<Self, Stop> {
-        let peers = job.key.load.peers;
-        let (page, single) = (Page::create(tapes::slots(peers))?, peers as usize);
-        page.reset(1 + peers as u32);
-        let many = many(job);
-        let [of_many, of_one] = match many {
-            Seat::Lead => ["producer", "the consumer"],
-            Seat::Follow => ["consumer", "the producer"],
+        let sides = job.key.load.sides(job.key.pattern);
+        let pieces = pieces(entry.spec, job.len);
+        let part = |seat, number| {
+            let spins = entry.spec.wait.burns_cpu();
+            let job = Job { seat, cpu: job.cpu_of(seat), ..job.clone() };
+            FanPart { job, number, pieces, spins }
         };
+        let page = Page::create(part(Seat::Lead, 0).slots())?;
+        page.reset(sides.iter().sum::<u64>() as u32);
+        let first = first(job);
         let mut workers = Supervisor::new(Instant::now() + terms.deadline, interrupts);
-        for number in 0..=peers {
-            let is_peer = number < peers;
-            let (seat, number, name) = if is_peer {
-                (many, number, format!("{of_many} {} of {peers}", number + 1))
-            } else {
-                (many.other(), 0, of_one.to_owned())
-            };
-            // Peers differ in the layout of their stacks as rounds do.
-            let pad = (terms.pads[seat.index()] + 528 * number as usize) % 4096;
-            let who = workers.start(name, pad)?;
-            let cpu = job.cpu_of(seat);
-            let part = FanPart { job: Job { seat, cpu, ..job.clone() }, number, spins };
-            workers.assign(who, TASK, &part, &[page.fd()])?;
+        for seat in [first, first.other()] {
+            let count = sides[seat.index()];
+            // One alone on its side of a fan has no number.
+            let is_alone = job.key.pattern.many() == Some(seat.other());
+            let role = if seat == Seat::Lead { "producer" } else { "consumer" };
+            for number in 0..count {
+                let name = match is_alone {
+                    true => format!("the {role}"),
+                    false => format!("{role} {} of {count}", number + 1),
+                };
+                // Processes of a side differ in the layout of their stacks as rounds do.
+                let pad = (terms.pads[seat.index()] + 528 * number as usize) % 4096;
+                let who = workers.start(name, pad)?;
+                workers.assign(who, TASK, &part(seat, number), &[page.fd()])?;
+            }
         }
-        let has_own = links.len() as u64 == peers;
+        let [of_first, of_all] = [sides[first.index()], sides.iter().sum()].map(|at| at as usize);
+        let has_own = job.key.pattern.facts().to_each && links.len() == of_first;
         for (consumer, link) in links.into_iter().enumerate() {
-            let [of_peers, of_single] = match many {
+            let [one, other] = match first {
                 Seat::Lead => [link.lead, link.follow],
                 Seat::Follow => [link.follow, link.lead],
             };
-            workers.wire(if has_own { consumer..consumer + 1 } else { 0..single }, of_peers)?;
-            workers.wire(single..single + 1, of_single)?;
+            workers.wire(if has_own { consumer..consumer + 1 } else { 0..of_first }, one)?;
+            workers.wire(of_first..of_all, other)?;
         }
-        Ok(Self { workers, job, page, next: 0 })
+        Ok(Self { workers, job, pieces, page, next: 0 })
     }
 
-    fn peers(&self) -> u64 {
-        self.job.key.load.peers
+    /// Processes that send, and processes that receive.
+    fn sides(&self) -> [u64; 2] {
+        self.job.key.load.sides(self.job.key.pattern)
     }
 
     fn fans_in(&self) -> bool {
-        many(self.job) == Seat::Lead
+        self.job.key.pattern.many() == Some(Seat::Lead)
+    }
+
+    fn is_grid(&self) -> bool {
+        self.job.key.pattern.facts().ends == Ends::Grid
     }
 
     fn to_each(&self) -> bool {
         self.job.key.pattern.facts().to_each
     }
 
+    /// Processes whose calls are timed: producers where there are several, else consumers.
+    fn peers(&self) -> u64 {
+        let [senders, consumers] = self.sides();
+        if self.fans_in() || self.is_grid() { senders } else { consumers }
+    }
+
     /// Processes that send.
     fn senders(&self) -> u64 {
-        if self.fans_in() { self.peers() } else { 1 }
+        self.sides()[0]
+    }
+
+    /// Processes of the side that has several, or of both.
+    fn crowd(&self) -> u64 {
+        let [senders, consumers] = self.sides();
+        if self.is_grid() { senders + consumers } else { senders.max(consumers) }
     }
 
     fn order(&self, order: Order) -> Result<(), Stop> {
-        (0..=self.peers() as usize).try_for_each(|who| Ok(self.workers.go(who, &order)?))
+        let all = self.sides().iter().sum::<u64>() as usize;
+        (0..all).try_for_each(|who| Ok(self.workers.go(who, &order)?))
     }
 
     /// One phase from the first order to the last report.
@@ -182,7 +206,7 @@ impl<'a> Fan<'a> {
         let passage = Passage { phase, ran };
         match self.to_each() {
             true => passage.prove_each()?,
-            false => passage.prove(self.fans_in(), self.senders())?,
+            false => passage.prove(self.fans_in(), self.senders(), self.pieces.get())?,
         }
         Ok(passage)
     }
@@ -194,8 +218,9 @@ impl<'a> Fan<'a> {
     }
 
     fn verification(&self) -> Phase {
-        // Of a fan-out as many for each consumer, on average.
-        let for_all = if self.fans_in() || self.to_each() { 1 } else { self.peers() };
+        // Where consumers share what comes, as many for each of them, on average.
+        let [senders, consumers] = self.sides();
+        let for_all = if self.to_each() { 1 } else { consumers.div_ceil(senders) };
         let count = for_all * self.job.verify.max(1);
         Phase {
             is_verification: true,
@@ -213,8 +238,9 @@ impl<'a> Fan<'a> {
         let all = count * senders;
         // The clock may cost 1 %.
         let cheap = (100.0 * self.job.overhead as f64 / per_message).ceil() as u64;
-        // Nobody gets more than its share in a fan-in, or than all in a broadcast; in a fan-out there is room for four times that.
-        let timed = if self.fans_in() || self.to_each() { CALLS } else { CALLS / 4 };
+        // A producer sends its share, and a consumer of a broadcast gets all; in a fan-out there is room for four times a share.
+        let is_known = self.fans_in() || self.is_grid() || self.to_each();
+        let timed = if is_known { CALLS } else { CALLS / 4 };
         let each = if self.to_each() { all } else { all / peers };
         // Odd, so as not to be in step with buffers, which hold powers of two.
         let every = each.div_ceil(timed).max(cheap) | 1;
@@ -229,7 +255,7 @@ impl<'a> Fan<'a> {
 
     /// Passages of growing length until the time for it is spent; returns how to fill the slice.
     fn warm_up(&mut self) -> Result<SliceLength, Stop> {
-        let (mut spent, mut wanted) = (0.0, (FEWEST * self.peers()) as f64);
+        let (mut spent, mut wanted) = (0.0, (FEWEST * self.crowd()) as f64);
         let mut expected = Expected::default();
         for _ in 0..WARM_UPS {
             let passage = self.passage(self.phase(wanted, expected.per_operation))?;
@@ -240,9 +266,9 @@ impl<'a> Fan<'a> {
             if left <= 0.0 {
                 break;
             }
-            wanted = (left / expected.per_operation).clamp(self.peers() as f64, 8.0 * wanted);
+            wanted = (left / expected.per_operation).clamp(self.crowd() as f64, 8.0 * wanted);
         }
-        let fewest = FEWEST * self.peers();
+        let fewest = FEWEST * self.crowd();
         Ok(SliceLength::of_time(self.job.slice, expected.per_operation, fewest, TIMED))
     }
 
@@ -250,25 +276,19 @@ impl<'a> Fan<'a> {
     fn read(&self, passage: &Passage, timed: &mut FanTimes) {
         let tapes = Tapes::new(&self.page, self.peers());
         let peers = self.peers() as usize;
-        let (of_peers, of_one) = passage.ran.split_at(peers);
-        let many = many(self.job);
-        let (leads, follows) = match many {
-            Seat::Lead => (of_peers, of_one),
-            Seat::Follow => (of_one, of_peers),
+        let (leads, follows) = passage.sides(self.job);
+        let of_peers =
+            if self.to_each() || !(self.fans_in() || self.is_grid()) { follows } else { leads };
+        let of_all = self.fans_in() || self.is_grid();
+        let track = |(number, ran): (u64, &PhaseResult)| match of_all {
+            true => Track::read(ran.tally.begin, peers, tapes.rows_of_all(number), &ran.rows),
+            false => Track::read(ran.tally.begin, 1, tapes.rows(number), &ran.rows),
         };
-        let tracks: Vec<Track> = match (self.fans_in(), of_one) {
-            (true, [one]) => {
-                vec![Track::read(one.tally.begin, peers, tapes.rows_of_all(), &one.rows)]
-            }
-            _ => (0..)
-                .zip(of_peers)
-                .map(|(peer, ran)| Track::read(ran.tally.begin, 1, tapes.rows(peer), &ran.rows))
-                .collect(),
-        };
+        let tracks: Vec<Track> = (0..).zip(follows).map(track).collect();
         // Who misses messages is never behind.
         let drops = of_peers.iter().any(|ran| ran.tally.lost > 0);
-        if let (true, false, [one]) = (self.to_each(), drops, of_one) {
-            let sent = Track::read(one.tally.begin, 1, tapes.rows_of_all(), &one.rows);
+        if let (true, false, [one]) = (self.to_each(), drops, leads) {
+            let sent = Track::read(one.tally.begin, 1, tapes.rows_of_all(0), &one.rows);
             timed.data.behind.extend(tracks.iter().flat_map(|track| behind(&sent, track)));
         }
         timed.gaps.add_beside(&tracks.iter().map(Track::gaps).collect::<Vec<_>>());
@@ -286,7 +306,29 @@ impl<'a> Fan<'a> {
         let data = &mut timed.data;
         data.calls = Compact::from(&calls);
         data.pids = of_peers.iter().map(|ran| ran.side.pid).collect();
-        data.add(Window { messages: messages.round() as u64, ticks }, served);
+        let pieces = self.pieces.get() as f64;
+        let window = Window { messages: (messages / pieces).round() as u64, ticks };
+        if self.is_grid() {
+            // Of each consumer what it took of each producer.
+            let sum_of =
+                |column: usize| -> f64 { served.chunks(peers).map(|row| row[column]).sum() };
+            let of_producers = (0..peers).filter(|_| !served.is_empty()).map(sum_of);
+            let of_producers = of_producers.map(|count| count / pieces).collect();
+            data.add(window, of_producers);
+            let taken = served.chunks(peers).map(|row| row.iter().sum::<f64>() / pieces);
+            add(&mut data.taken, taken.collect());
+        } else {
+            data.add(window, served);
+        }
+        if self.pieces.get() > 1 {
+            let (mut arrived, mut all) = data.arrived.unwrap_or_default();
+            for ran in follows {
+                arrived.whole += ran.tally.arrived.whole;
+                arrived.mixed += ran.tally.arrived.mixed;
+            }
+            all += passage.count(self.senders());
+            data.arrived = Some((arrived, all));
+        }
         for (all, ran) in timed.ran.iter_mut().zip([leads, follows]) {
             all.extend_from_slice(ran);
         }
@@ -295,9 +337,10 @@ impl<'a> Fan<'a> {
     /// The timed passages as every slice tells it.
     fn raw(&self, timed: FanTimes) -> RawSlice {
         let FanTimes { data, ran, batch, elapsed, gaps } = timed;
+        let pieces = self.pieces.get();
         let counts = ran.each_ref().map(|side| Segment {
-            sent: side.iter().map(|ran| ran.tally.sent).sum(),
-            received: side.iter().map(|ran| ran.tally.received).sum(),
+            sent: side.iter().map(|ran| ran.tally.sent).sum::<u64>() / pieces,
+            received: side.iter().map(|ran| ran.tally.received).sum::<u64>() / pieces,
             lost: side.iter().map(|ran| ran.tally.lost).sum(),
             ..Segment::default()
         });
@@ -323,22 +366,32 @@ impl RawFan {
     fn add(&mut self, window: Window, served: Vec<f64>) {
         self.window.messages += window.messages;
         self.window.ticks += window.ticks;
-        if self.served.is_empty() {
-            self.served = served;
-        } else {
-            for (sum, more) in self.served.iter_mut().zip(served) {
-                *sum += more;
-            }
-        }
+        add(&mut self.served, served);
     }
 }
 
-/// The side of the many.
-fn many(job: &Job) -> Seat {
+fn add(sums: &mut Vec<f64>, more: Vec<f64>) {
+    if sums.is_empty() {
+        *sums = more;
+    } else {
+        sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+    }
+}
+
+/// The side whose workers come first: that of the many, and of a grid the producers.
+fn first(job: &Job) -> Seat {
     job.key.pattern.many().unwrap_or(Seat::Lead)
 }
 
 impl Passage {
+    /// What leads did, and what follows did.
+    fn sides(&self, job: &Job) -> (&[PhaseResult], &[PhaseResult]) {
+        let first = first(job);
+        let of_first = job.key.load.sides(job.key.pattern)[first.index()] as usize;
+        let (one, other) = self.ran.split_at(of_first.min(self.ran.len()));
+        if first == Seat::Lead { (one, other) } else { (other, one) }
+    }
+
     fn count(&self, senders: u64) -> u64 {
         self.phase.count * senders
     }
@@ -382,18 +435,21 @@ impl Passage {
 
     /// That everything that was sent has come or is counted as lost, and nothing twice. The order was checked by the
     /// consumers, and in a fan-in the completeness of each producer too.
-    fn prove(&self, fans_in: bool, senders: u64) -> Result<(), Failure> {
+    fn prove(&self, fans_in: bool, senders: u64, pieces: u64) -> Result<(), Failure> {
         let all = |part: fn(&PhaseResult) -> u64| self.ran.iter().map(part).sum::<u64>();
         let (sent, received, lost) =
             (all(|ran| ran.tally.sent), all(|ran| ran.tally.received), all(|ran| ran.tally.lost));
         let wrong = |reason: String| Failure { kind: FailureKind::Invalid, reason };
-        if sent != self.count(senders) || received + lost != sent {
+        if sent != self.count(senders) * pieces || received + lost != sent {
             return Err(wrong(format!(
                 "{sent} messages were sent, {received} arrived and {lost} were counted as lost"
             )));
         }
         let (mut sum, mut xor) = (0_u64, 0);
-        for number in self.phase.first..self.phase.first + self.phase.count {
+        let own = self.phase.first * pieces..(self.phase.first + self.phase.count) * pieces;
+        for number in
+            (0..senders).flat_map(|sender| own.clone().map(move |own| sender << SHIFT | own))
+        {
             sum = sum.wrapping_add(number);
             xor ^= number;
         }
@@ -452,13 +508,13 @@ mod tests {
     fn the_consumers_of_a_fan_out_must_have_every_message_once_together() {
         // 10, 13 and 11, 12; then 10, 12 and 11, 12.
         let good = passage(&[4], &[(23, 10 ^ 13), (23, 11 ^ 12)]);
-        assert!(good.prove(false, 1).is_ok());
+        assert!(good.prove(false, 1, 1).is_ok());
         let doubled = passage(&[4], &[(22, 10 ^ 12), (23, 11 ^ 12)]);
-        let told = doubled.prove(false, 1).expect_err("13 is missing");
+        let told = doubled.prove(false, 1, 1).expect_err("13 is missing");
         assert_eq!(told.kind, FailureKind::Invalid);
         assert!(told.reason.contains("two consumers"), "{}", told.reason);
         let few = passage(&[4], &[(23, 10 ^ 13)]);
-        assert!(few.prove(false, 1).is_err());
+        assert!(few.prove(false, 1, 1).is_err());
     }
 
     #[test]

@@ -25,9 +25,14 @@ pub(super) struct Tapes<'a> {
     peers: u64,
 }
 
-/// Slots that so many peers need.
-pub(super) fn slots(peers: u64) -> usize {
-    rows_of_one(peers) + words((ROWS + 1) * (1 + peers))
+/// Slots for this number of peers, and of consumers of all producers.
+pub(super) fn slots(peers: u64, consumers: u64) -> usize {
+    rows_of_all(consumers, peers)
+}
+
+/// Words of the rows of one consumer of all producers.
+fn row_words(peers: u64) -> u64 {
+    (ROWS + 1) * (1 + peers)
 }
 
 fn calls_of(peer: u64, peers: u64) -> usize {
@@ -38,8 +43,8 @@ fn rows_of(peer: u64, peers: u64) -> usize {
     calls_of(peers, peers) + words((ROWS + 1) * 2) * words(peer)
 }
 
-fn rows_of_one(peers: u64) -> usize {
-    rows_of(peers, peers)
+fn rows_of_all(consumer: u64, peers: u64) -> usize {
+    rows_of(peers, peers) + words(row_words(peers) * consumer)
 }
 
 impl<'a> Tapes<'a> {
@@ -63,9 +68,9 @@ impl<'a> Tapes<'a> {
         self.tape(rows_of(peer, self.peers), (ROWS + 1) * 2)
     }
 
-    /// Where the only consumer leaves its rows: ticks and the messages of each producer.
-    pub(super) fn rows_of_all(&self) -> &'a [AtomicU32] {
-        self.tape(rows_of_one(self.peers), (ROWS + 1) * (1 + self.peers))
+    /// Where a consumer of all producers leaves its rows: ticks and the messages of each producer. Of a fan there is one.
+    pub(super) fn rows_of_all(&self, consumer: u64) -> &'a [AtomicU32] {
+        self.tape(rows_of_all(consumer, self.peers), row_words(self.peers))
     }
 
     /// The accounts of all producers.
@@ -86,9 +91,9 @@ mod tests {
     #[test]
     fn no_two_parts_overlap() {
         for peers in [1, 2, 64] {
-            let page = Page::create(slots(peers)).expect("memory");
+            let page = Page::create(slots(peers, 3)).expect("memory");
             let tapes = Tapes::new(&page, peers);
-            let mut all: Vec<&[AtomicU32]> = vec![tapes.rows_of_all()];
+            let mut all: Vec<&[AtomicU32]> = (0..3).map(|one| tapes.rows_of_all(one)).collect();
             for peer in 0..peers {
                 all.extend([tapes.calls(peer), tapes.rows(peer)]);
             }

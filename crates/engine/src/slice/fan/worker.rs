@@ -1,8 +1,9 @@
 //! One of the workers of a fan, in a process of its own.
 
-use super::tapes::{self, Tapes};
+use super::tapes::Tapes;
 use super::{FanPart, Left, Order, Phase, PhaseResult, Said, channel};
 use crate::hot::fan::Plan;
+use crate::hot::grid::{GridPlan, GridWords};
 use crate::hot::{AnyWork, Content, Private, Recorder, Special, Stamp};
 use crate::job::{Failure, SideReport};
 use crate::page::Page;
@@ -11,7 +12,7 @@ use crate::task::{WorkerContext, pin};
 use crate::usage::Usage;
 use crate::worker::fans::{Channels, FanLoops, Role};
 use crate::worker::private_buffer;
-use ipcperf_core::{Attach, Lends, Part as MessagePart, Touch, Wiring};
+use ipcperf_core::{Attach, Lends, Part as MessagePart, Seat, Touch, Wiring};
 use ipcperf_sys::{affinity, process, procfs};
 use serde_json::Value;
 use std::cell::Cell;
@@ -22,7 +23,7 @@ pub(crate) fn serve(
     context: &mut WorkerContext<'_>,
 ) -> Result<Value, Failure> {
     let part: FanPart = context.params()?;
-    let page = context.page(tapes::slots(part.peers()))?;
+    let page = context.page(part.slots())?;
     let wiring = context.wiring()?;
     pin(part.job.cpu)?;
     let name = &part.job.key.mechanism;
@@ -73,7 +74,8 @@ fn channels(
         let port = (to_each.attach)(part.job.end(first, context), consumer)?;
         return Ok(Channels { ports: vec![port], drops: entry.is_lossy });
     }
-    let own = if part.is_peer() { part.number..part.number + 1 } else { 0..part.peers() };
+    let [_, consumers] = part.sides();
+    let own = if part.is_peer() { part.number..part.number + 1 } else { 0..consumers };
     let (mut first, mut ports) = (Some(first), Vec::new());
     for consumer in own {
         let wiring = match first.take() {
@@ -97,14 +99,18 @@ fn passage(
     work: AnyWork<'_>,
 ) -> Result<PhaseResult, Failure> {
     let job = &part.job;
-    let (fans_in, is_peer) = (part.fans_in(), part.is_peer());
+    let (fans_in, is_peer, is_grid) = (part.fans_in(), part.is_peer(), part.is_grid());
+    let [producers, consumers] = part.sides();
+    let sends = job.seat == Seat::Lead;
     let tapes = Tapes::new(page, part.peers());
     let accounts = tapes.accounts(part.spins);
-    let mut calls = Recorder::new(if is_peer { tapes.calls(part.number) } else { &[] });
+    let times_calls = if is_grid { sends } else { is_peer };
+    let mut calls = Recorder::new(if times_calls { tapes.calls(part.number) } else { &[] });
     let mut rows = match (fans_in, is_peer) {
-        (true, false) => Recorder::new(tapes.rows_of_all()),
+        _ if is_grid && !sends => Recorder::new(tapes.rows_of_all(part.number)),
+        (true, false) => Recorder::new(tapes.rows_of_all(0)),
         // The producer of a broadcast notes how far it is.
-        (false, false) if part.to_each() => Recorder::new(tapes.rows_of_all()),
+        (false, false) if part.to_each() => Recorder::new(tapes.rows_of_all(0)),
         (false, true) => Recorder::new(tapes.rows(part.number)),
         _ => Recorder::new(&[]),
     };
@@ -112,17 +118,23 @@ fn passage(
     let window = if job.window == 0 { 0 } else { (job.window / part.peers()).max(1) };
     let plan = Plan {
         len: job.len,
-        producer: if fans_in { part.number } else { 0 },
+        producer: if fans_in || is_grid && sends { part.number } else { 0 },
         first: phase.first,
         count: phase.count,
-        marks: if fans_in { 0 } else { part.peers() },
+        marks: if fans_in { 0 } else { consumers },
         window: u32::try_from(window).unwrap_or(u32::MAX >> 1),
         every: phase.every,
         batch: phase.batch,
     };
     let clock = job.clock();
-    let role = Role { fans_in, is_peer, accounts: &accounts };
-    let mut usage = Usage::open(if is_peer { &[] } else { &job.cpus }, None);
+    let ([finished, _], [taken, left]) = (page.progress(Seat::Lead), page.progress(Seat::Follow));
+    let words = GridWords { finished, taken, left };
+    let of_grid = GridPlan { producers, pieces: part.pieces };
+    let grid = is_grid.then_some((of_grid, words, sends));
+    let role = Role { fans_in, is_peer, accounts: &accounts, grid };
+    // One of all workers counts what the machine does.
+    let counts = if is_grid { !sends && part.number == 0 } else { !is_peer };
+    let mut usage = Usage::open(if counts { &job.cpus } else { &[] }, None);
     let met = page.meet(clock);
     usage.begin();
     let tally = loops.run(role, clock, plan, work, &mut rows, &mut calls)?;
