@@ -94,7 +94,8 @@ pub(crate) fn leaving_nothing(
 }
 
 /// Open descriptors of this process, and what they are of.
-fn descriptors() -> BTreeMap<RawFd, String> {
+#[must_use]
+pub fn descriptors() -> BTreeMap<RawFd, String> {
     let entries = fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
     let each = entries.filter_map(|entry| {
         let fd = entry.file_name().to_str()?.parse().ok()?;

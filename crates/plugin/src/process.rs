@@ -20,7 +20,7 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -333,6 +333,8 @@ fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let Params { declared, question } = context.params()?;
     let fd = context.fds.pop().ok_or_else(|| "no memory for a trail".to_owned())?;
     let trail = Trail::take_over(fd)?;
+    // Nothing foreign has run yet.
+    let own: Vec<RawFd> = plugins::descriptors().into_keys().collect();
     let library = load(&declared, &trail)?;
     let knobs = declared.knobs().map_err(SetupError::from)?;
     match question {
@@ -365,7 +367,7 @@ fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             let setup =
                 Setup { host: &host, message_bytes: shape.size as u64, is_lead: false, settings };
             let (channel, [lead, follow]) =
-                library.open(&setup, &trail).map_err(|(is_unavailable, reason)| {
+                library.open(&setup, &own, &trail).map_err(|(is_unavailable, reason)| {
                     if is_unavailable {
                         Failure::from(SetupError::from(Missing::new(reason, "")))
                     } else {

@@ -118,6 +118,7 @@ const REFUTED: &[(&str, &str, &str)] = &[
     ("FORKS_IN_OPEN", "C01", "processes left by it: 1"),
     ("GIVES_ONE_TWICE", "C01", "is given twice; use dup; it wrote: closed"),
     ("GIVES_STANDARD_ERROR", "C01", "the descriptor 2, a standard stream"),
+    ("GIVES_THE_CONTROL_SOCKET", "C01", "which belongs to ipcperf"),
     ("CRASHES_IN_WINDOW", "C01", "its process ended in window: killed by signal 11"),
     ("CRASHES", "C01", "Lead: ended: killed by signal 11"),
     ("CRASHES", "C01", "Lead: in send"),

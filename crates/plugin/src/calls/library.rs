@@ -8,6 +8,7 @@ use crate::declared::{Declared, DeclaredKnob};
 use crate::trail::{Trail, TransportCall};
 use ipcperf_core::Missing;
 use std::ffi::{CStr, CString};
+use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -204,10 +205,11 @@ impl Library {
         window
     }
 
-    /// Opens a channel; what each end gets.
+    /// Opens a channel; what each end gets. It cannot give those that `own` has.
     pub(crate) fn open(
         &self,
         setup: &Setup<'_>,
+        own: &[RawFd],
         trail: &Trail,
     ) -> Result<(Channel, [Cables; 2]), (bool, String)> {
         let mut channel = Channel { library: *self, own: ptr::null_mut() };
@@ -224,7 +226,7 @@ impl Library {
         }
         trail.word().store(0, Ordering::Relaxed);
         // SAFETY: the header says that descriptors that `open` gives are ours from here on.
-        match unsafe { Cables::given(&wirings) } {
+        match unsafe { Cables::given(&wirings, own) } {
             Ok(both) => Ok((channel, both)),
             Err(why) => {
                 channel.close(trail);
