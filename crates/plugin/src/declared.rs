@@ -45,6 +45,8 @@ pub(crate) struct Declared {
     pub(crate) peeks: bool,
     pub(crate) probes: bool,
     pub(crate) windows: bool,
+    /// No file: the pipe that is part of this program.
+    pub(crate) is_own_pipe: bool,
     pub(crate) knobs: Vec<DeclaredKnob>,
 }
 

@@ -272,8 +272,11 @@ pub(crate) fn version(path: &Path) -> io::Result<[i64; 5]> {
     ])
 }
 
-/// Loads the library that was declared, and no other.
+/// Loads the library that was declared, and no other; the pipe of this program is there.
 pub(crate) fn load(declared: &Declared, trail: &Trail) -> Result<Library, SetupError> {
+    if declared.is_own_pipe {
+        return Ok(Library::own_pipe());
+    }
     let is_same = version(&declared.path).is_ok_and(|now| now == declared.version);
     if !is_same {
         return Err(SetupError::Protocol(format!(

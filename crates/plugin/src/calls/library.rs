@@ -3,6 +3,7 @@
 use super::abi::{self, ABI, FactTable, Knob, Own, Transport};
 use super::codes;
 use super::host::{Cables, Setup};
+use super::pipes;
 use super::words::text;
 use crate::declared::{Declared, DeclaredKnob};
 use crate::trail::{Trail, TransportCall};
@@ -27,6 +28,11 @@ pub(crate) struct Library {
 }
 
 impl Library {
+    /// The pipe that is part of this program.
+    pub(crate) fn own_pipe() -> Self {
+        Self { table: pipes::TRANSPORT }
+    }
+
     /// Loads it, and looks for all that it must have.
     pub(crate) fn load(path: &Path, trail: &Trail) -> Result<Self, Missing> {
         let note = |call: TransportCall| trail.word().store(call as u32, Ordering::Relaxed);
