@@ -545,6 +545,13 @@ pub const DOSE: Row = finding(
     "the figures are those of the smaller load (neighbour.per_second)",
     "ask for less, or for a place where it has a CPU of its own (@other)",
 );
+pub const POINTERS: Row = finding(
+    "I-POINTERS",
+    Without,
+    "calls through pointers add {some ns} to each message of a plug-in",
+    "its figures include that; measured once here with ipcperf's own pipe as a plug-in, on one CPU",
+    "compare it with the difference to other mechanisms before you rely on one that is not much larger",
+);
 pub const REAPED: Row =
     finding("I-REAPED", Without, "removed what a killed run had left behind{}", "", "");
 
@@ -595,6 +602,7 @@ pub const ALL: &[Row] = &[
     UNCONTESTED,
     GROUPED,
     DOSE,
+    POINTERS,
     REAPED,
     NEEDS,
     PINNING,

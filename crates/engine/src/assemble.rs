@@ -225,6 +225,7 @@ fn bounds(readings: &BoundReadings, ns: f64) -> Bounds {
         // A difference of two readings is below 0 where the noise is larger than it.
         return_after_switch_ns: alone("return:switch").filter(|spread| spread.median > 0.0),
         return_after_call_ns: alone("return:call").filter(|spread| spread.median > 0.0),
+        plugin_call_ns: readings.plugin_calls.clone(),
     }
 }
 

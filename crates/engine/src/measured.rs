@@ -10,7 +10,7 @@ use crate::job::{CallsReport, FailureKind};
 use crate::plan::CellPlan;
 use crate::slice::{Data, RawSlice};
 use ipcperf_core::findings;
-use ipcperf_core::result::{Question, Rejection, Stage, Status};
+use ipcperf_core::result::{Metric, Question, Rejection, Stage, Status};
 use ipcperf_core::{Idle, Neighbour, Placement, Seat};
 use ipcperf_sys::clock::Clock;
 use ipcperf_sys::meter::Span;
@@ -329,6 +329,8 @@ pub struct BoundReadings {
     pub beside_neighbour: BTreeMap<(Placement, Neighbour), Vec<f64>>,
     /// CPUs by placement.
     pub cpus: BTreeMap<Placement, Vec<usize>>,
+    /// What calls through pointers add to a message, ns; `None` where there is no plug-in.
+    pub plugin_calls: Option<Metric>,
     /// Why some could not be measured.
     pub missing: BTreeSet<String>,
 }

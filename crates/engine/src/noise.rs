@@ -15,7 +15,9 @@ use cells::{
     short, spread, stopped, two_modes, unstable,
 };
 use ipcperf_core::findings;
-use ipcperf_core::result::{Bounds, Cell, ClockFacts, CoreKind, Finding, Host, Noise, Status};
+use ipcperf_core::result::{
+    Bounds, Cell, ClockFacts, CoreKind, Finding, Host, Metric, Noise, Status,
+};
 use ipcperf_core::units::{counted, format_nanos, percent};
 use ipcperf_core::{Neighbour, Placement};
 use ipcperf_stats::median;
@@ -42,6 +44,8 @@ pub(crate) struct Input {
     /// What a system call takes that does nothing, ns.
     null_call: Option<f64>,
     pairs: Vec<(String, Vec<f64>)>,
+    /// What calls through pointers add to a message of a plug-in.
+    plugin_calls: Option<Metric>,
     /// Rounds of the cell that has most, if not even it has enough for an interval.
     too_few: Option<u64>,
     reaped: Vec<RemovedObject>,
@@ -85,6 +89,7 @@ impl Input {
             speed: uneven(&findings.cells),
             clock: clock.clone(),
             null_call: bounds.null_syscall_ns.as_ref().map(|call| call.median),
+            plugin_calls: bounds.plugin_call_ns.clone(),
             pairs: bounds
                 .pairs
                 .iter()
@@ -176,6 +181,13 @@ fn uneven(cells: &[CellRun]) -> Option<(usize, f64)> {
         is_enough.then(|| (cpu, (at(0.9) - at(0.1)) / 2.0 / at(0.5)))
     };
     steps.into_iter().filter_map(spread).max_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
+/// What calls through pointers add: `60 ns [50, 70]`.
+fn pointers(added: &Metric) -> Option<Finding> {
+    let (value, [low, high]) = (added.value?, added.ci95?);
+    let words = format!("{value:.0} ns [{low:.0}, {high:.0}]");
+    Some(findings::POINTERS.measured(value, &[&words]))
 }
 
 /// Missing bounds: without them no result of that kind can be rejected as impossible.
@@ -418,6 +430,7 @@ fn disturbances(input: &Input, cells: &[Cell]) -> Vec<Finding> {
         list.push(findings::UNKNOWN_CPUS.found(&[]));
     }
     list.extend(faults(cells));
+    list.extend(input.plugin_calls.as_ref().and_then(pointers));
     if cfg!(debug_assertions) {
         list.push(findings::DEBUGBUILD.found(&[]));
     }

@@ -634,7 +634,9 @@ impl Registry {
         let declared = (loader.declared)(path)?;
         let name = declared["name"].as_str().unwrap_or_default();
         let base = name.split('/').next().unwrap_or(name);
-        if self.entries.iter().any(|entry| entry.spec.name == base) {
+        let own = (loader.own_pipe)()?;
+        let is_own = declared["name"] == own["name"];
+        if is_own || self.entries.iter().any(|entry| entry.spec.name == base) {
             return Err(taken(&declared, "a mechanism of ipcperf"));
         }
         match plugins::find("name", name) {
@@ -667,7 +669,8 @@ impl Registry {
         (loader.serve)(context)
     }
 
-    fn loader(&self) -> Result<&'static Loader, Missing> {
+    /// What makes mechanisms of files.
+    pub(crate) fn loader(&self) -> Result<&'static Loader, Missing> {
         self.loader.ok_or_else(|| Missing::new("this program loads no plug-ins", ""))
     }
 }
@@ -677,6 +680,8 @@ impl Registry {
 pub struct Loader {
     /// What the plug-in in a file declares, with its `name` and its `file`. The file is loaded in a process of its own.
     pub declared: fn(&Path) -> Result<Value, Missing>,
+    /// What the pipe declares that is part of this program, behind the same table of functions.
+    pub own_pipe: fn() -> Result<Value, Missing>,
     /// The mechanism that it declares; nothing is loaded.
     pub entry: fn(&Value) -> Result<Entry, Missing>,
     /// The work of the process that loads it.

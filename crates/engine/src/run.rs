@@ -4,6 +4,7 @@
 mod bench;
 mod bounds;
 mod peak;
+mod pointer_calls;
 mod stages;
 
 #[cfg(any(test, feature = "simulate"))]
@@ -15,6 +16,7 @@ pub use crate::measured::{
 pub use bench::{Bench, HANG, Lengths, timed_calls};
 pub use bounds::Bounded;
 pub use peak::TRIALS;
+pub use pointer_calls::price_pointers;
 pub use stages::{
     FOCUSED, MOST_CONFIRMED, QuestionPlan, SCREENED, Staging, Tail, conditions, in_stages,
 };

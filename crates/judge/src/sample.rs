@@ -491,6 +491,7 @@ pub fn set(cells: Vec<Cell>) -> ResultSet {
             }],
             return_after_switch_ns: None,
             return_after_call_ns: None,
+            plugin_call_ns: None,
         },
         noise: Noise {
             grade: "B".to_owned(),

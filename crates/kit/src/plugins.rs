@@ -1,7 +1,9 @@
 //! Plug-ins on the command line: the path of a shared library in place of a mechanism's name.
 
 use crate::error::Stop;
+use ipcperf_core::Missing;
 use ipcperf_engine::registry::{Entry, Registry};
+use ipcperf_engine::run;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -22,7 +24,10 @@ pub(crate) fn plugin(registry: &Registry, word: &str) -> Result<&'static Entry, 
             "plug-in {word}: a file names it, and its code would run as you; allow it with --allow-exec"
         )));
     }
-    registry.plugin(Path::new(word)).map_err(|missing| Stop::usage(missing.to_string()))
+    let refused = |missing: Missing| Stop::usage(missing.to_string());
+    let entry = registry.plugin(Path::new(word)).map_err(refused)?;
+    run::price_pointers(registry).map_err(refused)?;
+    Ok(entry)
 }
 
 /// Whether the user has typed the file of a plug-in, or allows what files name.

@@ -45,6 +45,8 @@ pub(crate) struct Declared {
     pub(crate) peeks: bool,
     pub(crate) probes: bool,
     pub(crate) windows: bool,
+    /// No file: the pipe that is part of this program.
+    pub(crate) is_own_pipe: bool,
     pub(crate) knobs: Vec<DeclaredKnob>,
 }
 
@@ -65,11 +67,6 @@ pub(crate) fn kept(text: &str) -> &'static str {
     Box::leak(text.to_owned().into_boxed_str())
 }
 
-fn is_word(text: &str) -> bool {
-    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=32).contains(&text.len()) && text.bytes().all(fits)
-}
-
 /// One of a closed list of values.
 fn one<T: Copy>(member: &str, value: u32, all: &[T]) -> Result<T, Missing> {
     all.get(value as usize).copied().ok_or_else(|| {
@@ -86,7 +83,7 @@ impl Declared {
             Some((name, variant)) => (name, Some(variant)),
             None => (self.name.as_str(), None),
         };
-        if !is_word(name) || !variant.is_none_or(is_word) {
+        if !Spec::is_full_name(&self.name) {
             let what = format!("its facts name it '{}'", clean(&self.name, true));
             return Err(Missing::new(
                 what,
@@ -186,7 +183,7 @@ impl Declared {
                 let what = format!("its knob '{}' {what}", clean(name, true));
                 Err(Missing::new(what, "correct its facts"))
             };
-            if !is_word(&name.replace('_', "-")) {
+            if !Spec::is_name(&name.replace('_', "-")) {
                 return wrong("has a name of other bytes than a-z, 0-9, '-' and '_'");
             }
             if knobs.iter().any(|known| known.name == name) {

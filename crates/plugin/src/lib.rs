@@ -13,7 +13,7 @@ mod trail;
 
 pub use commands::COMMANDS;
 
-use calls::{Cables, Setup, TransportEnd};
+use calls::{Cables, Library, Setup, TransportEnd};
 use declared::{Declared, kept};
 use ipcperf_core::digest::{hex, sha256};
 use ipcperf_core::{
@@ -36,7 +36,7 @@ use std::sync::{Mutex, PoisonError};
 use trail::Trail;
 
 /// Gives a program plug-ins: [`registry::Registry::with_plugins`].
-pub static LOADER: Loader = Loader { declared, entry, serve: process::serve };
+pub static LOADER: Loader = Loader { declared, entry, own_pipe, serve: process::serve };
 
 /// What the plug-in in a file declares.
 fn declared(path: &Path) -> Result<Value, Missing> {
@@ -64,6 +64,13 @@ fn declared(path: &Path) -> Result<Value, Missing> {
     // What is wrong with its facts is said where it is named.
     told.spec().and_then(|_| told.knobs()).map_err(named)?;
     serde_json::to_value(told).map_err(|error| Missing::new(error.to_string(), ""))
+}
+
+/// What the pipe declares that is part of this program.
+fn own_pipe() -> Result<Value, Missing> {
+    let declared = Library::own_pipe().declared().map_err(|what| Missing::new(what, ""))?;
+    let declared = Declared { file: calls::NAME.into(), is_own_pipe: true, ..declared };
+    serde_json::to_value(declared).map_err(|error| Missing::new(error.to_string(), ""))
 }
 
 /// The mechanism that it declares.

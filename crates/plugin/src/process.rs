@@ -20,7 +20,7 @@ use serde_json::Value;
 use std::cell::RefCell;
 use std::ffi::CString;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -272,8 +272,11 @@ pub(crate) fn version(path: &Path) -> io::Result<[i64; 5]> {
     ])
 }
 
-/// Loads the library that was declared, and no other.
+/// Loads the library that was declared, and no other; the pipe of this program is there.
 pub(crate) fn load(declared: &Declared, trail: &Trail) -> Result<Library, SetupError> {
+    if declared.is_own_pipe {
+        return Ok(Library::own_pipe());
+    }
     let is_same = version(&declared.path).is_ok_and(|now| now == declared.version);
     if !is_same {
         return Err(SetupError::Protocol(format!(
@@ -333,6 +336,8 @@ fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let Params { declared, question } = context.params()?;
     let fd = context.fds.pop().ok_or_else(|| "no memory for a trail".to_owned())?;
     let trail = Trail::take_over(fd)?;
+    // Nothing foreign has run yet.
+    let own: Vec<RawFd> = plugins::descriptors().into_keys().collect();
     let library = load(&declared, &trail)?;
     let knobs = declared.knobs().map_err(SetupError::from)?;
     match question {
@@ -365,7 +370,7 @@ fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             let setup =
                 Setup { host: &host, message_bytes: shape.size as u64, is_lead: false, settings };
             let (channel, [lead, follow]) =
-                library.open(&setup, &trail).map_err(|(is_unavailable, reason)| {
+                library.open(&setup, &own, &trail).map_err(|(is_unavailable, reason)| {
                     if is_unavailable {
                         Failure::from(SetupError::from(Missing::new(reason, "")))
                     } else {

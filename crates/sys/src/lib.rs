@@ -4,6 +4,7 @@
 //! returns, as in any program. The control plane (everything before and after a timed loop) uses `rustix` and `libc`.
 
 pub mod affinity;
+pub mod cache;
 pub mod call_times;
 pub mod clock;
 pub mod control;

@@ -1,6 +1,7 @@
 //! The program that measured, what was asked for, and the machine.
 
 use super::cell::Cell;
+use super::metric::Metric;
 use super::requirements::Requirements;
 use crate::names::Axis;
 use serde::{Deserialize, Serialize};
@@ -277,6 +278,10 @@ pub struct Bounds {
     /// The same after a call that went on at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_after_call_ns: Option<Spread>,
+    /// What calls through pointers add to a message of a plug-in: the pipe of ipcperf against the same pipe as a plug-in, 64 bytes on
+    /// one CPU, measured once for a program and a machine. Absent where no plug-in was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plugin_call_ns: Option<Metric>,
 }
 
 /// Minimum, median and maximum over the rounds in which something was measured.

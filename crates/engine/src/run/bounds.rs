@@ -58,7 +58,7 @@ impl Bench<'_> {
                 }
             }
         }
-        Ok(false)
+        self.price_calls(cells)
     }
 
     /// Cost of the clock on every CPU used; true if the user interrupted.

@@ -136,6 +136,7 @@ impl Sandbox {
             .env("HOME", self.home())
             .env("XDG_RUNTIME_DIR", self.run_directories())
             .env("TMPDIR", self.temporary())
+            .env_remove("XDG_CACHE_HOME")
             .env_remove("IPCPERF_LABELS")
             .stdin(Stdio::null());
         command

@@ -99,6 +99,36 @@ fn a_plugin_is_measured_and_proved_and_named_in_the_document() {
     nothing_is_left(&sandbox);
 }
 
+#[test]
+fn what_calls_through_pointers_add_is_measured_once_and_kept() {
+    let Some(sandbox) = with_compiler() else { return };
+    let file = build(&sandbox, "SOUND");
+    let line = "-s 64 --place same-cpu --rounds 1 --slice 2ms --warmup 1ms -o it.json";
+    let measured = |mechanism: &str| {
+        sandbox.done(&[&["run", "-m", mechanism], &words(line)[..]].concat());
+        let document = sandbox.result("it.json");
+        let findings = list(&document["noise"], "findings").iter();
+        let is_said = findings.clone().any(|finding| finding["code"] == "I-POINTERS");
+        (document["bounds"]["plugin_call_ns"].clone(), is_said)
+    };
+    let (first, is_said) = measured(&file);
+    assert!(first["value"].is_number() && is_said, "{first}");
+    let at = sandbox.home().join(".cache/ipcperf/plugin-calls.json");
+    let text = fs::read_to_string(&at).expect("it is kept");
+    let mut kept: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let known = serde_json::json!({ "value": 60.0, "ci95": [50.0, 70.0] });
+    kept["added_ns"] = known.clone();
+    fs::write(&at, kept.to_string()).expect("a file");
+    assert_eq!(measured(&file), (known.clone(), true));
+    kept["of"] = "another program".into();
+    fs::write(&at, kept.to_string()).expect("a file");
+    assert_ne!(measured(&file).0, known);
+    assert_eq!(measured("pipe"), (serde_json::Value::Null, false));
+    let both = format!("{file},pipe-as-plug-in");
+    sandbox.refuses(&["run", "-m", &both], "unknown mechanism 'pipe-as-plug-in'");
+    nothing_is_left(&sandbox);
+}
+
 /// Faults, the case that finds each, and what it says of it.
 const REFUTED: &[(&str, &str, &str)] = &[
     ("ANSWERS_EARLY", "C03", "message 0 of 8 bytes is wrong from byte 0 on"),
@@ -118,6 +148,7 @@ const REFUTED: &[(&str, &str, &str)] = &[
     ("FORKS_IN_OPEN", "C01", "processes left by it: 1"),
     ("GIVES_ONE_TWICE", "C01", "is given twice; use dup; it wrote: closed"),
     ("GIVES_STANDARD_ERROR", "C01", "the descriptor 2, a standard stream"),
+    ("GIVES_THE_CONTROL_SOCKET", "C01", "which belongs to ipcperf"),
     ("CRASHES_IN_WINDOW", "C01", "its process ended in window: killed by signal 11"),
     ("CRASHES", "C01", "Lead: ended: killed by signal 11"),
     ("CRASHES", "C01", "Lead: in send"),

@@ -62,11 +62,14 @@ impl Cables {
         raw
     }
 
-    /// What a plug-in gives both ends, with its descriptors.
+    /// What a plug-in gives both ends, with its descriptors; `own` are those of ipcperf in this process.
     ///
     /// # Safety
     /// No other owner closes them.
-    pub(super) unsafe fn given(both: &[abi::Wiring; 2]) -> Result<[Self; 2], String> {
+    pub(super) unsafe fn given(
+        both: &[abi::Wiring; 2],
+        own: &[RawFd],
+    ) -> Result<[Self; 2], String> {
         let [(lead, lead_bytes), (follow, follow_bytes)] = [used(&both[0])?, used(&both[1])?];
         let all = [lead, follow].concat();
         for (at, fd) in all.iter().enumerate() {
@@ -79,14 +82,21 @@ impl Cables {
                     "a wiring has the descriptor {fd}, a standard stream of the process; use dup"
                 ));
             }
+            if own.contains(fd) {
+                return Err(format!(
+                    "a wiring has the descriptor {fd}, which belongs to ipcperf: give only what open has opened"
+                ));
+            }
             if all[..at].contains(fd) {
                 return Err(format!("the descriptor {fd} is given twice; use dup"));
             }
         }
         // SAFETY: open, each is there once (just asked), and ours by the caller's word.
-        let own = |fd: &RawFd| unsafe { OwnedFd::from_raw_fd(*fd) };
-        Ok([(lead, lead_bytes), (follow, follow_bytes)]
-            .map(|(fds, bytes)| Self { fds: fds.iter().map(own).collect(), bytes: bytes.to_vec() }))
+        let taken = |fd: &RawFd| unsafe { OwnedFd::from_raw_fd(*fd) };
+        Ok([(lead, lead_bytes), (follow, follow_bytes)].map(|(fds, bytes)| Self {
+            fds: fds.iter().map(taken).collect(),
+            bytes: bytes.to_vec(),
+        }))
     }
 
     /// Copies of what a plug-in shows; the descriptors stay its own.
@@ -255,15 +265,18 @@ mod tests {
     fn a_wiring_that_cannot_be_is_refused_by_what_is_wrong_with_it() {
         let file = std::fs::File::open("/dev/null").expect("it is everywhere");
         let own = file.as_raw_fd();
+        let control = std::fs::File::open("/dev/null").expect("it is everywhere");
+        let ours = control.as_raw_fd();
         for (lead, follow, part) in [
             (&[0; 9][..], &[][..], "9 descriptors"),
             (&[-1], &[], "descriptor -1, which is not open"),
             (&[own], &[2], "descriptor 2, a standard stream"),
+            (&[own], &[ours], "which belongs to ipcperf"),
             (&[own], &[own], "is given twice; use dup"),
             (&[own, own], &[], "is given twice; use dup"),
         ] {
             // SAFETY: all are refused, and nothing is owned.
-            let given = unsafe { Cables::given(&[wiring(lead), wiring(follow)]) };
+            let given = unsafe { Cables::given(&[wiring(lead), wiring(follow)], &[ours]) };
             let error = given.expect_err(part);
             assert!(error.contains(part), "{error}");
         }

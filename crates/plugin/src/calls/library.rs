@@ -3,11 +3,13 @@
 use super::abi::{self, ABI, FactTable, Knob, Own, Transport};
 use super::codes;
 use super::host::{Cables, Setup};
+use super::pipes;
 use super::words::text;
 use crate::declared::{Declared, DeclaredKnob};
 use crate::trail::{Trail, TransportCall};
 use ipcperf_core::Missing;
 use std::ffi::{CStr, CString};
+use std::os::fd::RawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::ptr;
@@ -26,6 +28,11 @@ pub(crate) struct Library {
 }
 
 impl Library {
+    /// The pipe that is part of this program.
+    pub(crate) fn own_pipe() -> Self {
+        Self { table: pipes::TRANSPORT }
+    }
+
     /// Loads it, and looks for all that it must have.
     pub(crate) fn load(path: &Path, trail: &Trail) -> Result<Self, Missing> {
         let note = |call: TransportCall| trail.word().store(call as u32, Ordering::Relaxed);
@@ -204,10 +211,11 @@ impl Library {
         window
     }
 
-    /// Opens a channel; what each end gets.
+    /// Opens a channel; what each end gets. It cannot give those that `own` has.
     pub(crate) fn open(
         &self,
         setup: &Setup<'_>,
+        own: &[RawFd],
         trail: &Trail,
     ) -> Result<(Channel, [Cables; 2]), (bool, String)> {
         let mut channel = Channel { library: *self, own: ptr::null_mut() };
@@ -224,7 +232,7 @@ impl Library {
         }
         trail.word().store(0, Ordering::Relaxed);
         // SAFETY: the header says that descriptors that `open` gives are ours from here on.
-        match unsafe { Cables::given(&wirings) } {
+        match unsafe { Cables::given(&wirings, own) } {
             Ok(both) => Ok((channel, both)),
             Err(why) => {
                 channel.close(trail);

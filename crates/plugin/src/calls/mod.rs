@@ -10,8 +10,10 @@ mod codes;
 mod end;
 mod host;
 mod library;
+mod pipes;
 mod words;
 
 pub(crate) use end::{CallOutcome, TransportEnd};
 pub(crate) use host::{Cables, HostContext, Setup};
 pub(crate) use library::Library;
+pub(crate) use pipes::NAME;
