@@ -23,6 +23,7 @@ mod credit;
 pub mod fan;
 pub mod fan_in;
 pub mod fan_out;
+pub mod feed;
 mod lossy;
 mod pace;
 mod paced;
@@ -180,6 +181,7 @@ pub(crate) fn loops<C: Choice>(key: &CellKey, choice: C) -> Option<C::Outcome> {
         PatternKind::FanIn
         | PatternKind::FanOut
         | PatternKind::Broadcast
+        | PatternKind::Feed
         | PatternKind::Connect
         | PatternKind::Serve => None,
     }

@@ -6,6 +6,7 @@
 //! what it did in the last one and waits for what to do next. So no worker is ahead by more than a phase, and the
 //! death of one is noticed at once.
 
+pub(crate) mod feed;
 mod objection;
 mod slice;
 mod tapes;
@@ -18,6 +19,7 @@ pub(crate) use slice::{run, together};
 use crate::hot::Spill;
 use crate::hot::fan::Tally;
 use crate::job::{Job, SideReport};
+use crate::offset::Offset;
 use crate::protocol::Kind;
 use crate::slice::samples;
 use ipcperf_core::{KnobValue, PatternKind, Seat, Shape};
@@ -49,6 +51,11 @@ impl FanPart {
         self.job.key.load.peers
     }
 
+    /// Tapes of calls: one for each peer, and in a feed one for the producer.
+    fn tapes(&self) -> u64 {
+        self.peers() + u64::from(self.is_feed())
+    }
+
     /// Whether the many send.
     fn fans_in(&self) -> bool {
         self.job.key.pattern.many() == Some(Seat::Lead)
@@ -57,6 +64,11 @@ impl FanPart {
     /// Whether each consumer has a channel of its own, and gets every message.
     fn to_each(&self) -> bool {
         self.job.key.pattern.facts().to_each
+    }
+
+    /// Whether its messages are due at times of their own.
+    fn is_feed(&self) -> bool {
+        self.job.key.pattern == PatternKind::Feed
     }
 
     /// Whether it is one of the many.
@@ -92,6 +104,9 @@ struct Phase {
     every: u64,
     /// Messages between two readings of the clock at a consumer.
     batch: u64,
+    /// Whether its messages are due at times of their own; those of a feed that verify are not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_paced: bool,
 }
 
 /// What a worker says before it waits for an order.
@@ -113,6 +128,9 @@ struct PhaseResult {
     rows: Left,
     calls: Left,
     side: SideReport,
+    /// How the clock of the consumers differs from its own; of the producer of a feed where it verifies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offset: Option<Offset>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -47,7 +47,9 @@ pub(super) const fn cost(pattern: PatternKind) -> &'static str {
 
 /// The head of a quantile, which in a fan is of the calls of its peers.
 pub(super) fn of_calls(chapter: &Chapter<'_>, name: &str) -> String {
-    match chapter.pattern.many() {
+    // What a feed times is no call.
+    let many = chapter.pattern.many();
+    match many.filter(|_| chapter.pattern.facts().figure != Figure::Time) {
         Some(Seat::Lead) => format!("{name} send"),
         Some(Seat::Follow) => format!("{name} recv"),
         None => name.to_owned(),

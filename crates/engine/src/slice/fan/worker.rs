@@ -1,10 +1,14 @@
 //! One of the workers of a fan, in a process of its own.
 
+use super::feed;
 use super::tapes::{self, Tapes};
 use super::{FanPart, Left, Order, Phase, PhaseResult, Said, channel};
+use crate::arrivals;
+use crate::faulty;
 use crate::hot::fan::Plan;
-use crate::hot::{AnyWork, Content, Private, Recorder, Special, Stamp};
+use crate::hot::{AnyWork, Content, Pace, Private, Recorder, Special, Stamp};
 use crate::job::{Failure, SideReport};
+use crate::offset::{self, Offset};
 use crate::page::Page;
 use crate::registry::{Entry, Registry};
 use crate::task::{WorkerContext, pin};
@@ -22,7 +26,7 @@ pub(crate) fn serve(
     context: &mut WorkerContext<'_>,
 ) -> Result<Value, Failure> {
     let part: FanPart = context.params()?;
-    let page = context.page(tapes::slots(part.peers()))?;
+    let page = context.page(tapes::slots(part.tapes()))?;
     let wiring = context.wiring()?;
     pin(part.job.cpu)?;
     let name = &part.job.key.mechanism;
@@ -71,7 +75,10 @@ fn channels(
     if let Some(to_each) = entry.to_each {
         let consumer = part.is_peer().then_some(part.number);
         let port = (to_each.attach)(part.job.end(first, context), consumer)?;
-        return Ok(Channels { ports: vec![port], drops: entry.is_lossy });
+        return Ok(Channels {
+            ports: vec![faulty::around(port, &part.job)],
+            drops: entry.is_lossy,
+        });
     }
     let own = if part.is_peer() { part.number..part.number + 1 } else { 0..part.peers() };
     let (mut first, mut ports) = (Some(first), Vec::new());
@@ -83,9 +90,9 @@ fn channels(
         let shape = channel(&part.job.shape, consumer);
         let options = &part.job.options;
         let end = Attach { wiring, seat: part.job.seat, shape: &shape, options, meet: context };
-        ports.push(entry.attach(end)?);
+        ports.push(faulty::around(entry.attach(end)?, &part.job));
     }
-    Ok(Channels { ports, drops: false })
+    Ok(Channels { ports, drops: part.is_feed() && entry.is_lossy })
 }
 
 /// One phase with what it consumed.
@@ -98,9 +105,14 @@ fn passage(
 ) -> Result<PhaseResult, Failure> {
     let job = &part.job;
     let (fans_in, is_peer) = (part.fans_in(), part.is_peer());
-    let tapes = Tapes::new(page, part.peers());
+    let tapes = Tapes::new(page, part.tapes());
     let accounts = tapes.accounts(part.spins);
-    let mut calls = Recorder::new(if is_peer { tapes.calls(part.number) } else { &[] });
+    let mut calls = Recorder::new(match (is_peer, part.is_feed()) {
+        (true, _) => tapes.calls(part.number),
+        // The producer of a feed notes when it has sent each message.
+        (false, true) => tapes.calls(part.peers()),
+        (false, false) => &[],
+    });
     let mut rows = match (fans_in, is_peer) {
         (true, false) => Recorder::new(tapes.rows_of_all()),
         // The producer of a broadcast notes how far it is.
@@ -121,7 +133,21 @@ fn passage(
         batch: phase.batch,
     };
     let clock = job.clock();
-    let role = Role { fans_in, is_peer, accounts: &accounts };
+    let due = if phase.is_paced { feed::due(job, phase.first, phase.count) } else { Vec::new() };
+    let pace = part.is_feed().then(|| Pace {
+        due: &due,
+        pause: if phase.is_paced { feed::settles(job) } else { 0 },
+        near: (arrivals::NEAR_NS / job.ns_per_tick) as u64,
+        // Consumers on the same CPU need it to get back to waiting.
+        yields: !job.is_apart(),
+        ns_per_tick: job.ns_per_tick,
+        ..Pace::default()
+    });
+    let role = Role { fans_in, is_peer, accounts: &accounts, pace };
+    let offset = if part.is_feed() && phase.is_verification { offset(part, page) } else { None };
+    if phase.is_paced {
+        calls.touch(phase.count);
+    }
     let mut usage = Usage::open(if is_peer { &[] } else { &job.cpus }, None);
     let met = page.meet(clock);
     usage.begin();
@@ -139,5 +165,24 @@ fn passage(
         len: recorder.len().min(recorder.capacity()),
         spills: recorder.spills().to_vec(),
     };
-    Ok(PhaseResult { met, tally, rows: left(&rows), calls: left(&calls), side })
+    Ok(PhaseResult { met, tally, rows: left(&rows), calls: left(&calls), side, offset })
+}
+
+/// How the clock of the consumers, who share a CPU, differs from that of the producer, who knows it then.
+fn offset(part: &FanPart, page: &Page) -> Option<Offset> {
+    let job = &part.job;
+    if !job.counter || job.cpus.is_empty() {
+        return None;
+    }
+    if !job.is_apart() {
+        // One CPU has one counter.
+        return (!part.is_peer()).then(Offset::default);
+    }
+    let clock = job.clock();
+    if part.is_peer() && part.number > 0 {
+        // One of them is enough, and all pass this gate.
+        page.gate().meet();
+        return None;
+    }
+    offset::measure(page, job.seat, job.ns_per_tick, || clock.stop())
 }
