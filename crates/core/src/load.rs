@@ -11,7 +11,7 @@ use crate::names::{Closes, ServerStyle};
 use crate::namespace::{FollowIn, Network};
 use crate::neighbour::Neighbour;
 use crate::pattern::PatternKind::{
-    self, Burst, Connect, Grid, PingPong, Rate, Request, Serve, Stream,
+    self, Burst, Connect, Feed, Grid, PingPong, Rate, Request, Serve, Stream,
 };
 use crate::pattern::{CREDIT, Ends, Exchange};
 use crate::scheduling::{CpuWeight, EachEnd, Nice, SchedClass};
@@ -126,22 +126,24 @@ load_options! {
         values: "TIMES",
         help: "Ping-pong: pause before each round trip; serve: of a connection after each answer: 0,10us,1ms [default: 0]",
     }
-    /// Rate: how much is asked for. Serve: requests per second of all clients together; absent in a closed loop.
+    /// Rate: how much is asked for. Feed: messages per second. Serve: requests per second of all clients together; absent in a
+    /// closed loop.
     Rate = "rate" {
         rate: Option<Offered>, parse: rate, show: word,
-        takers: |pattern| matches!(pattern, Rate | Serve),
+        takers: |pattern| matches!(pattern, Rate | Feed | Serve),
         values: "RATES",
         help: "Rate: messages per second: 50k; or percentages of the closed-loop rate: 25%,50%, 10%..95% \
-               [default: 10%..95%]; serve: requests per second of all clients [default: a closed loop]",
+               [default: 10%..95%]; feed: messages per second, which has no default; serve: requests per second of all \
+               clients [default: a closed loop]",
     }
-    /// Rate: when messages are due; absent elsewhere.
+    /// Rate and feed: when messages are due; absent elsewhere.
     Arrivals = "arrivals" {
         arrivals: Option<Arrivals>, parse: given, show: unusual_word,
-        takers: |pattern| matches!(pattern, Rate),
+        takers: |pattern| matches!(pattern, Rate | Feed),
         values: "ARRIVALS",
         words: Arrivals::NAMES,
         default: Some("poisson"),
-        help: "Rate: how messages are spaced in time: poisson or constant [default: poisson]",
+        help: "Rate, feed: how messages are spaced in time: poisson or constant [default: poisson]",
     }
     /// Rate and ping-pong: the follow is stopped (SIGSTOP) for so long once in each slice, ns: in its middle, early where
     /// no message has a time. To show what a load model hides. Serve: the first connection's client reads nothing.
@@ -237,17 +239,17 @@ load_options! {
         values: "MIX",
         help: "Serve: requests of several sizes, with answers and shares: '36:5@90%,120:4K@10%'",
     }
-    /// Fan-in, fan-out, broadcast: producers or consumers.
+    /// Fan-in, fan-out, broadcast, feed: producers or consumers.
     Peers = "peers" {
         peers: u64, parse: count::<MOST_PEERS>, show: shown,
         takers: |pattern| pattern.many().is_some(),
         values: "COUNTS",
         default: Some("4"),
-        help: "Fan-in: producers; fan-out and broadcast: consumers, 1 to 64: 1,2,4,8 [default: 4]",
+        help: "Fan-in: producers; fan-out, broadcast and feed: consumers, 1 to 256: 1,2,4,8 [default: 4]",
     }
     /// Grid: producers.
     Writers = "writers" {
-        writers: u64, parse: count::<MOST_PEERS>, show: shown,
+        writers: u64, parse: count::<{ Load::MOST_OF_GRID }>, show: shown,
         takers: |pattern| matches!(pattern, Grid),
         values: "COUNTS",
         default: Some("2"),
@@ -255,7 +257,7 @@ load_options! {
     }
     /// Grid: consumers.
     Readers = "readers" {
-        readers: u64, parse: count::<MOST_PEERS>, show: shown,
+        readers: u64, parse: count::<{ Load::MOST_OF_GRID }>, show: shown,
         takers: |pattern| matches!(pattern, Grid),
         values: "COUNTS",
         default: Some("2"),
@@ -448,6 +450,9 @@ impl Load {
 
     /// Most clients at the same time, and connections of a server.
     pub const MOST_CONNS: u64 = 1024;
+
+    /// The most producers, and the most consumers of a grid: each pair of them has a count of its own in each row of a tape.
+    pub const MOST_OF_GRID: u64 = 64;
 
     /// Most channels that are at work at the same time.
     pub const MOST_CHANNELS: u64 = 64;

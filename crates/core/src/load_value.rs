@@ -488,7 +488,7 @@ impl From<String> for LoadError {
 }
 
 /// Most producers of a fan-in and consumers of a fan-out.
-pub const MOST_PEERS: u64 = 64;
+pub const MOST_PEERS: u64 = 256;
 
 /// The longest pause and stall: a slice must hold some of them.
 const LONGEST: Duration = Duration::from_secs(10);

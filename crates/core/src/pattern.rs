@@ -29,6 +29,8 @@ names! {
         Grid = "grid",
         /// One producer and several consumers with a channel each: every message goes to all of them.
         Broadcast = "broadcast",
+        /// Open loop in one direction: each message is due at a time fixed beforehand, goes to all consumers, and has no answer.
+        Feed = "feed",
         /// A connection for each request: connect, read the answer to its end, close.
         Connect = "connect",
         /// Clients that stay connected to one server: each request waits for its answer on a connection made before.
@@ -261,6 +263,22 @@ const BROADCAST: PatternFacts = PatternFacts {
     ..FAN_OUT
 };
 
+const FEED: PatternFacts = PatternFacts {
+    figure: Figure::Time,
+    rate: Some(Rated::Answered),
+    // A way to one of several consumers; the machine's limits are round trips and copies.
+    bound: None,
+    title: "A feed: one way, at a rate",
+    cost_of: "message of a feed",
+    legend: "p50 to max count from when a message was due until a consumer had read it, over all consumers; saturated: \
+             messages came faster than they were sent or read. slowest p99 is of the consumer whose p99 is longest. stale is \
+             the age, counted from when it was due, of the newest message that a consumer has, in the moment in which it gets \
+             the next one: the oldest that its knowledge becomes; half of these ages are longer. late is how many messages \
+             were due and not sent yet, at most; unread is how many were sent that a consumer had not read, at most. Each \
+             consumer has a channel of its own, or one object reaches all.",
+    ..BROADCAST
+};
+
 const CONNECT: PatternFacts = PatternFacts {
     ends: Ends::Clients,
     exchange: Exchange::Request,
@@ -300,6 +318,7 @@ impl PatternKind {
             Self::FanOut => &FAN_OUT,
             Self::Grid => &GRID,
             Self::Broadcast => &BROADCAST,
+            Self::Feed => &FEED,
             Self::Connect => &CONNECT,
             Self::Serve => &SERVE,
         }

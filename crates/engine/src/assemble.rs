@@ -6,6 +6,7 @@ mod channels;
 mod connect;
 mod cost;
 mod fan;
+mod feed;
 mod metric;
 mod neighbour;
 mod paced;

@@ -113,6 +113,11 @@ pub struct ProgramReport {
 }
 
 impl Job {
+    /// Whether both ends have a CPU of their own.
+    pub(crate) fn is_apart(&self) -> bool {
+        matches!(self.cpus.as_slice(), [lead, follow] if lead != follow)
+    }
+
     /// The clock of the slice.
     pub(crate) fn clock(&self) -> Clock {
         if self.counter { Clock::counter() } else { Clock::monotonic() }

@@ -17,8 +17,8 @@ pub use pair::{MOST_KEPT, Ways};
 pub(crate) use pair::{TASK, name};
 pub(crate) use raw::samples;
 pub use raw::{
-    CrowdSlice, Data, Gaps, RawChannel, RawChannels, RawFan, RawSlice, SliceOutcome, Surroundings,
-    Terms, Trips,
+    CrowdSlice, Data, Gaps, RawChannel, RawChannels, RawFan, RawFeed, RawSlice, SliceOutcome,
+    Surroundings, Terms, Trips,
 };
 pub use window::Window;
 

@@ -187,6 +187,7 @@ fn slice(round: usize, messages: u64) -> Round {
         saturated: false,
         channels: None,
         fan: None,
+        feed: None,
         program: None,
         standstill: None,
         neighbour: None,

@@ -64,12 +64,12 @@ fn heading(takers: fn(PatternKind) -> bool) -> &'static str {
         }
         () if takes(&[Request]) > 0 => "Patterns request and serve",
         () if takes(&[Connect, Serve]) > 0 => "Patterns connect and serve",
-        () => "Patterns fan-in, fan-out and broadcast",
+        () => "Patterns fan-in, fan-out, broadcast and feed",
     }
 }
 
 /// An option of more patterns than this is one of most patterns.
-const FEW_PATTERNS: usize = 3;
+const FEW_PATTERNS: usize = 4;
 
 impl FromArgMatches for LoadArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
@@ -103,6 +103,11 @@ impl LoadArgs {
 
 /// Every combination of the flags' values, for messages that are touched so.
 pub fn loads(args: &LoadArgs, patterns: &[PatternKind], touch: Touch) -> Result<Vec<Load>, Stop> {
+    if patterns.contains(&PatternKind::Feed) && !args.0.contains_key(&LoadKey::Rate) {
+        return Err(Stop::usage(
+            "the pattern feed needs --rate, in messages per second: add --rate 10k",
+        ));
+    }
     let mut loads = vec![Load::default()];
     for key in LoadKey::ALL {
         // Without a rate the clients of a server ask in a closed loop; a load of a pattern has its other defaults.
@@ -164,6 +169,9 @@ fn refuse_shares(rates: &[String], patterns: &[PatternKind]) -> Result<(), Stop>
     match rates.iter().find(is_share) {
         Some(rate) if patterns.contains(&PatternKind::Serve) => Err(Stop::usage(format!(
             "--rate {rate}: the pattern serve takes requests per second (like 20k), not a share"
+        ))),
+        Some(rate) if patterns.contains(&PatternKind::Feed) => Err(Stop::usage(format!(
+            "--rate {rate}: the pattern feed takes messages per second (like 20k), not a share"
         ))),
         _ => Ok(()),
     }

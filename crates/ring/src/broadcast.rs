@@ -32,7 +32,7 @@ use crate::wait::{EMPTY, FULL, Wait};
 const MAGIC: u64 = u64::from_ne_bytes(*b"ipcbcst\x01");
 
 /// Most consumers of one ring.
-pub const MOST_CONSUMERS: u32 = 64;
+pub const MOST_CONSUMERS: u32 = 256;
 
 /// What parts begin at multiples of: two lines, because the adjacent-line prefetcher of x86 moves lines in pairs.
 const ALIGN: usize = 128;

@@ -9,7 +9,7 @@ use ipcperf_core::Seat;
 use ipcperf_core::result::{Cell, Round, Status};
 use ipcperf_core::units::format_nanos;
 use ipcperf_engine::inject::{BURNT, Effect, Injection};
-use ipcperf_stats::{median, robust_cv};
+use ipcperf_stats::{Histogram, median, robust_cv};
 
 /// Where nothing is wrong nothing is told: every message arrives, and no slice is left out.
 pub(super) fn sound(stage: &Stage<'_>) -> Result<Found, Halt> {
@@ -70,6 +70,39 @@ pub(super) fn omission(stage: &Stage<'_>) -> Result<Found, Halt> {
     // Of 100 ms in 2.2 s one message in 22 is late; one in a thousand by 98 ms.
     let is_so = shown >= 85e6 && longest >= 95e6 && hidden < shown / 3.0;
     Ok(told(is_so, what))
+}
+
+/// How long the producer of a feed is held up before one message, and what more a machine may add to it.
+const HELD_UP_NS: u64 = 5_000_000;
+const MORE_NS: f64 = 0.3e6;
+
+/// A feed whose producer is held up once shows it in the longest time and in all messages that were due meanwhile.
+pub(super) fn feed(stage: &Stage<'_>) -> Result<Found, Halt> {
+    let act = Act {
+        slice_ms: 100,
+        ..Act::of("pipe 64 same-cpu feed rate=10k arrivals=constant peers=1")
+    };
+    // Of about 1,000, in their middle.
+    let once = Injection::once(Seat::Lead, Effect::Stall, HELD_UP_NS, 500);
+    let cell = stage.play_with(&act, &[Injector { name: "held-up", does: Does::Port(once) }])?;
+    let round = cell.rounds.first();
+    let data = round.and_then(|round| round.histogram.as_ref());
+    let Some(times) = data.and_then(Histogram::recorded).filter(|times| times.count() > 0) else {
+        return Ok(cannot_tell(cell.reason.unwrap_or_else(|| "no message was timed".into())));
+    };
+    let longest = times.max().unwrap_or(0) as f64 / 1e3;
+    // One each 0.1 ms: 40 of them were due in the first 4 ms.
+    let late = times.count_above(1_000_000_000);
+    let wanted = HELD_UP_NS as f64;
+    let what =
+        format!("5 ms before one message: max {}, {late} late by 1 ms", format_nanos(longest));
+    Ok(if longest < wanted || late < 40 {
+        failed(what)
+    } else if longest > wanted + MORE_NS {
+        cannot_tell(format!("{what}: other work held it up, too"))
+    } else {
+        passed(what)
+    })
 }
 
 /// What each message burns: long, so that what is called between two of them is less than a thousandth.

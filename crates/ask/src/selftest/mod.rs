@@ -63,7 +63,7 @@ type Run = dyn Fn(&Stage<'_>) -> Result<Found, Halt>;
 type Own = fn(&Stage<'_>) -> Result<Found, Halt>;
 
 /// The checks that are not of one detector, with what each is about and about how many seconds it takes.
-const OWN: [(&str, About, f64, Own); 11] = [
+const OWN: [(&str, About, f64, Own); 12] = [
     ("sound", About::All, 1.5, cells::sound),
     ("timer-empty", About::All, 0.2, clock::empty),
     ("timer-linear", About::All, 0.2, clock::linear),
@@ -75,6 +75,7 @@ const OWN: [(&str, About, f64, Own); 11] = [
     ("recover-p50", About::All, 4.0, recovery::medians),
     ("recover-p99", About::Tail, 0.0, recovery::tails),
     ("omission", About::Tail, 6.5, cells::omission),
+    ("feed", About::Tail, 0.3, cells::feed),
 ];
 
 /// The noise of the machine now.

@@ -104,7 +104,7 @@ fn a_value_out_of_range_or_unknown_is_refused() {
         (LoadKey::Rate, "0.5", "less than one message per second"),
         (LoadKey::Rate, "0.01%", "not between 0.1% and 10000%"),
         (LoadKey::Burst, "0", "'0' is not a number between 1 and 65536"),
-        (LoadKey::Peers, "65", "between 1 and 64"),
+        (LoadKey::Peers, "257", "between 1 and 256"),
         (LoadKey::Packet, "8", "'8' is not a size above 8"),
         (LoadKey::Fresh, "2G", "'2G' is not a size of up to 1 GiB"),
         (LoadKey::Fresh, "1M,2M", "'1M,2M' is not a size of up to 1 GiB"),

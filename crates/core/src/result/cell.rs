@@ -6,7 +6,8 @@ use super::histogram::HistogramData;
 use super::metric::{Metric, OperationMode};
 use super::neighbour::{NeighbourLoad, NeighbourRound, OfAlone};
 use super::pattern::{
-    Channels, ChannelsRound, Connections, Fan, FanRound, OneWay, ProgramEnd, Served, TransformCost,
+    Channels, ChannelsRound, Connections, Fan, FanRound, Feed, FeedRound, OneWay, ProgramEnd,
+    Served, TransformCost,
 };
 use super::rejection::Rejection;
 use super::scheduled::Scheduled;
@@ -175,6 +176,9 @@ pub struct Cell {
     /// Shares and calls of the peers of a fan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan: Option<Fan>,
+    /// Staleness, loss and backlog of a feed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feed: Option<Feed>,
     /// Channels at work at the same time, with `--channels`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channels: Option<Channels>,
@@ -525,6 +529,9 @@ pub struct Round {
     /// What each peer of a fan did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fan: Option<FanRound>,
+    /// What the consumers of a feed did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feed: Option<FeedRound>,
     /// What each of several channels did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channels: Option<ChannelsRound>,

@@ -335,6 +335,7 @@ mod tests {
             histogram: (at == 0).then(HistogramData::default),
             channels: None,
             fan: (at > 0).then(|| FanRound { served: vec![at; 3], ..FanRound::default() }),
+            feed: None,
             program: (at == 1).then(|| ProgramEnd {
                 first_answer_ns: 1e6,
                 said: vec!["runtime 3".to_owned()],

@@ -47,8 +47,9 @@ pub use metric::{Metric, Mode, OperationMode};
 pub use neighbour::{NeighbourLoad, NeighbourRound, OfAlone, RoundsRatio};
 pub use origin::Origin;
 pub use pattern::{
-    BeforeAfter, Channels, ChannelsRound, Connections, EphemeralPorts, Fan, FanRound,
-    GridConsumers, OneWay, ProgramEnd, Scaling, Served, ServedClient, ServedPart, TransformCost,
+    BeforeAfter, Channels, ChannelsRound, Connections, EphemeralPorts, Fan, FanRound, Feed,
+    FeedRound, GridConsumers, OneWay, ProgramEnd, Scaling, Served, ServedClient, ServedPart,
+    TransformCost,
 };
 pub use pipeline::{
     ByteProof, Counted, Pipeline, PipelineRound, ProgramResult, ProgramRound, ProofKind,

@@ -89,6 +89,50 @@ pub struct FanRound {
     pub arrived: Option<[u64; 3]>,
 }
 
+/// Messages that were due at times of their own and went to all consumers. Their times, from when a message was due until a
+/// consumer had read it, are in `rtt_ns` of the cell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Feed {
+    /// How many consumers.
+    pub consumers: u64,
+    /// The consumer whose median is longest: that median, ns.
+    pub slowest_p50_ns: Metric,
+    /// The consumer whose 99th percentile is longest: that percentile, ns; missing where too few messages were read.
+    pub slowest_p99_ns: Metric,
+    /// The age of the newest message that a consumer has, from when it was due, in the moment in which the consumer gets the next
+    /// one, in the form of `rtt_ns`.
+    pub staleness_ns: BTreeMap<String, Metric>,
+    /// Messages that were due and not sent yet: the most of a round.
+    pub most_late: Metric,
+    /// The same after the last message of a round was sent, when it should have been: how many were still missing then.
+    pub late_at_end: Metric,
+    /// Messages that were sent and that a consumer had not read yet: the most of a round, of any consumer.
+    pub most_unread: Metric,
+    /// The same in the moment in which the last message was sent.
+    pub unread_at_end: Metric,
+    /// Messages that each consumer never got, in all accepted rounds.
+    pub lost: Vec<u64>,
+    /// How far each time may be off, because the counters of two CPUs are compared, ns; 0 where all ends share one CPU.
+    pub bound_ns: f64,
+}
+
+/// What a feed did in one slice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FeedRound {
+    /// Process of each consumer.
+    pub pids: Vec<u32>,
+    /// Messages that each consumer read.
+    pub read: Vec<u64>,
+    /// Messages that each consumer never got.
+    pub lost: Vec<u64>,
+    /// Messages that were due and not sent yet: the most, and when the last one was due.
+    pub late: [u64; 2],
+    /// Messages that were sent and that a consumer had not read yet: the most, and when the last one was sent.
+    pub unread: [u64; 2],
+}
+
 /// Channels of the same kind that were at work at the same time. What counts is a round trip, or a message of a stream.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

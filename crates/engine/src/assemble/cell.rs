@@ -4,9 +4,9 @@ use super::bound::Floors;
 use super::cost::{Circumstances, costs};
 use super::metric::centre;
 use super::proof::counts_agree;
-use super::sliced::{SliceReading, Sliced, summed};
+use super::sliced::{OwnData, SliceReading, Sliced, summed};
 use super::standstill::standstill;
-use super::{channels, connect, fan, neighbour, serve, special, stream, trips};
+use super::{channels, connect, fan, feed, neighbour, serve, special, stream, trips};
 use crate::job::{CallsReport, FailureKind, SideReport};
 use crate::measured::{CellRun, SliceRun};
 use crate::plan::CellPlan;
@@ -130,6 +130,7 @@ fn read(slice: &SliceRun, pattern: PatternKind, batch: u64, ns: f64) -> SliceRea
         Data::Trips(data) => trips::reading(data, slice, pattern.facts(), batch, ns),
         Data::Stream(window) => stream::reading(*window, &slice.raw, ns),
         Data::Fan(data) => fan::reading(data, &slice.raw, pattern.facts().to_each, ns),
+        Data::Feed(data) => feed::reading(data, &slice.raw, ns),
         Data::Crowd(data) if pattern.facts().ends == Ends::Connected => {
             serve::reading(data, &slice.raw, ns)
         }
@@ -167,6 +168,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
     let ([lead, follow], [forth, back]) = (&raw.sides, &raw.counts);
     let SliceReading { operations, p50, mean, rate, histogram, unanswered, fan, own } = reading;
     let paced = own.paced();
+    let feed = if let OwnData::Feed(feed) = &own { Some(feed.round.clone()) } else { None };
     let is_answers = facts.rate == Some(Rated::Answered);
     let saturated = paced.is_some_and(|paced| paced.saturated);
     let program = follow.program.as_ref().map(|program| {
@@ -226,6 +228,7 @@ pub(super) fn convert(slice: SliceRun, pattern: PatternKind, batch: u64, ns: f64
         saturated,
         histogram: (histogram.count() > 0).then(|| (&histogram).into()),
         fan,
+        feed,
         channels: raw.channels.as_ref().map(|all| channels::round(all, facts.exchange, ns)),
         program,
         standstill: None,
@@ -273,6 +276,8 @@ fn side(report: &SideReport, ns: f64) -> SideCovariates {
 
 fn refuse_the_impossible(slice: &mut Sliced, plan: &CellPlan, floors: &Floors) {
     let impossible = match plan.key.pattern.facts().figure {
+        // The limits are those of a round trip.
+        Figure::Time if plan.key.pattern.many().is_some() => None,
         Figure::Time => {
             // A neighbour may have slowed down the readings around a slice and not the slice.
             let is_alone = plan.key.load.neighbour.is_none();
@@ -341,7 +346,10 @@ fn measure(
     let bound = |value| floors.ratio(plan, value * size).filter(|_| is_one);
     cell.bound = centre.value.and_then(bound);
     match figure {
-        Figure::Time => trips::measure(cell, accepted, &kept, batch, centre),
+        Figure::Time => {
+            trips::measure(cell, accepted, &kept, batch, centre);
+            cell.feed = feed::cell(accepted, &kept);
+        }
         Figure::Throughput => {
             let is_fan = cell.key.pattern.is_shared();
             cell.fan = is_fan.then(|| fan::cell(accepted, &kept, &cell.key));

@@ -56,7 +56,10 @@ pub(super) fn measure(cell: &mut Cell, kept: &[&Sliced]) {
         .iter()
         .map(|(slice, unanswered)| Timed { histogram: &slice.service, unanswered: *unanswered })
         .collect();
-    cell.service_ns = Some(metric::distribution(&service, &service));
+    // A feed has no answer to wait for.
+    if cell.key.pattern.many().is_none() {
+        cell.service_ns = Some(metric::distribution(&service, &service));
+    }
     if is_saturated(kept) {
         let names = cell.rtt_ns.iter().flatten().map(|(name, _)| name.clone());
         cell.rtt_ns = Some(map_of(names.map(|name| (name, Metric::missing(SATURATED)))));

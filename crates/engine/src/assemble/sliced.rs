@@ -1,7 +1,7 @@
 //! One slice in nanoseconds, on its way into a round and a cell.
 
 use crate::slice::{Compact, CrowdSlice};
-use ipcperf_core::result::{FanRound, Round};
+use ipcperf_core::result::{FanRound, FeedRound, Round};
 use std::collections::BTreeMap;
 
 /// One slice in nanoseconds.
@@ -29,6 +29,19 @@ pub(super) enum OwnData {
     Nothing,
     Trips(Box<TripCosts>),
     Crowd(Box<Crowd>),
+    Feed(Box<FeedSlice>),
+}
+
+/// What one slice of a feed has beside its times.
+pub(super) struct FeedSlice {
+    pub(super) round: FeedRound,
+    pub(super) paced: PacedSlice,
+    /// By consumer, picoseconds.
+    pub(super) by_consumer: Vec<Compact>,
+    /// Picoseconds.
+    pub(super) staleness: Compact,
+    /// How far each time may be off.
+    pub(super) bound_ns: f64,
 }
 
 /// What one slice of a crowd has beside its times.
@@ -44,6 +57,7 @@ impl OwnData {
         match self {
             Self::Trips(trips) => trips.paced.as_ref(),
             Self::Crowd(crowd) => crowd.paced.as_ref(),
+            Self::Feed(feed) => Some(&feed.paced),
             Self::Nothing => None,
         }
     }
@@ -52,6 +66,10 @@ impl OwnData {
 impl Sliced {
     pub(super) fn trips(&self) -> Option<&TripCosts> {
         if let OwnData::Trips(trips) = &self.own { Some(trips) } else { None }
+    }
+
+    pub(super) fn feed(&self) -> Option<&FeedSlice> {
+        if let OwnData::Feed(feed) = &self.own { Some(feed) } else { None }
     }
 
     pub(super) fn crowd(&self) -> Option<&CrowdSlice> {

@@ -1,9 +1,9 @@
 //! Several producers, several consumers, one object: each message goes to exactly one of the consumers. A message may be cut
 //! into pieces that the object keeps whole, each with a stamp of its own; consumers note which messages came whole.
 
-use super::fan::{BELOW, MOST, Plan, SHIFT, Tally};
+use super::fan::{BELOW, Plan, SHIFT, Tally};
 use super::{Recorder, Work};
-use ipcperf_core::{Fault, Port};
+use ipcperf_core::{Fault, Load, Port};
 use ipcperf_sys::clock::Clock;
 use std::num::NonZeroU64;
 use std::sync::atomic::AtomicU64;
@@ -11,6 +11,9 @@ use std::sync::atomic::Ordering::SeqCst;
 
 /// Bytes of a piece: what a pipe keeps whole (`PIPE_BUF`, `pipe(7)`), and no more than a page of any machine.
 pub(crate) const PIECE: usize = 4096;
+
+/// Most producers.
+const MOST: usize = Load::MOST_OF_GRID as usize;
 
 /// Stands where the number of one more producer would.
 const MARK: u64 = (MOST as u64) << SHIFT;

@@ -23,6 +23,7 @@ mod credit;
 pub mod fan;
 pub mod fan_in;
 pub mod fan_out;
+pub mod feed;
 pub mod grid;
 mod lossy;
 mod pace;
@@ -182,6 +183,7 @@ pub(crate) fn loops<C: Choice>(key: &CellKey, choice: C) -> Option<C::Outcome> {
         | PatternKind::FanOut
         | PatternKind::Grid
         | PatternKind::Broadcast
+        | PatternKind::Feed
         | PatternKind::Connect
         | PatternKind::Serve => None,
     }

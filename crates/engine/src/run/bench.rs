@@ -41,6 +41,9 @@ const SLOWEST: Duration = Duration::from_millis(20);
 /// What starting and proving one more channel takes at the most, for deadlines: two processes on a busy CPU.
 const PER_CHANNEL: Duration = Duration::from_millis(500);
 
+/// The same of one more peer, a process.
+const PER_PEER: Duration = Duration::from_millis(250);
+
 /// How long what a shim says of a program that was late is waited for.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
@@ -454,6 +457,7 @@ impl<'a> Bench<'a> {
             // Of several channels one may wait for its CPU until all others had theirs.
             + PER_CHANNEL * u32::try_from(plan.key.load.channels).unwrap_or(0)
             + (lengths.slice + lengths.warmup) * u32::try_from(plan.key.load.channels).unwrap_or(0)
+            + PER_PEER * u32::try_from(plan.key.load.peers).unwrap_or(0)
             + counted
             + idle;
         let patience = scheduled::patience(&plan.key.load) * neighbour::patience(&plan.key);

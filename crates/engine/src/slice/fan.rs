@@ -6,6 +6,7 @@
 //! what it did in the last one and waits for what to do next. So no worker is ahead by more than a phase, and the
 //! death of one is noticed at once.
 
+pub(crate) mod feed;
 mod objection;
 mod slice;
 mod tapes;
@@ -19,6 +20,7 @@ pub(crate) use slice::{run, together};
 use crate::hot::Spill;
 use crate::hot::fan::Tally;
 use crate::job::{Job, SideReport};
+use crate::offset::Offset;
 use crate::protocol::Kind;
 use crate::slice::samples;
 use ipcperf_core::{Ends, KnobValue, PatternKind, Seat, Shape};
@@ -43,9 +45,18 @@ struct FanPart {
     /// Which of its side it is.
     number: u64,
     /// Pieces of a message.
+    #[serde(default = "one_piece", skip_serializing_if = "is_one_piece")]
     pieces: NonZeroU64,
     /// Whether ends of this mechanism never sleep.
     spins: bool,
+}
+
+const fn one_piece() -> NonZeroU64 {
+    NonZeroU64::MIN
+}
+
+fn is_one_piece(pieces: &NonZeroU64) -> bool {
+    *pieces == NonZeroU64::MIN
 }
 
 impl FanPart {
@@ -63,7 +74,12 @@ impl FanPart {
     /// Slots of the page that they need.
     fn slots(&self) -> usize {
         let [_, consumers] = self.sides();
-        tapes::slots(self.peers(), if self.is_grid() { consumers } else { 1 })
+        tapes::slots(self.tapes(), if self.is_grid() { consumers } else { 1 })
+    }
+
+    /// Tapes of calls: one for each peer, and in a feed one for the producer.
+    fn tapes(&self) -> u64 {
+        self.peers() + u64::from(self.is_feed())
     }
 
     /// Whether the many send.
@@ -79,6 +95,11 @@ impl FanPart {
     /// Whether each consumer has a channel of its own, and gets every message.
     fn to_each(&self) -> bool {
         self.job.key.pattern.facts().to_each
+    }
+
+    /// Whether its messages are due at times of their own.
+    fn is_feed(&self) -> bool {
+        self.job.key.pattern == PatternKind::Feed
     }
 
     /// Whether it is one of the many.
@@ -114,6 +135,9 @@ struct Phase {
     every: u64,
     /// Messages between two readings of the clock at a consumer.
     batch: u64,
+    /// Whether its messages are due at times of their own; those of a feed that verify are not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_paced: bool,
 }
 
 /// What a worker says before it waits for an order.
@@ -135,6 +159,9 @@ struct PhaseResult {
     rows: Left,
     calls: Left,
     side: SideReport,
+    /// How the clock of the consumers differs from its own; of the producer of a feed where it verifies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    offset: Option<Offset>,
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

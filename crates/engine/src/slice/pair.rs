@@ -244,7 +244,7 @@ impl RawSlice {
                 self.elapsed += follow.end - follow.begin;
             }
             // They have no segments.
-            Data::Fan(_) | Data::Crowd(_) => return,
+            Data::Fan(_) | Data::Feed(_) | Data::Crowd(_) => return,
         }
         for (sum, part) in self.counts.iter_mut().zip([lead, follow]) {
             sum.count(part);

@@ -9,6 +9,7 @@ use super::window::Window;
 use crate::hot::fan::Arrived;
 use crate::hot::{Recorder, Spill};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport};
+use crate::offset::Offset;
 use crate::page::Page;
 use crate::supervisor::{LATE, Stop, Stopped};
 use ipcperf_core::KnobValue;
@@ -95,6 +96,8 @@ pub enum Data {
     Stream(Window),
     /// The same with several processes on one side, who timed their calls.
     Fan(RawFan),
+    /// Several consumers noted when they had read each message.
+    Feed(Box<RawFeed>),
     /// Clients timed their requests.
     Crowd(Box<CrowdSlice>),
 }
@@ -131,6 +134,39 @@ pub struct RawFan {
     pub arrived: Option<(Arrived, u64)>,
     /// How many messages that were sent the consumers of a broadcast had not read yet, from time to time.
     pub behind: Vec<f64>,
+}
+
+/// What a slice of a feed came to.
+#[derive(Clone, Debug, Default)]
+pub struct RawFeed {
+    /// From when a message was due until a consumer had read it.
+    pub latency: Compact,
+    /// The same by consumer.
+    pub by_consumer: Vec<Compact>,
+    /// The age of the newest message of a consumer in the moment in which it gets the next one.
+    pub staleness: Compact,
+    /// How late messages were sent that found nothing before them.
+    pub lateness: Compact,
+    /// Messages that each consumer read.
+    pub read: Vec<u64>,
+    /// Messages that each consumer never got.
+    pub lost: Vec<u64>,
+    /// Messages that were due and not sent yet: the most, and when the last one was due.
+    pub late: [u64; 2],
+    /// Messages that were sent and not read yet: the most, and when the last one was sent.
+    pub unread: [u64; 2],
+    /// For how long messages were due.
+    pub due: u64,
+    /// Messages that were due.
+    pub messages: u64,
+    /// Messages came faster than they were sent or read.
+    pub saturated: bool,
+    /// Messages that seem to be read before they were due by more than the clocks may differ.
+    pub negative: u64,
+    /// The difference of the clocks before and after.
+    pub offsets: Vec<Offset>,
+    /// Processes of the consumers.
+    pub pids: Vec<u32>,
 }
 
 /// What several channels did in one slice.

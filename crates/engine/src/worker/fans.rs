@@ -3,7 +3,7 @@
 use crate::hot::account::Account;
 use crate::hot::fan::{Plan, Tally};
 use crate::hot::grid::{GridPlan, GridWords};
-use crate::hot::{AnyWork, Recorder, broadcast, fan_in, fan_out, grid};
+use crate::hot::{AnyWork, Pace, Recorder, broadcast, fan_in, fan_out, feed, grid};
 use ipcperf_core::{DynPort, Erased, Fault, Part, Port};
 use ipcperf_sys::clock::Clock;
 
@@ -16,6 +16,8 @@ pub(crate) struct Role<'a> {
     pub(crate) accounts: &'a [Account<'a>],
     /// There are several on both sides, and whether this end sends.
     pub(crate) grid: Option<(GridPlan, GridWords<'a>, bool)>,
+    /// When the messages of a feed are due; `None` of all others.
+    pub(crate) pace: Option<Pace<'a>>,
 }
 
 /// The loops of a fan over a port; one virtual call for a whole phase.
@@ -70,7 +72,7 @@ impl<P: Port> FanLoops for P {
 /// The ends of channels: all of them at the producer of a broadcast, its own at a consumer; of an object for all one at each.
 pub(crate) struct Channels {
     pub(crate) ports: Vec<Box<dyn DynPort>>,
-    /// A consumer sees the newest message alone; nothing else is lost.
+    /// Messages may be lost; in a broadcast only because a consumer sees the newest one alone.
     pub(crate) drops: bool,
 }
 
@@ -86,6 +88,15 @@ impl FanLoops for Channels {
     ) -> Result<Tally, Fault> {
         let ports = self.ports.iter_mut().map(|port| Erased::<false>(&mut **port));
         let mut ports: Vec<_> = ports.collect();
+        if let Some(pace) = role.pace {
+            let account = role.accounts.first();
+            return match ports.as_mut_slice() {
+                [own] if role.is_peer => {
+                    feed::follow(own, clock, plan, self.drops, work, account, calls)
+                }
+                all => feed::lead(all, clock, plan, pace, work, account, calls),
+            };
+        }
         match ports.as_mut_slice() {
             [own] if role.is_peer && self.drops => {
                 broadcast::follow_newest(own, clock, plan, work, rows, calls)

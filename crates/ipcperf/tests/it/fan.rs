@@ -184,8 +184,8 @@ fn what_cannot_fan_is_explained() {
         assert!(line.contains("cannot share ") || line.contains("CPU is allowed"), "{line}");
     }
     for (wrong, part) in [
-        (["fan-in", "--peers", "0"], "between 1 and 64"),
-        (["fan-out", "--peers", "65"], "between 1 and 64"),
+        (["fan-in", "--peers", "0"], "between 1 and 256"),
+        (["fan-out", "--peers", "257"], "between 1 and 256"),
         (["stream", "--peers", "2"], "fan-in or fan-out or broadcast"),
     ] {
         sandbox.refuses(&[&["run", "-m", "pipe", "-p"], &wrong[..]].concat(), part);

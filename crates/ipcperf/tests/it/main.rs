@@ -22,6 +22,7 @@ mod exec;
 mod explain;
 mod fan;
 mod faults;
+mod feed;
 mod formats;
 mod fresh;
 mod interruption;

@@ -29,7 +29,17 @@ pub(super) fn is_shared(facts: &PatternFacts) -> bool {
 
 /// Messages that are due at some time.
 pub(super) fn is_due(facts: &PatternFacts) -> bool {
-    facts.is_open || is_connected(facts)
+    facts.is_open || is_connected(facts) || is_feed(facts)
+}
+
+/// Every message goes to all consumers as fast as they take it.
+pub(super) fn is_copied(facts: &PatternFacts) -> bool {
+    facts.to_each && !is_feed(facts)
+}
+
+/// Every message goes to all consumers when it is due.
+pub(super) fn is_feed(facts: &PatternFacts) -> bool {
+    facts.to_each && facts.figure == Figure::Time
 }
 
 /// A closed loop. The sender of an open loop watches the clock with what is left of the CPU time.

@@ -1,7 +1,9 @@
 //! Columns of what is compared and what was measured, from left to right. A new column is a row here or in `costs.rs`.
 
 use super::column::{COLUMN, Column, FIRST, NEXT, Room, sentence};
-use super::facts::{has_tail, is_closed, is_connected, is_due, is_fan, is_grid, is_shared};
+use super::facts::{
+    has_tail, is_closed, is_connected, is_copied, is_due, is_fan, is_feed, is_grid, is_shared,
+};
 use super::field::{count, flag, float, text};
 use super::{heads, legends, texts};
 use crate::results::marks::VERSUS;
@@ -131,7 +133,7 @@ pub(super) const FIGURES: &[Column] = &[
         unit: figures::per_second,
         patterns: |facts| facts.rate == Some(Rated::Answered),
         figures: Room::Rank(190),
-        meaning: "messages answered per second",
+        meaning: "messages answered per second; of a feed, messages that each consumer read",
         advice: "if it is below offered, ask for less or use another mechanism",
         csv: &[float("achieved_per_second", "/achieved_per_second/value")],
         ..COLUMN
@@ -390,7 +392,7 @@ pub(super) const FIGURES: &[Column] = &[
         name: "slowest",
         value: |cell| cell.fan.as_ref()?.slowest_per_second.as_ref()?.value,
         unit: figures::per_second,
-        patterns: |facts| facts.to_each,
+        patterns: is_copied,
         figures: Room::Rank(130),
         word_after: "least",
         meaning: "messages per second that the slowest consumer of a broadcast got",
@@ -401,7 +403,7 @@ pub(super) const FIGURES: &[Column] = &[
         name: "behind",
         value: |cell| cell.fan.as_ref()?.behind.as_ref()?.value,
         unit: |messages| grouped(messages.round() as u64),
-        patterns: |facts| facts.to_each,
+        patterns: is_copied,
         figures: Room::Rank(140),
         meaning: "messages that were sent and that a consumer of a broadcast had not read yet: the median of a round",
         advice: "see the most in the document (most_behind)",
@@ -537,10 +539,67 @@ pub(super) const FIGURES: &[Column] = &[
         ..COLUMN
     },
     Column {
+        name: "slowest p99",
+        value: |cell| cell.feed.as_ref()?.slowest_p99_ns.value,
+        patterns: is_feed,
+        figures: Room::Rank(94),
+        word_after: "slowest",
+        meaning: "the p99 of a feed at the consumer whose p99 is longest",
+        advice: "compare it with p99, which is over all consumers",
+        csv_after: "max_ns",
+        csv: &[float("slowest_p99_ns", "/feed/slowest_p99_ns/value")],
+        ..COLUMN
+    },
+    Column {
+        name: "stale",
+        value: |cell| cell.feed.as_ref()?.staleness_ns.get("p50")?.value,
+        patterns: is_feed,
+        figures: Room::Rank(91),
+        word_after: "slowest p99",
+        meaning: "the age of the newest message that a consumer of a feed has, from when it was due, at the moment when the next one comes: the median",
+        advice: "it is at least the interval between messages; send more often if that is too old",
+        csv: &[
+            float("stale_p50_ns", "/feed/staleness_ns/p50/value"),
+            float("stale_p99_ns", "/feed/staleness_ns/p99/value"),
+            float("stale_max_ns", "/feed/staleness_ns/max/value"),
+        ],
+        ..COLUMN
+    },
+    Column {
+        name: "late",
+        value: |cell| cell.feed.as_ref()?.most_late.value,
+        unit: |messages| grouped(messages.round() as u64),
+        patterns: is_feed,
+        figures: Room::Rank(92),
+        word_after: "stale",
+        meaning: "messages of a feed that were due and not sent yet: the most of a round",
+        advice: "see those at the end in the document (late_at_end): they show whether the producer keeps up",
+        csv: &[
+            float("most_late", "/feed/most_late/value"),
+            float("late_at_end", "/feed/late_at_end/value"),
+        ],
+        ..COLUMN
+    },
+    Column {
+        name: "unread",
+        value: |cell| cell.feed.as_ref()?.most_unread.value,
+        unit: |messages| grouped(messages.round() as u64),
+        patterns: is_feed,
+        figures: Room::Rank(93),
+        word_after: "late",
+        meaning: "messages of a feed that were sent and that a consumer had not read yet: the most of a round",
+        advice: "see those at the end in the document (unread_at_end): they show whether the consumers keep up",
+        csv: &[
+            float("most_unread", "/feed/most_unread/value"),
+            float("unread_at_end", "/feed/unread_at_end/value"),
+        ],
+        ..COLUMN
+    },
+    Column {
         name: "service",
         head: Some(|_, _| "service p50".to_owned()),
         text: Some(|row| texts::or_lost(row.cell.service_ns.as_ref(), "p50")),
-        patterns: is_due,
+        patterns: |facts| is_due(facts) && !is_feed(facts),
         figures: Room::Rank(200),
         word_after: "bound",
         meaning: "in an open loop, the time since a message was sent; p50 and p99 count from when it was due",
@@ -550,7 +609,7 @@ pub(super) const FIGURES: &[Column] = &[
     Column {
         name: "service p99.9",
         text: Some(|row| texts::or_lost(row.cell.service_ns.as_ref(), "p99.9")),
-        patterns: is_due,
+        patterns: |facts| is_due(facts) && !is_feed(facts),
         figures: Room::Rank(210),
         ..COLUMN
     },

@@ -47,7 +47,10 @@ pub(super) const fn cost(pattern: PatternKind) -> &'static str {
 
 /// The head of a quantile, which in a fan is of the calls of its peers.
 pub(super) fn of_calls(chapter: &Chapter<'_>, name: &str) -> String {
-    match chapter.pattern.facts().ends {
+    // What a feed times is no call.
+    let facts = chapter.pattern.facts();
+    match facts.ends {
+        _ if facts.figure == Figure::Time => name.to_owned(),
         Ends::Many(Seat::Lead) | Ends::Grid => format!("{name} send"),
         Ends::Many(Seat::Follow) => format!("{name} recv"),
         Ends::Pair | Ends::Clients | Ends::Connected => name.to_owned(),

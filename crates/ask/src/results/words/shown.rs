@@ -37,6 +37,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "read the rate, slowest and behind",
     ),
     (
+        "feed",
+        "messages that are due at set times, with no answer: every message goes to all receivers",
+        "read p99, stale, and late with unread, which show who does not keep up",
+    ),
+    (
         "connect",
         "one connection per request: connect, send, receive the answer, close",
         "read the rate, p99 and errors",

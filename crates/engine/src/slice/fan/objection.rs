@@ -4,7 +4,10 @@ use crate::hot::fan::LEAST;
 use crate::hot::grid::PIECE;
 use crate::registry::Entry;
 use ipcperf_core::result::CellKey;
-use ipcperf_core::{BackPressure, Direction, Ends, Family, Missing, Payload, Peers, Seat, Spec};
+use ipcperf_core::{
+    BackPressure, Direction, Ends, Family, Missing, Offered, PatternKind, Payload, Peers,
+    Placement, Seat, Spec,
+};
 use std::num::NonZeroU64;
 
 /// Pieces of a message of this size; one, unless it is longer than what a pipe hands over whole.
@@ -76,7 +79,12 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
     let is_pieces = spec.payload == Payload::Stream && size > PIECE;
     let crowded = is_crowded(key, cpus);
     if key.pattern.facts().to_each {
-        return channels_objection(entry, size, crowded);
+        if key.pattern == PatternKind::Feed
+            && let Some(missing) = feed_objection(key)
+        {
+            return Some(missing);
+        }
+        return channels_objection(entry, key.pattern, size, crowded);
     }
     let missing = if spec.wake_word().is_some() {
         Missing::new("a wake-up carries no bytes, so it cannot name its sender", "")
@@ -109,8 +117,15 @@ pub(crate) fn objection(entry: &Entry, key: &CellKey, size: usize, cpus: usize) 
 }
 
 /// Why there cannot be a channel for each consumer, over which one producer sends every message.
-fn channels_objection(entry: &Entry, size: usize, crowded: bool) -> Option<Missing> {
+fn channels_objection(
+    entry: &Entry,
+    pattern: PatternKind,
+    size: usize,
+    crowded: bool,
+) -> Option<Missing> {
     let spec = entry.spec;
+    // A feed counts what is lost.
+    let needs_all = pattern != PatternKind::Feed;
     let (what, how) = if spec.is_floor() {
         ("the floor moves nothing", "")
     } else if spec.wake_word().is_some() {
@@ -120,6 +135,7 @@ fn channels_objection(entry: &Entry, size: usize, crowded: bool) -> Option<Missi
         )
     } else if entry.to_each.is_none()
         && (spec.back_pressure != BackPressure::Blocks || entry.is_lossy)
+        && (needs_all || !entry.is_lossy)
     {
         let how = "a mechanism that makes the sender wait";
         ("it may lose messages, and every consumer has to get each of them", how)
@@ -137,4 +153,22 @@ fn channels_objection(entry: &Entry, size: usize, crowded: bool) -> Option<Missi
         return None;
     };
     Some(Missing::new(what, how))
+}
+
+/// Why a feed cannot be timed, over whatever mechanism.
+fn feed_objection(key: &CellKey) -> Option<Missing> {
+    Some(match (key.load.rate, key.placement) {
+        (None | Some(Offered::OfPeak(_)), _) => {
+            Missing::new("a feed has a rate in messages per second", "--rate 10k")
+        }
+        (_, place) if place.is_free() => Missing::new(
+            "the ends are not pinned, so their counters cannot be compared",
+            "a place with a CPU for each end, or same-cpu",
+        ),
+        (_, Placement::OneEnd { .. }) => {
+            let what = "one end is not pinned, so that the counters of both cannot be compared";
+            Missing::new(what, "name a CPU for each, as 0,1")
+        }
+        _ => return None,
+    })
 }

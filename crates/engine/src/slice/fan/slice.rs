@@ -1,17 +1,20 @@
 //! One slice of a fan, as the coordinator sees it.
 
+use super::feed;
 use super::tapes::{CALLS, ROWS, Tapes};
 use super::track::{Steady, Track, behind, steady};
 use super::{FanPart, Order, Phase, PhaseResult, Said, TASK, channel, pieces};
+use crate::hot::Recorder;
 use crate::hot::fan::{SHIFT, Tally};
 use crate::job::{Failure, FailureKind, Job, Segment, SideReport, note};
+use crate::offset::Offset;
 use crate::page::Page;
 use crate::protocol::Word;
 use crate::registry::Entry;
-use crate::slice::{Compact, Data, Gaps, RawFan, RawSlice, Terms, Window};
+use crate::slice::{Compact, Data, Gaps, RawFan, RawFeed, RawSlice, Terms, Window};
 use crate::slice_length::{Expected, FEWEST, SliceLength};
 use crate::supervisor::{Stop, Supervisor};
-use ipcperf_core::{Ends, Link, OptionSet, Seat, SetupError};
+use ipcperf_core::{Ends, Link, OptionSet, PatternKind, Seat, SetupError};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::procfs::Consumption;
 use ipcperf_sys::signals::Interrupts;
@@ -72,6 +75,11 @@ pub(crate) fn run(
         note(&mut effective, granted);
     }
     let verified = fan.passage(fan.verification())?;
+    if fan.is_feed() {
+        let mut slice = fan.feed(&verified)?;
+        slice.effective = effective;
+        return Ok(slice);
+    }
     let mut length = fan.warm_up()?;
     let mut timed = FanTimes::default();
     while let messages @ 1.. = length.next() {
@@ -80,10 +88,7 @@ pub(crate) fn run(
         // The next passage writes to the same tapes.
         fan.read(&passage, &mut timed);
     }
-    fan.order(Order::End)?;
-    for word in fan.workers.gather(&mut |_| ())? {
-        word.done::<()>()?;
-    }
+    fan.end()?;
     let mut slice = fan.raw(timed);
     slice.effective = effective;
     slice.stopped = fan.workers.stopped();
@@ -178,6 +183,91 @@ impl<'a> Fan<'a> {
         if self.fans_in() || self.is_grid() { senders } else { consumers }
     }
 
+    fn is_feed(&self) -> bool {
+        self.job.key.pattern == PatternKind::Feed
+    }
+
+    /// All workers end.
+    fn end(&mut self) -> Result<(), Stop> {
+        self.order(Order::End)?;
+        for word in self.workers.gather(&mut |_| ())? {
+            word.done::<()>()?;
+        }
+        Ok(())
+    }
+
+    /// A feed, after what has verified it: the warm-up, the timed passages, and what verifies again. Between the two that
+    /// verify the clocks must not have moved against each other.
+    fn feed(&mut self, verified: &Passage) -> Result<RawSlice, Stop> {
+        let interval = feed::interval(self.job)
+            .ok_or_else(|| "a feed has a rate in messages per second".to_owned())?;
+        let before = verified.offset()?;
+        let warmup = (self.job.warmup as f64 / interval).clamp(1.0, feed::MOST as f64) as u64;
+        self.passage(self.paced(warmup))?;
+        let (mut data, mut ran) = (RawFeed::default(), [Vec::new(), Vec::new()]);
+        let (mut gaps, mut elapsed) = (Gaps::default(), 0);
+        for count in feed::passages(self.job.slice as f64, interval) {
+            let passage = self.passage(self.paced(count))?;
+            let times = self.times(&passage, before);
+            data.add(&times, before.bound, &mut gaps);
+            let last = times.read.iter().flatten().filter(|read| **read != Recorder::LOST).max();
+            elapsed += last.map_or(0, |last| last.saturating_sub(times.begin));
+            let (consumers, producer) = passage.ran.split_at(self.peers() as usize);
+            data.pids = consumers.iter().map(|ran| ran.side.pid).collect();
+            ran[0].extend_from_slice(producer);
+            ran[1].extend_from_slice(consumers);
+        }
+        let again = self.passage(self.verification())?;
+        data.offsets = vec![before, again.offset()?];
+        self.end()?;
+        if let Some(reason) = data.objection() {
+            return Err(Failure { kind: FailureKind::Unavailable, reason }.into());
+        }
+        let mut slice = RawSlice {
+            operations: data.read.iter().sum(),
+            elapsed,
+            gaps,
+            ..RawSlice::of(Data::Feed(Box::new(data)))
+        };
+        self.account(&mut slice, &ran);
+        slice.stopped = self.workers.stopped();
+        slice.sides[0].verified = verified.phase.count + again.phase.count;
+        Ok(slice)
+    }
+
+    /// A passage of messages that are due at times of their own.
+    fn paced(&self, count: u64) -> Phase {
+        Phase {
+            is_verification: false,
+            first: self.next,
+            count,
+            every: 1,
+            batch: 1,
+            is_paced: true,
+        }
+    }
+
+    /// When the messages of a passage, whose tapes lie in the page, were due, sent and read, by the producer's clock.
+    fn times(&self, passage: &Passage, offset: Offset) -> feed::Times {
+        let peers = self.peers();
+        let tapes = Tapes::new(&self.page, peers + 1);
+        let Phase { first, count, .. } = passage.phase;
+        let read = |(ran, peer): (&PhaseResult, u64)| {
+            let steps = ran.calls.read(tapes.calls(peer));
+            feed::moments(ran.tally.begin.wrapping_add_signed(-offset.ticks), &steps)
+        };
+        let all = || passage.ran.iter().zip(0..);
+        let producer = all().nth(peers as usize);
+        let begin = producer.map_or(0, |(ran, _)| ran.tally.begin);
+        let steps = producer.map(|(ran, peer)| ran.calls.read(tapes.calls(peer)));
+        feed::Times {
+            due: feed::due(self.job, first, count).iter().map(|after| begin + after).collect(),
+            sent: feed::moments(begin, &steps.unwrap_or_default()),
+            read: all().take(peers as usize).map(read).collect(),
+            begin,
+        }
+    }
+
     /// Processes that send.
     fn senders(&self) -> u64 {
         self.sides()[0]
@@ -228,6 +318,7 @@ impl<'a> Fan<'a> {
             count,
             every: 1,
             batch: 1 + count * self.senders() / ROWS,
+            is_paced: false,
         }
     }
 
@@ -250,12 +341,15 @@ impl<'a> Fan<'a> {
             count,
             every,
             batch: all.div_ceil(ROWS).max(cheap).max(1),
+            is_paced: false,
         }
     }
 
     /// Passages of growing length until the time for it is spent; returns how to fill the slice.
     fn warm_up(&mut self) -> Result<SliceLength, Stop> {
-        let (mut spent, mut wanted) = (0.0, (FEWEST * self.crowd()) as f64);
+        // In a broadcast each of them gets every message.
+        let shares = if self.to_each() { 1 } else { self.crowd() };
+        let (mut spent, mut wanted) = (0.0, (FEWEST * shares) as f64);
         let mut expected = Expected::default();
         for _ in 0..WARM_UPS {
             let passage = self.passage(self.phase(wanted, expected.per_operation))?;
@@ -266,9 +360,9 @@ impl<'a> Fan<'a> {
             if left <= 0.0 {
                 break;
             }
-            wanted = (left / expected.per_operation).clamp(self.crowd() as f64, 8.0 * wanted);
+            wanted = (left / expected.per_operation).clamp(shares as f64, 8.0 * wanted);
         }
-        let fewest = FEWEST * self.crowd();
+        let fewest = FEWEST * shares;
         Ok(SliceLength::of_time(self.job.slice, expected.per_operation, fewest, TIMED))
     }
 
@@ -337,27 +431,26 @@ impl<'a> Fan<'a> {
     /// The timed passages as every slice tells it.
     fn raw(&self, timed: FanTimes) -> RawSlice {
         let FanTimes { data, ran, batch, elapsed, gaps } = timed;
+        let mut slice = RawSlice { batch, elapsed, gaps, ..RawSlice::of(Data::Fan(data)) };
+        self.account(&mut slice, &ran);
+        slice.operations = slice.counts[1].received;
+        slice
+    }
+
+    /// What leads and follows counted and consumed in all timed passages.
+    fn account(&self, slice: &mut RawSlice, ran: &[Vec<PhaseResult>; 2]) {
         let pieces = self.pieces.get();
-        let counts = ran.each_ref().map(|side| Segment {
+        slice.counts = ran.each_ref().map(|side| Segment {
             sent: side.iter().map(|ran| ran.tally.sent).sum::<u64>() / pieces,
             received: side.iter().map(|ran| ran.tally.received).sum::<u64>() / pieces,
             lost: side.iter().map(|ran| ran.tally.lost).sum(),
             ..Segment::default()
         });
-        let [leads, follows] = &ran;
-        let sides = [(leads, Seat::Lead), (follows, Seat::Follow)].map(|(side, seat)| {
+        let [leads, follows] = ran;
+        slice.sides = [(leads, Seat::Lead), (follows, Seat::Follow)].map(|(side, seat)| {
             let cpu = self.job.cpu_of(seat);
             together(side.iter().map(|ran| (&ran.side, cpu)))
         });
-        RawSlice {
-            batch,
-            operations: counts[1].received,
-            elapsed,
-            counts,
-            sides,
-            gaps,
-            ..RawSlice::of(Data::Fan(data))
-        }
     }
 }
 
@@ -390,6 +483,16 @@ impl Passage {
         let of_first = job.key.load.sides(job.key.pattern)[first.index()] as usize;
         let (one, other) = self.ran.split_at(of_first.min(self.ran.len()));
         if first == Seat::Lead { (one, other) } else { (other, one) }
+    }
+
+    /// The difference of the clocks that a passage that verifies has found.
+    fn offset(&self) -> Result<Offset, Failure> {
+        let found = self.ran.last().and_then(|producer| producer.offset);
+        found.ok_or_else(|| Failure {
+            kind: FailureKind::Unavailable,
+            reason: "the clock is not the CPU's counter; only counters of two CPUs can be compared"
+                .into(),
+        })
     }
 
     fn count(&self, senders: u64) -> u64 {
@@ -493,7 +596,14 @@ mod tests {
     use crate::hot::fan::Tally;
 
     fn passage(sent: &[u64], received: &[(u64, u64)]) -> Passage {
-        let phase = Phase { is_verification: false, first: 10, count: 4, every: 1, batch: 1 };
+        let phase = Phase {
+            is_verification: false,
+            first: 10,
+            count: 4,
+            every: 1,
+            batch: 1,
+            is_paced: false,
+        };
         let ran = |tally| PhaseResult { tally, ..PhaseResult::default() };
         let mut all: Vec<PhaseResult> =
             sent.iter().map(|sent| ran(Tally { sent: *sent, ..Tally::default() })).collect();
@@ -521,7 +631,14 @@ mod tests {
     fn every_consumer_of_a_broadcast_must_have_every_message() {
         // 10 to 13 have the sum 46 and the exclusive or 0.
         let told = |sent, consumers: [(u64, u64, u64); 2]| {
-            let phase = Phase { is_verification: false, first: 10, count: 4, every: 1, batch: 1 };
+            let phase = Phase {
+                is_verification: false,
+                first: 10,
+                count: 4,
+                every: 1,
+                batch: 1,
+                is_paced: false,
+            };
             let of = consumers.map(|(received, sum, xor)| Tally {
                 received,
                 sum,

@@ -1,11 +1,15 @@
 //! One of the workers of a fan, in a process of its own.
 
+use super::feed;
 use super::tapes::Tapes;
 use super::{FanPart, Left, Order, Phase, PhaseResult, Said, channel};
+use crate::arrivals;
+use crate::faulty;
 use crate::hot::fan::Plan;
 use crate::hot::grid::{GridPlan, GridWords};
-use crate::hot::{AnyWork, Content, Private, Recorder, Special, Stamp};
+use crate::hot::{AnyWork, Content, Pace, Private, Recorder, Special, Stamp};
 use crate::job::{Failure, SideReport};
+use crate::offset::{self, Offset};
 use crate::page::Page;
 use crate::registry::{Entry, Registry};
 use crate::task::{WorkerContext, pin};
@@ -72,7 +76,10 @@ fn channels(
     if let Some(to_each) = entry.to_each {
         let consumer = part.is_peer().then_some(part.number);
         let port = (to_each.attach)(part.job.end(first, context), consumer)?;
-        return Ok(Channels { ports: vec![port], drops: entry.is_lossy });
+        return Ok(Channels {
+            ports: vec![faulty::around(port, &part.job)],
+            drops: entry.is_lossy,
+        });
     }
     let [_, consumers] = part.sides();
     let own = if part.is_peer() { part.number..part.number + 1 } else { 0..consumers };
@@ -85,9 +92,9 @@ fn channels(
         let shape = channel(&part.job.shape, consumer);
         let options = &part.job.options;
         let end = Attach { wiring, seat: part.job.seat, shape: &shape, options, meet: context };
-        ports.push(entry.attach(end)?);
+        ports.push(faulty::around(entry.attach(end)?, &part.job));
     }
-    Ok(Channels { ports, drops: false })
+    Ok(Channels { ports, drops: part.is_feed() && entry.is_lossy })
 }
 
 /// One phase with what it consumed.
@@ -102,10 +109,15 @@ fn passage(
     let (fans_in, is_peer, is_grid) = (part.fans_in(), part.is_peer(), part.is_grid());
     let [producers, consumers] = part.sides();
     let sends = job.seat == Seat::Lead;
-    let tapes = Tapes::new(page, part.peers());
+    let tapes = Tapes::new(page, part.tapes());
     let accounts = tapes.accounts(part.spins);
-    let times_calls = if is_grid { sends } else { is_peer };
-    let mut calls = Recorder::new(if times_calls { tapes.calls(part.number) } else { &[] });
+    let mut calls = Recorder::new(match (is_peer, part.is_feed()) {
+        (true, _) => tapes.calls(part.number),
+        (false, false) if is_grid && sends => tapes.calls(part.number),
+        // The producer of a feed notes when it has sent each message.
+        (false, true) => tapes.calls(part.peers()),
+        (false, false) => &[],
+    });
     let mut rows = match (fans_in, is_peer) {
         _ if is_grid && !sends => Recorder::new(tapes.rows_of_all(part.number)),
         (true, false) => Recorder::new(tapes.rows_of_all(0)),
@@ -131,7 +143,21 @@ fn passage(
     let words = GridWords { finished, taken, left };
     let of_grid = GridPlan { producers, pieces: part.pieces };
     let grid = is_grid.then_some((of_grid, words, sends));
-    let role = Role { fans_in, is_peer, accounts: &accounts, grid };
+    let due = if phase.is_paced { feed::due(job, phase.first, phase.count) } else { Vec::new() };
+    let pace = part.is_feed().then(|| Pace {
+        due: &due,
+        pause: if phase.is_paced { feed::settles(job) } else { 0 },
+        near: (arrivals::NEAR_NS / job.ns_per_tick) as u64,
+        // Consumers on the same CPU need it to get back to waiting.
+        yields: !job.is_apart(),
+        ns_per_tick: job.ns_per_tick,
+        ..Pace::default()
+    });
+    let role = Role { fans_in, is_peer, accounts: &accounts, grid, pace };
+    let offset = if part.is_feed() && phase.is_verification { offset(part, page) } else { None };
+    if phase.is_paced {
+        calls.touch(phase.count);
+    }
     // One of all workers counts what the machine does.
     let counts = if is_grid { !sends && part.number == 0 } else { !is_peer };
     let mut usage = Usage::open(if counts { &job.cpus } else { &[] }, None);
@@ -151,5 +177,24 @@ fn passage(
         len: recorder.len().min(recorder.capacity()),
         spills: recorder.spills().to_vec(),
     };
-    Ok(PhaseResult { met, tally, rows: left(&rows), calls: left(&calls), side })
+    Ok(PhaseResult { met, tally, rows: left(&rows), calls: left(&calls), side, offset })
+}
+
+/// How the clock of the consumers, who share a CPU, differs from that of the producer, who knows it then.
+fn offset(part: &FanPart, page: &Page) -> Option<Offset> {
+    let job = &part.job;
+    if !job.counter || job.cpus.is_empty() {
+        return None;
+    }
+    if !job.is_apart() {
+        // One CPU has one counter.
+        return (!part.is_peer()).then(Offset::default);
+    }
+    let clock = job.clock();
+    if part.is_peer() && part.number > 0 {
+        // One of them is enough, and all pass this gate.
+        page.gate().meet();
+        return None;
+    }
+    offset::measure(page, job.seat, job.ns_per_tick, || clock.stop())
 }
