@@ -23,18 +23,18 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 20] = [
-        ("crates/core", 6_979),
+        ("crates/core", 7_101),
         ("crates/ring", 674),
-        ("crates/sys", 11_649),
+        ("crates/sys", 11_694),
         ("crates/mech", 7_645),
-        ("crates/engine", 18_576),
+        ("crates/engine", 19_682),
         ("crates/stats", 1_506),
-        ("crates/judge", 2_801),
-        ("crates/render", 2_822),
+        ("crates/judge", 2_807),
+        ("crates/render", 2_826),
         ("crates/packed", 49),
-        ("crates/kit", 2_996),
-        ("crates/ask", 20_503),
-        ("crates/plugin", 2_128),
+        ("crates/kit", 3_009),
+        ("crates/ask", 20_735),
+        ("crates/plugin", 2_274),
         ("crates/programs", 11_379),
         ("crates/studies", 6_721),
         ("crates/ipcperf", 169),
@@ -44,8 +44,8 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 49_160;
-    pub(super) const TOKENS: usize = 1_102_700;
+    pub(super) const TEST_LINES: usize = 49_882;
+    pub(super) const TOKENS: usize = 1_119_995;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

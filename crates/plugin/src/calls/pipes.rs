@@ -96,13 +96,13 @@ unsafe extern "C" fn finish(end: Own) -> c_int {
     abi::OK
 }
 
-/// Facts that are only read.
-struct Facts(FactTable);
+/// StaticFacts that are only read.
+struct StaticFacts(FactTable);
 
 // SAFETY: texts and numbers that never change.
-unsafe impl Sync for Facts {}
+unsafe impl Sync for StaticFacts {}
 
-static FACTS: Facts = Facts(FactTable {
+static FACTS: StaticFacts = StaticFacts(FactTable {
     size: size_of::<FactTable>(),
     name: NAME_FOR_C.as_ptr(),
     summary: c"Two pipes of ipcperf, as a plug-in.".as_ptr(),

@@ -62,9 +62,9 @@ impl Port for Object {
 }
 
 #[derive(Default)]
-struct Words([AtomicU64; 3]);
+struct SharedWords([AtomicU64; 3]);
 
-impl Words {
+impl SharedWords {
     fn shared(&self) -> GridWords<'_> {
         let [finished, taken, left] = &self.0;
         GridWords { finished, taken, left }
@@ -83,7 +83,7 @@ fn plans(object: &Object, producer: u64, count: u64) -> (Plan, GridPlan) {
 }
 
 /// What a consumer makes of what comes, one message of each producer being sent, and its rows without the ticks.
-fn consumed(object: &mut Object, words: &Words) -> Result<(Tally, Vec<[u32; 2]>), Fault> {
+fn consumed(object: &mut Object, words: &SharedWords) -> Result<(Tally, Vec<[u32; 2]>), Fault> {
     let slots: Vec<_> = (0..60).map(|_| AtomicU32::new(0)).collect();
     let mut rows = Recorder::new(&slots);
     let plans = plans(object, 0, 1);
@@ -97,7 +97,7 @@ fn consumed(object: &mut Object, words: &Words) -> Result<(Tally, Vec<[u32; 2]>)
 
 #[test]
 fn the_last_producer_that_finishes_sends_the_end_marks() {
-    let words = Words::default();
+    let words = SharedWords::default();
     let produced = |producer| {
         let mut object = Object::of(1, &[]);
         let mut calls = Recorder::new(&[]);
@@ -112,7 +112,7 @@ fn the_last_producer_that_finishes_sends_the_end_marks() {
 
 #[test]
 fn a_message_of_several_pieces_has_a_stamp_in_each() {
-    let words = Words::default();
+    let words = SharedWords::default();
     let mut object = Object::of(3, &[]);
     let plans = plans(&object, 1, 2);
     let mut calls = Recorder::new(&[]);
@@ -124,7 +124,7 @@ fn a_message_of_several_pieces_has_a_stamp_in_each() {
 #[test]
 fn consumers_know_what_came_whole_what_was_mixed_and_what_was_split() {
     let piece = |producer, piece| Some((producer, 7, piece));
-    let words = Words::default();
+    let words = SharedWords::default();
     // Both messages to one consumer: the second one between the pieces of the first.
     let mixed = [piece(0, 0), piece(1, 0), piece(1, 1), piece(0, 1), None, None];
     let (tally, rows) = consumed(&mut Object::of(2, &mixed), &words).expect("in order");
@@ -132,7 +132,7 @@ fn consumers_know_what_came_whole_what_was_mixed_and_what_was_split() {
     assert_eq!(rows, [[2, 2], [0, 0]]);
     assert_eq!(words.values(), [0, 3, 1], "it has left with the first end mark");
     // One message is split: its second piece comes to the other consumer, with a part of a mark.
-    let words = Words::default();
+    let words = SharedWords::default();
     let first = [piece(0, 0), piece(1, 0), piece(1, 1), None];
     let (one, _) = consumed(&mut Object::of(2, &first), &words).expect("in order");
     let (other, _) = consumed(&mut Object::of(2, &[piece(0, 1), None, None, None]), &words)
@@ -148,7 +148,7 @@ fn consumers_know_what_came_whole_what_was_mixed_and_what_was_split() {
 #[test]
 fn a_piece_that_comes_twice_or_late_or_from_nowhere_is_no_message() {
     let refused = |coming: &[Option<(u64, u64, u64)>]| {
-        consumed(&mut Object::of(2, coming), &Words::default()).err()
+        consumed(&mut Object::of(2, coming), &SharedWords::default()).err()
     };
     let piece = |producer, message, piece| Some((producer, message, piece));
     for coming in [
@@ -161,7 +161,7 @@ fn a_piece_that_comes_twice_or_late_or_from_nowhere_is_no_message() {
     }
     // A message behind the last end mark.
     let late = [None, None, piece(0, 7, 0), piece(0, 7, 1)];
-    let words = Words::default();
+    let words = SharedWords::default();
     assert!(consumed(&mut Object::of(2, &[None, None]), &words).is_ok());
     assert_eq!(consumed(&mut Object::of(2, &late), &words).err(), Some(Fault::Corrupt));
 }

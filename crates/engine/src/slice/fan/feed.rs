@@ -42,7 +42,7 @@ pub(super) fn passages(time: f64, interval: f64) -> Vec<u64> {
 }
 
 /// Of one passage: when messages were due, sent and read, all by the clock of the producer.
-pub(super) struct Times {
+pub(super) struct FeedTimes {
     pub(super) due: Vec<u64>,
     pub(super) sent: Vec<u64>,
     /// By consumer; [`Recorder::LOST`] for what never came.
@@ -65,9 +65,9 @@ pub(super) fn moments(begin: u64, steps: &[u64]) -> Vec<u64> {
 }
 
 impl RawFeed {
-    /// Adds a passage. Times may be off by `bound`.
-    pub(super) fn add(&mut self, times: &Times, bound: u64, gaps: &mut Gaps) {
-        let Times { due, sent, read, begin } = times;
+    /// Adds a passage. FeedTimes may be off by `bound`.
+    pub(super) fn add(&mut self, times: &FeedTimes, bound: u64, gaps: &mut Gaps) {
+        let FeedTimes { due, sent, read, begin } = times;
         let (mut latency, mut staleness) =
             (Histogram::from(&self.latency), Histogram::from(&self.staleness));
         self.by_consumer.resize(read.len(), Compact::default());
@@ -177,7 +177,7 @@ mod tests {
 
     fn of(sent: Vec<u64>, read: Vec<Vec<u64>>) -> RawFeed {
         let mut feed = RawFeed::default();
-        let times = Times { due: due(sent.len() as u64), sent, read, begin: 1000 };
+        let times = FeedTimes { due: due(sent.len() as u64), sent, read, begin: 1000 };
         feed.add(&times, 0, &mut Gaps::default());
         feed
     }
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_time_before_it_was_due_is_no_time_unless_the_clocks_allow_it() {
         let mut feed = RawFeed::default();
-        let times = Times {
+        let times = FeedTimes {
             due: due(2),
             sent: vec![1100, 1200],
             read: vec![vec![1097, 1190]],

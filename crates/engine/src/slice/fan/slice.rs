@@ -248,7 +248,7 @@ impl<'a> Fan<'a> {
     }
 
     /// When the messages of a passage, whose tapes lie in the page, were due, sent and read, by the producer's clock.
-    fn times(&self, passage: &Passage, offset: Offset) -> feed::Times {
+    fn times(&self, passage: &Passage, offset: Offset) -> feed::FeedTimes {
         let peers = self.peers();
         let tapes = Tapes::new(&self.page, peers + 1);
         let Phase { first, count, .. } = passage.phase;
@@ -260,7 +260,7 @@ impl<'a> Fan<'a> {
         let producer = all().nth(peers as usize);
         let begin = producer.map_or(0, |(ran, _)| ran.tally.begin);
         let steps = producer.map(|(ran, peer)| ran.calls.read(tapes.calls(peer)));
-        feed::Times {
+        feed::FeedTimes {
             due: feed::due(self.job, first, count).iter().map(|after| begin + after).collect(),
             sent: feed::moments(begin, &steps.unwrap_or_default()),
             read: all().take(peers as usize).map(read).collect(),
