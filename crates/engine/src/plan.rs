@@ -527,7 +527,8 @@ fn files_objection(key: &CellKey) -> Option<Missing> {
         Ends::Many(_) if key.pattern.facts().to_each => {
             (counted(key.load.peers, "peer"), OPEN_FILES * key.load.peers)
         }
-        Ends::Many(_) | Ends::Grid => {
+        Ends::Many(_) => (counted(key.load.peers, "peer"), 2 * key.load.peers),
+        Ends::Grid => {
             let all: u64 = key.load.sides(key.pattern).iter().sum();
             (counted(all, "process"), 2 * all)
         }

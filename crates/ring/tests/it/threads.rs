@@ -148,7 +148,7 @@ fn of_a_ring_for_all_each_end_is_claimed_once_and_one_that_cannot_be_is_refused(
     assert_eq!(memory.sink(2).err(), Some(AttachError::Geometry));
     let ring = Memory::ring(geometry);
     assert_eq!(ring.source().err(), Some(AttachError::NotARing));
-    for (slots, consumers) in [(3, 2), (2, 0), (2, 65)] {
+    for (slots, consumers) in [(3, 2), (2, 0), (2, 257)] {
         let geometry = Geometry { slots, payload: 8 };
         let memory = Memory::for_all(Audience { geometry, consumers });
         assert_eq!(memory.source().err(), Some(AttachError::Geometry), "{slots}, {consumers}");
