@@ -27,7 +27,7 @@ mod ceiling {
         ("crates/ring", 674),
         ("crates/sys", 11_694),
         ("crates/mech", 7_645),
-        ("crates/engine", 19_683),
+        ("crates/engine", 19_699),
         ("crates/stats", 1_506),
         ("crates/judge", 2_807),
         ("crates/render", 2_826),
@@ -45,7 +45,7 @@ mod ceiling {
         ("xtask", 4_653),
     ];
     pub(super) const TEST_LINES: usize = 49_883;
-    pub(super) const TOKENS: usize = 1_120_017;
+    pub(super) const TOKENS: usize = 1_120_064;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

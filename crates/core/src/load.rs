@@ -459,7 +459,7 @@ impl Load {
 
     /// Most client processes of a server.
     pub const MOST_CLIENTS: u64 = 64;
-    /// Processes on the side of the lead and on that of the follow.
+    /// The number of lead processes and of follow processes, each at least 1.
     #[must_use]
     pub const fn sides(&self, pattern: PatternKind) -> [u64; 2] {
         match pattern.facts().ends {

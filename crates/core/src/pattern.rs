@@ -248,8 +248,8 @@ const GRID: PatternFacts = PatternFacts {
     legend: "Producers and consumers share one object, each in a process of its own; a message goes to exactly one consumer. \
              Jain's index is 1 where all producers moved the same and 1/n where one moved everything, Jain cons. the same of \
              consumers. A send is one call of a producer, waiting included. CPU/msg is of all processes. Above 4 KiB the \
-             pieces of 4 KiB that a pipe keeps whole are proved: whole is the share of messages whose pieces came to one \
-             consumer one after the other; the others were split between consumers or mixed with others.",
+             pieces of 4 KiB that a pipe keeps whole are proved: whole is the share of messages whose pieces reached one \
+             consumer in a row; the rest were split between consumers or mixed with other messages.",
     ..FAN_IN
 };
 

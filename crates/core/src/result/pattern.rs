@@ -35,14 +35,14 @@ pub struct Fan {
     /// The consumers of a grid; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumers: Option<GridConsumers>,
-    /// Share of the messages of a grid that were cut into pieces, all of which came to one consumer one after the other;
-    /// absent where messages are not cut.
+    /// Of the messages of a grid that were sent in pieces: the share whose pieces reached one consumer in a row. Absent if
+    /// messages were sent in one piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Metric>,
-    /// Share of those whose pieces came to one consumer, with pieces of other messages between them.
+    /// The share whose pieces reached one consumer, with pieces of other messages between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixed: Option<Metric>,
-    /// Share of those whose pieces came to several consumers.
+    /// The share whose pieces reached several consumers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub split: Option<Metric>,
 }
@@ -96,9 +96,9 @@ pub struct FanRound {
 pub struct Feed {
     /// How many consumers.
     pub consumers: u64,
-    /// The consumer whose median is longest: that median, ns.
+    /// The longest median of a consumer, ns.
     pub slowest_p50_ns: Metric,
-    /// The consumer whose 99th percentile is longest: that percentile, ns; missing where too few messages were read.
+    /// The longest p99 of a consumer, ns; missing where too few messages were read.
     pub slowest_p99_ns: Metric,
     /// The age of the newest message that a consumer has, from when it was due, in the moment in which the consumer gets the next
     /// one, in the form of `rtt_ns`.

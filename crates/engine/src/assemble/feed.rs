@@ -15,7 +15,7 @@ pub(super) fn reading(data: &RawFeed, raw: &RawSlice, ns: f64) -> SliceReading {
         operations: raw.operations,
         p50: latency.quantile(0.5).map(|ticks| ticks as f64 * ns),
         mean: (latency.count() > 0).then(|| latency.sum() as f64 / latency.count() as f64 * ns),
-        // That of a consumer, to be compared with what was due.
+        // Per consumer, so that it can be compared with the rate at which messages were due.
         rate: per_second(raw.operations, raw.elapsed * consumers, ns),
         histogram: picos(&data.latency),
         own: OwnData::Feed(Box::new(FeedSlice {

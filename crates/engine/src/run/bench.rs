@@ -16,6 +16,7 @@ use crate::slice::crowd::connect::Model;
 use crate::slice::{self, SliceOutcome, Surroundings, Terms};
 use crate::slice_length::FEWEST;
 use crate::topology::{is_rejected, usual};
+use ipcperf_core::result::CellKey;
 use ipcperf_core::result::Status;
 use ipcperf_core::{Align, Idle, Missing, Seat, Shape};
 use ipcperf_stats::{FEWEST_ROUNDS, Rng};
@@ -41,8 +42,8 @@ const SLOWEST: Duration = Duration::from_millis(20);
 /// What starting and proving one more channel takes at the most, for deadlines: two processes on a busy CPU.
 const PER_CHANNEL: Duration = Duration::from_millis(500);
 
-/// The same of one more peer, a process.
-const PER_PEER: Duration = Duration::from_millis(250);
+/// The same of one more process of a pattern that has several on a side.
+const PER_PROCESS: Duration = Duration::from_millis(250);
 
 /// How long what a shim says of a program that was late is waited for.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -94,6 +95,12 @@ const UNWATCHED: Duration = Duration::from_secs(1);
 struct IdleLook {
     /// When the last pause ended.
     ended: Option<Instant>,
+}
+
+/// Processes beyond the two that every pattern has.
+fn more_processes(key: &CellKey) -> u32 {
+    let sides = key.load.sides(key.pattern);
+    sides.map(|side| side.saturating_sub(1) as u32).iter().sum()
 }
 
 impl IdleLook {
@@ -457,7 +464,7 @@ impl<'a> Bench<'a> {
             // Of several channels one may wait for its CPU until all others had theirs.
             + PER_CHANNEL * u32::try_from(plan.key.load.channels).unwrap_or(0)
             + (lengths.slice + lengths.warmup) * u32::try_from(plan.key.load.channels).unwrap_or(0)
-            + PER_PEER * u32::try_from(plan.key.load.peers).unwrap_or(0)
+            + PER_PROCESS * more_processes(&plan.key)
             + counted
             + idle;
         let patience = scheduled::patience(&plan.key.load) * neighbour::patience(&plan.key);

@@ -8,6 +8,7 @@
 
 pub(crate) mod feed;
 mod objection;
+mod roles;
 mod slice;
 mod tapes;
 mod track;
@@ -15,6 +16,7 @@ pub(crate) mod worker;
 
 pub(crate) use objection::objection;
 use objection::pieces;
+use roles::Roles;
 pub(crate) use slice::{run, together};
 
 use crate::hot::Spill;
@@ -23,7 +25,7 @@ use crate::job::{Job, SideReport};
 use crate::offset::Offset;
 use crate::protocol::Kind;
 use crate::slice::samples;
-use ipcperf_core::{Ends, KnobValue, PatternKind, Seat, Shape};
+use ipcperf_core::{KnobValue, PatternKind, Shape};
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU64;
 use std::sync::atomic::AtomicU32;
@@ -60,51 +62,14 @@ fn is_one_piece(pieces: &NonZeroU64) -> bool {
 }
 
 impl FanPart {
-    /// Processes on the side of the lead and on that of the follow.
-    fn sides(&self) -> [u64; 2] {
-        self.job.key.load.sides(self.job.key.pattern)
-    }
-
-    /// Processes whose calls are timed: those of the side that is the larger one in a fan.
-    fn peers(&self) -> u64 {
-        let [producers, consumers] = self.sides();
-        if self.fans_in() || self.is_grid() { producers } else { consumers }
-    }
-
-    /// Slots of the page that they need.
-    fn slots(&self) -> usize {
-        let [_, consumers] = self.sides();
-        tapes::slots(self.tapes(), if self.is_grid() { consumers } else { 1 })
-    }
-
-    /// Tapes of calls: one for each peer, and in a feed one for the producer.
-    fn tapes(&self) -> u64 {
-        self.peers() + u64::from(self.is_feed())
-    }
-
-    /// Whether the many send.
-    fn fans_in(&self) -> bool {
-        self.job.key.pattern.many() == Some(Seat::Lead)
-    }
-
-    /// Whether there are many on both sides.
-    fn is_grid(&self) -> bool {
-        self.job.key.pattern.facts().ends == Ends::Grid
-    }
-
-    /// Whether each consumer has a channel of its own, and gets every message.
-    fn to_each(&self) -> bool {
-        self.job.key.pattern.facts().to_each
-    }
-
-    /// Whether its messages are due at times of their own.
-    fn is_feed(&self) -> bool {
-        self.job.key.pattern == PatternKind::Feed
+    /// All processes.
+    fn roles(&self) -> Roles {
+        Roles::of(&self.job.key)
     }
 
     /// Whether it is one of the many.
     fn is_peer(&self) -> bool {
-        self.job.key.pattern.many() == Some(self.job.seat)
+        self.roles().many() == Some(self.job.seat)
     }
 }
 

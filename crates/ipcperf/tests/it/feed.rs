@@ -162,13 +162,12 @@ fn a_planted_delay_is_in_the_longest_time_and_in_all_messages_that_were_due_mean
     let ended = sandbox.run(&["selftest", "--only", "feed", "--format", "json"]);
     let document: Value = serde_json::from_str(&ended.stdout).expect("a document");
     let check = &document["checks"][0];
-    // It fails below 5 ms, or if messages that were due meanwhile are not late; other work may add to it.
-    assert!(
-        ["passed", "cannot-tell"].contains(&check["outcome"].as_str().expect("text")),
-        "{check}"
-    );
-    assert!(
-        check["found"].as_str().is_some_and(|found| found.starts_with("5 ms before")),
-        "{check}"
-    );
+    // It fails below 5 ms, or if messages that were due meanwhile are not late. Other work may add to the delay, or cost the
+    // slice, and then nothing can be told.
+    let found = check["found"].as_str().expect("a text");
+    match check["outcome"].as_str() {
+        Some("passed") => assert!(found.starts_with("5 ms before"), "{check}"),
+        Some("cannot-tell") => {}
+        _ => panic!("{check}"),
+    }
 }

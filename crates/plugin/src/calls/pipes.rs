@@ -96,7 +96,7 @@ unsafe extern "C" fn finish(end: Own) -> c_int {
     abi::OK
 }
 
-/// StaticFacts that are only read.
+/// Facts that are only read.
 struct StaticFacts(FactTable);
 
 // SAFETY: texts and numbers that never change.

@@ -443,7 +443,7 @@ pub(super) const FIGURES: &[Column] = &[
             chapter.has(|cell| cell.fan.as_ref().is_some_and(|fan| fan.whole.is_some()))
         },
         figures: Room::Rank(60),
-        meaning: "the share of the messages of a grid, cut into pieces of 4 KiB, that came to one consumer in one piece",
+        meaning: "the share of the messages of a grid, sent in pieces of 4 KiB, whose pieces reached one consumer in a row",
         advice: "use messages of at most PIPE_BUF (4096 bytes), or one consumer with a lock",
         csv_after: "jain_consumers",
         csv: &[
@@ -544,7 +544,7 @@ pub(super) const FIGURES: &[Column] = &[
         patterns: is_feed,
         figures: Room::Rank(94),
         word_after: "slowest",
-        meaning: "the p99 of a feed at the consumer whose p99 is longest",
+        meaning: "the highest p99 of any consumer of a feed",
         advice: "compare it with p99, which is over all consumers",
         csv_after: "max_ns",
         csv: &[float("slowest_p99_ns", "/feed/slowest_p99_ns/value")],

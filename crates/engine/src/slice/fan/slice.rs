@@ -1,6 +1,7 @@
 //! One slice of a fan, as the coordinator sees it.
 
 use super::feed;
+use super::roles::Roles;
 use super::tapes::{CALLS, ROWS, Tapes};
 use super::track::{Steady, Track, behind, steady};
 use super::{FanPart, Order, Phase, PhaseResult, Said, TASK, channel, pieces};
@@ -14,7 +15,7 @@ use crate::registry::Entry;
 use crate::slice::{Compact, Data, Gaps, RawFan, RawFeed, RawSlice, Terms, Window};
 use crate::slice_length::{Expected, FEWEST, SliceLength};
 use crate::supervisor::{Stop, Supervisor};
-use ipcperf_core::{Ends, Link, OptionSet, PatternKind, Seat, SetupError};
+use ipcperf_core::{Link, OptionSet, Seat, SetupError};
 use ipcperf_stats::Histogram;
 use ipcperf_sys::procfs::Consumption;
 use ipcperf_sys::signals::Interrupts;
@@ -27,10 +28,11 @@ const WARM_UPS: usize = 32;
 /// Timed passages where everything is as expected: each fills the buffers once more.
 const TIMED: u32 = 2;
 
-/// All workers: one side in its order, then the other ([`first`]).
+/// All workers: one side in its order, then the other ([`Roles::first`]).
 struct Fan<'a> {
     workers: Supervisor<'a>,
     job: &'a Job,
+    roles: Roles,
     pieces: NonZeroU64,
     page: Page,
     /// Number of the next message of each producer.
@@ -75,7 +77,7 @@ pub(crate) fn run(
         note(&mut effective, granted);
     }
     let verified = fan.passage(fan.verification())?;
-    if fan.is_feed() {
+    if fan.roles.is_feed() {
         let mut slice = fan.feed(&verified)?;
         slice.effective = effective;
         return Ok(slice);
@@ -84,7 +86,7 @@ pub(crate) fn run(
     let mut timed = FanTimes::default();
     while let messages @ 1.. = length.next() {
         let passage = fan.passage(fan.phase(messages as f64, length.per_sample()))?;
-        length.took(passage.count(fan.senders()), passage.span() as f64);
+        length.took(passage.count(fan.roles.producers), passage.span() as f64);
         // The next passage writes to the same tapes.
         fan.read(&passage, &mut timed);
     }
@@ -92,13 +94,13 @@ pub(crate) fn run(
     let mut slice = fan.raw(timed);
     slice.effective = effective;
     slice.stopped = fan.workers.stopped();
-    slice.sides[0].verified = verified.phase.count * fan.senders();
+    slice.sides[0].verified = verified.phase.count * fan.roles.producers;
     Ok(slice)
 }
 
 /// The one object of all, or the channel of each consumer.
 fn open(entry: &Entry, options: &OptionSet, job: &Job) -> Result<Vec<Link>, SetupError> {
-    if job.key.pattern.facts().to_each {
+    if Roles::of(&job.key).to_each() {
         if let Some(to_each) = entry.to_each {
             return Ok(vec![(to_each.open)(&job.shape, job.key.load.peers, options)?]);
         }
@@ -120,21 +122,21 @@ impl<'a> Fan<'a> {
         terms: &Terms,
         interrupts: Option<&'a Interrupts>,
     ) -> Result<Self, Stop> {
-        let sides = job.key.load.sides(job.key.pattern);
+        let roles = Roles::of(&job.key);
         let pieces = pieces(entry.spec, job.len);
         let part = |seat, number| {
             let spins = entry.spec.wait.burns_cpu();
             let job = Job { seat, cpu: job.cpu_of(seat), ..job.clone() };
             FanPart { job, number, pieces, spins }
         };
-        let page = Page::create(part(Seat::Lead, 0).slots())?;
-        page.reset(sides.iter().sum::<u64>() as u32);
-        let first = first(job);
+        let page = Page::create(roles.slots())?;
+        page.reset(roles.all() as u32);
+        let first = roles.first();
         let mut workers = Supervisor::new(Instant::now() + terms.deadline, interrupts);
         for seat in [first, first.other()] {
-            let count = sides[seat.index()];
+            let count = roles.on(seat);
             // One alone on its side of a fan has no number.
-            let is_alone = job.key.pattern.many() == Some(seat.other());
+            let is_alone = roles.many() == Some(seat.other());
             let role = if seat == Seat::Lead { "producer" } else { "consumer" };
             for number in 0..count {
                 let name = match is_alone {
@@ -147,8 +149,8 @@ impl<'a> Fan<'a> {
                 workers.assign(who, TASK, &part(seat, number), &[page.fd()])?;
             }
         }
-        let [of_first, of_all] = [sides[first.index()], sides.iter().sum()].map(|at| at as usize);
-        let has_own = job.key.pattern.facts().to_each && links.len() == of_first;
+        let [of_first, of_all] = [roles.on(first), roles.all()].map(|at| at as usize);
+        let has_own = roles.to_each() && links.len() == of_first;
         for (consumer, link) in links.into_iter().enumerate() {
             let [one, other] = match first {
                 Seat::Lead => [link.lead, link.follow],
@@ -157,34 +159,7 @@ impl<'a> Fan<'a> {
             workers.wire(if has_own { consumer..consumer + 1 } else { 0..of_first }, one)?;
             workers.wire(of_first..of_all, other)?;
         }
-        Ok(Self { workers, job, pieces, page, next: 0 })
-    }
-
-    /// Processes that send, and processes that receive.
-    fn sides(&self) -> [u64; 2] {
-        self.job.key.load.sides(self.job.key.pattern)
-    }
-
-    fn fans_in(&self) -> bool {
-        self.job.key.pattern.many() == Some(Seat::Lead)
-    }
-
-    fn is_grid(&self) -> bool {
-        self.job.key.pattern.facts().ends == Ends::Grid
-    }
-
-    fn to_each(&self) -> bool {
-        self.job.key.pattern.facts().to_each
-    }
-
-    /// Processes whose calls are timed: producers where there are several, else consumers.
-    fn peers(&self) -> u64 {
-        let [senders, consumers] = self.sides();
-        if self.fans_in() || self.is_grid() { senders } else { consumers }
-    }
-
-    fn is_feed(&self) -> bool {
-        self.job.key.pattern == PatternKind::Feed
+        Ok(Self { workers, job, roles, pieces, page, next: 0 })
     }
 
     /// All workers end.
@@ -212,7 +187,7 @@ impl<'a> Fan<'a> {
             data.add(&times, before.bound, &mut gaps);
             let last = times.read.iter().flatten().filter(|read| **read != Recorder::LOST).max();
             elapsed += last.map_or(0, |last| last.saturating_sub(times.begin));
-            let (consumers, producer) = passage.ran.split_at(self.peers() as usize);
+            let (consumers, producer) = passage.ran.split_at(self.roles.peers() as usize);
             data.pids = consumers.iter().map(|ran| ran.side.pid).collect();
             ran[0].extend_from_slice(producer);
             ran[1].extend_from_slice(consumers);
@@ -249,7 +224,7 @@ impl<'a> Fan<'a> {
 
     /// When the messages of a passage, whose tapes lie in the page, were due, sent and read, by the producer's clock.
     fn times(&self, passage: &Passage, offset: Offset) -> feed::FeedTimes {
-        let peers = self.peers();
+        let peers = self.roles.peers();
         let tapes = Tapes::new(&self.page, peers + 1);
         let Phase { first, count, .. } = passage.phase;
         let read = |(ran, peer): (&PhaseResult, u64)| {
@@ -268,20 +243,8 @@ impl<'a> Fan<'a> {
         }
     }
 
-    /// Processes that send.
-    fn senders(&self) -> u64 {
-        self.sides()[0]
-    }
-
-    /// Processes of the side that has several, or of both.
-    fn crowd(&self) -> u64 {
-        let [senders, consumers] = self.sides();
-        if self.is_grid() { senders + consumers } else { senders.max(consumers) }
-    }
-
     fn order(&self, order: Order) -> Result<(), Stop> {
-        let all = self.sides().iter().sum::<u64>() as usize;
-        (0..all).try_for_each(|who| Ok(self.workers.go(who, &order)?))
+        (0..self.roles.all() as usize).try_for_each(|who| Ok(self.workers.go(who, &order)?))
     }
 
     /// One phase from the first order to the last report.
@@ -294,9 +257,11 @@ impl<'a> Fan<'a> {
         }
         self.next = phase.first + phase.count;
         let passage = Passage { phase, ran };
-        match self.to_each() {
+        match self.roles.to_each() {
             true => passage.prove_each()?,
-            false => passage.prove(self.fans_in(), self.senders(), self.pieces.get())?,
+            false => {
+                passage.prove(self.roles.fans_in(), self.roles.producers, self.pieces.get())?
+            }
         }
         Ok(passage)
     }
@@ -309,30 +274,30 @@ impl<'a> Fan<'a> {
 
     fn verification(&self) -> Phase {
         // Where consumers share what comes, as many for each of them, on average.
-        let [senders, consumers] = self.sides();
-        let for_all = if self.to_each() { 1 } else { consumers.div_ceil(senders) };
+        let Roles { producers: senders, consumers, .. } = self.roles;
+        let for_all = if self.roles.to_each() { 1 } else { consumers.div_ceil(senders) };
         let count = for_all * self.job.verify.max(1);
         Phase {
             is_verification: true,
             first: 0,
             count,
             every: 1,
-            batch: 1 + count * self.senders() / ROWS,
+            batch: 1 + count * self.roles.producers / ROWS,
             is_paced: false,
         }
     }
 
     /// A phase of about `messages`, of which each takes `per_message` ticks.
     fn phase(&self, messages: f64, per_message: f64) -> Phase {
-        let (senders, peers) = (self.senders(), self.peers());
+        let (senders, peers) = (self.roles.producers, self.roles.peers());
         let count = (messages as u64).div_ceil(senders).max(1);
         let all = count * senders;
         // The clock may cost 1 %.
         let cheap = (100.0 * self.job.overhead as f64 / per_message).ceil() as u64;
         // A producer sends its share, and a consumer of a broadcast gets all; in a fan-out there is room for four times a share.
-        let is_known = self.fans_in() || self.is_grid() || self.to_each();
+        let is_known = self.roles.notes_producers() || self.roles.to_each();
         let timed = if is_known { CALLS } else { CALLS / 4 };
-        let each = if self.to_each() { all } else { all / peers };
+        let each = if self.roles.to_each() { all } else { all / peers };
         // Odd, so as not to be in step with buffers, which hold powers of two.
         let every = each.div_ceil(timed).max(cheap) | 1;
         Phase {
@@ -348,13 +313,13 @@ impl<'a> Fan<'a> {
     /// Passages of growing length until the time for it is spent; returns how to fill the slice.
     fn warm_up(&mut self) -> Result<SliceLength, Stop> {
         // In a broadcast each of them gets every message.
-        let shares = if self.to_each() { 1 } else { self.crowd() };
+        let shares = if self.roles.to_each() { 1 } else { self.roles.sharing() };
         let (mut spent, mut wanted) = (0.0, (FEWEST * shares) as f64);
         let mut expected = Expected::default();
         for _ in 0..WARM_UPS {
             let passage = self.passage(self.phase(wanted, expected.per_operation))?;
             let took = passage.span().max(1);
-            expected.add(passage.count(self.senders()), took, 0);
+            expected.add(passage.count(self.roles.producers), took, 0);
             spent += took as f64;
             let left = self.job.warmup as f64 - spent;
             if left <= 0.0 {
@@ -368,12 +333,11 @@ impl<'a> Fan<'a> {
 
     /// Adds a timed passage, whose tapes lie in the page.
     fn read(&self, passage: &Passage, timed: &mut FanTimes) {
-        let tapes = Tapes::new(&self.page, self.peers());
-        let peers = self.peers() as usize;
-        let (leads, follows) = passage.sides(self.job);
-        let of_peers =
-            if self.to_each() || !(self.fans_in() || self.is_grid()) { follows } else { leads };
-        let of_all = self.fans_in() || self.is_grid();
+        let tapes = Tapes::new(&self.page, self.roles.peers());
+        let peers = self.roles.peers() as usize;
+        let (leads, follows) = passage.sides(self.roles);
+        let of_peers = if self.roles.notes_producers() { leads } else { follows };
+        let of_all = self.roles.notes_producers();
         let track = |(number, ran): (u64, &PhaseResult)| match of_all {
             true => Track::read(ran.tally.begin, peers, tapes.rows_of_all(number), &ran.rows),
             false => Track::read(ran.tally.begin, 1, tapes.rows(number), &ran.rows),
@@ -381,7 +345,7 @@ impl<'a> Fan<'a> {
         let tracks: Vec<Track> = (0..).zip(follows).map(track).collect();
         // Who misses messages is never behind.
         let drops = of_peers.iter().any(|ran| ran.tally.lost > 0);
-        if let (true, false, [one]) = (self.to_each(), drops, leads) {
+        if let (true, false, [one]) = (self.roles.to_each(), drops, leads) {
             let sent = Track::read(one.tally.begin, 1, tapes.rows_of_all(0), &one.rows);
             timed.data.behind.extend(tracks.iter().flat_map(|track| behind(&sent, track)));
         }
@@ -402,7 +366,7 @@ impl<'a> Fan<'a> {
         data.pids = of_peers.iter().map(|ran| ran.side.pid).collect();
         let pieces = self.pieces.get() as f64;
         let window = Window { messages: (messages / pieces).round() as u64, ticks };
-        if self.is_grid() {
+        if self.roles.is_grid() {
             // Of each consumer what it took of each producer.
             let sum_of =
                 |column: usize| -> f64 { served.chunks(peers).map(|row| row[column]).sum() };
@@ -420,7 +384,7 @@ impl<'a> Fan<'a> {
                 arrived.whole += ran.tally.arrived.whole;
                 arrived.mixed += ran.tally.arrived.mixed;
             }
-            all += passage.count(self.senders());
+            all += passage.count(self.roles.producers);
             data.arrived = Some((arrived, all));
         }
         for (all, ran) in timed.ran.iter_mut().zip([leads, follows]) {
@@ -471,16 +435,11 @@ fn add(sums: &mut Vec<f64>, more: Vec<f64>) {
     }
 }
 
-/// The side whose workers come first: that of the many, and of a grid the producers.
-fn first(job: &Job) -> Seat {
-    job.key.pattern.many().unwrap_or(Seat::Lead)
-}
-
 impl Passage {
     /// What leads did, and what follows did.
-    fn sides(&self, job: &Job) -> (&[PhaseResult], &[PhaseResult]) {
-        let first = first(job);
-        let of_first = job.key.load.sides(job.key.pattern)[first.index()] as usize;
+    fn sides(&self, roles: Roles) -> (&[PhaseResult], &[PhaseResult]) {
+        let first = roles.first();
+        let of_first = roles.on(first) as usize;
         let (one, other) = self.ran.split_at(of_first.min(self.ran.len()));
         if first == Seat::Lead { (one, other) } else { (other, one) }
     }
@@ -620,9 +579,9 @@ mod tests {
         let good = passage(&[4], &[(23, 10 ^ 13), (23, 11 ^ 12)]);
         assert!(good.prove(false, 1, 1).is_ok());
         let doubled = passage(&[4], &[(22, 10 ^ 12), (23, 11 ^ 12)]);
-        let told = doubled.prove(false, 1, 1).expect_err("13 is missing");
-        assert_eq!(told.kind, FailureKind::Invalid);
-        assert!(told.reason.contains("two consumers"), "{}", told.reason);
+        let refused = doubled.prove(false, 1, 1).expect_err("13 is missing");
+        assert_eq!(refused.kind, FailureKind::Invalid);
+        assert!(refused.reason.contains("two consumers"), "{}", refused.reason);
         let few = passage(&[4], &[(23, 10 ^ 13)]);
         assert!(few.prove(false, 1, 1).is_err());
     }

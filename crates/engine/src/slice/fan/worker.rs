@@ -1,6 +1,7 @@
 //! One of the workers of a fan, in a process of its own.
 
 use super::feed;
+use super::roles::Roles;
 use super::tapes::Tapes;
 use super::{FanPart, Left, Order, Phase, PhaseResult, Said, channel};
 use crate::arrivals;
@@ -27,12 +28,12 @@ pub(crate) fn serve(
     context: &mut WorkerContext<'_>,
 ) -> Result<Value, Failure> {
     let part: FanPart = context.params()?;
-    let page = context.page(part.slots())?;
+    let page = context.page(part.roles().slots())?;
     let wiring = context.wiring()?;
     pin(part.job.cpu)?;
     let name = &part.job.key.mechanism;
     let entry = registry.find(name);
-    let mut loops: Box<dyn FanLoops> = if part.to_each() {
+    let mut loops: Box<dyn FanLoops> = if part.roles().to_each() {
         let entry = entry.ok_or_else(|| format!("there is no mechanism '{name}'"))?;
         Box::new(channels(entry, &part, wiring, context)?)
     } else {
@@ -81,8 +82,7 @@ fn channels(
             drops: entry.is_lossy,
         });
     }
-    let [_, consumers] = part.sides();
-    let own = if part.is_peer() { part.number..part.number + 1 } else { 0..consumers };
+    let own = if part.is_peer() { part.number..part.number + 1 } else { 0..part.roles().consumers };
     let (mut first, mut ports) = (Some(first), Vec::new());
     for consumer in own {
         let wiring = match first.take() {
@@ -94,7 +94,7 @@ fn channels(
         let end = Attach { wiring, seat: part.job.seat, shape: &shape, options, meet: context };
         ports.push(faulty::around(entry.attach(end)?, &part.job));
     }
-    Ok(Channels { ports, drops: part.is_feed() && entry.is_lossy })
+    Ok(Channels { ports, drops: part.roles().is_feed() && entry.is_lossy })
 }
 
 /// One phase with what it consumed.
@@ -106,28 +106,29 @@ fn passage(
     work: AnyWork<'_>,
 ) -> Result<PhaseResult, Failure> {
     let job = &part.job;
-    let (fans_in, is_peer, is_grid) = (part.fans_in(), part.is_peer(), part.is_grid());
-    let [producers, consumers] = part.sides();
+    let roles = part.roles();
+    let (fans_in, is_peer, is_grid) = (roles.fans_in(), part.is_peer(), roles.is_grid());
+    let Roles { producers, consumers, .. } = roles;
     let sends = job.seat == Seat::Lead;
-    let tapes = Tapes::new(page, part.tapes());
+    let tapes = Tapes::new(page, part.roles().tapes());
     let accounts = tapes.accounts(part.spins);
-    let mut calls = Recorder::new(match (is_peer, part.is_feed()) {
+    let mut calls = Recorder::new(match (is_peer, part.roles().is_feed()) {
         (true, _) => tapes.calls(part.number),
         (false, false) if is_grid && sends => tapes.calls(part.number),
         // The producer of a feed notes when it has sent each message.
-        (false, true) => tapes.calls(part.peers()),
+        (false, true) => tapes.calls(part.roles().peers()),
         (false, false) => &[],
     });
     let mut rows = match (fans_in, is_peer) {
         _ if is_grid && !sends => Recorder::new(tapes.rows_of_all(part.number)),
         (true, false) => Recorder::new(tapes.rows_of_all(0)),
         // The producer of a broadcast notes how far it is.
-        (false, false) if part.to_each() => Recorder::new(tapes.rows_of_all(0)),
+        (false, false) if part.roles().to_each() => Recorder::new(tapes.rows_of_all(0)),
         (false, true) => Recorder::new(tapes.rows(part.number)),
         _ => Recorder::new(&[]),
     };
     // What may be under way is shared out among the producers.
-    let window = if job.window == 0 { 0 } else { (job.window / part.peers()).max(1) };
+    let window = if job.window == 0 { 0 } else { (job.window / part.roles().peers()).max(1) };
     let plan = Plan {
         len: job.len,
         producer: if fans_in || is_grid && sends { part.number } else { 0 },
@@ -144,7 +145,7 @@ fn passage(
     let of_grid = GridPlan { producers, pieces: part.pieces };
     let grid = is_grid.then_some((of_grid, words, sends));
     let due = if phase.is_paced { feed::due(job, phase.first, phase.count) } else { Vec::new() };
-    let pace = part.is_feed().then(|| Pace {
+    let pace = part.roles().is_feed().then(|| Pace {
         due: &due,
         pause: if phase.is_paced { feed::settles(job) } else { 0 },
         near: (arrivals::NEAR_NS / job.ns_per_tick) as u64,
@@ -154,7 +155,8 @@ fn passage(
         ..Pace::default()
     });
     let role = Role { fans_in, is_peer, accounts: &accounts, grid, pace };
-    let offset = if part.is_feed() && phase.is_verification { offset(part, page) } else { None };
+    let offset =
+        if part.roles().is_feed() && phase.is_verification { offset(part, page) } else { None };
     if phase.is_paced {
         calls.touch(phase.count);
     }
