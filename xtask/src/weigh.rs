@@ -33,7 +33,7 @@ mod ceiling {
         ("crates/render", 2_826),
         ("crates/packed", 49),
         ("crates/kit", 3_009),
-        ("crates/ask", 20_735),
+        ("crates/ask", 20_737),
         ("crates/plugin", 2_274),
         ("crates/programs", 11_379),
         ("crates/studies", 6_721),
@@ -44,8 +44,8 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 49_883;
-    pub(super) const TOKENS: usize = 1_120_064;
+    pub(super) const TEST_LINES: usize = 49_887;
+    pub(super) const TOKENS: usize = 1_120_098;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

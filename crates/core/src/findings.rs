@@ -401,7 +401,7 @@ pub const BACKLOG: Row = finding(
 pub const SATURATED: Row = finding(
     "W-SATURATED",
     Without,
-    "messages came faster than they were answered in {some open loops}{}",
+    "messages came faster than they were answered or read in {some open loops}{}",
     "there are no response times, which would only tell how long the slice was",
     "use a lower --rate; the service times are valid",
 );

@@ -1,7 +1,6 @@
 //! What the noise and the length of a run let its reader conclude.
 
 use ipcperf_core::result::{Cell, ResultSet, Severity, Status};
-use ipcperf_judge::has_too_few_rounds;
 use ipcperf_render::text;
 use ipcperf_stats::FEWEST_ROUNDS;
 
@@ -18,7 +17,7 @@ pub(crate) fn limits(set: &ResultSet) -> Option<String> {
             "At noise grade F ratios with an interval hold; absolute figures, tails and equality do not{}.",
             cause(set)
         )),
-        _ if measured.peek().is_some() && measured.all(has_too_few_rounds) => Some(format!(
+        _ if measured.peek().is_some() && measured.all(has_few_rounds) => Some(format!(
             "Too few rounds: with fewer than {FEWEST_ROUNDS} nothing is said of what is faster."
         )),
         "D" => Some(format!(
@@ -27,6 +26,11 @@ pub(crate) fn limits(set: &ResultSet) -> Option<String> {
         )),
         _ => None,
     }
+}
+
+/// Whether a cell was measured in few rounds. One that was saturated in many has no figures either, for another reason.
+fn has_few_rounds(cell: &Cell) -> bool {
+    cell.rounds.iter().filter(|round| round.rejected.is_none()).count() < FEWEST_ROUNDS
 }
 
 /// What noise of grade F takes away from an answer.

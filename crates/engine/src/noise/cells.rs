@@ -481,7 +481,7 @@ fn open_loops(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
     cells.iter().filter(|cell| cell.status == Status::Ok && cell.key.is_open())
 }
 
-/// Cells whose messages came faster than they were answered.
+/// Cells whose messages came faster than they were answered, or in a feed read.
 pub(super) fn saturated(cells: &[Cell]) -> Option<Finding> {
     let is_saturated = |cell: &&Cell| {
         let p50 = cell.rtt_ns.as_ref().and_then(|table| table.get("p50"));
@@ -492,7 +492,7 @@ pub(super) fn saturated(cells: &[Cell]) -> Option<Finding> {
     let offered = value(first.offered_per_second.as_ref())?;
     let achieved = value(first.achieved_per_second.as_ref())?;
     let detail = format!(
-        " (first: {}, {} offered, {} answered)",
+        " (first: {}, {} offered, {} achieved)",
         first.id,
         format_per_second(offered),
         format_per_second(achieved),

@@ -396,6 +396,12 @@ fn a_run_of_few_rounds_gives_no_ratio_and_says_so() {
     assert!(!text.contains("as fast (") && !text.contains("slower ["), "{text}");
     let text = in_markdown(&set);
     assert!(text.contains(&format!("\n{caution}\n")), "{text}");
+    // Rounds that were saturated have no figures, and there were enough of them.
+    let mut set = run(sample::small());
+    for round in set.cells.iter_mut().flat_map(|cell| &mut cell.rounds) {
+        (round.p50_ns, round.saturated) = (None, true);
+    }
+    assert!(!flat(&written(&set, &wide(80))).contains(caution));
 }
 
 #[test]
