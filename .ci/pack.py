@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `.ci/release` packs without a tool of its own: the same bytes for the same program and date.
 
-pack.py wheel WHEEL SOURCE DATE             writes the wheel again: its SBOM without the path SOURCE
+pack.py wheel WHEEL SOURCE DATE [LIBRARY]   writes the wheel again: its SBOM without the path SOURCE, and with what Python loads
 pack.py image FOLDER DATE ARCH OUT.tar      an OCI image of what lies in FOLDER, which runs /usr/bin/ipcperf
 """
 
@@ -18,9 +18,13 @@ import time
 import zipfile
 
 
-def wheel(path, source, date):
+def wheel(path, source, date, library=None):
     with zipfile.ZipFile(path) as old:
         files = [(info.filename, info.external_attr, old.read(info)) for info in old.infolist()]
+    if library:
+        name = "-".join(pathlib.Path(path).name.split("-")[:2])
+        data = pathlib.Path(library).read_bytes()
+        files.append((f"{name}.data/data/lib/ipcperf/libipcperf.so", 0o644 << 16, data))
     rows = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as new:
         for name, mode, data in sorted(files):
@@ -91,8 +95,8 @@ def image(folder, date, architecture, out):
 
 
 match sys.argv[1:]:
-    case ["wheel", path, source, date]:
-        wheel(path, source, int(date))
+    case ["wheel", path, source, date, *library]:
+        wheel(path, source, int(date), *library)
     case ["image", folder, date, architecture, out]:
         image(folder, int(date), architecture, out)
     case _:

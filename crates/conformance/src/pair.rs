@@ -299,7 +299,7 @@ impl<'a> WorkerPair<'a> {
             .filter_map(|seat| Some(format!("{seat:?}: {}", self.ends[seat.index()].trouble()?)))
             .collect();
         if told.is_empty() {
-            told.push(format!("waited in vain for {what}"));
+            told.push(format!("timed out waiting for {what}"));
         }
         for seat in Seat::BOTH {
             let end = &self.ends[seat.index()];

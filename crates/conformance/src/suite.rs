@@ -250,9 +250,9 @@ impl Suite {
 
 /// The suite's processes: a program's workers play their roles.
 pub const TASKS: &[TaskRow] = &[
-    TaskRow { name: worker::NAME, run: worker::serve, messages: &[] },
-    TaskRow { name: CASE, run: case::serve, messages: &[] },
-    TaskRow { name: VICTIM, run: case::victim, messages: &[] },
+    TaskRow { name: worker::NAME, run: worker::serve, runs_mechanism: true, messages: &[] },
+    TaskRow { name: CASE, run: case::serve, runs_mechanism: false, messages: &[] },
+    TaskRow { name: VICTIM, run: case::victim, runs_mechanism: false, messages: &[] },
 ];
 
 /// Starts the process of a case and waits for its answer. It kills its own workers in time; this is for when it

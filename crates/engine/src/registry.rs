@@ -684,6 +684,9 @@ pub struct Loader {
     pub own_pipe: fn() -> Result<Value, Missing>,
     /// The mechanism that it declares; nothing is loaded.
     pub entry: fn(&Value) -> Result<Entry, Missing>,
+    /// In a worker with this coordinator, before it takes its task: becomes an interpreter if the task is one of these, and
+    /// is about a plug-in that needs one. Otherwise it returns; the error is why it cannot become one.
+    pub host: fn(u32, &[&str]) -> Result<(), Missing>,
     /// The work of the process that loads it.
     pub serve: fn(&mut WorkerContext<'_>) -> Result<Value, Failure>,
 }

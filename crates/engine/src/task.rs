@@ -29,9 +29,9 @@ pub struct NamedTask<'a> {
     pub run: &'a dyn Fn(&mut WorkerContext<'_>) -> Result<Value, Failure>,
 }
 
-/// Does one of these tasks and ends. Standard input is the control channel.
+/// Does one of these tasks and ends, or fails for what this process lacks. Standard input is the control channel.
 #[must_use]
-pub fn main(tasks: &[NamedTask<'_>], parent: u32) -> ExitCode {
+pub fn main(tasks: &[NamedTask<'_>], parent: u32, lacks: Option<Missing>) -> ExitCode {
     let Ok(control) = process::enlist(parent).map(Arc::new) else {
         return ExitCode::FAILURE;
     };
@@ -40,7 +40,8 @@ pub fn main(tasks: &[NamedTask<'_>], parent: u32) -> ExitCode {
         // The coordinator may be gone; then nobody is left to tell.
         let _ = say(&teller, &Word::Panicked(why), &[]);
     });
-    let done = serve(tasks, &control);
+    let done =
+        lacks.map_or_else(|| serve(tasks, &control), |lacks| Err(SetupError::from(lacks).into()));
     let code = if done.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     // The coordinator may be gone; then nobody is left to tell.
     let _ = say(&control, &done.map_or_else(Word::Failed, Word::Done), &[]);

@@ -22,6 +22,8 @@ pub struct TaskRow {
     pub name: &'static str,
     /// Does it, and returns what it found out, or why it could not.
     pub run: fn(&Registry, &mut WorkerContext<'_>) -> Result<Value, Failure>,
+    /// Whether such a worker runs a mechanism, so that it becomes an interpreter where that is a plug-in in Python.
+    pub runs_mechanism: bool,
     /// Every kind of message that only such a worker gets or sends.
     pub messages: &'static [Kind],
 }
@@ -31,7 +33,7 @@ const fn row(
     run: fn(&Registry, &mut WorkerContext<'_>) -> Result<Value, Failure>,
     messages: &'static [Kind],
 ) -> TaskRow {
-    TaskRow { name, run, messages }
+    TaskRow { name, run, runs_mechanism: true, messages }
 }
 
 /// The tasks of the instrument.
@@ -76,7 +78,11 @@ pub fn main(registry: &Registry, more: &[TaskRow], parent: u32) -> ExitCode {
         .map(|row| (row.name, move |context: &mut WorkerContext<'_>| (row.run)(registry, context)))
         .collect();
     let all: Vec<_> = runs.iter().map(|(name, run)| NamedTask { name, run }).collect();
-    task::main(&all, parent)
+    // An interpreter takes the place of this program where the task needs one; what is returned is why it does not.
+    let rows = TASKS.iter().chain(more).filter(|row| row.runs_mechanism);
+    let names: Vec<_> = rows.map(|row| row.name).collect();
+    let lacks = registry.loader().ok().and_then(|loader| (loader.host)(parent, &names).err());
+    task::main(&all, parent, lacks)
 }
 
 /// Every kind of message that workers of the instrument or of these rows get and send.

@@ -1,4 +1,4 @@
-//! Plug-ins on the command line: the path of a shared library in place of a mechanism's name.
+//! Plug-ins on the command line: the path of a shared library, or of a file of Python, in place of a mechanism's name.
 
 use crate::error::Stop;
 use ipcperf_core::Missing;
@@ -14,7 +14,8 @@ pub(crate) fn is_plugin(word: &str) -> bool {
     let is_version = |text: &str| text.split('.').all(|part| part.parse::<u64>().is_ok());
     let is_library =
         |(_, rest): (&str, &str)| rest.is_empty() || rest.strip_prefix('.').is_some_and(is_version);
-    word.contains('/') && file.rsplit_once(".so").is_some_and(is_library)
+    let is_python = file.len() > 3 && file.ends_with(".py");
+    word.contains('/') && (is_python || file.rsplit_once(".so").is_some_and(is_library))
 }
 
 /// The mechanism in the file of a plug-in.
@@ -28,6 +29,13 @@ pub(crate) fn plugin(registry: &Registry, word: &str) -> Result<&'static Entry, 
     let entry = registry.plugin(Path::new(word)).map_err(refused)?;
     run::price_pointers(registry).map_err(refused)?;
     Ok(entry)
+}
+
+/// The error for a word that is the name of such a file in this folder, and no path.
+pub(crate) fn meant_plugin(word: &str) -> Option<Stop> {
+    let path = format!("./{word}");
+    let text = format!("unknown mechanism '{word}'; did you mean the plug-in '{path}'?");
+    is_plugin(&path).then(|| Stop::usage(text))
 }
 
 /// Whether the user has typed the file of a plug-in, or allows what files name.
@@ -51,14 +59,28 @@ mod tests {
 
     #[test]
     fn the_file_of_a_plugin_is_a_path_to_a_shared_library() {
-        for word in ["./libmine.so", "/a/libmine.so.1", "a/b.so.1.2", "../x.so"] {
+        for word in ["./libmine.so", "/a/libmine.so.1", "a/b.so.1.2", "../x.so", "./mine.py"] {
             assert!(is_plugin(word), "{word}");
         }
-        for word in
-            ["libmine.so", "./libmine.so.conf", "./libmine.a", "pipe/spin", "./so", "./x.so."]
-        {
+        for word in [
+            "libmine.so",
+            "./libmine.so.conf",
+            "./libmine.a",
+            "pipe/spin",
+            "./so",
+            "./x.so.",
+            "mine.py",
+            "./.py",
+        ] {
             assert!(!is_plugin(word), "{word}");
         }
+    }
+
+    #[test]
+    fn a_file_without_its_folder_is_meant_as_a_path() {
+        let error = meant_plugin("mine.py").expect("a file").to_string();
+        assert_eq!(error, "unknown mechanism 'mine.py'; did you mean the plug-in './mine.py'?");
+        assert!(meant_plugin("libmine.so.1").is_some() && meant_plugin("pipe").is_none());
     }
 
     #[test]

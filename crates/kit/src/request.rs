@@ -1,7 +1,7 @@
 //! From typed words to their meaning; every error names the word and the nearest right one.
 
 use crate::error::{Stop, unknown, unknown_name};
-use crate::plugins::{is_plugin, known, plugin};
+use crate::plugins::{is_plugin, known, meant_plugin, plugin};
 use ipcperf_core::result::Cell;
 use ipcperf_core::{
     Axis, Idle, KnobKind, Load, OptionError, OptionSet, PatternKind, Placement, Spec, Touch,
@@ -91,7 +91,8 @@ pub fn mechanism<'a>(registry: &'a Registry, word: &str) -> Result<&'a Entry, St
         // The names that variants share before their own.
         let shared = registry.entries().iter().map(|entry| entry.spec.name);
         let known = MECHANISMS.iter().map(|(name, _)| *name).chain(full.iter().map(String::as_str));
-        guessed("mechanism", word).or_else(|| of_library(registry, own)).unwrap_or_else(|| {
+        let known_word = guessed("mechanism", word).or_else(|| of_library(registry, own));
+        known_word.or_else(|| meant_plugin(word)).unwrap_or_else(|| {
             unknown("mechanism", word, known.chain(shared), "'ipcperf list' shows them all")
         })
     })

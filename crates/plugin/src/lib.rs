@@ -9,6 +9,7 @@ mod commands;
 mod declared;
 mod port;
 mod process;
+mod python;
 mod trail;
 
 pub use commands::COMMANDS;
@@ -36,7 +37,8 @@ use std::sync::{Mutex, PoisonError};
 use trail::Trail;
 
 /// Gives a program plug-ins: [`registry::Registry::with_plugins`].
-pub static LOADER: Loader = Loader { declared, entry, own_pipe, serve: process::serve };
+pub static LOADER: Loader =
+    Loader { declared, entry, own_pipe, host: python::host, serve: process::serve };
 
 /// What the plug-in in a file declares.
 fn declared(path: &Path) -> Result<Value, Missing> {

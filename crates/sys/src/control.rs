@@ -113,6 +113,17 @@ impl Control {
         }
     }
 
+    /// The text of the next message, which stays the next one, with its descriptors; empty at the end.
+    ///
+    /// # Errors
+    /// The kernel's, or `InvalidData` for what is no text.
+    pub fn peek(&self) -> io::Result<String> {
+        let mut bytes = vec![0_u8; self.waiting()?];
+        let (_, len) = rustix::net::recv(&self.0, &mut *bytes, RecvFlags::PEEK)?;
+        bytes.truncate(len);
+        Ok(String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData)?)
+    }
+
     fn receive_ready(&self) -> io::Result<Parcel> {
         let mut bytes = vec![0_u8; self.waiting()?];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MAX_FDS))];

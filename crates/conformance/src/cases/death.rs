@@ -75,9 +75,7 @@ fn told(
 ) -> Result<(), Trouble> {
     let survivor = victim.other();
     let (_, sent) = pair.progress(victim);
-    pair.wait("the survivor, who should be told of the death", |ends| {
-        ends[survivor.index()].done.is_some()
-    })?;
+    pair.wait("the survivor to notice the death", |ends| ends[survivor.index()].done.is_some())?;
     let seen = pair.ends[survivor.index()].done.clone().unwrap_or_default();
     let Some(StepOutcome { end: Some(end), count, detail, .. }) = seen.first() else {
         return Err(Trouble::failed("the survivor went on as if nothing had happened"));

@@ -26,7 +26,7 @@ pub(crate) fn end_of_stream(scene: &Scene<'_>) -> Result<(), Trouble> {
         pair.wait("the receiver to attach", |ends| ends[receiver].is_holding)?;
         pair.settle(from)?;
         pair.go(from.other())?;
-        pair.wait("the receiver to be told of the end", |ends| ends[receiver].done.is_some())?;
+        pair.wait("the receiver to notice the end", |ends| ends[receiver].done.is_some())?;
         let seen = pair.ends[receiver].done.clone().unwrap_or_default();
         pair.wait("the sender to finish", |ends| ends[from.index()].is_holding)?;
         let ends: Vec<_> = seen.iter().skip(2).map(|seen| seen.end).collect();

@@ -70,7 +70,7 @@ fn drops(scene: &Scene<'_>, from: Seat, size: usize, count: u64) -> Result<(), T
         .only(from.other(), Step::Receive(after));
     let mut pair = scene.opened(&OptionSet::default(), size, script)?;
     let (sender, receiver) = (from.index(), from.other().index());
-    pair.wait("the sender, who should drop messages instead of waiting", |ends| {
+    pair.wait("the sender to drop messages instead of waiting", |ends| {
         ends.iter().all(|end| end.is_holding)
     })?;
     pair.go(from.other())?;

@@ -23,7 +23,7 @@ pub(crate) fn wait_for<T>(what: &str, mut attempt: impl FnMut() -> Option<T>) ->
         if let Some(found) = attempt() {
             return found;
         }
-        assert!(begin.elapsed() < DEADLINE, "waited in vain for {what}");
+        assert!(begin.elapsed() < DEADLINE, "timed out waiting for {what}");
         sleep(Duration::from_millis(1));
     }
 }

@@ -38,6 +38,7 @@ mod payload;
 mod pipeline;
 mod plugins;
 mod predict;
+mod python;
 mod rate;
 mod record;
 mod repeat;

@@ -159,7 +159,7 @@ const REFUTED: &[(&str, &str, &str)] = &[
     ("WRITES_BEHIND_THE_BUFFER", "C01", "more bytes arrived than were asked for"),
     ("SAYS_TOO_MUCH", "C01", "more bytes arrived than were asked for"),
     ("RETURNS_NO_CODE", "C01", "it returned 99, which the header does not define"),
-    ("NEVER_TELLS_THE_END", "C08", "waited in vain for the receiver to be told"),
+    ("NEVER_TELLS_THE_END", "C08", "timed out waiting for the receiver to notice"),
     ("LIES_ABOUT_ITS_LIMIT", "C10", "65536 bytes met no fault in place of TooLong"),
 ];
 

@@ -3,6 +3,7 @@
 use super::abi::{self, ABI, FactTable, Knob, Own, Transport};
 use super::codes;
 use super::host::{Cables, Setup};
+use super::hosted;
 use super::pipes;
 use super::words::text;
 use crate::declared::{Declared, DeclaredKnob};
@@ -17,6 +18,9 @@ use std::sync::atomic::Ordering;
 
 /// As many knobs as a plug-in may declare.
 const MOST_KNOBS: usize = 64;
+
+/// The code of an exception that has no code of its own.
+const OTHER: i32 = -libc::EPROTO;
 
 /// What every plug-in has to have.
 const SYMBOL: &CStr = c"ipcperf_transport_v1";
@@ -36,33 +40,25 @@ impl Library {
     /// Loads it, and looks for all that it must have.
     pub(crate) fn load(path: &Path, trail: &Trail) -> Result<Self, Missing> {
         let note = |call: TransportCall| trail.word().store(call as u32, Ordering::Relaxed);
-        let name = CString::new(path.as_os_str().as_bytes())
-            .map_err(|_| Missing::new("its path has a zero byte", ""))?;
         note(TransportCall::Load);
-        // SAFETY: a text that ends with a zero. What its constructors do is the plug-in's affair.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-        if handle.is_null() {
-            // SAFETY: after a failure there is a text, valid until the next call of its family; NULL is looked for.
-            let text = unsafe { text(libc::dlerror()) }.unwrap_or_default();
-            return Err(Missing::new(format!("it cannot be loaded: {text}"), ""));
-        }
-        // SAFETY: a handle that was just opened, and a text.
-        let symbol = unsafe { libc::dlsym(handle, SYMBOL.as_ptr()) };
-        if symbol.is_null() {
-            return Err(Missing::new(
-                "it has no function ipcperf_transport_v1",
-                "export it as 'ipcperf help plugins' says (extern \"C\" in C++)",
-            ));
-        }
-        // SAFETY: the header declares the symbol with this type.
-        let transport: unsafe extern "C" fn() -> *const Transport =
-            unsafe { std::mem::transmute(symbol) };
-        note(TransportCall::Transport);
-        // SAFETY: it takes nothing.
-        let table = unsafe { transport() };
+        let table = match hosted::transport() {
+            // SAFETY: it takes nothing.
+            Some(transport) => unsafe { transport() },
+            None => {
+                let transport = Self::symbol(path)?;
+                note(TransportCall::Transport);
+                // SAFETY: as above.
+                unsafe { transport() }
+            }
+        };
         trail.word().store(0, Ordering::Relaxed);
         if table.is_null() {
-            return Err(Missing::new("ipcperf_transport_v1 returned NULL", ""));
+            let what = if hosted::is_hosted() {
+                "it has no transport"
+            } else {
+                "ipcperf_transport_v1 returned NULL"
+            };
+            return Err(Missing::new(what, ""));
         }
         // SAFETY: the struct begins with its size, and every version has its first three members.
         let table = unsafe {
@@ -91,6 +87,29 @@ impl Library {
             return Err(Missing::new(format!("its table has no '{name}'"), "set that member"));
         }
         Ok(Self { table })
+    }
+
+    /// The function of a shared library that returns the table.
+    fn symbol(path: &Path) -> Result<hosted::MakeTransport, Missing> {
+        let name = CString::new(path.as_os_str().as_bytes())
+            .map_err(|_| Missing::new("its path has a zero byte", ""))?;
+        // SAFETY: a text that ends with a zero. What its constructors do is the plug-in's affair.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        if handle.is_null() {
+            // SAFETY: after a failure there is a text, valid until the next call of its family; NULL is looked for.
+            let text = unsafe { text(libc::dlerror()) }.unwrap_or_default();
+            return Err(Missing::new(format!("it cannot be loaded: {text}"), ""));
+        }
+        // SAFETY: a handle that was just opened, and a text.
+        let symbol = unsafe { libc::dlsym(handle, SYMBOL.as_ptr()) };
+        if symbol.is_null() {
+            return Err(Missing::new(
+                "it has no function ipcperf_transport_v1",
+                "export it as 'ipcperf help plugins' says (extern \"C\" in C++)",
+            ));
+        }
+        // SAFETY: the header declares the symbol with this type.
+        Ok(unsafe { std::mem::transmute::<*mut libc::c_void, hosted::MakeTransport>(symbol) })
     }
 
     /// Its facts as it has them.
@@ -246,6 +265,8 @@ impl Library {
         trail.word().store(0, Ordering::Relaxed);
         match (code, reason.is_empty()) {
             (abi::UNAVAILABLE, false) => reason,
+            // What has no code of its own has only words.
+            (OTHER, false) => format!("{call}: {reason}"),
             (_, false) => format!("{call}: {}: {reason}", codes::text(code)),
             (_, true) => format!("{call}: {}", codes::text(code)),
         }

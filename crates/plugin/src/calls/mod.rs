@@ -9,11 +9,14 @@ mod abi;
 mod codes;
 mod end;
 mod host;
+mod hosted;
 mod library;
 mod pipes;
 mod words;
+mod worker;
 
 pub(crate) use end::{CallOutcome, TransportEnd};
 pub(crate) use host::{Cables, HostContext, Setup};
+pub(crate) use hosted::{execute, is_hosted};
 pub(crate) use library::Library;
 pub(crate) use pipes::NAME;

@@ -33,6 +33,13 @@ const LANGUAGES: &[(&str, Files)] = &[
         ],
     ),
     (
+        "python",
+        &[
+            ("@name@.py", include_str!("../../templates/python/transport.py")),
+            ("Makefile", include_str!("../../templates/python/Makefile")),
+        ],
+    ),
+    (
         RUST,
         &[
             ("Cargo.toml", include_str!("../../templates/rust/package.toml")),
@@ -52,7 +59,7 @@ const EXAMPLE: &str = "framed";
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct NewTransportArgs {
-    /// c, cpp or rust
+    /// c, cpp, python or rust
     #[arg(value_name = "LANGUAGE")]
     language: String,
 
@@ -73,6 +80,7 @@ impl CommandArgs for NewTransportArgs {
     const EXAMPLES: &'static str = "Examples:
   ipcperf new-transport c mine                  then: cd mine && make check run
   ipcperf new-transport cpp ~/src/mine
+  ipcperf new-transport python mine             a class; the loops and the clock are ipcperf's
   ipcperf new-transport rust mine --ipcperf ../ipcperf/crates/ipcperf      then: cd mine && cargo test && cargo bench";
 
     fn run(&self, _: &Context<'_>) -> Result<ExitCode, Stop> {

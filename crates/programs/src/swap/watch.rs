@@ -37,6 +37,7 @@ const TASK: &str = "swap";
 pub(crate) const TASKS: &[TaskRow] = &[TaskRow {
     name: TASK,
     run: |_, context| serve(context),
+    runs_mechanism: false,
     messages: &[
         Kind::of::<Job>("swap: job"),
         Kind::of::<Listens>("swap: listens"),

@@ -241,7 +241,7 @@ fn build<D: Drive>(entries: u32) -> io::Result<IoUring> {
 /// busy. A process waits at most so long for all its rings.
 const FREED: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(6)];
 
-/// How long this process has waited in vain so far, ms.
+/// How long this process has waited without a result so far, ms.
 static IN_VAIN: AtomicU64 = AtomicU64::new(0);
 
 /// Tries again while memory is lacking that may soon be free: what a ring has locked counts against its user until some
