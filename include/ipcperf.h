@@ -97,7 +97,9 @@ enum {
   IPCPERF_CALLS = 32,   /* every message is a call that needs an answer */
   IPCPERF_FRESH = 64,   /* memory is asked for with each message */
   /* What reserve and peek show is memory of this process alone. */
-  IPCPERF_PRIVATE = 128
+  IPCPERF_PRIVATE = 128,
+  /* What an end has opened for its process stays open after detach. */
+  IPCPERF_STAYS = 256
 };
 
 /* Kinds of knobs. */
@@ -136,6 +138,13 @@ typedef struct ipcperf_facts {
   uint32_t knob_count;
   uint32_t knob_stride; /* sizeof(ipcperf_knob) */
   const ipcperf_knob *knobs;
+  /* A program that has to run as long as a channel, such as a broker, and its
+   * arguments, separated by spaces; "{directory}" and "{prefix}" in it are the
+   * channel's. It is started before open, and ends with the channel. */
+  const char *helper;
+  /* It is ready when its output contains this text, within 5 s; NULL: once it
+   * is started. */
+  const char *helper_ready;
 } ipcperf_facts;
 
 #define IPCPERF_MAX_FDS 8

@@ -175,7 +175,7 @@ impl<'a> WorkerPair<'a> {
     /// Lets go of the channel; the workers must be done with it.
     pub(crate) fn close(&mut self) -> Result<(), Trouble> {
         self.guards.clear();
-        let closed = self.trail.take().map_or(Ok(()), |mut trail| trail.close());
+        let closed = self.trail.take().map_or(Ok(()), |mut trail| trail.close().map(drop));
         self.page.0.reset(2);
         self.ends = Default::default();
         closed.map_err(Trouble::Failed)

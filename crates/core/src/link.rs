@@ -3,6 +3,7 @@
 use crate::options::KnobValue;
 use crate::seat::Seat;
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::os::fd::OwnedFd;
 
@@ -31,11 +32,11 @@ pub trait Trail: fmt::Debug {
     /// The last of what it wrote; empty if it wrote nothing.
     fn written(&self, seat: Seat) -> String;
 
-    /// Lets go of the channel, where that can fail.
+    /// Lets go of the channel, where that can fail; returns what was counted meanwhile, by name.
     ///
     /// # Errors
     /// What went wrong.
-    fn close(&mut self) -> Result<(), String>;
+    fn close(&mut self) -> Result<BTreeMap<String, u64>, String>;
 }
 
 impl Link {

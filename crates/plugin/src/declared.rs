@@ -1,5 +1,6 @@
 //! What a plug-in says of itself, as it travels between processes, and the facts that it becomes.
 
+use crate::helper::DeclaredHelper;
 use ipcperf_core::text::clean;
 use ipcperf_core::{
     BackPressure, Direction, Family, Knob, KnobKind, Lends, Memory, Missing, Namespaces, OnClose,
@@ -41,12 +42,15 @@ pub(crate) struct Declared {
     pub(crate) calls: bool,
     pub(crate) fresh: bool,
     pub(crate) private: bool,
+    pub(crate) stays: bool,
     pub(crate) reserves: bool,
     pub(crate) peeks: bool,
     pub(crate) probes: bool,
     pub(crate) windows: bool,
     /// No file: the pipe that is part of this program.
     pub(crate) is_own_pipe: bool,
+    /// A program that must run as long as a channel.
+    pub(crate) helper: Option<DeclaredHelper>,
     pub(crate) knobs: Vec<DeclaredKnob>,
 }
 
@@ -153,6 +157,9 @@ impl Declared {
         let mut texts = vec![("name", &*self.name), ("summary", &self.summary)];
         texts.extend(self.needs.as_deref().map(|text| ("needs", text)));
         texts.extend(self.over.as_deref().map(|text| ("over", text)));
+        if let Some(DeclaredHelper { command, ready }) = &self.helper {
+            texts.extend([("helper", &**command), ("helper_ready", ready)]);
+        }
         for DeclaredKnob { name, help, fallback, words, .. } in &self.knobs {
             let own = ["name", "help", "fallback", "words"].into_iter();
             texts.extend(own.zip([&**name, help, fallback, words]));

@@ -7,6 +7,7 @@
 mod calls;
 mod commands;
 mod declared;
+mod helper;
 mod port;
 mod process;
 mod python;
@@ -232,6 +233,9 @@ impl AnyMechanism for Plugin {
     }
 }
 
+/// The event that has the CPU time of a helper while its channel was open, warm-up included.
+const HELPER_TIME: &str = "us of CPU time in its helper";
+
 /// A channel that is open, and what its ends leave.
 #[derive(Debug)]
 struct OpenChannel {
@@ -248,8 +252,9 @@ impl ipcperf_core::Trail for OpenChannel {
         self.trails[seat.index()].written()
     }
 
-    fn close(&mut self) -> Result<(), String> {
-        self.held.close()
+    fn close(&mut self) -> Result<BTreeMap<String, u64>, String> {
+        let used = self.held.close()?;
+        Ok(used.map(|ns| (HELPER_TIME.to_owned(), ns / 1000)).into_iter().collect())
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::calls::{Cables, HostContext, Library, Setup};
 use crate::declared::Declared;
+use crate::helper::{self, Helper};
 use crate::trail::Trail;
 use ipcperf_core::{Knob, KnobValue, Missing, OptionSet, SetupError, Shape, Wiring, options};
 use ipcperf_engine::job::Failure;
@@ -30,6 +31,8 @@ use std::time::{Duration, Instant};
 pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 /// How long `close` may take, and the process until it has ended.
 const CLOSES: Duration = Duration::from_secs(1);
+/// For the end of a helper that was killed.
+const RESERVE: Duration = Duration::from_millis(500);
 
 /// What the process is asked.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -158,6 +161,7 @@ pub(crate) fn ask<T: DeserializeOwned>(
 #[derive(Debug)]
 pub(crate) struct Held {
     process: Option<Process>,
+    has_helper: bool,
     // Dropped last: whatever the process and the ends have left by name.
     _memories: Option<PosixMemories>,
     _files: Option<Files>,
@@ -228,27 +232,30 @@ impl Held {
             words: follow_words,
         };
         let lead = Wiring { fds, names: Vec::new(), words: lead_words };
-        let held = Self { process: Some(process), _memories: memories, _files: files };
+        let has_helper = declared.helper.is_some();
+        let held = Self { process: Some(process), has_helper, _memories: memories, _files: files };
         Ok((held, ([lead, follow], granted)))
     }
 
-    /// Lets go of it; whatever is wrong with that.
-    pub(crate) fn close(&mut self) -> Result<(), String> {
-        let Some(mut process) = self.process.take() else { return Ok(()) };
+    /// Lets go of it; returns the CPU time of its helper, ns, or what is wrong.
+    pub(crate) fn close(&mut self) -> Result<Option<u64>, String> {
+        let Some(mut process) = self.process.take() else { return Ok(None) };
         let go = serde_json::to_string(&Order::Go(Value::Null)).unwrap_or_default();
         // Where it is gone, its end is heard.
         let _ = process.worker.control().send(&go, &[]);
-        match process.hear(CLOSES)?.0 {
-            Word::Done(_) => {}
+        // A helper may take as long as `close`, and is killed then.
+        let patience = if self.has_helper { CLOSES + helper::ENDS + RESERVE } else { CLOSES };
+        let used = match process.hear(patience)?.0 {
+            Word::Done(used) => used.as_u64(),
             Word::Failed(Failure { reason, .. }) => return Err(process.explained(&reason)),
             _ => return Err(format!("{}: its process said something else", process.file)),
-        }
+        };
         let until = Instant::now() + CLOSES;
         match wait_any(&[process.worker.pidfd()], until) {
             Ok(ended) if !ended[0] => {
                 Err(process.explained("its process has not ended 1 s after close"))
             }
-            _ => Ok(()),
+            _ => Ok(used),
         }
     }
 }
@@ -337,7 +344,7 @@ fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
     let fd = context.fds.pop().ok_or_else(|| "no memory for a trail".to_owned())?;
     let trail = Trail::take_over(fd)?;
     // Nothing foreign has run yet.
-    let own: Vec<RawFd> = plugins::descriptors().into_keys().collect();
+    let mut own: Vec<RawFd> = plugins::descriptors().into_keys().collect();
     let library = load(&declared, &trail)?;
     let knobs = declared.knobs().map_err(SetupError::from)?;
     match question {
@@ -369,6 +376,14 @@ fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             let settings = settings(&declared, knobs, &set)?;
             let setup =
                 Setup { host: &host, message_bytes: shape.size as u64, is_lead: false, settings };
+            let before = plugins::descriptors();
+            let started = declared.helper.as_ref().map(|helper| {
+                let [directory, prefix] =
+                    [&host.directory, &host.prefix].map(|text| text.to_string_lossy());
+                Helper::start(helper, &directory, &prefix, PATIENCE / 2)
+            });
+            let helper = started.transpose()?;
+            own.extend(plugins::descriptors().into_keys().filter(|fd| !before.contains_key(fd)));
             let (channel, [lead, follow]) =
                 library.open(&setup, &own, &trail).map_err(|(is_unavailable, reason)| {
                     if is_unavailable {
@@ -385,7 +400,7 @@ fn answer(context: &mut WorkerContext<'_>) -> Result<Value, Failure> {
             let told = context.hand_over(&opened, fds);
             channel.close(&trail);
             told?;
-            Ok(Value::Null)
+            Ok(helper.map(Helper::end).transpose()?.into())
         }
     }
 }

@@ -52,9 +52,9 @@ pub(super) fn run(
     let Some(mut trail) = link.trail.take() else {
         return over(entry, &job, terms, page, interrupts, link);
     };
-    let slice = over(entry, &job, terms, page, interrupts, link)
+    let mut slice = over(entry, &job, terms, page, interrupts, link)
         .map_err(|stop| explained(stop, &*trail))?;
-    trail.close()?;
+    slice.sides[Seat::Lead.index()].events.extend(trail.close()?);
     Ok(slice)
 }
 

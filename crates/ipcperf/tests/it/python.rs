@@ -1,7 +1,7 @@
 //! Transports in Python: a class in a file is measured and refuted as a plug-in is, and what is wrong with it is reported with
 //! its line.
 
-use crate::common::{Sandbox, can_run, cells, list, text, words};
+use crate::common::{Sandbox, can_run, cells, list, text, wait_for, words};
 use crate::watch::processes;
 use ipcperf_core::digest::{hex, sha256};
 use std::fs;
@@ -216,4 +216,85 @@ fn ends_swap_descriptors_and_report_knobs_and_events() {
     let refused = &[&["run", "-m", "./it.py depth=10"], &words(SHORT)[..]].concat();
     sandbox.refuses(refused, "depth");
     nothing_is_left(&sandbox);
+}
+
+const BROKER: &str = include_str!("fixtures/broker.py");
+
+/// A transport over a broker, with this in place of that.
+fn over_a_broker(sandbox: &Sandbox, from: &str, to: &str) {
+    assert!(BROKER.contains(from), "{from}");
+    fs::write(sandbox.home().join("it.py"), BROKER.replace(from, to)).expect("a file");
+}
+
+#[test]
+fn a_helper_runs_as_long_as_its_channel_and_has_its_cpu_time_in_an_event() {
+    let Some(sandbox) = with_python() else { return };
+    over_a_broker(&sandbox, "Packets", "Packets");
+    sandbox.done(&[&["run", "-m", "./it.py"], &words(SHORT)[..]].concat());
+    let document = sandbox.result("it.json");
+    let cell = &cells(&document)[0];
+    assert_eq!(text(cell, "status"), "ok", "{cell}");
+    assert!(cell["events"]["us of CPU time in its helper"].as_u64() > Some(0), "{cell}");
+    nothing_is_left(&sandbox);
+    let ended = sandbox.done(&["conformance", "./it.py", "C13", "C16", "C17", "--deadline=300s"]);
+    assert!(ended.stdout.contains("C16 isolation: passed"), "{}", ended.stdout);
+    nothing_is_left(&sandbox);
+}
+
+#[test]
+fn what_is_wrong_with_a_helper_is_reported_by_its_name() {
+    let Some(sandbox) = with_python() else { return };
+    let ready = "print(\"the broker: ready\", flush=True)";
+    for (from, to, status, reason) in [
+        (
+            "\"python3 {file}",
+            "\"no-such-helper {file}",
+            "unavailable",
+            "its helper no-such-helper: No such file",
+        ),
+        (
+            ready,
+            "sys.exit(7)",
+            "failed",
+            "its helper python3 ended before it was ready: exit code 7",
+        ),
+        (
+            ready,
+            "print('soon', flush=True)",
+            "failed",
+            "its helper python3 has not written 'the broker: ready' within 5 s",
+        ),
+        (
+            "os._exit(0)",
+            "os._exit(9)",
+            "failed",
+            "its helper python3 ended before the channel: exit code 9",
+        ),
+    ] {
+        over_a_broker(&sandbox, from, to);
+        sandbox.run(&[&["run", "-m", "./it.py"], &words(SHORT)[..]].concat());
+        let document = sandbox.result("it.json");
+        let cell = &cells(&document)[0];
+        assert_eq!(text(cell, "status"), status, "{to}: {cell}");
+        assert!(text(cell, "reason").contains(reason), "{to}: {cell}");
+        nothing_is_left(&sandbox);
+    }
+}
+
+#[test]
+fn a_helper_ends_with_a_run_that_is_killed() {
+    let Some(sandbox) = with_python() else { return };
+    over_a_broker(&sandbox, "Packets", "Packets");
+    let mut started =
+        sandbox.command(&["run", "-m", "./it.py", "--slice", "2s"]).spawn().expect("started");
+    let has_helper = || {
+        processes(&sandbox).iter().any(|pid| {
+            let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains("it.py\0/")
+        })
+    };
+    wait_for("the helper", || has_helper().then_some(()));
+    started.kill().expect("it runs");
+    started.wait().expect("it ends");
+    wait_for("the end of all processes", || processes(&sandbox).is_empty().then_some(()));
 }

@@ -24,7 +24,8 @@ pub(crate) const THREADS: u32 = 16;
 pub(crate) const CALLS: u32 = 32;
 pub(crate) const FRESH: u32 = 64;
 pub(crate) const PRIVATE: u32 = 128;
-pub(crate) const FLAGS: u32 = 255;
+pub(crate) const STAYS: u32 = 256;
+pub(crate) const FLAGS: u32 = 511;
 
 pub(crate) const MAX_FDS: usize = 8;
 pub(crate) const MAX_BYTES: usize = 4096;
@@ -62,6 +63,8 @@ pub(crate) struct FactTable {
     pub(crate) knob_count: u32,
     pub(crate) knob_stride: u32,
     pub(crate) knobs: *const Knob,
+    pub(crate) helper: *const c_char,
+    pub(crate) helper_ready: *const c_char,
 }
 
 #[repr(C)]

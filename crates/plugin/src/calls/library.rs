@@ -7,6 +7,7 @@ use super::hosted;
 use super::pipes;
 use super::words::text;
 use crate::declared::{Declared, DeclaredKnob};
+use crate::helper::DeclaredHelper;
 use crate::trail::{Trail, TransportCall};
 use ipcperf_core::Missing;
 use std::ffi::{CStr, CString};
@@ -159,8 +160,11 @@ impl Library {
             }
         }
         // SAFETY: texts that end with a zero, or NULL.
-        let [name, summary, needs, over] =
-            unsafe { [text(facts.name), text(facts.summary), text(facts.needs), text(facts.over)] };
+        let [name, summary, needs, over, helper, ready] = unsafe {
+            [facts.name, facts.summary, facts.needs, facts.over, facts.helper, facts.helper_ready]
+                .map(|member| text(member))
+        };
+        let helper = helper.filter(|command| !command.trim().is_empty());
         let has = |flag| facts.flags & flag != 0;
         if facts.flags & !abi::FLAGS != 0 {
             return Err(format!("flags: {:#x} are not known", facts.flags & !abi::FLAGS));
@@ -170,6 +174,8 @@ impl Library {
             summary: summary.unwrap_or_default(),
             needs,
             over,
+            helper: helper
+                .map(|command| DeclaredHelper { command, ready: ready.unwrap_or_default() }),
             wait: facts.wait,
             payload: facts.payload,
             back_pressure: facts.back_pressure,
@@ -185,6 +191,7 @@ impl Library {
             calls: has(abi::CALLS),
             fresh: has(abi::FRESH),
             private: has(abi::PRIVATE),
+            stays: has(abi::STAYS),
             reserves: self.table.reserve.is_some(),
             peeks: self.table.peek.is_some(),
             probes: self.table.probe.is_some() || self.table.limit.is_some(),

@@ -119,6 +119,8 @@ static FACTS: StaticFacts = StaticFacts(FactTable {
     knob_count: 0,
     knob_stride: 0,
     knobs: ptr::null(),
+    helper: ptr::null(),
+    helper_ready: ptr::null(),
 });
 
 /// The table.

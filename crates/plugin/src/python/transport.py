@@ -34,6 +34,7 @@ Facts = struct(
     "Facts", ("size", size), ("name", text), ("summary", text), ("needs", text), ("over", text), ("wait", u32),
     ("payload", u32), ("back_pressure", u32), ("on_close", u32), ("on_death", u32), ("reach", u32), ("flags", u32),
     ("copies", u32), ("knob_count", u32), ("knob_stride", u32), ("knobs", ctypes.POINTER(RawKnob)),
+    ("helper", text), ("helper_ready", text),
 )
 RawWiring = struct(
     "RawWiring", ("size", size), ("fd_count", u32), ("byte_count", u32), ("fds", ctypes.c_int * MAX_FDS),
@@ -86,7 +87,7 @@ WORDS = {
     "on_death": ["unnoticed", "noticed", "late"],
     "reach": ["related", "same-user", "named", "network"],
 }
-FLAGS = ["lossy", "two_way", "many_producers", "many_consumers", "threads", "calls", "fresh", "private"]
+FLAGS = ["lossy", "two_way", "many_producers", "many_consumers", "threads", "calls", "fresh", "private", "stays"]
 KINDS = ["count", "bytes", "flag", "choice"]
 
 # What one end gets: descriptors (numbers) and bytes.
@@ -386,7 +387,7 @@ def facts(kind):
     summary = getattr(kind, "summary", None) or (kind.__doc__ or "").strip().split("\n")[0]
     made = Facts(size=ctypes.sizeof(Facts), name=kind.__dict__.get("name", kind.__name__.lower()).encode())
     made.summary = summary.encode()
-    for name in ("needs", "over"):
+    for name in ("needs", "over", "helper", "helper_ready"):
         value = getattr(kind, name, None)
         setattr(made, name, value.encode() if value else None)
     for name, words in WORDS.items():
