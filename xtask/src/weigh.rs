@@ -26,14 +26,14 @@ mod ceiling {
         ("crates/core", 7_102),
         ("crates/ring", 674),
         ("crates/sys", 11_700),
-        ("crates/mech", 7_645),
+        ("crates/mech", 7_647),
         ("crates/engine", 19_708),
         ("crates/stats", 1_506),
         ("crates/judge", 2_807),
         ("crates/render", 2_826),
         ("crates/packed", 49),
         ("crates/kit", 3_016),
-        ("crates/ask", 20_737),
+        ("crates/ask", 20_763),
         ("crates/plugin", 2_562),
         ("crates/programs", 11_380),
         ("crates/studies", 6_721),
@@ -44,8 +44,8 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 50_207;
-    pub(super) const TOKENS: usize = 1_123_643;
+    pub(super) const TEST_LINES: usize = 50_245;
+    pub(super) const TOKENS: usize = 1_124_025;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

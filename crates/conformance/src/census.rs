@@ -44,6 +44,18 @@ pub(crate) fn is_shared(address: usize) -> Option<bool> {
     })
 }
 
+/// Mappings in the text of `/proc/self/maps`, and the bytes of them that the process can use. An allocator reserves 64 MiB
+/// without any access for each further thread that asks it at the same time as another one.
+fn mapped(maps: &str) -> (u64, u64) {
+    let lengths = maps.lines().filter_map(|line| {
+        let mut words = line.split_ascii_whitespace();
+        let (from, to) = words.next()?.split_once('-')?;
+        let bytes = u64::from_str_radix(to, 16).ok()? - u64::from_str_radix(from, 16).ok()?;
+        Some(if words.next()?.starts_with("---") { 0 } else { bytes })
+    });
+    lengths.fold((0, 0), |(count, sum), bytes| (count + 1, sum + bytes))
+}
+
 impl Descriptors {
     /// Of the calling process.
     pub(crate) fn take() -> Self {
@@ -53,14 +65,7 @@ impl Descriptors {
         let mut fds: Vec<_> = numbers.into_iter().filter_map(Descriptor::read).collect();
         fds.sort_by_key(|fd| fd.number);
         let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        let lengths: Vec<u64> = maps
-            .lines()
-            .filter_map(|line| {
-                let (from, to) = line.split_ascii_whitespace().next()?.split_once('-')?;
-                Some(u64::from_str_radix(to, 16).ok()? - u64::from_str_radix(from, 16).ok()?)
-            })
-            .collect();
-        Self { fds, mappings: (lengths.len() as u64, lengths.iter().sum()) }
+        Self { fds, mappings: mapped(&maps) }
     }
 
     /// Those beyond standard input, output and error.
@@ -133,5 +138,13 @@ mod tests {
         let null = after.own().find(|fd| fd.target == "/dev/null").expect("just opened");
         assert!(null.is_close_on_exec && null.access == 0);
         assert!(after.mappings.0 > 0 && after.mappings.1 > 4096);
+    }
+
+    #[test]
+    fn memory_that_is_reserved_without_access_is_a_mapping_of_no_bytes() {
+        let maps = "7f0000000000-7f0000021000 rw-p 00000000 00:00 0\n\
+                    7f0000021000-7f0004000000 ---p 00000000 00:00 0\n\
+                    7f0004000000-7f0004001000 r-xp 00000000 08:01 12 /lib/x.so\n";
+        assert_eq!(mapped(maps), (3, 0x22000));
     }
 }

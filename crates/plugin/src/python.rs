@@ -91,7 +91,7 @@ fn library() -> Result<PathBuf, Missing> {
     found.ok_or_else(|| {
         Missing::new(
             format!("Python loads {LIBRARY}, which is neither in {} nor in ../lib/ipcperf", folder.display()),
-            "keep it with the program: Cargo builds it, and archives and packages have it, but for the static ones",
+            "copy it from target/release of a checkout, where Cargo builds it with the program; packages and archives have it, but for the static ones",
         )
     })
 }

@@ -6,7 +6,7 @@ use ipcperf_core::result::{
     Cell, CellComparison, Comparison, Difference, ExchangedPrograms, ResultSet, Status,
 };
 use ipcperf_core::units::format_size;
-use ipcperf_core::{Offered, OptionSet, Placement};
+use ipcperf_core::{Load, Offered, OptionSet, PatternKind, Placement};
 use ipcperf_judge::figures;
 use ipcperf_judge::{
     MetricKind, Reading, Relation, Relations, lost_its_rounds, margin, percent, short_name,
@@ -21,18 +21,42 @@ const MOST_SENTENCES: usize = 4;
 
 type Frame<'a> = (String, bool, Option<&'a str>);
 
-/// What cells must have in common to stand in one sentence: all but the mechanism and its knobs. What burns CPUs is not
-/// set beside what sleeps, nor what was timed in batches beside single operations.
-fn frame(cell: &Cell) -> Frame<'_> {
+/// What cells must have in common to stand in one sentence: all but the mechanism and its knobs, or all but the sides of a
+/// grid. What burns CPUs is not set beside what sleeps, nor what was timed in batches beside single operations.
+fn frame(cell: &Cell, compares_sides: bool) -> Frame<'_> {
     let mut key = cell.key.clone();
+    if compares_sides {
+        key.load = of_no_sides(&key.load);
+    }
     let burns = key.wait.burns_cpu();
     key.mechanism = String::new();
     let mode = cell.timing.as_ref().map(|timing| timing.mode.as_str());
     (key.words(&OptionSet::default()), burns, mode)
 }
 
+/// A load without the numbers of writers and readers.
+fn of_no_sides(load: &Load) -> Load {
+    let Load { writers, readers, .. } = Load::default();
+    Load { writers, readers, ..load.clone() }
+}
+
+/// Whether all are grids of one mechanism, which differ by their writers and readers.
+fn differ_by_sides(cells: &[&Cell]) -> bool {
+    let Some(first) = cells.first() else { return false };
+    let is_like = |cell: &&Cell| {
+        cell.key.pattern == PatternKind::Grid && short_name(cell) == short_name(first)
+    };
+    cells.iter().all(is_like)
+}
+
+/// `3x1`, writers and readers.
+fn writers_and_readers(cell: &Cell) -> String {
+    let Load { writers, readers, .. } = cell.key.load;
+    format!("{writers}x{readers}")
+}
+
 /// ` (64 B, two CPUs)`.
-fn place(cell: &Cell) -> String {
+fn place(cell: &Cell, load: &Load) -> String {
     let size = Some(cell.key.size_bytes).filter(|size| *size > 0).map(format_size);
     let cpus = match cell.key.placement {
         place if place.is_one_cpu() => "one CPU",
@@ -40,7 +64,7 @@ fn place(cell: &Cell) -> String {
         Placement::OneEnd { .. } => "one end pinned",
         _ => "two CPUs",
     };
-    let words = size.into_iter().chain([cpus.to_owned()]).chain(cell.key.load.words());
+    let words = size.into_iter().chain([cpus.to_owned()]).chain(load.words());
     format!(" ({})", words.collect::<Vec<_>>().join(", "))
 }
 
@@ -55,8 +79,9 @@ fn frames(set: &ResultSet) -> Vec<(Frame<'_>, Vec<&Cell>)> {
     let has_figure = |cell: &&Cell| cell.figure().is_some_and(|figure| figure.value.is_some());
     let measured = set.cells.iter().filter(|cell| cell.status == Status::Ok && cell.verified);
     let measured = measured.filter(is_common).filter(has_figure).filter(|one| is_comparable(one));
-    let measured = measured.filter(|cell| !lost_its_rounds(cell));
-    in_groups(measured.map(|cell| (frame(cell), cell)))
+    let measured: Vec<&Cell> = measured.filter(|cell| !lost_its_rounds(cell)).collect();
+    let compares_sides = differ_by_sides(&measured);
+    in_groups(measured.into_iter().map(|cell| (frame(cell, compares_sides), cell)))
 }
 
 /// The sentences of a run: how the cells of each question compare with its reference. Empty if there is nothing to compare.
@@ -133,7 +158,7 @@ fn of_one_mechanism(cells: &[&Cell], set: &ResultSet) -> Option<String> {
     let figure = |cell: &&Cell| {
         let kind = MetricKind::of(cell.key.pattern);
         let value = kind.reading(cell, &set.clock)?.value;
-        Some(format!("{}{}", kind.words(value, cell.key.size_bytes), place(cell)))
+        Some(format!("{}{}", kind.words(value, cell.key.size_bytes), place(cell, &cell.key.load)))
     };
     let figures: Vec<String> = cells.iter().filter_map(figure).collect();
     (!figures.is_empty()).then(|| format!("{name}: {}.", join(&figures)))
@@ -142,13 +167,19 @@ fn of_one_mechanism(cells: &[&Cell], set: &ResultSet) -> Option<String> {
 /// `tcp is 1.5x slower [1.4, 1.6] than unix-stream (64 B, two CPUs); pipe is as fast (within 10 %); splice is undecided
 /// (0.90x to 1.15x)`: how each cell compares with the reference, or why that is open.
 fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
-    let place = place(cells[0]);
+    let by_sides = differ_by_sides(cells);
+    let (mechanism, load) = (short_name(cells[0]), &cells[0].key.load);
+    let place = match by_sides {
+        true => place(cells[0], &of_no_sides(load)),
+        false => place(cells[0], load),
+    };
+    let name_of = |cell: &Cell| if by_sides { writers_and_readers(cell) } else { short_name(cell) };
     let kind = MetricKind::of(cells[0].key.pattern);
     let mut cells: Vec<(&Cell, Reading)> =
         cells.iter().filter_map(|cell| Some((*cell, kind.reading(cell, &set.clock)?))).collect();
     // Cells without a ratio stay in this order, whichever cell was asked for first.
     cells.sort_by(|(a, own), (b, other)| {
-        kind.order(own.value, other.value).then_with(|| short_name(a).cmp(&short_name(b)))
+        kind.order(own.value, other.value).then_with(|| name_of(a).cmp(&name_of(b)))
     });
     let fit = |cell: &Cell| fitness(specs(&cell.key.mechanism));
     let margin = margin(&set.invocation.plan);
@@ -156,10 +187,10 @@ fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
         return "Nothing to compare: no cell has a figure.".to_owned();
     };
     let relations = relations.at_grade(&set.noise.grade);
-    let reference = short_name(cells[relations.reference()].0);
+    let reference = name_of(cells[relations.reference()].0);
     let order = relations.order().into_iter().filter(|at| *at != relations.reference());
     let other = |at: usize| Other {
-        name: short_name(cells[at].0),
+        name: name_of(cells[at].0),
         relation: relations.relation(at),
         fitness: fit(cells[at].0),
     };
@@ -180,6 +211,7 @@ fn sentence(cells: &[&Cell], set: &ResultSet, specs: &Specs) -> String {
     let clauses = clauses(&others, &reference, &place, margin);
     match clauses.is_empty() {
         true => format!("Nothing was confirmed{place}: the screen alone measured these cells."),
+        false if by_sides => format!("{mechanism}, writers x readers: {}.", clauses.join("; ")),
         false => format!("{}.", clauses.join("; ")),
     }
 }

@@ -211,6 +211,8 @@ const SHARED: [(&str, &[&str]); 2] = [
             "fifo",
             "unix-dgram",
             "unix-dgram/epoll",
+            "unix-seqpacket",
+            "unix-seqpacket/epoll",
             "udp",
             "netlink",
             "pipe-packet",
@@ -221,7 +223,17 @@ const SHARED: [(&str, &[&str]); 2] = [
     ),
     (
         "fan-out",
-        &["pipe", "pipe/epoll", "fifo", "pipe-packet", "posix-mq", "posix-mq/epoll", "sysv-mq"],
+        &[
+            "pipe",
+            "pipe/epoll",
+            "fifo",
+            "unix-seqpacket",
+            "unix-seqpacket/epoll",
+            "pipe-packet",
+            "posix-mq",
+            "posix-mq/epoll",
+            "sysv-mq",
+        ],
     ),
 ];
 

@@ -25,6 +25,7 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
         pitfalls: &[
             "Measured over a socketpair, which only related processes share, unless bind=path is given; the data path is the same.",
             "A path outlives its socket.",
+            "Several processes on one side share its descriptor, as after a fork; a listener gives each client a connection of its own.",
             "An empty message looks like the end of the connection: messages have at least 1 byte.",
             "The largest message follows SO_SNDBUF; very large ones fail when memory is fragmented (ENOBUFS).",
             "A peer that closes with unread messages is reported once before its own last messages.",
@@ -34,8 +35,9 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
         reach: Reach::Named,
         shares_by_name: Namespaces::MNT,
         on_restart: OnRestart::Reopens,
-        producers: Peers::One,
-        consumers: Peers::One,
+        // Whoever shares a descriptor of the pair, as after a fork.
+        producers: Peers::Many,
+        consumers: Peers::Many,
         on_close: OnClose::Told,
         on_death: OnClose::Told,
         descriptors: true,
@@ -44,6 +46,7 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
     };
     type Options = UnixPairOptions;
     type Port = MessagePort<Packets, W>;
+    const SHARES: bool = true;
 
     fn probe(options: &UnixPairOptions) -> Result<(), Missing> {
         unix_pair::probe(Kind::SeqPacket, options)

@@ -1,6 +1,7 @@
 //! The sentence at the end of a run, and what it says where it has none.
 
 use super::*;
+use ipcperf_core::PatternKind;
 use ipcperf_judge::lost_too_much;
 
 fn sentences(set: &ResultSet) -> Vec<String> {
@@ -192,4 +193,24 @@ fn of_those_that_are_equally_fast_the_fittest_is_named() {
         said[0].ends_with("than tcp (64 B, one CPU); fifo is as fast (within 10 %)."),
         "{said:?}"
     );
+}
+
+#[test]
+fn the_grids_of_one_mechanism_are_compared_by_their_sides() {
+    let grid = |(writers, readers): (u64, u64), rate: f64| {
+        let mut cell = sample::cell("pipe", 64, ONE).rate(rate, rate / 200.0);
+        cell.key.pattern = PatternKind::Grid;
+        (cell.key.load.writers, cell.key.load.readers) = (writers, readers);
+        cell
+    };
+    let cells = vec![grid((1, 1), 4e6), grid((1, 5), 2e6), grid((5, 5), 3e6)];
+    let said = sentences(&run(cells.clone()));
+    let [one] = said.as_slice() else { panic!("{said:?}") };
+    assert!(one.starts_with("pipe, writers x readers: 5x5 is 1.33x slower ["), "{one}");
+    assert!(one.contains("] than 1x1 (64 B, one CPU) and 1x5 2.00x ["), "{one}");
+    // With another mechanism each grid is compared with the same one of the other.
+    let mut other = cells[1].clone();
+    other.key.mechanism = "fifo".to_owned();
+    let said = sentences(&run([cells, vec![other]].concat()));
+    assert!(said[0].contains("(64 B, one CPU, writers=1, readers=5)"), "{said:?}");
 }
