@@ -23,11 +23,11 @@ mod ceiling {
     /// Lines of code by crate. The ceilings of the instrument (`core` to `render`) rise only with
     /// a mechanism, a pattern or a fact.
     pub(super) const CODE_LINES: [(&str, usize); 20] = [
-        ("crates/core", 7_102),
+        ("crates/core", 7_104),
         ("crates/ring", 674),
-        ("crates/sys", 11_700),
+        ("crates/sys", 11_767),
         ("crates/mech", 7_647),
-        ("crates/engine", 19_708),
+        ("crates/engine", 19_822),
         ("crates/stats", 1_506),
         ("crates/judge", 2_807),
         ("crates/render", 2_826),
@@ -44,8 +44,8 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 50_245;
-    pub(super) const TOKENS: usize = 1_124_025;
+    pub(super) const TEST_LINES: usize = 50_300;
+    pub(super) const TOKENS: usize = 1_125_812;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

@@ -166,6 +166,10 @@ crate::names! {
         Process = "process",
         /// One process that receives and sends through one io_uring for all connections.
         Uring = "uring",
+        /// One process that waits in an edge-triggered `epoll_wait`, and reads each connection until nothing is left.
+        Edge = "edge",
+        /// The same, where each read reports how much is left (`SO_INQ`, `TCP_INQ`), so that none finds nothing.
+        Inq = "inq",
     }
 }
 

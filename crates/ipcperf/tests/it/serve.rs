@@ -6,6 +6,7 @@ use crate::common::{
 };
 use crate::container::without;
 use crate::watch::{signal, workers};
+use ipcperf_sys::io::socket::inq;
 use ipcperf_sys::io::uring;
 use ipcperf_sys::seccomp::{self, Refusal};
 use serde_json::Value;
@@ -201,10 +202,37 @@ fn a_client_that_stops_reading_does_not_stop_the_others() {
 }
 
 #[test]
+fn reads_that_report_what_waits_find_something_and_those_on_edges_find_the_end_of_it() {
+    let sandbox = Sandbox::new();
+    let words = "-m unix-stream,tcp,unix-seqpacket,pipe --conns 3 --style edge,inq";
+    let document = document(&sandbox, &serve(&sandbox, words, &BRIEF));
+    for cell in cells(&document) {
+        let (name, style) = (text(cell, "mechanism"), text(&cell["load"], "style"));
+        let is_known = if style == "inq" { inq::probe(family(name)).is_ok() } else { true };
+        let can = match name {
+            "pipe" => false,
+            "unix-seqpacket" => style == "edge",
+            _ => is_known,
+        };
+        assert_eq!(cell["status"], if can { "ok" } else { "unavailable" }, "{cell}");
+        if can {
+            accounted(cell);
+            // A client sends nothing before it has its answer.
+            assert_eq!(count(&cell["serve"]["server_eagain"]) > 0, style == "edge", "{cell}");
+        }
+    }
+    sandbox.leaves_nothing();
+}
+
+fn family(mechanism: &str) -> inq::Reporting {
+    if mechanism == "tcp" { inq::Reporting::Tcp } else { inq::Reporting::Unix }
+}
+
+#[test]
 fn a_death_costs_its_cell_and_is_named() {
     let ring = uring::probe::<uring::Enter>(uring::Kind::Socket, uring::Buffers::Plain);
     let ring = ring.map_err(|missing| skipped("a server in a ring", missing)).map(|()| "uring");
-    let styles = ["epoll", "threads", "process"].into_iter().chain(ring);
+    let styles = ["epoll", "threads", "process", "edge"].into_iter().chain(ring);
     let all = styles.flat_map(|style| [(style, true), (style, false)]);
     at_once(all, |(style, is_server)| {
         let sandbox = Sandbox::new();

@@ -19,6 +19,12 @@ pub enum Interest {
     Writable,
 }
 
+/// Data, room and the end, each reported once.
+const EDGES: epoll::EventFlags = epoll::EventFlags::IN
+    .union(epoll::EventFlags::OUT)
+    .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::ET);
+
 /// An epoll instance, level-triggered unless it watches edges.
 #[derive(Debug)]
 pub struct Epoll(OwnedFd);
@@ -41,8 +47,7 @@ impl Epoll {
     /// # Errors
     /// As [`Epoll::watching`].
     pub fn edges(fd: impl AsFd) -> Result<Self, SetupError> {
-        use epoll::EventFlags;
-        Self::of(fd, EventFlags::IN | EventFlags::OUT | EventFlags::RDHUP | EventFlags::ET)
+        Self::of(fd, EDGES)
     }
 
     fn of(fd: impl AsFd, flags: epoll::EventFlags) -> Result<Self, SetupError> {
@@ -114,6 +119,15 @@ impl EpollSet {
         epoll::add(&self.epoll, fd, data, epoll::EventFlags::IN).map_err(failed("epoll_ctl"))
     }
 
+    /// The same for data, room and the end: each is reported once, when it comes.
+    ///
+    /// # Errors
+    /// `epoll_ctl` failed.
+    pub fn add_edges(&self, fd: impl AsFd, number: usize) -> Result<(), SetupError> {
+        let data = epoll::EventData::new_u64(number as u64);
+        epoll::add(&self.epoll, fd, data, EDGES).map_err(failed("epoll_ctl"))
+    }
+
     /// From now on waits for something to read, for room, for both, or for nothing but errors.
     ///
     /// # Errors
@@ -178,7 +192,7 @@ impl EpollSet {
         let has = |flags: i32| events & flags.cast_unsigned() != 0;
         Event {
             number: usize::try_from(number).unwrap_or(usize::MAX),
-            is_readable: has(libc::EPOLLIN | libc::EPOLLERR | libc::EPOLLHUP),
+            is_readable: has(libc::EPOLLIN | libc::EPOLLERR | libc::EPOLLHUP | libc::EPOLLRDHUP),
             is_writable: has(libc::EPOLLOUT),
         }
     }

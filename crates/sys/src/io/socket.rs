@@ -2,6 +2,7 @@
 
 pub mod batch;
 pub mod inet;
+pub mod inq;
 pub mod listener;
 pub mod meeting;
 pub mod netlink;

@@ -2,6 +2,7 @@
 
 use crate::job::Failure;
 use ipcperf_sys::io::epoll::EpollSet;
+use ipcperf_sys::io::socket::inq;
 use ipcperf_sys::io::uring::{Completed, Operations};
 use ipcperf_sys::io::{errno, pipe, stream};
 use ipcperf_sys::limits;
@@ -60,6 +61,10 @@ pub(super) struct ServedConnection {
     pending: Range<usize>,
     /// The lengths of the messages in it.
     lengths: VecDeque<usize>,
+    /// Its reads report how much waits behind them.
+    reports: bool,
+    /// The last one has reported that nothing does.
+    is_drained: bool,
     /// Calls that found nothing, or no room.
     pub(super) eagain: u64,
 }
@@ -86,6 +91,8 @@ impl ServedConnection {
             to_go: Vec::new(),
             pending: 0..0,
             lengths: VecDeque::new(),
+            reports: false,
+            is_drained: false,
             eagain: 0,
         }
     }
@@ -104,6 +111,45 @@ impl ServedConnection {
             pipe::set_nonblocking(fd)?;
         }
         Ok(set.add(&self.fd, number)?)
+    }
+
+    /// From now on no call sleeps, and a set reports once when something comes or there is room; reads may report what waits.
+    pub(super) fn join_edges(
+        &mut self,
+        set: &EpollSet,
+        number: usize,
+        reports: bool,
+    ) -> Result<(), Failure> {
+        pipe::set_nonblocking(&self.fd)?;
+        if reports {
+            inq::enable(&self.fd)?;
+            self.reports = true;
+        }
+        Ok(set.add_edges(&self.fd, number)?)
+    }
+
+    /// Something may have come.
+    #[inline]
+    pub(super) fn has_news(&mut self) {
+        self.is_drained = false;
+    }
+
+    /// The last read has reported that nothing waits behind it.
+    #[inline]
+    pub(super) fn is_drained(&self) -> bool {
+        self.is_drained
+    }
+
+    /// Reads into what is free; the bytes that came.
+    #[inline]
+    fn read_once(&mut self) -> Result<usize, i32> {
+        let free = &mut self.came[self.unused.end..];
+        if !self.reports {
+            return stream::read(self.fd.as_fd(), free);
+        }
+        let (bytes, waits) = inq::read(self.fd.as_fd(), free)?;
+        self.is_drained = waits == Some(0);
+        Ok(bytes)
     }
 
     /// From now on the set waits for this.
@@ -163,7 +209,7 @@ impl ServedConnection {
     pub(super) fn read(&mut self) -> Result<Done, Broken> {
         self.make_room();
         loop {
-            match stream::read(self.fd.as_fd(), &mut self.came[self.unused.end..]) {
+            match self.read_once() {
                 Ok(0) | Err(errno::ECONNRESET) if self.may_hide_a_message() => {}
                 Ok(0) => return Err(Broken::Closed),
                 Ok(bytes) => {

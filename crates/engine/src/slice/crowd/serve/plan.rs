@@ -14,6 +14,7 @@ use ipcperf_core::{
     Payload, Seat, ServerStyle, SetupError, Shape,
 };
 use ipcperf_stats::Rng;
+use ipcperf_sys::io::socket::inq;
 use ipcperf_sys::io::{duplicate, uring};
 use ipcperf_sys::limits;
 use serde::{Deserialize, Serialize};
@@ -264,8 +265,33 @@ pub(crate) fn objection(
         }
         _ => Ok(()),
     };
+    if load.style == Some(ServerStyle::Inq)
+        && let Some(missing) = reports_objection(listener)
+    {
+        return Ok(Some(missing));
+    }
     let ring = ring.map_err(SetupError::into_missing);
     Ok(ring.and_then(|()| listener.map_or(Ok(()), connect::probe)).err())
+}
+
+/// The sockets of this listener whose reads report what waits.
+fn reporting(listener: ListenerKind) -> Option<inq::Reporting> {
+    match listener {
+        ListenerKind::UnixPath | ListenerKind::UnixAbstract => Some(inq::Reporting::Unix),
+        ListenerKind::Tcp | ListenerKind::Tcp6 => Some(inq::Reporting::Tcp),
+        _ => None,
+    }
+}
+
+/// Why the reads of a server cannot report what waits.
+fn reports_objection(listener: Option<ListenerKind>) -> Option<Missing> {
+    match listener.and_then(reporting) {
+        Some(family) => inq::probe(family).err(),
+        None => {
+            let what = "reads report what waits of UNIX stream sockets and TCP only";
+            Some(Missing::new(what, "another --style"))
+        }
+    }
 }
 
 /// How the connections of a server are made.
@@ -302,6 +328,9 @@ fn channels_objection(entry: &Entry, key: &CellKey, way: Way, cpus: usize) -> Op
         (what.to_owned(), "")
     } else if load.style == Some(ServerStyle::Uring) {
         ("a ring receives from sockets".to_owned(), "--style epoll, threads or process")
+    } else if matches!(load.style, Some(ServerStyle::Edge | ServerStyle::Inq)) {
+        let what = "a server that waits for edges has sockets of a listener";
+        (what.to_owned(), "--style epoll, threads or process")
     } else if way == Way::Lines && !entry.can_be_polled() {
         let what = "one process cannot wait for several of its channels";
         (what.to_owned(), "--style threads or process")
@@ -326,7 +355,7 @@ fn channels_objection(entry: &Entry, key: &CellKey, way: Way, cpus: usize) -> Op
 fn too_many(key: &CellKey, way: Way) -> Option<Missing> {
     let (conns, clients) = (key.load.conns, key.load.clients.max(1));
     let (servers, threads) = match key.load.style.unwrap_or_default() {
-        ServerStyle::Epoll | ServerStyle::Uring => (1, 0),
+        ServerStyle::Epoll | ServerStyle::Uring | ServerStyle::Edge | ServerStyle::Inq => (1, 0),
         ServerStyle::Threads => (1, conns),
         ServerStyle::Process => (conns, 0),
     };

@@ -45,6 +45,8 @@ pub(crate) fn serve(
     let (told, before) = match ask.plan.style() {
         ServerStyle::Epoll => in_turns(&ask, lines, context)?,
         ServerStyle::Threads => in_threads(&ask, lines, context)?,
+        ServerStyle::Edge => by_edges(&ask, lines, false, context)?,
+        ServerStyle::Inq => by_edges(&ask, lines, true, context)?,
         ServerStyle::Uring => in_a_ring(&ask, lines, context)?,
         ServerStyle::Process => {
             let mut peers = Peer::all(&ask, lines);
@@ -170,6 +172,24 @@ impl Peer {
         Ok(self.note(done))
     }
 
+    /// Reads and answers until nothing is left, or there is no room for an answer: an edge reports either.
+    #[inline]
+    fn drain(&mut self) -> Result<(), Failure> {
+        self.line.has_news();
+        while self.end.is_none() {
+            if self.line.is_pending() {
+                let written = self.line.write();
+                if self.note(written) == Done::Later {
+                    return Ok(());
+                }
+            }
+            if self.line.is_drained() || self.step()? == Done::Later {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
     #[inline]
     fn note(&mut self, done: Result<Done, Broken>) -> Done {
         done.unwrap_or_else(|end| {
@@ -289,6 +309,42 @@ fn in_turns(
                 peer.line.leave(&set)?;
             } else if is_pending != was_pending {
                 peer.line.watch(&set, event.number, !is_pending, is_pending)?;
+            }
+        }
+    }
+    Ok((told_of(&peers), before))
+}
+
+/// One loop: waits for what is new at all connections, and answers until nothing of it is left.
+fn by_edges(
+    ask: &Connected,
+    lines: Vec<ServedConnection>,
+    reports: bool,
+    context: &mut WorkerContext<'_>,
+) -> Result<(ServerReport, Consumption), Failure> {
+    let mut peers = Peer::all(ask, lines);
+    let mut set = EpollSet::new()?;
+    for (at, peer) in peers.iter_mut().enumerate() {
+        peer.line.join_edges(&set, at, reports)?;
+    }
+    let before = rest(context)?;
+    let mut open = peers.len();
+    while open > 0 {
+        let count = match set.wait(None) {
+            Err(errno::EINTR) => continue,
+            waited => waited.map_err(|code| format!("epoll_wait: {}", limits::text(code)))?,
+        };
+        for index in 0..count {
+            let event = set.event(index);
+            let Some(peer) = peers.get_mut(event.number) else { continue };
+            // Room alone is news only where an answer waits for it.
+            if peer.end.is_some() || !(event.is_readable || peer.line.is_pending()) {
+                continue;
+            }
+            peer.drain()?;
+            if peer.end.is_some() {
+                open -= 1;
+                peer.line.leave(&set)?;
             }
         }
     }
