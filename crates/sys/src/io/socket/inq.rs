@@ -59,7 +59,7 @@ pub fn probe(family: Reporting) -> Result<(), Missing> {
 
 /// Room for a control message with one integer.
 #[repr(C)]
-struct Control {
+struct Report {
     header: libc::cmsghdr,
     value: u64,
 }
@@ -71,18 +71,18 @@ struct Control {
 #[inline(always)]
 pub fn read(fd: BorrowedFd<'_>, into: &mut [u8]) -> Result<(usize, Option<u32>), i32> {
     let mut vector = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
-    let mut control = MaybeUninit::<Control>::zeroed();
+    let mut control = MaybeUninit::<Report>::zeroed();
     // SAFETY: integers and pointers that may be null; some C libraries add padding that has no name here.
     let mut message: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
     message.msg_iov = &raw mut vector;
     message.msg_iovlen = 1;
     message.msg_control = control.as_mut_ptr().cast();
-    message.msg_controllen = size_of::<Control>() as _;
+    message.msg_controllen = size_of::<Report>() as _;
     let at = (&raw mut message) as usize;
     // SAFETY: the slice is valid for writes of its length, and the kernel writes no further than the control message is long.
     let got = unsafe { raw::call3(libc::SYS_recvmsg, fd.as_raw_fd() as usize, at, 0) }?;
     // SAFETY: zeroed before the kernel wrote to it; every content is a value.
-    let Control { header, value } = unsafe { control.assume_init() };
+    let Report { header, value } = unsafe { control.assume_init() };
     let is_reported = matches!(
         (header.cmsg_level, header.cmsg_type),
         (libc::SOL_SOCKET, SO_INQ) | (libc::SOL_TCP, libc::TCP_INQ)
