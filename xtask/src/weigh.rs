@@ -33,7 +33,7 @@ mod ceiling {
         ("crates/render", 2_826),
         ("crates/packed", 49),
         ("crates/kit", 3_016),
-        ("crates/ask", 20_763),
+        ("crates/ask", 20_767),
         ("crates/plugin", 2_562),
         ("crates/programs", 11_380),
         ("crates/studies", 6_721),
@@ -44,8 +44,8 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 50_300;
-    pub(super) const TOKENS: usize = 1_125_812;
+    pub(super) const TEST_LINES: usize = 50_306;
+    pub(super) const TOKENS: usize = 1_125_829;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.
     pub(super) const CIRCLES_OF_FOLDERS: usize = 0;

@@ -276,7 +276,12 @@ fn clauses(others: &[Other], reference: &str, place: &str, margin: f64) -> Vec<S
     if !undecided.is_empty() {
         let why = |Other { name, relation, .. }: &Other| {
             let words = relation.words(margin);
-            format!("{name} ({})", words.trim_start_matches("undecided: "))
+            let why = words.trim_start_matches("undecided: ");
+            // A table has no room to say what is wrong with that number.
+            match why.strip_suffix(" pairs") {
+                Some(rounds) => format!("{name} ({rounds} rounds are too few)"),
+                None => format!("{name} ({why})"),
+            }
         };
         let named: Vec<String> = named(&undecided).into_iter().map(why).collect();
         let named = match undecided.len().saturating_sub(MOST_NAMES) {

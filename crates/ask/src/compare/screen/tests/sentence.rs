@@ -39,6 +39,13 @@ fn what_is_undecided_is_said_with_its_interval_and_never_called_as_fast() {
 }
 
 #[test]
+fn rounds_that_are_too_few_for_joint_intervals_are_called_so() {
+    let said = sentences(&run(apart(3, 6)));
+    let few = "Undecided against m0 (64 B, one CPU): m1 (6 rounds are too few) and m2 (6 rounds are too few).";
+    assert_eq!(said, [few]);
+}
+
+#[test]
 fn each_way_has_a_clause_and_more_than_three_are_counted() {
     let wide = measured("wide", (0..12).map(|at| 10_100.0 * wobble(at + 5, 0.6)));
     let mut cells = apart(6, 12);
