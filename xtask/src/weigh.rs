@@ -44,7 +44,7 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 50_306;
+    pub(super) const TEST_LINES: usize = 50_307;
     pub(super) const TOKENS: usize = 1_125_829;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.

@@ -75,7 +75,7 @@ fn main() -> ExitCode {
             "C08_end_of_stream",
             "timed out waiting for the receiver to notice",
         ),
-        caught::<bug::HoldsThePeersEnd>("C09_peer_death_while_receiving", "told of the death"),
+        caught::<bug::HoldsThePeersEnd>("C09_peer_death_while_receiving", "to notice the death"),
         caught::<bug::HoldsThePeersEnd>("C15_hygiene", "hold the same end: socket:"),
         caught::<bug::LeaksADescriptor>("C13_descriptor_and_mapping_leaks", "descriptors open: "),
         caught::<bug::LeaksAName>("C14_name_leaks", "after success there is still"),
@@ -95,7 +95,7 @@ fn main() -> ExitCode {
             "C17_reuse",
             "Follow: step 1, after 0 messages: a message arrived shortened",
         ),
-        caught::<bug::MissesAWakeUp>("C18_no_allocation", "in vain"),
+        caught::<bug::MissesAWakeUp>("C18_no_allocation", "timed out waiting"),
         caught::<bug::PanicsOnErrors>("C19_no_panic_on_errors", "exit code 101"),
         caught::<bug::HidesACopy>(
             "C20_declared_copies",
@@ -114,7 +114,7 @@ fn main() -> ExitCode {
             "C22_unavailable_is_polite",
             "socketpair refused (NotPermitted): the probe says yes",
         ),
-        caught::<bug::IgnoresShortWrites>("C06_short_transfers", "in vain"),
+        caught::<bug::IgnoresShortWrites>("C06_short_transfers", "timed out waiting"),
         caught::<bug::FailsWhenInterrupted>("C11_interrupted_calls", "Interrupted system call"),
         caught::<bug::SharesItsNames>(
             "C24_declared_namespaces",
@@ -129,7 +129,7 @@ fn main() -> ExitCode {
         .into_iter()
         .map(|(mechanism, case, reason)| {
             let id = &case[..3];
-            let hangs = reason.contains("in vain") || reason.contains("told of the death");
+            let hangs = reason.contains("timed out waiting") || reason.contains("to notice the");
             let suite = Arc::clone(if hangs { &brief } else { &suite });
             Trial::test(format!("bites::{mechanism}_is_caught_by_{id}"), move || {
                 match suite.outcome(mechanism, case) {

@@ -221,8 +221,8 @@ load_options! {
         takers: |pattern| matches!(pattern, Serve),
         values: "STYLES",
         words: ServerStyle::NAMES,
-        help: "Serve: how the server is built: one epoll loop, or a thread or a process for each connection \
-               [default: epoll]",
+        help: "Serve: how the server is built: an epoll loop, a thread or a process for each connection, an io_uring, a loop \
+               on edges, or one on edges whose reads report what waits (inq) [default: epoll]",
     }
     /// Serve: how long the server works on each request; absent if it answers at once.
     Service = "service" {
