@@ -33,8 +33,8 @@ mod ceiling {
         ("crates/render", 2_826),
         ("crates/packed", 49),
         ("crates/kit", 3_016),
-        ("crates/ask", 20_767),
-        ("crates/plugin", 2_562),
+        ("crates/ask", 20_769),
+        ("crates/plugin", 2_566),
         ("crates/programs", 11_380),
         ("crates/studies", 6_721),
         ("crates/ipcperf", 169),
@@ -44,7 +44,7 @@ mod ceiling {
         ("fuzz", 885),
         ("xtask", 4_653),
     ];
-    pub(super) const TEST_LINES: usize = 50_307;
+    pub(super) const TEST_LINES: usize = 50_336;
     pub(super) const TOKENS: usize = 1_125_829;
     pub(super) const TOKENS_PER_LINE: f64 = 10.43;
     /// Imports that close a circle between folders of a crate.

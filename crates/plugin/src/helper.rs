@@ -41,9 +41,8 @@ impl Helper {
         prefix: &str,
         patience: Duration,
     ) -> Result<Self, SetupError> {
-        let text = declared.command.replace("{directory}", directory).replace("{prefix}", prefix);
-        let mut words = text.split_ascii_whitespace();
-        let name = words.next().unwrap_or_default().to_owned();
+        let mut words = words(&declared.command, directory, prefix);
+        let name = words.next().unwrap_or_default();
         let failed = |error: io::Error| {
             let why = error.raw_os_error().map_or_else(|| error.to_string(), errno::text);
             Missing::new(format!("its helper {name}: {why}"), format!("install {name}"))
@@ -110,6 +109,16 @@ impl Helper {
     }
 }
 
+/// The words of a command for a channel. A directory with a space in its name stays one word.
+fn words<'a>(
+    command: &'a str,
+    directory: &'a str,
+    prefix: &'a str,
+) -> impl Iterator<Item = String> + 'a {
+    let filled = |word: &str| word.replace("{directory}", directory).replace("{prefix}", prefix);
+    command.split_ascii_whitespace().map(filled)
+}
+
 /// Copies what a program writes to standard error, and reports once that it contains what is wanted.
 fn follow(mut output: io::PipeReader, wanted: &[u8], ready: &mpsc::Sender<()>) {
     let (mut part, mut seen, mut is_ready) = ([0; 4096], Vec::new(), wanted.is_empty());
@@ -125,5 +134,17 @@ fn follow(mut output: io::PipeReader, wanted: &[u8], ready: &mpsc::Sender<()>) {
             // The receiver has stopped listening where the time is over.
             let _ = ready.send(());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_with_a_space_is_one_word() {
+        let all: Vec<String> =
+            words("broker  --at={directory}/{prefix}x -v", "/a b", "p-").collect();
+        assert_eq!(all, ["broker", "--at=/a b/p-x", "-v"]);
     }
 }

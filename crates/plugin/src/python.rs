@@ -1,13 +1,14 @@
 //! Plug-ins in Python: a file with a class.
 //!
 //! A worker whose task needs the file becomes an interpreter before it takes the task (`host`). The interpreter runs
-//! `transport.py`, which loads the worker as a shared library (`calls::worker`) and hands it a table whose functions call the
-//! class. The loops, the clock and the proof are those of every other worker.
+//! `transport.py`. That loads the worker as a shared library (`calls::worker`) and gives it a table of functions, which call the
+//! methods of the class. The worker runs the same loops, with the same clock and proof, as for any other mechanism.
 
 use crate::calls;
 use ipcperf_core::Missing;
 use ipcperf_engine::plugins::TASK;
 use ipcperf_engine::protocol::Order;
+use ipcperf_engine::task::SUBCOMMAND;
 use ipcperf_sys::control::Control;
 use serde_json::Value;
 use std::env;
@@ -47,8 +48,8 @@ pub(crate) fn host(parent: u32, tasks: &[&str]) -> Result<(), Missing> {
         CString::new(PROGRAM).map_err(zero)?,
         text(&library)?,
         text(&file)?,
-        // As the coordinator started it, so that whoever lists processes sees a worker.
-        CString::from(c"__worker"),
+        // As the coordinator started it, so that a list of processes shows a worker.
+        CString::new(SUBCOMMAND).map_err(zero)?,
         CString::new(parent.to_string()).map_err(zero)?,
     ];
     Err(calls::execute(INTERPRETER, &words))
@@ -64,23 +65,19 @@ fn needed(text: &str, tasks: &[&str]) -> Option<PathBuf> {
     if !tasks.contains(&name.as_str()) {
         return None;
     }
-    let path = |declared: &Value| declared["path"].as_str().map(PathBuf::from);
-    let is_its = |path: &PathBuf| is_python(path);
-    if name == TASK {
-        return path(&params["declared"]).filter(is_its);
-    }
-    let about = |plugin: &&Value| plugin["name"].as_str().is_some_and(|name| has(&params, name));
-    plugins.iter().filter(about).filter_map(path).find(is_its)
+    let declared = match name == TASK {
+        true => Some(&params["declared"]),
+        false => plugins.iter().find(|plugin| is_about(&params, &plugin["name"])),
+    };
+    let path = declared.and_then(|declared| declared["path"].as_str()).map(PathBuf::from);
+    path.filter(|path| is_python(path))
 }
 
-/// Whether a text is anywhere in what a task must know. A task has the name of the mechanism that it measures and of no other.
-fn has(params: &Value, text: &str) -> bool {
-    match params {
-        Value::String(one) => one == text,
-        Value::Array(all) => all.iter().any(|one| has(one, text)),
-        Value::Object(members) => members.values().any(|one| has(one, text)),
-        _ => false,
-    }
+/// Whether the parameters of a task name this mechanism as the one that the worker runs.
+fn is_about(params: &Value, mechanism: &Value) -> bool {
+    let Value::Object(members) = params else { return false };
+    members.get("mechanism") == Some(mechanism)
+        || members.values().any(|member| is_about(member, mechanism))
 }
 
 fn library() -> Result<PathBuf, Missing> {
@@ -112,14 +109,17 @@ mod tests {
             json!({ "name": "a", "path": "/x/a.py" }),
             json!({ "name": "b", "path": "/x/libb.so" }),
             json!({ "name": "c", "path": "/x/c.py" }),
+            // Also the word of a placement.
+            json!({ "name": "free", "path": "/x/free.py" }),
         ];
-        let slice = |name: &str| json!({ "key": { "mechanism": name }, "size": 64 });
+        let slice = |name: &str| json!({ "key": { "mechanism": name, "placement": "free" } });
         let tasks = ["slice", TASK];
         let about = |name| needed(&order("slice", slice(name), plugins.clone()), &tasks);
         assert_eq!(about("c"), Some("/x/c.py".into()));
         assert_eq!(about("a"), Some("/x/a.py".into()));
         assert_eq!(about("b"), None);
         assert_eq!(about("pipe"), None);
+        assert_eq!(about("free"), Some("/x/free.py".into()));
         let declare = |path: &str| json!({ "declared": { "path": path }, "question": "Declare" });
         let asked = |path| needed(&order(TASK, declare(path), plugins.clone()), &tasks);
         assert_eq!(asked("/x/c.py"), Some("/x/c.py".into()));

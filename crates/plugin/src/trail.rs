@@ -40,7 +40,7 @@ pub(crate) enum TransportCall {
 
 /// In their order.
 const CALLS: [&str; 22] = [
-    "its constructors",
+    "the code that runs when it is loaded",
     "ipcperf_transport_v1",
     "probe",
     "limit",
@@ -128,7 +128,7 @@ mod tests {
         let trail = Trail::create().expect("memory");
         assert_eq!(trail.call(), None);
         for (call, name) in [
-            (TransportCall::Load, "its constructors"),
+            (TransportCall::Load, "the code that runs when it is loaded"),
             (TransportCall::Send, "send"),
             (TransportCall::Reason, "reason"),
         ] {

@@ -14,7 +14,7 @@ use ipcperf_judge::{
 use ipcperf_kit::document::Specs;
 use ipcperf_render::text;
 use ipcperf_render::text::{in_groups, join};
-use ipcperf_stats::{FEWEST_ROUNDS, Factor, Interval};
+use ipcperf_stats::{FEWEST_ROUNDS, Factor, Interval, Relative};
 
 /// More sentences than this are no summary.
 const MOST_SENTENCES: usize = 4;
@@ -276,12 +276,14 @@ fn clauses(others: &[Other], reference: &str, place: &str, margin: f64) -> Vec<S
     if !undecided.is_empty() {
         let why = |Other { name, relation, .. }: &Other| {
             let words = relation.words(margin);
-            let why = words.trim_start_matches("undecided: ");
-            // A table has no room to say what is wrong with that number.
-            match why.strip_suffix(" pairs") {
-                Some(rounds) => format!("{name} ({rounds} rounds are too few)"),
-                None => format!("{name} ({why})"),
-            }
+            let why = match relation {
+                // A table has no room to say what is wrong with this number.
+                Relation::Stated(_, Relative { joint: None, pairs, .. }) => {
+                    format!("{pairs} rounds are too few")
+                }
+                _ => words.trim_start_matches("undecided: ").to_owned(),
+            };
+            format!("{name} ({why})")
         };
         let named: Vec<String> = named(&undecided).into_iter().map(why).collect();
         let named = match undecided.len().saturating_sub(MOST_NAMES) {

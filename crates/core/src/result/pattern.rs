@@ -35,11 +35,11 @@ pub struct Fan {
     /// The consumers of a grid; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub consumers: Option<GridConsumers>,
-    /// Of the messages of a grid that were sent in pieces: the share whose pieces reached one consumer in a row. Absent if
+    /// Of a grid's messages that were sent in pieces, the share that one consumer received without interruption. Absent if
     /// messages were sent in one piece.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<Metric>,
-    /// The share whose pieces reached one consumer, with pieces of other messages between them.
+    /// The share that one consumer received with pieces of other messages in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixed: Option<Metric>,
     /// The share whose pieces reached several consumers.

@@ -481,7 +481,7 @@ fn open_loops(cells: &[Cell]) -> impl Iterator<Item = &Cell> {
     cells.iter().filter(|cell| cell.status == Status::Ok && cell.key.is_open())
 }
 
-/// Cells whose messages came faster than they were answered, or in a feed read.
+/// Cells in which messages were sent faster than the other end answered them, or, in a feed, read them.
 pub(super) fn saturated(cells: &[Cell]) -> Option<Finding> {
     let is_saturated = |cell: &&Cell| {
         let p50 = cell.rtt_ns.as_ref().and_then(|table| table.get("p50"));

@@ -192,7 +192,10 @@ fn what_cannot_be_loaded_is_refused_before_anything_is_measured() {
         ("HAS_NO_STRIDE", "its facts have knob_stride = 0"),
         ("HAS_LONG_TEXTS", "its facts have a 'needs' of 1100 bytes; 1024 are the most"),
         ("HAS_MANY_TEXTS", "bytes; 32768 are the most"),
-        ("CRASHES_WHEN_LOADED", "its process ended in its constructors: killed by signal 11"),
+        (
+            "CRASHES_WHEN_LOADED",
+            "its process ended in the code that runs when it is loaded: killed by signal 11",
+        ),
     ] {
         let file = build(&sandbox, fault);
         sandbox.refuses(&["run", "-m", &file], reason);

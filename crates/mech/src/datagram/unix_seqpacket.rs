@@ -35,7 +35,7 @@ impl<W: Wait> Mechanism for UnixSeqpacket<W> {
         reach: Reach::Named,
         shares_by_name: Namespaces::MNT,
         on_restart: OnRestart::Reopens,
-        // Whoever shares a descriptor of the pair, as after a fork.
+        // Processes that share the descriptor of one end, as after a fork.
         producers: Peers::Many,
         consumers: Peers::Many,
         on_close: OnClose::Told,

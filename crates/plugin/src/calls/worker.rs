@@ -6,8 +6,8 @@ use ipcperf_engine::tasks;
 use ipcperf_kit::command;
 use std::ffi::c_int;
 
-/// Does the task of a worker whose coordinator is `parent`, with the transport that the interpreter makes, and returns when
-/// the coordinator knows how it went. Standard input is the control channel.
+/// Runs the task of this worker with the interpreter's transport, reports the result to the coordinator, whose process number is
+/// `parent`, and returns. Standard input is the control channel.
 ///
 /// # Safety
 /// `transport` returns NULL or a table that stays valid until the process ends. It is called by this thread.

@@ -3,18 +3,22 @@
 The structs are those of include/ipcperf.h, and the class has the functions of its table as methods.
 """
 
+import sys
+
+# The folder of the user is no place for what is imported here: it may have files of these names.
+sys.path[:] = [folder for folder in sys.path if folder]
+
 import ctypes
 import errno
 import gc
 import importlib.util
 import itertools
 import os
-import sys
 import traceback
 from collections import namedtuple
 
 OK, CLOSED, PEER_DIED, TOO_LONG, TRUNCATED, CORRUPT, TIMEOUT, BACK_PRESSURE, UNAVAILABLE = range(9)
-ABI, MAX_FDS, MAX_BYTES, MAX_EVENTS = 1, 8, 4096, 32
+ABI, MAX_FDS, MAX_BYTES = 1, 8, 4096
 
 text = ctypes.c_char_p
 own = ctypes.c_void_p
@@ -311,8 +315,8 @@ def table(kind):
     def recv(end, at, length, received):
         try:
             got = ends[end].recv(memory(at, length, WRITE))
-            if got is None:
-                raise Mistake("recv returned None, not how many bytes it has read")
+            if got is None or got < 0:
+                raise Mistake(f"recv returned {got}, not how many bytes it has read")
             if got == 0 and length > 0:
                 return CLOSED
             received[0] = got
@@ -385,7 +389,7 @@ def table(kind):
 def facts(kind):
     """The facts of a class: its attributes."""
     summary = getattr(kind, "summary", None) or (kind.__doc__ or "").strip().split("\n")[0]
-    made = Facts(size=ctypes.sizeof(Facts), name=kind.__dict__.get("name", kind.__name__.lower()).encode())
+    made = Facts(size=ctypes.sizeof(Facts), name=getattr(kind, "name", kind.__name__.lower()).encode())
     made.summary = summary.encode()
     for name in ("needs", "over", "helper", "helper_ready"):
         value = getattr(kind, name, None)
@@ -419,13 +423,14 @@ def number_of(where, value, words):
     return words.index(value)
 
 
-made = []
+# The one table, once the file has run.
+tables = []
 
 
 def transport():
     """The address of the table, or nothing where standard error has the reason. The file runs once."""
-    if made:
-        return ctypes.addressof(made[0])
+    if tables:
+        return ctypes.addressof(tables[0])
     try:
         sys.dont_write_bytecode = True
         sys.path.insert(0, os.path.dirname(FILE))
@@ -441,8 +446,8 @@ def transport():
         if len(found) != 1:
             names = ", ".join(one.__name__ for one in found) or "none"
             raise Mistake(f"classes with the methods send and recv: {names}; the file has to have one")
-        made.append(table(found[0]))
-        return ctypes.addressof(made[0])
+        tables.append(table(found[0]))
+        return ctypes.addressof(tables[0])
     except BaseException as error:
         report(error)
         return None

@@ -443,7 +443,7 @@ pub(super) const FIGURES: &[Column] = &[
             chapter.has(|cell| cell.fan.as_ref().is_some_and(|fan| fan.whole.is_some()))
         },
         figures: Room::Rank(60),
-        meaning: "the share of the messages of a grid, sent in pieces of 4 KiB, whose pieces reached one consumer in a row",
+        meaning: "of a grid's messages that are sent in pieces of 4 KiB, the share that one consumer received without interruption",
         advice: "use messages of at most PIPE_BUF (4096 bytes), or one consumer with a lock",
         csv_after: "jain_consumers",
         csv: &[

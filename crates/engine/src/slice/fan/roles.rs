@@ -63,7 +63,7 @@ impl Roles {
         self.fans_in() || self.is_grid()
     }
 
-    /// Processes whose calls are timed: the producers if there are several, otherwise the consumers.
+    /// How many processes time their calls: the producers if there are several, otherwise the consumers.
     pub(super) fn peers(self) -> u64 {
         if self.notes_producers() { self.producers } else { self.consumers }
     }

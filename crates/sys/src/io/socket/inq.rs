@@ -13,7 +13,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 /// `SO_INQ` (include/uapi/asm-generic/socket.h), for which `libc` has no name yet.
 const SO_INQ: libc::c_int = 84;
 
-/// A kind of sockets whose reads can report it.
+/// Sockets that can report how many bytes are left after a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reporting {
     /// UNIX stream sockets.
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_read_reports_what_waits_behind_it() {
         if let Err(missing) = probe(Reporting::Unix) {
-            skipped("SO_INQ", missing);
+            skipped("so-inq", missing);
             return;
         }
         let (near, far) = pair(Kind::Stream).expect("sockets");

@@ -242,7 +242,7 @@ fn build<D: Drive>(entries: u32) -> io::Result<IoUring> {
 const FREED: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(6)];
 
 /// How long this process has waited without a result so far, ms.
-static IN_VAIN: AtomicU64 = AtomicU64::new(0);
+static WAITED_MS: AtomicU64 = AtomicU64::new(0);
 
 /// Tries again while memory is lacking that may soon be free: what a ring has locked counts against its user until some
 /// time after it was closed, and here one ring follows another.
@@ -250,12 +250,12 @@ pub(super) fn while_freed<T>(mut attempt: impl FnMut() -> io::Result<T>) -> io::
     let begin = Instant::now();
     let [once, in_all] = FREED;
     let can_be = limits::may_lock() || limits::locked_memory() >= 2 * ring_bytes();
-    let left = in_all.saturating_sub(Duration::from_millis(IN_VAIN.load(Ordering::Relaxed)));
+    let left = in_all.saturating_sub(Duration::from_millis(WAITED_MS.load(Ordering::Relaxed)));
     loop {
         match attempt() {
             Err(error) if error.raw_os_error() == Some(libc::ENOMEM) => {
                 if !can_be || begin.elapsed() >= once.min(left) {
-                    IN_VAIN.fetch_add(begin.elapsed().as_millis() as u64, Ordering::Relaxed);
+                    WAITED_MS.fetch_add(begin.elapsed().as_millis() as u64, Ordering::Relaxed);
                     return Err(error);
                 }
                 std::thread::sleep(Duration::from_millis(1));

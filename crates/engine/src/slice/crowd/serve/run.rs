@@ -47,12 +47,8 @@ pub(crate) fn run(
     };
     let mut workers = Supervisor::new(around.deadline, around.interrupts);
     let shares: Vec<Range<u64>> = match plan.style() {
-        ServerStyle::Epoll
-        | ServerStyle::Threads
-        | ServerStyle::Uring
-        | ServerStyle::Edge
-        | ServerStyle::Inq => std::iter::once(0..plan.conns()).collect(),
         ServerStyle::Process => (0..plan.conns()).map(|number| number..number + 1).collect(),
+        _ => std::iter::once(0..plan.conns()).collect(),
     };
     let servers = 0..shares.len();
     for (number, share) in shares.iter().enumerate() {

@@ -274,6 +274,15 @@ impl Labour {
     }
 }
 
+/// Sleeps until a connection is ready; returns how many are. A signal makes none ready.
+#[inline]
+fn wait(set: &mut EpollSet) -> Result<usize, Failure> {
+    match set.wait(None) {
+        Err(errno::EINTR) => Ok(0),
+        waited => Ok(waited.map_err(|code| format!("epoll_wait: {}", limits::text(code)))?),
+    }
+}
+
 /// One loop: waits for all connections, and answers those that have asked.
 fn in_turns(
     ask: &Connected,
@@ -288,11 +297,7 @@ fn in_turns(
     let before = rest(context)?;
     let mut open = peers.len();
     while open > 0 {
-        let count = match set.wait(None) {
-            Err(errno::EINTR) => continue,
-            waited => waited.map_err(|code| format!("epoll_wait: {}", limits::text(code)))?,
-        };
-        for index in 0..count {
+        for index in 0..wait(&mut set)? {
             let event = set.event(index);
             let Some(peer) = peers.get_mut(event.number) else { continue };
             // Who has not taken its answers yet is asked nothing more.
@@ -330,14 +335,10 @@ fn by_edges(
     let before = rest(context)?;
     let mut open = peers.len();
     while open > 0 {
-        let count = match set.wait(None) {
-            Err(errno::EINTR) => continue,
-            waited => waited.map_err(|code| format!("epoll_wait: {}", limits::text(code)))?,
-        };
-        for index in 0..count {
+        for index in 0..wait(&mut set)? {
             let event = set.event(index);
             let Some(peer) = peers.get_mut(event.number) else { continue };
-            // Room alone is news only where an answer waits for it.
+            // Room matters only to an answer that waits for it.
             if peer.end.is_some() || !(event.is_readable || peer.line.is_pending()) {
                 continue;
             }
